@@ -28,10 +28,7 @@ fn list(folder: &Path, constant: &str) -> io::Result<String> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => {}
         Err(why) => return Err(why),
     }
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "toml")
-    });
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
     let mut text = format!(
         "/// The name of each file without `.toml`, and its text.\npub(super) const {constant}: &[(&str, &str)] = &[\n"
@@ -39,11 +36,7 @@ fn list(folder: &Path, constant: &str) -> io::Result<String> {
     for file in files {
         let file = file.canonicalize()?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let _ = writeln!(
-            text,
-            "    ({name:?}, include_str!({:?})),",
-            file.display().to_string()
-        );
+        let _ = writeln!(text, "    ({name:?}, include_str!({:?})),", file.display().to_string());
     }
     text.push_str("];\n");
     Ok(text)

@@ -25,13 +25,7 @@ impl Finding {
         what: impl Into<String>,
         right: impl Into<String>,
     ) -> Self {
-        Self {
-            file: file.to_owned(),
-            line,
-            rule,
-            what: what.into(),
-            right: right.into(),
-        }
+        Self { file: file.to_owned(), line, rule, what: what.into(), right: right.into() }
     }
 }
 

@@ -51,25 +51,19 @@ pub(crate) fn task<'a>(arguments: &[&'a str]) -> Option<Task<'a>> {
 pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, String> {
     let work = root.join("target/fuzz").join(target);
     let [corpus, kept, findings] = ["corpus", "kept", "findings"].map(|name| work.join(name));
-    let packed = root
-        .join("crates/kumiki-fuzz/tests/corpus")
-        .join(format!("{target}.tar.gz"));
+    let packed = root.join("crates/kumiki-fuzz/tests/corpus").join(format!("{target}.tar.gz"));
     if let Task::Found(name, file) = task {
         return found(&packed, name, Path::new(file));
     }
     let program = build(root)?;
     let mut command = Command::new(&program);
-    command
-        .env("KUMIKI_FUZZ", target)
-        .env("RUST_BACKTRACE", "1");
+    command.env("KUMIKI_FUZZ", target).env("RUST_BACKTRACE", "1");
     let mut prefix = findings.clone().into_os_string();
     prefix.push("/");
     let mut artifacts = std::ffi::OsString::from("-artifact_prefix=");
     artifacts.push(prefix);
     command.args(["-rss_limit_mb=1024", "-timeout=20"]);
-    let made = |folder: &Path| {
-        std::fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()))
-    };
+    let made = |folder: &Path| std::fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()));
     match *task {
         Task::Run(seconds) => {
             // A name that is no target is answered by the program, and leaves nothing behind.
@@ -114,16 +108,12 @@ pub(crate) fn fuzz(root: &Path, target: &str, task: &Task<'_>) -> Result<bool, S
 fn known(program: &Path, target: &str) -> Result<bool, String> {
     let mut command = Command::new(program);
     command.env("KUMIKI_FUZZ", target).arg("-runs=0");
-    let output = command
-        .output()
-        .map_err(|why| format!("{}: {why}", program.display()))?;
+    let output = command.output().map_err(|why| format!("{}: {why}", program.display()))?;
     Ok(output.status.success())
 }
 
 fn status(command: &mut Command) -> Result<bool, String> {
-    let status = command
-        .status()
-        .map_err(|why| format!("{}: {why}", command.get_program().display()))?;
+    let status = command.status().map_err(|why| format!("{}: {why}", command.get_program().display()))?;
     Ok(status.success())
 }
 
@@ -131,11 +121,7 @@ fn status(command: &mut Command) -> Result<bool, String> {
 fn found(packed: &Path, name: &str, file: &Path) -> Result<bool, String> {
     let octets = std::fs::read(file).map_err(|why| format!("{}: {why}", file.display()))?;
     let mut inputs = archive::read(packed)?;
-    let name = if name.starts_with(FOUND) {
-        name.to_owned()
-    } else {
-        format!("{FOUND}{name}")
-    };
+    let name = if name.starts_with(FOUND) { name.to_owned() } else { format!("{FOUND}{name}") };
     if inputs.insert(name.clone(), octets).is_some() {
         return Err(format!("{} has an input {name} already", packed.display()));
     }
@@ -158,26 +144,17 @@ fn build(root: &Path) -> Result<PathBuf, String> {
         .status()
         .map_err(|why| format!("cargo build does not start: {why}"))?;
     if !status.success() {
-        return Err(
-            "the targets could not be built; libFuzzer needs a C++ compiler, such as g++".into(),
-        );
+        return Err("the targets could not be built; libFuzzer needs a C++ compiler, such as g++".into());
     }
-    Ok(root
-        .join("target/fuzz/build")
-        .join(host)
-        .join("fuzz/kumiki-fuzz"))
+    Ok(root.join("target/fuzz/build").join(host).join("fuzz/kumiki-fuzz"))
 }
 
 /// The machine's own target triple.
 fn host() -> Result<String, String> {
-    let output = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .map_err(|why| format!("rustc does not start: {why}"))?;
+    let output = Command::new("rustc").arg("-vV").output().map_err(|why| format!("rustc does not start: {why}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("host: "));
-    line.map(str::to_owned)
-        .ok_or_else(|| "rustc -vV names no host".into())
+    line.map(str::to_owned).ok_or_else(|| "rustc -vV names no host".into())
 }
 
 #[cfg(test)]
@@ -190,10 +167,7 @@ mod tests {
         assert_eq!(task(&["--seconds", "600"]), Some(Task::Run(600)));
         assert_eq!(task(&["crash-1"]), Some(Task::Repeat("crash-1")));
         assert_eq!(task(&["--keep"]), Some(Task::Keep));
-        assert_eq!(
-            task(&["--found", "a", "crash-1"]),
-            Some(Task::Found("a", "crash-1"))
-        );
+        assert_eq!(task(&["--found", "a", "crash-1"]), Some(Task::Found("a", "crash-1")));
         assert_eq!(task(&["--seconds", "ten"]), None);
         assert_eq!(task(&["--faster"]), None);
     }

@@ -45,12 +45,7 @@ FILE is the program kumiki, where it is not to be built.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => outcome(tidy()),
         ["standard"] => outcome(write_standard()),
         ["standard", label] if !label.starts_with('-') => outcome(print_label(label)),
@@ -58,8 +53,7 @@ fn main() -> ExitCode {
             outcome(fuzzed(target, rest))
         }
         ["soak", rest @ ..] if soak::wanted(rest).is_some() => outcome(soaked(rest)),
-        ["help" | "-h" | "--help", ..]
-        | ["tidy" | "standard" | "fuzz" | "soak", "-h" | "--help"] => {
+        ["help" | "-h" | "--help", ..] | ["tidy" | "standard" | "fuzz" | "soak", "-h" | "--help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
@@ -84,9 +78,7 @@ fn outcome(findings: Result<usize, String>) -> ExitCode {
 
 fn root() -> Result<&'static Path, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    folder
-        .parent()
-        .ok_or_else(|| "the folder of xtask has no parent".into())
+    folder.parent().ok_or_else(|| "the folder of xtask has no parent".into())
 }
 
 /// Writes the page of RFC 9293's labels, unless something is wrong with them; the number of findings.
@@ -150,22 +142,13 @@ fn packages(root: &Path) -> Result<String, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
-        .args([
-            "tree",
-            "--workspace",
-            "--locked",
-            "--prefix=none",
-            "--no-dedupe",
-        ])
+        .args(["tree", "--workspace", "--locked", "--prefix=none", "--no-dedupe"])
         .args(["--edges=normal,build,dev", "--format={p}\t{l}"])
         .output()
         .map_err(|why| format!("cargo tree does not start: {why}"))?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "cargo tree --locked failed, so the licences are unknown: {}",
-            why.trim()
-        ));
+        return Err(format!("cargo tree --locked failed, so the licences are unknown: {}", why.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -36,9 +36,5 @@ pub(crate) fn all(tree: &Tree) -> Vec<Finding> {
 
 /// The line of `text` in which the octet at `offset` stands, from 1.
 fn line_of(text: &str, offset: usize) -> usize {
-    1 + text
-        .bytes()
-        .take(offset)
-        .filter(|octet| *octet == b'\n')
-        .count()
+    1 + text.bytes().take(offset).filter(|octet| *octet == b'\n').count()
 }

@@ -91,10 +91,7 @@ fn character(rest: &str) -> usize {
             chars.next();
             chars.find(|(_, c)| *c == '\'').map_or(0, |(at, _)| at + 1)
         }
-        Some(_) => chars
-            .next()
-            .filter(|(_, c)| *c == '\'')
-            .map_or(0, |(at, _)| at + 1),
+        Some(_) => chars.next().filter(|(_, c)| *c == '\'').map_or(0, |(at, _)| at + 1),
         None => 0,
     }
 }
@@ -114,10 +111,7 @@ pub(crate) fn has_word(line: &str, word: &str) -> bool {
 
 /// Whether everything in this file is test: `tests.rs`, `tests/...`, and a fuzz or benchmark target.
 pub(crate) fn is_test_file(path: &str) -> bool {
-    path.ends_with("/tests.rs")
-        || path
-            .split('/')
-            .any(|folder| matches!(folder, "tests" | "fuzz" | "benches"))
+    path.ends_with("/tests.rs") || path.split('/').any(|folder| matches!(folder, "tests" | "fuzz" | "benches"))
 }
 
 /// The part of a file before its `#[cfg(test)] mod ... {`, which the house style puts last.

@@ -46,10 +46,7 @@ pub(crate) fn wanted<'a>(arguments: &[&'a str]) -> Option<Wanted<'a>> {
     };
     let number: f64 = time.1.parse().ok()?;
     let is_time = number.is_finite() && number > 0.0 && number < 1e6;
-    is_time.then(|| Wanted {
-        time: Duration::from_secs_f64(number * seconds),
-        program,
-    })
+    is_time.then(|| Wanted { time: Duration::from_secs_f64(number * seconds), program })
 }
 
 const CALLERS: u64 = 3;
@@ -159,10 +156,7 @@ fn said(path: &Path) -> impl Fn(std::io::Error) -> String {
 
 fn cargo(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(root)
-        .args(arguments)
-        .status();
+    let status = Command::new(cargo).current_dir(root).args(arguments).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cargo {}: {status}", arguments.join(" "))),
@@ -198,14 +192,7 @@ fn serve(program: &Path, folder: &Path) -> Result<(Child, String), String> {
         .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0"])
         .args(["--anonymous", "--port-file", "at"])
         .args(["--begin", "5s", "--idle", "30s", "--keep", "30s"])
-        .args([
-            "--associations",
-            "64",
-            "--of-one-host",
-            "64",
-            "--tries",
-            "0",
-        ])
+        .args(["--associations", "64", "--of-one-host", "64", "--tries", "0"])
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(err)
@@ -229,12 +216,8 @@ fn serve(program: &Path, folder: &Path) -> Result<(Child, String), String> {
 
 /// Ctrl-C, which is to end it well.
 fn end(responder: &mut Child) -> Result<(), String> {
-    let asked = Command::new("kill")
-        .args(["-INT", &responder.id().to_string()])
-        .status();
-    let status = asked
-        .map_err(|why| why.to_string())
-        .and_then(|_| wait(responder));
+    let asked = Command::new("kill").args(["-INT", &responder.id().to_string()]).status();
+    let status = asked.map_err(|why| why.to_string()).and_then(|_| wait(responder));
     match status {
         Ok(Some(0)) => Ok(()),
         other => Err(format!("the responder ended with {other:?}, asked to end")),
@@ -341,9 +324,7 @@ impl Soak {
         }
         let came = fs::read(self.folder.join(&got)).map_err(said(&self.folder))?;
         if came != octets {
-            return Err(format!(
-                "caller {number}, turn {turn}: other octets came back"
-            ));
+            return Err(format!("caller {number}, turn {turn}: other octets came back"));
         }
         self.well(&["mv", &self.url(&there), &then])?;
         self.well(&["rm", &self.url(&then)])
@@ -454,8 +435,7 @@ struct Minute {
 }
 
 impl Minute {
-    const NAMES: &'static str =
-        "minute,rss_kib,descriptors,threads,small_transfers,median_ms,p99_ms,faults";
+    const NAMES: &'static str = "minute,rss_kib,descriptors,threads,small_transfers,median_ms,p99_ms,faults";
 
     fn of(process: u32, mut took: Vec<Duration>, faults: u64) -> Result<Self, String> {
         let status = PathBuf::from(format!("/proc/{process}/status"));
@@ -471,8 +451,7 @@ impl Minute {
         took.sort_unstable();
         let at = |percent: usize| {
             let place = (took.len() * percent / 100).min(took.len().saturating_sub(1));
-            took.get(place)
-                .map_or(f64::NAN, |took| took.as_secs_f64() * 1e3)
+            took.get(place).map_or(f64::NAN, |took| took.as_secs_f64() * 1e3)
         };
         Ok(Self {
             rss_kib: number("VmRSS:")?,
@@ -490,13 +469,7 @@ impl Minute {
         let _ = write!(
             line,
             "{minute},{},{},{},{},{:.2},{:.2},{}",
-            self.rss_kib,
-            self.descriptors,
-            self.threads,
-            self.transfers,
-            self.median_ms,
-            self.p99_ms,
-            self.faults
+            self.rss_kib, self.descriptors, self.threads, self.transfers, self.median_ms, self.p99_ms, self.faults
         );
         line
     }
@@ -511,18 +484,11 @@ impl Figures {
             (Limit::part("memory, in KiB", 0.08), |it| it.rss_kib),
             (Limit::number("descriptors", 2.0), |it| it.descriptors),
             (Limit::number("threads", 1.0), |it| it.threads),
-            (
-                Limit::part("the median of small transfers, in ms", 0.5),
-                |it| it.median_ms,
-            ),
-            (Limit::part("their 99th percentile, in ms", 1.0), |it| {
-                it.p99_ms
-            }),
+            (Limit::part("the median of small transfers, in ms", 0.5), |it| it.median_ms),
+            (Limit::part("their 99th percentile, in ms", 1.0), |it| it.p99_ms),
         ];
         let values = |of: Figure<Minute>| self.0.iter().map(of).filter(|it| it.is_finite());
-        columns
-            .map(|(limit, of)| (limit, values(of).collect()))
-            .into()
+        columns.map(|(limit, of)| (limit, values(of).collect())).into()
     }
 }
 
@@ -532,9 +498,7 @@ mod tests {
 
     #[test]
     fn a_time_is_in_hours_or_minutes() {
-        let of = |arguments: &[&'static str]| {
-            wanted(arguments).map(|it| (it.time.as_secs(), it.program))
-        };
+        let of = |arguments: &[&'static str]| wanted(arguments).map(|it| (it.time.as_secs(), it.program));
         assert_eq!(of(&["--hours", "2"]), Some((7200, None)));
         let with = ["--minutes", "0.5", "--program", "kumiki"];
         assert_eq!(of(&with), Some((30, Some("kumiki"))));
@@ -548,9 +512,6 @@ mod tests {
         let took = [3, 1, 2].map(Duration::from_millis).to_vec();
         let minute = Minute::of(std::process::id(), took, 4).expect("this process is there");
         assert!(minute.rss_kib > 100.0 && minute.threads >= 1.0 && minute.descriptors >= 3.0);
-        assert_eq!(
-            (minute.median_ms, minute.p99_ms, minute.transfers),
-            (2.0, 3.0, 3)
-        );
+        assert_eq!((minute.median_ms, minute.p99_ms, minute.transfers), (2.0, 3.0, 3));
     }
 }

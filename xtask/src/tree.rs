@@ -29,10 +29,7 @@ impl Tree {
             let path = entry.path();
             let kind = entry.file_type().map_err(|why| unreadable(&path, why))?;
             let Ok(name) = entry.file_name().into_string() else {
-                return Err(format!(
-                    "{}: the name is not UTF-8; right: rename the file",
-                    path.display()
-                ));
+                return Err(format!("{}: the name is not UTF-8; right: rename the file", path.display()));
             };
             if kind.is_dir() {
                 if !SKIPPED.contains(&name.as_str()) {
@@ -40,9 +37,7 @@ impl Tree {
                 }
             } else if kind.is_file() && name != ".git" {
                 let octets = fs::read(&path).map_err(|why| unreadable(&path, why))?;
-                let text = String::from_utf8(octets)
-                    .ok()
-                    .filter(|text| !text.contains('\0'));
+                let text = String::from_utf8(octets).ok().filter(|text| !text.contains('\0'));
                 self.0.insert(format!("{prefix}{name}"), text);
             }
         }
@@ -52,12 +47,7 @@ impl Tree {
     /// A tree from paths and texts.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        Self(
-            files
-                .iter()
-                .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
-                .collect(),
-        )
+        Self(files.iter().map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned()))).collect())
     }
 
     /// How many files there are.

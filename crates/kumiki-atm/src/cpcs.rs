@@ -70,8 +70,6 @@ pub(crate) fn bind(layer: &str, above: Above) -> Result<(), String> {
     if above == Above(0) {
         Ok(())
     } else {
-        Err(format!(
-            "{layer} cannot tell users apart and has one already; LLC/SNAP can"
-        ))
+        Err(format!("{layer} cannot tell users apart and has one already; LLC/SNAP can"))
     }
 }

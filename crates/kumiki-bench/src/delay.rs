@@ -49,12 +49,7 @@ enum Who {
 }
 
 /// Who forwards, and whether it asks for a priority ahead of other programs.
-const WHO: [(Who, bool); 4] = [
-    (Who::Kumiki, true),
-    (Who::Sleep, true),
-    (Who::Kumiki, false),
-    (Who::Sleep, false),
-];
+const WHO: [(Who, bool); 4] = [(Who::Kumiki, true), (Who::Sleep, true), (Who::Kumiki, false), (Who::Sleep, false)];
 
 /// One row of the table; times in microseconds.
 #[derive(Debug, Serialize)]
@@ -96,10 +91,7 @@ pub(crate) fn measure(what: &Exactness) -> Result<(), String> {
     }
     if what.json {
         for row in &rows {
-            println!(
-                "{}",
-                serde_json::to_string(row).map_err(|why| why.to_string())?
-            );
+            println!("{}", serde_json::to_string(row).map_err(|why| why.to_string())?);
         }
     } else {
         println!("{}", table(&rows, what.rate));
@@ -131,12 +123,7 @@ fn run_first(first: bool) {
     }
 }
 
-fn ours(
-    first: bool,
-    delay: Duration,
-    to: SocketAddr,
-    over: &Arc<AtomicBool>,
-) -> Result<Forwarder, Failed> {
+fn ours(first: bool, delay: Duration, to: SocketAddr, over: &Arc<AtomicBool>) -> Result<Forwarder, Failed> {
     let mut near = Udp::open(LOOPBACK.parse()?, Far::First)?;
     near.tell_waits();
     let mut far = Udp::open(LOOPBACK.parse()?, Far::Given(to))?;
@@ -158,12 +145,7 @@ fn ours(
 }
 
 /// What is written in an hour: a thread that reads and stamps, and a thread that sleeps and sends.
-fn sleeping(
-    first: bool,
-    delay: Duration,
-    to: SocketAddr,
-    over: &Arc<AtomicBool>,
-) -> Result<Forwarder, Failed> {
+fn sleeping(first: bool, delay: Duration, to: SocketAddr, over: &Arc<AtomicBool>) -> Result<Forwarder, Failed> {
     let near = UdpSocket::bind(LOOPBACK)?;
     near.set_read_timeout(Some(Span::from_millis(100)))?;
     let far = UdpSocket::bind(LOOPBACK)?;
@@ -188,10 +170,7 @@ fn sleeping(
         while let Ok((due, octets)) = receiver.recv() {
             let left = due.saturating_since(clock.now());
             if !left.is_zero() {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "that is what this rival is made of"
-                )]
+                #[expect(clippy::disallowed_methods, reason = "that is what this rival is made of")]
                 std::thread::sleep(Span::from_nanos(left.as_nanos()));
             }
             let _ = far.send_to(&octets, to);
@@ -220,16 +199,8 @@ fn send(clock: RealClock, to: SocketAddr, octets: usize, gap: Duration, count: u
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "figures for print need no more than 53 bits"
-)]
-fn one(
-    (who, first): (Who, bool),
-    octets: usize,
-    delay_ms: u64,
-    what: &Exactness,
-) -> Result<Row, Failed> {
+#[expect(clippy::cast_precision_loss, reason = "figures for print need no more than 53 bits")]
+fn one((who, first): (Who, bool), octets: usize, delay_ms: u64, what: &Exactness) -> Result<Row, Failed> {
     let clock = RealClock::start();
     clock.wait_without_slack();
     let mut end = Udp::open(LOOPBACK.parse()?, Far::First)?;
@@ -249,10 +220,7 @@ fn one(
     while clock.now() < until && (late.len() as u64) < count {
         while let Some(arrival) = end.receive()? {
             let now = clock.now().as_nanos();
-            let Arrival::Unit {
-                mut data, waited, ..
-            } = arrival
-            else {
+            let Arrival::Unit { mut data, waited, .. } = arrival else {
                 continue;
             };
             let stamp = data.front(8).ok().and_then(|octets| octets.try_into().ok());
@@ -263,11 +231,7 @@ fn one(
             seen.push((now as f64 - asked) / 1e3);
         }
         if let Some(descriptor) = end.descriptors().read {
-            let watch = Watch {
-                descriptor,
-                reading: true,
-                writing: false,
-            };
+            let watch = Watch { descriptor, reading: true, writing: false };
             bell.open_pipe()?;
             clock.wait(until, &bell, &[watch]);
         }
@@ -312,29 +276,13 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 fn table(rows: &[Row], rate: u64) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "octets",
-        "delay",
-        "who",
-        "min",
-        "median",
-        "p99",
-        "p99.9",
-        "max",
-        "p99 as seen",
-        "lost",
-        "CPU",
-    ]);
+    table.set_header(["octets", "delay", "who", "min", "median", "p99", "p99.9", "max", "p99 as seen", "lost", "CPU"]);
     for row in rows {
         let who = match row.who {
             Who::Kumiki => "Kumiki",
             Who::Sleep => "sleep",
         };
-        let who = if row.first {
-            format!("{who}, first")
-        } else {
-            who.to_owned()
-        };
+        let who = if row.first { format!("{who}, first") } else { who.to_owned() };
         let mut cells = vec![row.octets.to_string(), format!("{} ms", row.delay_ms), who];
         cells.extend(row.late_us.map(|us| format!("{us:.1}")));
         cells.push(format!("{:.1}", row.seen_p99_us));

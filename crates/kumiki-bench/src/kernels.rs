@@ -63,13 +63,7 @@ enum Content {
 }
 
 impl Content {
-    const ALL: [Self; 5] = [
-        Self::Random,
-        Self::Ttcp,
-        Self::Text,
-        Self::Flags,
-        Self::Zeros,
-    ];
+    const ALL: [Self; 5] = [Self::Random, Self::Ttcp, Self::Text, Self::Flags, Self::Zeros];
 
     const fn name(self) -> &'static str {
         match self {
@@ -239,32 +233,19 @@ fn stuffing(cases: &mut Vec<Case>) {
 fn others(cases: &mut Vec<Case>) {
     for form in [None].into_iter().chain(Form::detected().map(Some)) {
         let name = form.map_or(NAIVE, Form::name);
-        let (mut serial, mut scrambler, mut descrambler) =
-            (0, Scrambler::new(1), Descrambler::new(1));
-        changes(
-            cases,
-            ("scramble x^43 + 1", name),
-            move |frame| match form {
-                None => naive::scramble(&mut serial, frame),
-                Some(form) => scrambler.scramble_with(form, frame),
-            },
-        );
-        changes(
-            cases,
-            ("descramble x^43 + 1", name),
-            move |frame| match form {
-                None => naive::descramble(&mut serial, frame),
-                Some(form) => descrambler.descramble_with(form, frame),
-            },
-        );
-        changes(
-            cases,
-            ("scramble the frame", name),
-            move |frame| match form {
-                None => naive::scramble_frame(frame),
-                Some(form) => scramble::frame_with(form, 100, frame),
-            },
-        );
+        let (mut serial, mut scrambler, mut descrambler) = (0, Scrambler::new(1), Descrambler::new(1));
+        changes(cases, ("scramble x^43 + 1", name), move |frame| match form {
+            None => naive::scramble(&mut serial, frame),
+            Some(form) => scrambler.scramble_with(form, frame),
+        });
+        changes(cases, ("descramble x^43 + 1", name), move |frame| match form {
+            None => naive::descramble(&mut serial, frame),
+            Some(form) => descrambler.descramble_with(form, frame),
+        });
+        changes(cases, ("scramble the frame", name), move |frame| match form {
+            None => naive::scramble_frame(frame),
+            Some(form) => scramble::frame_with(form, 100, frame),
+        });
         reads(cases, ("BIP-8", name), Content::Random, move |frame| {
             black_box(match form {
                 None => naive::bip8(frame),
@@ -276,15 +257,10 @@ fn others(cases: &mut Vec<Case>) {
             });
         });
         let (mut plain, mut parities) = ([0; 12], Interleaved::new(12));
-        reads(
-            cases,
-            ("12 x BIP-8", name),
-            Content::Random,
-            move |frame| match (form, &mut parities) {
-                (Some(form), Some(parities)) => parities.update_with(form, frame),
-                (None, _) | (_, None) => naive::interleaved(&mut plain, frame),
-            },
-        );
+        reads(cases, ("12 x BIP-8", name), Content::Random, move |frame| match (form, &mut parities) {
+            (Some(form), Some(parities)) => parities.update_with(form, frame),
+            (None, _) | (_, None) => naive::interleaved(&mut plain, frame),
+        });
     }
     reads(cases, ("FCS-16", NAIVE), Content::Random, |frame| {
         black_box(naive::fcs16(frame));
@@ -316,10 +292,7 @@ fn copies(cases: &mut Vec<Case>) {
 }
 
 /// 1e9 octets in each second of CPU.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of octets are far below 2^52"
-)]
+#[expect(clippy::cast_precision_loss, reason = "counts of octets are far below 2^52")]
 fn speed(case: &mut Case, seconds: f64) -> f64 {
     let (mut passes, mut round, begin) = (0_usize, 1, cpu_s());
     loop {
@@ -345,11 +318,7 @@ pub(crate) fn measure(what: &Kernels) -> Result<(), String> {
     if let Some(only) = &what.only {
         cases.retain(|case| case.kernel.contains(only.as_str()) || case.kernel == "copy");
     }
-    let (runs, seconds) = if what.quick {
-        (what.runs.min(3), 2e-4)
-    } else {
-        (what.runs, 2e-3)
-    };
+    let (runs, seconds) = if what.quick { (what.runs.min(3), 2e-4) } else { (what.runs, 2e-3) };
     let mut speeds = vec![Vec::new(); cases.len()];
     for _ in 0..runs.max(1) {
         for (case, speeds) in cases.iter_mut().zip(&mut speeds) {
@@ -365,18 +334,12 @@ pub(crate) fn measure(what: &Kernels) -> Result<(), String> {
             content: case.content,
             octets: case.octets,
             gbps: median(speeds),
-            spread: (
-                speeds.iter().copied().fold(f64::INFINITY, f64::min),
-                speeds.iter().copied().fold(0.0, f64::max),
-            ),
+            spread: (speeds.iter().copied().fold(f64::INFINITY, f64::min), speeds.iter().copied().fold(0.0, f64::max)),
             share_of_copy: 0.0,
         })
         .collect();
-    let copies: Vec<(usize, f64)> = rows
-        .iter()
-        .filter(|row| row.kernel == "copy")
-        .map(|row| (row.octets, row.gbps))
-        .collect();
+    let copies: Vec<(usize, f64)> =
+        rows.iter().filter(|row| row.kernel == "copy").map(|row| (row.octets, row.gbps)).collect();
     for row in &mut rows {
         let copy = copies.iter().find(|(octets, _)| *octets == row.octets);
         row.share_of_copy = copy.map_or(f64::NAN, |(_, copy)| row.gbps / copy);
@@ -393,17 +356,13 @@ pub(crate) fn measure(what: &Kernels) -> Result<(), String> {
 fn table(rows: &[Row]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
-    let sizes = SIZES
-        .iter()
-        .map(|octets| format!("{octets} octets, GB/s (of copy)"));
+    let sizes = SIZES.iter().map(|octets| format!("{octets} octets, GB/s (of copy)"));
     let head = ["kernel", "content", "form"].map(str::to_owned);
     table.set_header(head.into_iter().chain(sizes));
     // A kernel's sizes stand one after the other.
     for same in rows.chunks(SIZES.len()) {
         let Some(first) = same.first() else { continue };
-        let cells = same
-            .iter()
-            .map(|row| format!("{:.2} ({:.0} %)", row.gbps, row.share_of_copy * 100.0));
+        let cells = same.iter().map(|row| format!("{:.2} ({:.0} %)", row.gbps, row.share_of_copy * 100.0));
         let head = [first.kernel, first.content.name(), first.form].map(str::to_owned);
         table.add_row(head.into_iter().chain(cells));
     }

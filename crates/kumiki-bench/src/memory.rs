@@ -45,17 +45,9 @@ struct Taken {
 }
 
 fn idle(sessions: u32) -> Result<Taken, String> {
-    let load = Load {
-        mtu: 1500,
-        sessions,
-        work: Work::Exchanges(0),
-        check: false,
-    };
+    let load = Load { mtu: 1500, sessions, work: Work::Exchanges(0), check: false };
     // What the thread keeps free, and what is there once.
-    drop(ours::Pair::new(Load {
-        sessions: 1,
-        ..load
-    })?);
+    drop(ours::Pair::new(Load { sessions: 1, ..load })?);
     let begin = load::cpu_s();
     let before = ALLOCATED.current_usage();
     let mut pair = ours::Pair::new(load)?;
@@ -73,11 +65,7 @@ fn idle(sessions: u32) -> Result<Taken, String> {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let counts = if cli.sessions > 1000 {
-        vec![1000, cli.sessions]
-    } else {
-        vec![cli.sessions]
-    };
+    let counts = if cli.sessions > 1000 { vec![1000, cli.sessions] } else { vec![cli.sessions] };
     let taken: Result<Vec<Taken>, String> = counts.into_iter().map(idle).collect();
     let taken = match taken {
         Ok(taken) => taken,
@@ -98,21 +86,13 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    for Taken {
-        sessions,
-        stacks,
-        programs,
-        cpu_s,
-    } in taken
-    {
+    for Taken { sessions, stacks, programs, cpu_s } in taken {
         println!(
             "{sessions} idle connections: {stacks} octets each in the two stacks ({} at one end), {programs} in the two \
              programs; opened in {cpu_s:.2} s of CPU",
             stacks / 2
         );
     }
-    println!(
-        "each write of 64 KiB under way: {page_octets} octets of page, shared by both ends while it is"
-    );
+    println!("each write of 64 KiB under way: {page_octets} octets of page, shared by both ends while it is");
     ExitCode::SUCCESS
 }

@@ -29,11 +29,7 @@ pub(crate) const fn config() -> Config {
         // As Linux: an acknowledgment may stand for a whole super-segment.
         slow_start_limit: u32::MAX,
         // Not delayed, as smoltcp does best: what is put together is acknowledged once in any case.
-        ack: AckRule {
-            every: 1,
-            count_small: true,
-            pushed: false,
-        },
+        ack: AckRule { every: 1, count_small: true, pushed: false },
         ..defaults::modern()
     }
 }
@@ -46,18 +42,12 @@ pub(crate) struct Pair {
     link: kumiki_io::ElementId,
 }
 
-fn host(
-    own: Ipv4Addr,
-    mtu: usize,
-    program: Box<dyn Protocol>,
-) -> Result<(Graph, NodeId, DeviceId), Misfit> {
+fn host(own: Ipv4Addr, mtu: usize, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), Misfit> {
     let mut graph = Graph::new(1, own.to_bits().into());
     let task = graph.add_task("host");
     let device = graph.add_device("p2p0", Service::Frame)?;
-    let interface = ip::Interface {
-        mtu: u32::try_from(mtu).unwrap_or(u32::MAX),
-        ..ip::Interface::new("p2p0", own, 24)
-    };
+    let interface =
+        ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
     let ip = Ip::new(ip::Config::host(interface)).map_err(|why| Misfit::Refused {
         upper: "ip".to_owned(),
         lower: "p2p0".to_owned(),
@@ -77,18 +67,13 @@ impl Pair {
     pub(crate) fn new(load: Load) -> Result<Self, String> {
         let to = SocketAddr::from((ANSWERER, PORT));
         let most = UNDER_WAY;
-        let caller = host(CALLER, load.mtu, Box::new(Caller::new(to, load, most)))
-            .map_err(|why| why.to_string())?;
-        let answerer = host(ANSWERER, load.mtu, Box::new(Answerer::new(to, load)))
-            .map_err(|why| why.to_string())?;
+        let caller = host(CALLER, load.mtu, Box::new(Caller::new(to, load, most))).map_err(|why| why.to_string())?;
+        let answerer = host(ANSWERER, load.mtu, Box::new(Answerer::new(to, load))).map_err(|why| why.to_string())?;
         let mut executor = Executor::new(RealClock::start(), Pace::default());
         let link = executor.add_element(Box::new(Link::default()));
         let mut join = |name: &str, (graph, node, device): (Graph, NodeId, DeviceId), port| {
             let id = executor.add_graph(name, graph);
-            let config = DeviceConfig {
-                mtu: u32::try_from(load.mtu).unwrap_or(u32::MAX),
-                burst: 64,
-            };
+            let config = DeviceConfig { mtu: u32::try_from(load.mtu).unwrap_or(u32::MAX), burst: 64 };
             executor.set_device(id, device, config);
             executor.plug(Plug::Device(id, device), Plug::Port(link, port));
             (id, node)
@@ -96,12 +81,7 @@ impl Pair {
         let caller = join("caller", caller, 0);
         let answerer = join("answerer", answerer, 1);
         executor.start().map_err(|why| why.to_string())?;
-        Ok(Self {
-            executor,
-            caller,
-            answerer,
-            link,
-        })
+        Ok(Self { executor, caller, answerer, link })
     }
 
     fn program<T: Protocol>(executor: &Executor<RealClock>, at: (GraphId, NodeId)) -> Option<&T> {
@@ -116,19 +96,19 @@ impl Pair {
         };
         match self.executor.run(LIMIT, open) {
             Ended::Done => Ok(()),
-            Ended::Idle | Ended::TimedOut | Ended::Failed => {
-                Err("connections did not open".to_owned())
-            }
+            Ended::Idle | Ended::TimedOut | Ended::Failed => Err("connections did not open".to_owned()),
         }
     }
 
     fn finish(&mut self, load: Load) -> Result<(), String> {
         let (caller, answerer) = (self.caller, self.answerer);
         let done = |executor: &mut Executor<RealClock>| match load.work {
-            Work::Octets(_) => Self::program::<Answerer>(executor, answerer)
-                .is_some_and(|answerer| answerer.ended >= load.sessions),
-            Work::Exchanges(_) => Self::program::<Caller>(executor, caller)
-                .is_some_and(|caller| caller.done >= load.sessions),
+            Work::Octets(_) => {
+                Self::program::<Answerer>(executor, answerer).is_some_and(|answerer| answerer.ended >= load.sessions)
+            }
+            Work::Exchanges(_) => {
+                Self::program::<Caller>(executor, caller).is_some_and(|caller| caller.done >= load.sessions)
+            }
         };
         match self.executor.run(LIMIT, done) {
             Ended::Done => Ok(()),

@@ -6,24 +6,18 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Mode, Open,
-    Protocol, Quality, Request, Service, Shape,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Mode, Open, Protocol, Quality,
+    Request, Service, Shape,
 };
 use kumiki_octets::{Message, Page};
 
 use crate::load::{Load, SMALL, WRITE, Work, content, wrong};
 
 const STACK: Below = Below(0);
-const LISTEN: Handle = Handle {
-    index: u32::MAX,
-    generation: 0,
-};
+const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 /// As TCP_NODELAY; the rivals have it too.
 fn quality() -> Quality {
-    Quality {
-        coalesce: Some(Coalesce::Never),
-        ..Quality::default()
-    }
+    Quality { coalesce: Some(Coalesce::Never), ..Quality::default() }
 }
 
 /// Callers of one port: well below the number of ports that they can call from.
@@ -32,18 +26,13 @@ const CALLERS: usize = 8192;
 /// Whom caller number `number` calls where the first calls `first`.
 fn nth(mut first: SocketAddr, number: u32) -> SocketAddr {
     let further = usize::try_from(number).unwrap_or(0) / CALLERS;
-    let port = first
-        .port()
-        .saturating_add(u16::try_from(further).unwrap_or(u16::MAX));
+    let port = first.port().saturating_add(u16::try_from(further).unwrap_or(u16::MAX));
     first.set_port(port);
     first
 }
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 0,
-    }
+    Handle { index, generation: 0 }
 }
 
 fn at<T>(list: &mut [T], handle: Handle) -> Option<&mut T> {
@@ -51,12 +40,7 @@ fn at<T>(list: &mut [T], handle: Handle) -> Option<&mut T> {
 }
 
 fn shape() -> Shape {
-    Shape {
-        offers: None,
-        needs: &[Service::Stream],
-        below: (1, 1),
-        keys: Vec::new(),
-    }
+    Shape { offers: None, needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
 }
 
 /// Copies `data` to the front of `buffer` piece by piece, showing each to `see`; gives how many octets there were.
@@ -120,10 +104,7 @@ impl Caller {
         let left = match load.work {
             Work::Octets(left) | Work::Exchanges(left) => left,
         };
-        let session = || Calling {
-            left,
-            ..Calling::default()
-        };
+        let session = || Calling { left, ..Calling::default() };
         Self {
             remote,
             load,
@@ -180,29 +161,13 @@ impl Caller {
         session.under_way += len;
         self.under_way += len;
         let (last, unit) = (session.left == 0, session.unit);
-        let octets = usize::try_from(len)
-            .ok()
-            .and_then(|len| self.buffer.get(..len))
-            .unwrap_or_default();
+        let octets = usize::try_from(len).ok().and_then(|len| self.buffer.get(..len)).unwrap_or_default();
         // The copy in, and the sum with it.
         let data = Message::from_page(Page::copied(octets, unit));
-        cx.down(
-            STACK,
-            Request::Data {
-                session: provider,
-                data,
-                end: true,
-            },
-        );
+        cx.down(STACK, Request::Data { session: provider, data, end: true });
         if last {
             self.done += 1;
-            cx.down(
-                STACK,
-                Request::Release {
-                    session: provider,
-                    data: None,
-                },
-            );
+            cx.down(STACK, Request::Release { session: provider, data: None });
         }
         true
     }
@@ -222,14 +187,7 @@ impl Caller {
         }
         session.left -= 1;
         session.replied = 0;
-        cx.down(
-            STACK,
-            Request::Data {
-                session: provider,
-                data,
-                end: true,
-            },
-        );
+        cx.down(STACK, Request::Data { session: provider, data, end: true });
     }
 }
 
@@ -386,11 +344,7 @@ impl Answerer {
                 let reply = self.buffer.get(..SMALL).unwrap_or_default();
                 cx.down(
                     STACK,
-                    Request::Data {
-                        session: session.provider,
-                        data: Message::from_octets(reply),
-                        end: true,
-                    },
+                    Request::Data { session: session.provider, data: Message::from_octets(reply), end: true },
                 );
             }
         }
@@ -406,9 +360,7 @@ impl Protocol for Answerer {
         for number in (0..self.load.sessions).step_by(CALLERS) {
             let open = Open {
                 user: LISTEN,
-                mode: Mode::Passive {
-                    backlog: self.load.sessions,
-                },
+                mode: Mode::Passive { backlog: self.load.sessions },
                 local: Address::from(nth(self.local, number)),
                 remote: Address::None,
                 quality: quality(),
@@ -426,18 +378,9 @@ impl Protocol for Answerer {
         match indication {
             Indication::Offered(offered) => {
                 let user = handle(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
-                self.sessions.push(Answering {
-                    provider: offered.provider,
-                    octets: 0,
-                    asked: 0,
-                });
-                let accept = Accept {
-                    session: offered.provider,
-                    user,
-                    quality: quality(),
-                    data: None,
-                    ..Accept::default()
-                };
+                self.sessions.push(Answering { provider: offered.provider, octets: 0, asked: 0 });
+                let accept =
+                    Accept { session: offered.provider, user, quality: quality(), data: None, ..Accept::default() };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
             }
             Indication::Data { session, data, .. } => self.read(session, &data, cx),
@@ -445,13 +388,7 @@ impl Protocol for Answerer {
                 self.ended += 1;
                 if let Some(session) = at(&mut self.sessions, session) {
                     let session = session.provider;
-                    cx.down(
-                        STACK,
-                        Request::Release {
-                            session,
-                            data: None,
-                        },
-                    );
+                    cx.down(STACK, Request::Release { session, data: None });
                 }
             }
             Indication::Unit(_)

@@ -95,20 +95,12 @@ impl Device for Nic {
 
     fn receive(&mut self, _: Instant) -> Option<(Received, ToSend)> {
         let (octets, len) = self.inward.borrow_mut().queue.pop_front()?;
-        let received = Received {
-            octets,
-            len,
-            spare: Rc::clone(&self.spare),
-        };
+        let received = Received { octets, len, spare: Rc::clone(&self.spare) };
         Some((received, self.transmit(Instant::ZERO)?))
     }
 
     fn transmit(&mut self, _: Instant) -> Option<ToSend> {
-        Some(ToSend {
-            out: Rc::clone(&self.out),
-            spare: Rc::clone(&self.spare),
-            mtu: self.mtu,
-        })
+        Some(ToSend { out: Rc::clone(&self.out), spare: Rc::clone(&self.spare), mtu: self.mtu })
     }
 }
 
@@ -136,12 +128,7 @@ impl End {
             // One address fits.
             let _ = addresses.push(own);
         });
-        Self {
-            nic,
-            interface,
-            sockets: SocketSet::new(Vec::new()),
-            handles: Vec::new(),
-        }
+        Self { nic, interface, sockets: SocketSet::new(Vec::new()), handles: Vec::new() }
     }
 
     fn add(&mut self, setting: Setting) -> SocketHandle {
@@ -209,9 +196,7 @@ impl Run {
             let socket = caller.sockets.get_mut::<Socket<'_>>(handle);
             let remote = IpEndpoint::new(IpAddress::v4(10, 0, 0, 2), PORT);
             let local = FIRST_PORT + u16::try_from(number).unwrap_or(0);
-            socket
-                .connect(caller.interface.context(), remote, local)
-                .map_err(|why| why.to_string())?;
+            socket.connect(caller.interface.context(), remote, local).map_err(|why| why.to_string())?;
         }
         Ok(Self {
             load,

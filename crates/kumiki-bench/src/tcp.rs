@@ -38,10 +38,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of octets and exchanges are far below 2^52"
-)]
+#[expect(clippy::cast_precision_loss, reason = "counts of octets and exchanges are far below 2^52")]
 fn cost(load: &Load, cpu_s: f64) -> f64 {
     match load.work {
         Work::Octets(_) => cpu_s * GIB / load.octets() as f64,
@@ -55,10 +52,7 @@ fn run(who: Who, load: Load) -> Result<Outcome, String> {
         Who::Smoltcp(setting) => rival::run(load, setting),
     }?;
     if outcome.longest > load.mtu {
-        return Err(format!(
-            "{who:?}: a packet of {} octets where the MTU is {}",
-            outcome.longest, load.mtu
-        ));
+        return Err(format!("{who:?}: a packet of {} octets where the MTU is {}", outcome.longest, load.mtu));
     }
     if outcome.wrong > 0 {
         return Err(format!("{who:?}: {} octets wrong", outcome.wrong));
@@ -86,11 +80,7 @@ fn best(load: Load, cubic: bool) -> Result<Setting, String> {
         }
         for delay_acks in [true, false] {
             for buffer in [kib * 1024 - 1, kib * 1024] {
-                let setting = Setting {
-                    buffer,
-                    delay_acks,
-                    cubic,
-                };
+                let setting = Setting { buffer, delay_acks, cubic };
                 let cpu_s = run(Who::Smoltcp(setting), load)?.cpu_s;
                 if found.is_none_or(|(least, _)| cpu_s < least) {
                     found = Some((cpu_s, setting));
@@ -98,21 +88,14 @@ fn best(load: Load, cubic: bool) -> Result<Setting, String> {
             }
         }
     }
-    found
-        .map(|(_, setting)| setting)
-        .ok_or_else(|| "no setting for smoltcp".to_owned())
+    found.map(|(_, setting)| setting).ok_or_else(|| "no setting for smoltcp".to_owned())
 }
 
 fn loads(what: &Tcp) -> Vec<Load> {
     let total: u64 = if what.quick { 1 << 27 } else { 1 << 30 };
     let exchanges: u64 = if what.quick { 100_000 } else { 1_000_000 };
     let mut loads = Vec::new();
-    let load = |mtu, sessions: u32, work| Load {
-        mtu,
-        sessions,
-        work,
-        check: false,
-    };
+    let load = |mtu, sessions: u32, work| Load { mtu, sessions, work, check: false };
     for mtu in [1500, 9180, 65_535] {
         for sessions in [1u32, 60, 1000] {
             let each = total / u64::from(sessions) / 16 * 16;
@@ -131,9 +114,7 @@ fn loads(what: &Tcp) -> Vec<Load> {
         };
         quick
             && what.mtu.is_none_or(|mtu| mtu == load.mtu)
-            && what
-                .sessions
-                .is_none_or(|sessions| sessions == load.sessions)
+            && what.sessions.is_none_or(|sessions| sessions == load.sessions)
             && what.only.as_deref().is_none_or(|only| only == kind)
     });
     loads
@@ -158,11 +139,7 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
                 Work::Octets(octets) => Work::Octets((octets / 16).max(1)),
                 Work::Exchanges(count) => Work::Exchanges((count / 16).max(1)),
             };
-            let checked = Load {
-                work: part,
-                check: true,
-                ..load
-            };
+            let checked = Load { work: part, check: true, ..load };
             run(who, checked)?;
         }
         let mut taken: Vec<(Vec<f64>, Outcome)> = vec![(Vec::new(), Outcome::default()); who.len()];
@@ -176,14 +153,7 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
             let costs: Vec<f64> = cpu_s.iter().map(|&s| cost(&load, s)).collect();
             let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
             let most = costs.iter().copied().fold(0.0, f64::max);
-            rows.push(Row {
-                load,
-                who,
-                cost: median(&costs),
-                spread: (least, most),
-                cpu_s,
-                outcome,
-            });
+            rows.push(Row { load, who, cost: median(&costs), spread: (least, most), cpu_s, outcome });
         }
     }
     if what.json {
@@ -197,25 +167,16 @@ pub(crate) fn measure(what: &Tcp) -> Result<(), String> {
 
 fn name(who: Who) -> (String, String) {
     match who {
-        Who::Kumiki => (
-            "kumiki".to_owned(),
-            "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned(),
-        ),
+        Who::Kumiki => {
+            ("kumiki".to_owned(), "CUBIC, SACK, timestamps and PAWS, checksums; 512 KiB, ACKs not delayed".to_owned())
+        }
         Who::Smoltcp(setting) => (
             "smoltcp".to_owned(),
             format!(
                 "{}, no SACK sent, checksums; {} octets{}",
-                if setting.cubic {
-                    "CUBIC, timestamps, no PAWS"
-                } else {
-                    "no congestion control, no timestamps"
-                },
+                if setting.cubic { "CUBIC, timestamps, no PAWS" } else { "no congestion control, no timestamps" },
                 setting.buffer,
-                if setting.delay_acks {
-                    ""
-                } else {
-                    ", ACKs not delayed"
-                }
+                if setting.delay_acks { "" } else { ", ACKs not delayed" }
             ),
         ),
     }
@@ -249,11 +210,7 @@ fn show(rows: &[Row], runs: usize) {
         if row.who == Who::Kumiki {
             ours = row.cost;
         }
-        let ratio = if row.who == Who::Kumiki {
-            String::new()
-        } else {
-            format!("{:.2}", row.cost / ours)
-        };
+        let ratio = if row.who == Who::Kumiki { String::new() } else { format!("{:.2}", row.cost / ours) };
         let (work, unit, digits, rate) = match row.load.work {
             Work::Octets(_) => {
                 let rate = 8.0 * GIB / 1e9 / row.cost;

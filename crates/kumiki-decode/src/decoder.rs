@@ -99,20 +99,10 @@ impl Decoder {
             steps = steps.saturating_add(1);
             let whole = match follow.buffer.checked_sub(1) {
                 None => record.octets.as_slice(),
-                Some(at) => packet
-                    .reassembled
-                    .get(at)
-                    .map_or(&[][..], |pdu| pdu.octets.as_slice()),
+                Some(at) => packet.reassembled.get(at).map_or(&[][..], |pdu| pdu.octets.as_slice()),
             };
-            let octets = whole
-                .get(follow.offset..)
-                .and_then(|from| from.get(..follow.captured))
-                .unwrap_or_default();
-            let dissector = if steps <= most {
-                self.registry.find(&follow.keys)
-            } else {
-                None
-            };
+            let octets = whole.get(follow.offset..).and_then(|from| from.get(..follow.captured)).unwrap_or_default();
+            let dissector = if steps <= most { self.registry.find(&follow.keys) } else { None };
             let Some(dissector) = dissector else {
                 let why = if steps <= most {
                     nobody(&follow.keys)
@@ -137,14 +127,7 @@ impl Decoder {
                 packet.reassembled.len().saturating_add(1),
             );
             (dissector.dissect)(&mut reading);
-            let Reading {
-                layer,
-                follow: mut inside,
-                rest,
-                reassembled,
-                reread,
-                ..
-            } = reading;
+            let Reading { layer, follow: mut inside, rest, reassembled, reread, .. } = reading;
             if !reread {
                 packet.layers.push(layer);
             }

@@ -159,21 +159,13 @@ impl Stream {
     /// What comes from a side of a line on a logical channel of X.25.
     #[must_use]
     pub const fn on_channel(interface: u32, channel: u16, from: Side) -> Self {
-        Self {
-            interface,
-            source: Party::Channel(channel, from),
-            destination: Party::Channel(channel, from.other()),
-        }
+        Self { interface, source: Party::Channel(channel, from), destination: Party::Channel(channel, from.other()) }
     }
 
     /// The other direction.
     #[must_use]
     pub const fn back(self) -> Self {
-        Self {
-            interface: self.interface,
-            source: self.destination,
-            destination: self.source,
-        }
+        Self { interface: self.interface, source: self.destination, destination: self.source }
     }
 }
 

@@ -22,9 +22,7 @@ pub struct Packet {
 impl Packet {
     /// Everything that was remarked, with the layer that it was remarked on.
     pub fn remarks(&self) -> impl Iterator<Item = (&Layer, &Remark)> {
-        self.layers
-            .iter()
-            .flat_map(|layer| layer.remarks.iter().map(move |remark| (layer, remark)))
+        self.layers.iter().flat_map(|layer| layer.remarks.iter().map(move |remark| (layer, remark)))
     }
 
     /// Whether anything in the packet is wrong.
@@ -72,10 +70,7 @@ impl Layer {
     /// The value of the first field of this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Value> {
-        self.fields
-            .iter()
-            .find(|field| field.name == name)
-            .map(|field| &field.value)
+        self.fields.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 }
 
@@ -227,13 +222,10 @@ fn as_hex<S: Serializer>(octets: &[u8], to: S) -> Result<S::Ok, S::Error> {
 #[must_use]
 pub fn hex(octets: &[u8]) -> String {
     use fmt::Write as _;
-    octets.iter().fold(
-        String::with_capacity(2 * octets.len()),
-        |mut text, octet| {
-            let _ = write!(text, "{octet:02x}");
-            text
-        },
-    )
+    octets.iter().fold(String::with_capacity(2 * octets.len()), |mut text, octet| {
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
 }
 
 /// A wrong field, in the words of [`Malformed`] but without the name of the protocol, which stands beside it anyway.

@@ -193,10 +193,7 @@ impl<'a> Reading<'a> {
     }
 
     fn remark(&mut self, level: Level, text: impl fmt::Display) {
-        self.layer.remarks.push(Remark {
-            level,
-            text: text.to_string(),
-        });
+        self.layer.remarks.push(Remark { level, text: text.to_string() });
     }
 
     /// The PDU is not what it should be, and nothing more can be read of it.
@@ -209,11 +206,7 @@ impl<'a> Reading<'a> {
         let what = why.to_string();
         let (what, why) = (what.split(": ").next().unwrap_or_default(), in_words(why));
         let cut = if self.octets.len() < self.total {
-            format!(
-                " ({} of {} octets were recorded)",
-                self.octets.len(),
-                self.total
-            )
+            format!(" ({} of {} octets were recorded)", self.octets.len(), self.total)
         } else {
             String::new()
         };
@@ -237,9 +230,7 @@ impl<'a> Reading<'a> {
         }
         self.layer.verbatim = Some(false);
         let header = self.layer.length;
-        self.note(format!(
-            "written anew, the header would have {len} octets and not {header}"
-        ));
+        self.note(format!("written anew, the header would have {len} octets and not {header}"));
     }
 
     /// As [`Reading::emitted`], for what lies elsewhere in the PDU.
@@ -250,11 +241,7 @@ impl<'a> Reading<'a> {
         if found.len() < len {
             return;
         }
-        let mut places = found
-            .iter()
-            .zip(&out)
-            .enumerate()
-            .filter(|(_, (found, written))| found != written);
+        let mut places = found.iter().zip(&out).enumerate().filter(|(_, (found, written))| found != written);
         let first = places.next();
         self.layer.verbatim = Some(self.layer.verbatim.unwrap_or(true) && first.is_none());
         if let Some((place, (found, written))) = first {
@@ -311,13 +298,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A PDU that is whole only now. What follows is `len` octets of it from `at`.
-    pub fn follow_reassembled(
-        &mut self,
-        keys: &[Key],
-        reassembled: Reassembled,
-        at: usize,
-        len: usize,
-    ) {
+    pub fn follow_reassembled(&mut self, keys: &[Key], reassembled: Reassembled, at: usize, len: usize) {
         let have = reassembled.octets.len().saturating_sub(at).min(len);
         let buffer = self.next_buffer.saturating_add(self.reassembled.len());
         self.reassembled.push(reassembled);
@@ -383,27 +364,17 @@ impl<'a> Reading<'a> {
         match right {
             None => self.named(name, field, 2, value, "not checked: octets are missing"),
             // The two zeros of one's complement are one number.
-            Some(right)
-                if right == found || [right, found].iter().all(|sum| matches!(sum, 0 | 0xffff)) =>
-            {
+            Some(right) if right == found || [right, found].iter().all(|sum| matches!(sum, 0 | 0xffff)) => {
                 self.named(name, field, 2, value, "right");
             }
             Some(right) => {
-                self.named(
-                    name,
-                    field,
-                    2,
-                    value,
-                    format!("wrong, {right:#06x} would be right"),
-                );
+                self.named(name, field, 2, value, format!("wrong, {right:#06x} would be right"));
                 if before.is_some_and(|sum| sum.folded() == found) {
                     self.note(format!(
                         "{name} is {found:#06x}, the sum of the pseudo-header: left to a device, {right:#06x} would be right"
                     ));
                 } else {
-                    self.bad(format!(
-                        "{name} is {found:#06x}, the octets give {right:#06x}"
-                    ));
+                    self.bad(format!("{name} is {found:#06x}, the octets give {right:#06x}"));
                 }
             }
         }

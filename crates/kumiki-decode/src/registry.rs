@@ -29,13 +29,9 @@ impl Registry {
     /// Those of [`protocol::ALL`].
     #[must_use]
     pub fn new() -> Self {
-        let claims = protocol::ALL
-            .iter()
-            .flat_map(|one| one.claims.iter().map(move |key| (*key, *one)));
+        let claims = protocol::ALL.iter().flat_map(|one| one.claims.iter().map(move |key| (*key, *one)));
         let names = protocol::ALL.iter().map(|one| (Key::Named(one.name), *one));
-        Self {
-            by_key: claims.chain(names).collect(),
-        }
+        Self { by_key: claims.chain(names).collect() }
     }
 
     /// The first of `keys` that somebody claims.

@@ -1,10 +1,6 @@
 //! However long a capture is and whatever is in it, memory does not grow with it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use std::io::{self, Read};
 
@@ -25,10 +21,7 @@ struct Flood {
 impl Flood {
     fn turn(&mut self) {
         self.left -= 1;
-        let header = Header {
-            vci: 32 + u16::try_from(self.left % 3000).unwrap(),
-            ..Header::default()
-        };
+        let header = Header { vci: 32 + u16::try_from(self.left % 3000).unwrap(), ..Header::default() };
         self.cell[..5].copy_from_slice(&header.octets(Interface::Uni));
         self.at = 0;
     }
@@ -54,25 +47,15 @@ impl Read for Flood {
 
 #[test]
 fn a_flood_of_cells_on_many_channels_takes_bounded_memory() {
-    let flood = Flood {
-        cell: [0; 53],
-        at: 53,
-        left: 100_000,
-    };
-    let wish = Wish {
-        format: Some(Format::Raw),
-        layer: Some("cells"),
-    };
+    let flood = Flood { cell: [0; 53], at: 53, left: 100_000 };
+    let wish = Wish { format: Some(Format::Raw), layer: Some("cells") };
     let capture = Capture::open(flood, wish, &Registry::new()).unwrap();
     let mut decoder = Decoder::new();
     let (mut cells, mut given_up) = (0, 0);
     for record in capture {
         let packet = decoder.decode(&record.unwrap());
         cells += 1;
-        given_up += packet
-            .remarks()
-            .filter(|(_, remark)| remark.text.contains("given up"))
-            .count();
+        given_up += packet.remarks().filter(|(_, remark)| remark.text.contains("given up")).count();
     }
     assert_eq!(cells, 100_000);
     // Every cell meets a channel that was given up 1976 cells ago.

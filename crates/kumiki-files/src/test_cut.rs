@@ -1,8 +1,6 @@
 //! A line between two ends of OSI's upper layers that a test cuts.
 
-use kumiki_graph::{
-    Above, Below, Context, Handle, Indication, Mode, Protocol, Reason, Request, Service, Shape,
-};
+use kumiki_graph::{Above, Below, Context, Handle, Indication, Mode, Protocol, Reason, Request, Service, Shape};
 
 use kumiki_osi::entries::{abort_below, tell_aborted};
 
@@ -25,22 +23,13 @@ pub(crate) struct Cut {
 impl Cut {
     /// One that is cut behind these messages of all; who was called hears nothing of it if it is `silent`.
     pub(crate) fn behind(after: Vec<usize>, silent: bool) -> Self {
-        Self {
-            after,
-            silent,
-            ..Self::default()
-        }
+        Self { after, silent, ..Self::default() }
     }
 }
 
 impl Protocol for Cut {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

@@ -1,8 +1,8 @@
 //! One host in the hands of a target: what comes in, what goes out, and time.
 
 use kumiki_graph::{
-    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol,
-    Request, Service, Shape, TaskId, Unit,
+    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol, Request, Service,
+    Shape, TaskId, Unit,
 };
 use kumiki_octets::Message;
 
@@ -14,12 +14,7 @@ struct Ear {
 
 impl Protocol for Ear {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: self.keys.clone(),
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: self.keys.clone() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -47,21 +42,12 @@ impl Bench {
         let task = graph.add_task("host");
         let line = graph.add_device("line", Service::UnitData).unwrap();
         graph.add_node("layer", task, layer).unwrap();
-        let ear = Ear {
-            keys: keys.to_vec(),
-            units: Vec::new(),
-        };
+        let ear = Ear { keys: keys.to_vec(), units: Vec::new() };
         let ear = graph.add_node("ear", task, Box::new(ear)).unwrap();
         graph.connect("ear", "layer").unwrap();
         graph.connect("layer", "line").unwrap();
         graph.start(Instant::ZERO).unwrap();
-        let mut bench = Self {
-            graph,
-            task,
-            line,
-            ear,
-            now: Instant::ZERO,
-        };
+        let mut bench = Self { graph, task, line, ear, now: Instant::ZERO };
         bench.run();
         bench.sent();
         bench
@@ -76,8 +62,7 @@ impl Bench {
     /// Lets octets come in.
     pub(crate) fn octets(&mut self, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph
-            .input(self.now, self.line, Indication::Unit(unit));
+        self.graph.input(self.now, self.line, Indication::Unit(unit));
         self.run();
     }
 

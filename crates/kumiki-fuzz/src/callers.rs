@@ -58,23 +58,11 @@ fn run(octets: &[u8]) {
     };
     let interface = ip::Interface::new("line", [10, 0, 0, 1].into(), 8);
     let layer = ip::Ip::new(ip::Config::host(interface)).unwrap();
-    let host = Host::on_a_line(
-        0,
-        Program::new(1),
-        Box::new(Tcp::new(config)),
-        Box::new(layer),
-    );
-    let mut listener = Listener {
-        host,
-        now: Instant::ZERO,
-        judge: Decoder::new(),
-        callers: BTreeMap::new(),
-        offered: 0,
-    };
+    let host = Host::on_a_line(0, Program::new(1), Box::new(Tcp::new(config)), Box::new(layer));
+    let mut listener =
+        Listener { host, now: Instant::ZERO, judge: Decoder::new(), callers: BTreeMap::new(), offered: 0 };
     let at = "10.0.0.1:7".parse().unwrap();
-    listener
-        .host
-        .tell(Instant::ZERO, vec![Command::Listen(0, at)]);
+    listener.host.tell(Instant::ZERO, vec![Command::Listen(0, at)]);
     for _ in 0..300 {
         if draw.is_empty() {
             break;
@@ -91,11 +79,7 @@ impl Listener {
             6 => return self.pass(Duration::from_millis(draw.word().into())),
             7 => {
                 let number = u32::from(draw.octet());
-                let command = if what & 0x80 == 0 {
-                    Command::Abort(number)
-                } else {
-                    Command::Release(number)
-                };
+                let command = if what & 0x80 == 0 { Command::Abort(number) } else { Command::Release(number) };
                 self.host.tell(self.now, vec![command]);
                 self.look();
                 return;
@@ -114,9 +98,7 @@ impl Listener {
             0..=2 => {
                 // A call, new or again.
                 if what & 0x10 == 0 {
-                    caller.isn = caller
-                        .isn
-                        .wrapping_add(1 + u32::from(draw.octet()) * 100_000);
+                    caller.isn = caller.isn.wrapping_add(1 + u32::from(draw.octet()) * 100_000);
                 }
                 seq = caller.isn;
                 Flags::SYN
@@ -178,9 +160,7 @@ impl Listener {
         self.look();
         assert!(self.offered <= before + 1, "two sessions from one segment");
         if self.offered > before {
-            let Header {
-                seq, ack, flags, ..
-            } = *header;
+            let Header { seq, ack, flags, .. } = *header;
             assert!(flags.contains(Flags::ACK));
             assert!(!flags.intersects(Flags::SYN.with(Flags::RST)));
             let caller = &self.callers[&which];
@@ -188,14 +168,10 @@ impl Listener {
             let right = caller.told.iter().any(|(iss, irs)| {
                 let rcv_nxt = irs.wrapping_add(1);
                 // It begins in the window, or its text reaches into it.
-                let reaches =
-                    seq.0.wrapping_sub(rcv_nxt) < WINDOW || rcv_nxt.wrapping_sub(seq.0) < text;
+                let reaches = seq.0.wrapping_sub(rcv_nxt) < WINDOW || rcv_nxt.wrapping_sub(seq.0) < text;
                 ack.0 == iss.wrapping_add(1) && reaches
             });
-            assert!(
-                right,
-                "a session for an acknowledgment of what was never sent"
-            );
+            assert!(right, "a session for an acknowledgment of what was never sent");
         }
     }
 
@@ -203,12 +179,7 @@ impl Listener {
     fn look(&mut self) -> usize {
         let sent = self.host.sent(self.now);
         for octets in &sent {
-            packet::check(
-                &mut self.judge,
-                "ip",
-                octets,
-                &format!("{} sends", self.now),
-            );
+            packet::check(&mut self.judge, "ip", octets, &format!("{} sends", self.now));
             let which = usize::from(octets[19]);
             let Ok((header, _)) = Header::parse(&octets[20..], octets.len() - 20) else {
                 continue;
@@ -221,10 +192,7 @@ impl Listener {
             }
         }
         assert!(sent.len() <= 64, "{} segments at once", sent.len());
-        assert!(
-            self.host.half_open() <= HALF_OPEN as usize,
-            "too many half open"
-        );
+        assert!(self.host.half_open() <= HALF_OPEN as usize, "too many half open");
         self.offered = self.host.program().sessions.len();
         sent.len()
     }

@@ -6,11 +6,8 @@ use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, show};
 use crate::layers::layer;
 use crate::{Draw, Target, within_mb};
 
-pub(crate) const TARGET: Target = Target {
-    name: "captures",
-    title: "files of packets: pcap, pcapng, ERF, hexadecimal text, raw octets",
-    run,
-};
+pub(crate) const TARGET: Target =
+    Target { name: "captures", title: "files of packets: pcap, pcapng, ERF, hexadecimal text, raw octets", run };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);

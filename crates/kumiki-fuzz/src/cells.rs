@@ -58,11 +58,7 @@ fn run(octets: &[u8]) {
     let aal34 = options & 1 != 0;
     let mids = if options & 2 != 0 { 7 } else { 1 };
     let config = SarConfig {
-        adaptation: if aal34 {
-            Adaptation::Aal34(Aal34 { mids, cpcs: true })
-        } else {
-            Adaptation::Aal5
-        },
+        adaptation: if aal34 { Adaptation::Aal34(Aal34 { mids, cpcs: true }) } else { Adaptation::Aal5 },
         interleave: options & 4 != 0,
         max_run: if options & 8 != 0 { 1 } else { u32::MAX },
         announce: options & 16 != 0,
@@ -89,11 +85,7 @@ fn exchange(draw: &mut Draw<'_>, config: SarConfig, aal34: bool) {
         let vci = 100 + u16::from(how & 1);
         if how & 0xe0 == 0xe0 {
             harm = true;
-            row.push(Cell {
-                vci,
-                last: how & 2 != 0,
-                payload: whole(draw, aal34 && how & 4 != 0),
-            });
+            row.push(Cell { vci, last: how & 2 != 0, payload: whole(draw, aal34 && how & 4 != 0) });
         } else {
             let len = draw.below(if how & 0xc0 == 0xc0 { 65_536 } else { 300 });
             let start = draw.octet();
@@ -101,10 +93,7 @@ fn exchange(draw: &mut Draw<'_>, config: SarConfig, aal34: bool) {
             if len > 0 {
                 sent.entry(vci).or_default().push(sdu.clone());
             }
-            let unit = Unit::Frame {
-                data: Message::from_octets(&sdu),
-                address: Address::Vc { vpi: 0, vci },
-            };
+            let unit = Unit::Frame { data: Message::from_octets(&sdu), address: Address::Vc { vpi: 0, vci } };
             let mut out = Outlet::default();
             from.offer(now, sar::HOST, unit, &mut out);
             // Sometimes it stays in the queue while the next one is given.

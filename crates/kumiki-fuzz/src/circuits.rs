@@ -5,8 +5,7 @@
 //! with the line everything ends. The other half of the target is a switch: see [`crate::exchange`].
 
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId,
-    Token, Unit,
+    DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Modulo;
@@ -59,11 +58,7 @@ pub(crate) fn answer(packet: &Packet) -> Option<Packet> {
         | Body::Diagnostic { .. }
         | Body::Registration(..) => return None,
     };
-    Some(Packet {
-        qualified: false,
-        body,
-        ..packet.clone()
-    })
+    Some(Packet { qualified: false, body, ..packet.clone() })
 }
 
 struct World {
@@ -96,20 +91,11 @@ impl World {
     fn new(how: u8, more: u8) -> Self {
         let mut graph = Graph::new(u64::from(more), 0);
         let task = graph.add_task("cpu");
-        let modulo = if how & 4 == 0 {
-            Modulo::Eight
-        } else {
-            Modulo::Extended
-        };
+        let modulo = if how & 4 == 0 { Modulo::Eight } else { Modulo::Extended };
         let mut config = Config {
             role: [Some(Role::Dte), Some(Role::Dce), None][usize::from(more % 3)],
             modulo,
-            ranges: Ranges {
-                permanent: 1,
-                two_way: (2, 6),
-                incoming: (0, 0),
-                outgoing: (0, 0),
-            },
+            ranges: Ranges { permanent: 1, two_way: (2, 6), incoming: (0, 0), outgoing: (0, 0) },
             reject: how & 8 != 0,
             ..Config::default()
         };
@@ -146,21 +132,9 @@ impl World {
             }
             _ => {
                 let line = graph.add_device("line", Service::UnitData).unwrap();
-                let role = if how & 64 == 0 {
-                    lapb::Role::Dte
-                } else {
-                    lapb::Role::Dce
-                };
-                let modulo = if how & 16 == 0 {
-                    Modulo::Eight
-                } else {
-                    Modulo::Extended
-                };
-                let it = lapb::Config {
-                    role,
-                    modulo,
-                    ..lapb::Config::default()
-                };
+                let role = if how & 64 == 0 { lapb::Role::Dte } else { lapb::Role::Dce };
+                let modulo = if how & 16 == 0 { Modulo::Eight } else { Modulo::Extended };
+                let it = lapb::Config { role, modulo, ..lapb::Config::default() };
                 let it = Box::new(Lapb::new(it).unwrap());
                 graph.add_node("lapb", task, it).unwrap();
                 graph.connect("lapb", "line").unwrap();
@@ -276,11 +250,7 @@ impl World {
         let Line::Lapb(_, role, modulo) = self.line else {
             return;
         };
-        let header = Header {
-            address: if is_command { role.own() } else { role.peer() },
-            control,
-            modulo,
-        };
+        let header = Header { address: if is_command { role.own() } else { role.peer() }, control, modulo };
         let mut octets = vec![0; header.len()];
         header.emit(&mut octets);
         octets.extend_from_slice(packet);
@@ -378,10 +348,7 @@ impl World {
             }
             // A packet of a type that there is.
             165..=214 => {
-                let kinds = [
-                    0x0b, 0x0f, 0x13, 0x17, 0x23, 0x27, 1, 5, 9, 0x1b, 0x1f, 0xfb, 0xff, 0xf1,
-                    0xf3, 0xf5,
-                ];
+                let kinds = [0x0b, 0x0f, 0x13, 0x17, 0x23, 0x27, 1, 5, 9, 0x1b, 0x1f, 0xfb, 0xff, 0xf1, 0xf3, 0xf5];
                 let kind = draw.octet();
                 let kind = match kind {
                     0..=95 => kinds[usize::from(kind & 15)],

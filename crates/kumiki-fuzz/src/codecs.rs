@@ -14,11 +14,7 @@ use kumiki_wire::xtp;
 
 use crate::{Draw, Target};
 
-pub(crate) const TARGET: Target = Target {
-    name: "codecs",
-    title: "every header: read, write, read again",
-    run,
-};
+pub(crate) const TARGET: Target = Target { name: "codecs", title: "every header: read, write, read again", run };
 
 /// Reads, writes and reads again. `$parse` gives the header and its length for any octets.
 macro_rules! again {
@@ -181,11 +177,7 @@ fn icmpv6(octets: &[u8]) {
 fn as_written(options: Options) -> Options {
     let blocks = options.sack.as_slice();
     let room = blocks.len().min(options.sack_room());
-    Options {
-        sack: SackBlocks::from_slice(&blocks[..room]),
-        illegal_length: false,
-        ..options
-    }
+    Options { sack: SackBlocks::from_slice(&blocks[..room]), illegal_length: false, ..options }
 }
 
 fn tcp(octets: &[u8]) {
@@ -199,10 +191,7 @@ fn tcp(octets: &[u8]) {
     let (mut same, written) = tcp::Header::parse(&out, out.len()).expect("it was written");
     assert_eq!(written, out.len());
     // Of the user timeout the reserved zero is kept too.
-    let header = tcp::Header {
-        options: as_written(header.options),
-        ..header
-    };
+    let header = tcp::Header { options: as_written(header.options), ..header };
     same.options = as_written(same.options);
     assert_eq!(same, header);
 }

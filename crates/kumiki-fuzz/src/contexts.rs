@@ -76,34 +76,18 @@ fn config(draw: &mut Draw<'_>) -> Config {
         send_buffer: buffers[usize::from(how & 3)],
         receive_buffer: buffers[usize::from(how >> 2 & 3)],
         first_alloc: if flag(4) { 0 } else { BUFFER },
-        recovery: if flag(5) {
-            Recovery::GoBack
-        } else {
-            Recovery::Selective
-        },
+        recovery: if flag(5) { Recovery::GoBack } else { Recovery::Selective },
         reordering: if flag(6) { 0 } else { 3 },
         edge: !flag(7),
-        congestion: if flag(8) {
-            congestion::Kind::Off
-        } else {
-            congestion::Kind::Matched
-        },
+        congestion: if flag(8) { congestion::Kind::Off } else { congestion::Kind::Matched },
         error_control: match (flag(9), flag(10)) {
             (false, _) => ErrorControl::Full,
             (true, false) => ErrorControl::Fast,
             (true, true) => ErrorControl::None,
         },
-        flow_control: if flag(11) {
-            FlowControl::Reservation
-        } else {
-            FlowControl::Window
-        },
+        flow_control: if flag(11) { FlowControl::Reservation } else { FlowControl::Window },
         check: !flag(12),
-        stall: if flag(13) {
-            Duration::from_secs(30)
-        } else {
-            Duration::ZERO
-        },
+        stall: if flag(13) { Duration::from_secs(30) } else { Duration::ZERO },
         priority: flag(14).then_some(7),
         // Who was told a lie sends the same again in each round trip until then: CTIMEOUT as by default would be too many packets for the line.
         ctimeout: Duration::from_secs(10),
@@ -238,11 +222,7 @@ impl Case {
             }
             12 if self.forged => {
                 // Back to the sender, as it is or with the ends exchanged.
-                let back = if what & 0x40 == 0 {
-                    packet::turned(&octets)
-                } else {
-                    octets.clone()
-                };
+                let back = if what & 0x40 == 0 { packet::turned(&octets) } else { octets.clone() };
                 self.line.carry(DELAY, from, back);
                 self.line.carry(DELAY, to, octets);
             }
@@ -283,10 +263,7 @@ impl Case {
     /// What has come is what was written.
     fn compare(&self, sessions: &[Vec<Session>; 2]) {
         for session in sessions.iter().flatten() {
-            assert!(
-                self.careless || session.wrong.is_none(),
-                "octets are not those that were sent"
-            );
+            assert!(self.careless || session.wrong.is_none(), "octets are not those that were sent");
         }
         if self.interfered {
             return;
@@ -343,12 +320,7 @@ impl Spy {
         self.sync[from] = header.sync;
         let end = match header.format {
             Format::Data => header.seq + payload.len() as u64,
-            Format::Cntl
-            | Format::First
-            | Format::Ecntl
-            | Format::Tcntl
-            | Format::Jcntl
-            | Format::Diag => header.seq,
+            Format::Cntl | Format::First | Format::Ecntl | Format::Tcntl | Format::Jcntl | Format::Diag => header.seq,
         };
         self.sent[from] = self.sent[from].max(end);
         if header.format.is_control()
@@ -386,11 +358,7 @@ impl Spy {
             header.key = self.keys[draw.below(self.keys.len())];
         }
         if what & 0x20 != 0 {
-            header.key = if header.key.is_returned() {
-                header.key.own()
-            } else {
-                header.key.returned()
-            };
+            header.key = if header.key.is_returned() { header.key.own() } else { header.key.returned() };
         }
         header.options = if what & 0x40 != 0 {
             Options::from_bits(draw.long())
@@ -425,13 +393,7 @@ impl Spy {
         behind(octets, XTP, &packet)
     }
 
-    fn payload(
-        &self,
-        header: &mut Header,
-        kind: u8,
-        (from, to): (usize, usize),
-        draw: &mut Draw<'_>,
-    ) -> Vec<u8> {
+    fn payload(&self, header: &mut Header, kind: u8, (from, to): (usize, usize), draw: &mut Draw<'_>) -> Vec<u8> {
         let last = self.control[from];
         let control = Control {
             rseq: Self::near(draw, last.rseq),
@@ -450,10 +412,7 @@ impl Spy {
                     at = Self::near(draw, left);
                     Span { left, right: at }
                 });
-                let errors = Errors {
-                    control,
-                    spans: spans.collect(),
-                };
+                let errors = Errors { control, spans: spans.collect() };
                 out = vec![0; errors.len()];
                 errors.emit(&mut out);
             }
@@ -478,14 +437,7 @@ impl Spy {
                 header.format = Format::Data;
                 let len = 1 + draw.below(64);
                 out = draw.take(len).to_vec();
-                out.resize(
-                    len + if header.options.contains(Options::BTAG) {
-                        8
-                    } else {
-                        0
-                    },
-                    1,
-                );
+                out.resize(len + if header.options.contains(Options::BTAG) { 8 } else { 0 }, 1);
             }
         }
         out

@@ -4,8 +4,7 @@
 //! and any octets. Few packets go out for each that comes, calls are bounded, and when all links are gone only the permanent circuits are left.
 
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId,
-    Token, Unit,
+    DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
@@ -46,10 +45,7 @@ struct Exchange {
 }
 
 fn place(port: &str, channel: u16) -> Place {
-    Place {
-        port: port.to_owned(),
-        channel,
-    }
+    Place { port: port.to_owned(), channel }
 }
 
 fn route(prefix: &str, to: &[&str], back: bool) -> Route {
@@ -87,34 +83,22 @@ impl Exchange {
     fn new(how: u8) -> Self {
         let mut graph = Graph::new(u64::from(how), 0);
         let task = graph.add_task("cpu");
-        let devices =
-            ["packets", "interface"].map(|name| graph.add_device(name, Service::UnitData).unwrap());
+        let devices = ["packets", "interface"].map(|name| graph.add_device(name, Service::UnitData).unwrap());
         let wires = graph.add_node("wires", task, Box::new(Wires::default()));
         let wires = wires.unwrap();
-        graph
-            .add_node("iface", task, Box::new(X25Iface::default()))
-            .unwrap();
+        graph.add_node("iface", task, Box::new(X25Iface::default())).unwrap();
         let it = Xot::new(xot::Config {
             routes: vec![(Number::NONE, "10.0.0.1:1998".parse().unwrap())],
             permanent: vec![circuit(1, how & 2 != 0), circuit(2, how & 4 != 0)],
             ..xot::Config::default()
         });
         graph.add_node("xot", task, Box::new(it)).unwrap();
-        for (name, over) in [
-            ("p", Over::Frames),
-            ("i", Over::Frames),
-            ("x", Over::Circuits),
-        ] {
+        for (name, over) in [("p", Over::Frames), ("i", Over::Frames), ("x", Over::Circuits)] {
             let dte = name == "i" && how & 8 != 0;
             let config = Config {
                 over,
                 role: Some(if dte { Role::Dte } else { Role::Dce }),
-                ranges: Ranges {
-                    permanent: 1,
-                    two_way: (2, 6),
-                    incoming: (0, 0),
-                    outgoing: (0, 0),
-                },
+                ranges: Ranges { permanent: 1, two_way: (2, 6), incoming: (0, 0), outgoing: (0, 0) },
                 ..Config::default()
             };
             let x25 = Box::new(X25::new(config).unwrap());
@@ -127,10 +111,7 @@ impl Exchange {
                 route("3", &["x"], true),
                 route("", &["x", "i", "p"], false),
             ],
-            circuits: vec![
-                [place("p", 1), place("x", 1)],
-                [place("x", 2), place("i", 1)],
-            ],
+            circuits: vec![[place("p", 1), place("x", 1)], [place("x", 2), place("i", 1)]],
             always_up: vec!["x".to_owned()],
             most: MOST,
             ..x25_switch::Config::default()
@@ -150,16 +131,8 @@ impl Exchange {
             graph.connect(upper, lower).unwrap();
         }
         graph.start(Instant::ZERO).unwrap();
-        let mut exchange = Self {
-            graph,
-            task,
-            now: Instant::ZERO,
-            devices,
-            wires,
-            switch,
-            heard: Vec::new(),
-            parts: Vec::new(),
-        };
+        let mut exchange =
+            Self { graph, task, now: Instant::ZERO, devices, wires, switch, heard: Vec::new(), parts: Vec::new() };
         exchange.run();
         exchange
     }
@@ -243,8 +216,7 @@ impl Exchange {
 
     fn unit(&mut self, port: usize, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph
-            .input(self.now, self.devices[port], Indication::Unit(unit));
+        self.graph.input(self.now, self.devices[port], Indication::Unit(unit));
         self.run();
     }
 
@@ -337,10 +309,7 @@ impl Exchange {
             }
             // A packet of a type that there is.
             160..=224 => {
-                let kinds = [
-                    0x0b, 0x0f, 0x13, 0x17, 0x23, 0x27, 1, 5, 9, 0x1b, 0x1f, 0xfb, 0xff, 0xf1,
-                    0xf3, 0xf5,
-                ];
+                let kinds = [0x0b, 0x0f, 0x13, 0x17, 0x23, 0x27, 1, 5, 9, 0x1b, 0x1f, 0xfb, 0xff, 0xf1, 0xf3, 0xf5];
                 let kind = draw.octet();
                 let kind = match kind {
                     0..=95 => kinds[usize::from(kind & 15)],

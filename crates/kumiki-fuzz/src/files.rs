@@ -12,8 +12,8 @@ use kumiki_files::ftam::{self, Ftam};
 use kumiki_files::mms::{self, Mms};
 use kumiki_files::mms_files;
 use kumiki_graph::{
-    Above, Below, Context, Duration, Graph, Indication, Instant, NodeId, Protocol, Request,
-    Service, Shape, TaskId, Token,
+    Above, Below, Context, Duration, Graph, Indication, Instant, NodeId, Protocol, Request, Service, Shape, TaskId,
+    Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi::acse::{self, Acse};
@@ -62,36 +62,19 @@ impl Kind {
         let guard = Guard::new(Box::new(Memory::new()));
         match self {
             Self::Ftam => {
-                let responder = ResponderConfig {
-                    local_newlines: true,
-                    ..ResponderConfig::default()
-                };
-                let config = ServerConfig {
-                    responder,
-                    ..ServerConfig::default()
-                };
+                let responder = ResponderConfig { local_newlines: true, ..ResponderConfig::default() };
+                let config = ServerConfig { responder, ..ServerConfig::default() };
                 Box::new(FileServer::new(config, guard))
             }
-            Self::Mms => Box::new(mms_files::FileServer::new(
-                mms_files::Config::default(),
-                guard,
-            )),
+            Self::Mms => Box::new(mms_files::FileServer::new(mms_files::Config::default(), guard)),
         }
     }
 
     /// A client, which waits without end if `is_patient`.
-    fn client(
-        self,
-        plan: Vec<Operation>,
-        settings: Settings,
-        is_patient: bool,
-    ) -> Box<dyn Protocol> {
+    fn client(self, plan: Vec<Operation>, settings: Settings, is_patient: bool) -> Box<dyn Protocol> {
         match self {
             Self::Ftam => {
-                let mut config = Config {
-                    settings,
-                    ..Config::default()
-                };
+                let mut config = Config { settings, ..Config::default() };
                 if is_patient {
                     config.idle = Duration::ZERO;
                 }
@@ -99,10 +82,7 @@ impl Kind {
             }
             Self::Mms => {
                 let mut config = mms_files::ClientConfig {
-                    settings: mms_files::Settings {
-                        element: settings.element,
-                        window: settings.checkpoint_window,
-                    },
+                    settings: mms_files::Settings { element: settings.element, window: settings.checkpoint_window },
                     ..mms_files::ClientConfig::default()
                 };
                 if is_patient {
@@ -136,12 +116,7 @@ struct Gate {
 
 impl Protocol for Gate {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
@@ -191,12 +166,7 @@ fn put(name: &str, content: &[u8]) -> Operation {
 }
 
 fn get(name: &str, shelf: &Shelf) -> Operation {
-    Operation::Get {
-        name: name.to_owned(),
-        contents_type: None,
-        restart_at: 0,
-        sink: Box::new(shelf.clone()),
-    }
+    Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
 /// A text, whose lines end otherwise at the server.
@@ -213,33 +183,18 @@ fn put_text(name: &str) -> Operation {
 fn plan(which: u8, shelf: &Shelf) -> Vec<Operation> {
     let name = || "a file".to_owned();
     let all = [
-        if which >> 7 == 1 {
-            put_text("a file")
-        } else {
-            put("a file", &[7; 5000])
-        },
+        if which >> 7 == 1 { put_text("a file") } else { put("a file", &[7; 5000]) },
         get("a file", shelf),
-        Operation::List {
-            name: String::new(),
-        },
+        Operation::List { name: String::new() },
         Operation::Stat { name: name() },
-        Operation::Rename {
-            name: name(),
-            to: "another".to_owned(),
-        },
-        Operation::MakeDirectory {
-            name: "folder".to_owned(),
-        },
+        Operation::Rename { name: name(), to: "another".to_owned() },
+        Operation::MakeDirectory { name: "folder".to_owned() },
         get("there is none", shelf),
-        Operation::Remove {
-            name: "another".to_owned(),
-        },
+        Operation::Remove { name: "another".to_owned() },
     ];
     let wanted = |place: &usize| which == 0 || which >> place & 1 == 1;
     let chosen = all.into_iter().enumerate();
-    chosen
-        .filter_map(|(place, it)| wanted(&place).then_some(it))
-        .collect()
+    chosen.filter_map(|(place, it)| wanted(&place).then_some(it)).collect()
 }
 
 struct World {
@@ -282,14 +237,8 @@ impl World {
             let nodes: [(&str, Box<dyn Protocol>); 6] = [
                 ("tpkt", Box::new(Tpkt::new(tpkt::Config::default()))),
                 ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
-                (
-                    "session",
-                    Box::new(Session::new(session::Config::default())),
-                ),
-                (
-                    "presentation",
-                    Box::new(Presentation::new(presentation::Config::default())),
-                ),
+                ("session", Box::new(Session::new(session::Config::default()))),
+                ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
                 ("acse", Box::new(Acse::new(acse::Config::default()))),
                 kind.layer(),
             ];
@@ -311,11 +260,7 @@ impl World {
             let it = Box::new(Gate::default());
             let gate_node = graph.add_node(&gate, task, it).unwrap();
             graph.connect(&gate, &tops[number]).unwrap();
-            let settings = if number == 1 {
-                settings.clone()
-            } else {
-                Settings::default()
-            };
+            let settings = if number == 1 { settings.clone() } else { Settings::default() };
             // The second one hears nothing for hours, behind its gate.
             let it = kind.client(plans.next().unwrap(), settings, number == 2);
             let node = graph.add_node(&client, task, it).unwrap();
@@ -387,8 +332,7 @@ impl World {
                 (server.associations(), server.guard())
             }
             Kind::Mms => {
-                let server: &mut mms_files::FileServer =
-                    self.graph.protocol_mut(self.server).unwrap();
+                let server: &mut mms_files::FileServer = self.graph.protocol_mut(self.server).unwrap();
                 (server.associations(), server.guard())
             }
         }
@@ -438,8 +382,7 @@ impl World {
         let mut moved = false;
         for side in 0..2 {
             let sides = self.wires().connections.get(connection);
-            let released =
-                sides.is_some_and(|sides| sides[1 - side].released && sides[side].stands);
+            let released = sides.is_some_and(|sides| sides[1 - side].released && sides[side].stands);
             if released && self.under_way[side].is_empty() {
                 self.act(Act::Released(connection, side));
                 self.collect(connection);
@@ -504,9 +447,7 @@ impl World {
                     182..=187 => self.under_way[side].insert(0, packet.clone()),
                     // A DT becomes two: this is right.
                     _ => {
-                        if let Some(body) =
-                            packet.strip_prefix(&[3, 0, packet[2], packet[3], 2, 0xf0, 0x80])
-                        {
+                        if let Some(body) = packet.strip_prefix(&[3, 0, packet[2], packet[3], 2, 0xf0, 0x80]) {
                             let (first, second) = body.split_at(draw.below(body.len()));
                             let first = framed(&[&[2, 0xf0, 0], first].concat());
                             let second = framed(&[&[2, 0xf0, 0x80], second].concat());
@@ -565,11 +506,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 /// `content` behind an identifier and a length of BER or, alike where it is short, of session.
 fn within(code: u8, content: &[u8]) -> Vec<u8> {
     let len = u8::try_from(content.len()).unwrap();
-    let head = if len < 128 {
-        vec![code, len]
-    } else {
-        vec![code, 0x81, len]
-    };
+    let head = if len < 128 { vec![code, len] } else { vec![code, 0x81, len] };
     [head, content.to_vec()].concat()
 }
 
@@ -582,10 +519,7 @@ fn made(draw: &mut Draw<'_>, what: u8, acse: u8) -> Vec<u8> {
     // A presentation data value in a context of the client's.
     let value = |context: u8, content: &[u8]| {
         let value = within(0xa0, content);
-        within(
-            0x61,
-            &within(0x30, &[&[2, 1, context], &value[..]].concat()),
-        )
+        within(0x61, &within(0x30, &[&[2, 1, context], &value[..]].concat()))
     };
     match what % 6 {
         0 => content.to_vec(),
@@ -611,18 +545,10 @@ fn run(kind: Kind, octets: &[u8]) {
     let (how, which) = (draw.octet(), draw.octet());
     let shelf = Shelf::default();
     let content: Vec<u8> = (0..4000_u16).flat_map(u16::to_be_bytes).collect();
-    let second = vec![
-        put("the last words", &content),
-        get("the last words", &shelf),
-    ];
-    let mut settings = Settings {
-        element: 700,
-        checkpoint_every: 1500,
-        ..Settings::default()
-    };
+    let second = vec![put("the last words", &content), get("the last words", &shelf)];
+    let mut settings = Settings { element: 700, checkpoint_every: 1500, ..Settings::default() };
     if how & 4 != 0 {
-        settings.units =
-            settings.units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
+        settings.units = settings.units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
     }
     let mut world = World::new(kind, [plan(which, &Shelf::default()), second], settings);
     // The target calls by itself, and all that is left is what it says.

@@ -59,20 +59,10 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
         }
         let what = draw.octet();
         let identification = what & 3;
-        let start = 8 * if what & 0x80 == 0 {
-            draw.below(32)
-        } else {
-            draw.below(8192)
-        };
+        let start = 8 * if what & 0x80 == 0 { draw.below(32) } else { draw.below(8192) };
         let more = what & 4 == 0;
-        let len = if what & 8 == 0 {
-            8 * draw.below(20)
-        } else {
-            draw.below(1400)
-        };
-        let data: Vec<u8> = (start..start + len)
-            .map(|at| content(identification, at))
-            .collect();
+        let len = if what & 8 == 0 { 8 * draw.below(20) } else { draw.below(1400) };
+        let data: Vec<u8> = (start..start + len).map(|at| content(identification, at)).collect();
         let packet = if version_6 {
             packet_6(identification, start, more, &data)
         } else {
@@ -80,12 +70,10 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
         };
         // A fragment that is not the last and has not whole words is refused; so is one that ends too far out. The last one
         // may be empty.
-        let possible = (!more || len > 0 && len.is_multiple_of(8))
-            && start + len <= if version_6 { 65_535 } else { 65_515 };
-        let datagram = datagrams.entry(identification).or_insert_with(|| Datagram {
-            honest: true,
-            ..Datagram::default()
-        });
+        let possible =
+            (!more || len > 0 && len.is_multiple_of(8)) && start + len <= if version_6 { 65_535 } else { 65_515 };
+        let datagram =
+            datagrams.entry(identification).or_insert_with(|| Datagram { honest: true, ..Datagram::default() });
         let is_all = start == 0 && !more;
         if is_all {
             // It waits for nobody, and nobody for it.
@@ -105,22 +93,14 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
                 assert!(octets == data);
                 continue;
             }
-            let (identification, datagram) = datagrams
-                .iter_mut()
-                .find(|(id, it)| it.is(**id, &octets))
-                .expect("what is delivered is what came");
+            let (identification, datagram) =
+                datagrams.iter_mut().find(|(id, it)| it.is(**id, &octets)).expect("what is delivered is what came");
             assert!(octets.len() <= 65_535, "datagram {identification}");
             // From here on a new one may begin under the same number.
-            *datagram = Datagram {
-                delivered: datagram.delivered + 1,
-                ..Datagram::default()
-            };
+            *datagram = Datagram { delivered: datagram.delivered + 1, ..Datagram::default() };
         }
         for (identification, datagram) in &datagrams {
-            assert!(
-                !datagram.is_whole(),
-                "datagram {identification} is whole and was not delivered"
-            );
+            assert!(!datagram.is_whole(), "datagram {identification} is whole and was not delivered");
         }
         // One for the fragment, and one for each datagram whose time is over.
         assert!(bench.sent() <= 8);
@@ -149,9 +129,10 @@ impl Datagram {
     /// Whether it could be these octets.
     fn is(&self, identification: u8, octets: &[u8]) -> bool {
         self.ends.contains(&octets.len())
-            && octets.iter().enumerate().all(|(at, octet)| {
-                self.octets.contains_key(&at) && *octet == content(identification, at)
-            })
+            && octets
+                .iter()
+                .enumerate()
+                .all(|(at, octet)| self.octets.contains_key(&at) && *octet == content(identification, at))
     }
 
     fn is_whole(&self) -> bool {

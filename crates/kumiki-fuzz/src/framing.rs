@@ -92,12 +92,7 @@ fn run(octets: &[u8]) {
     let line = draw.rest();
     let plain = plainly(line, accm, limit);
     for form in Form::detected() {
-        assert_eq!(
-            heard(form, line, accm, limit, &pieces),
-            plain,
-            "{}",
-            form.name()
-        );
+        assert_eq!(heard(form, line, accm, limit, &pieces), plain, "{}", form.name());
         let mut stuffed = Vec::new();
         let [piece, ..] = pieces;
         for given in line.chunks(piece) {

@@ -1,8 +1,6 @@
 //! A host with a program on TCP or XTP, its time and its line in the hands of a target.
 
-use kumiki_graph::{
-    DeviceId, Graph, Indication, Instant, NodeId, Protocol, Request, Service, TaskId, Unit,
-};
+use kumiki_graph::{DeviceId, Graph, Indication, Instant, NodeId, Protocol, Request, Service, TaskId, Unit};
 use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Message;
 use kumiki_xtp::Xtp;
@@ -36,23 +34,11 @@ impl Host {
         let program = graph.add_node("program", task, Box::new(program)).unwrap();
         let transport = graph.add_node("transport", task, transport).unwrap();
         graph.add_node("ip", task, ip).unwrap();
-        for (upper, lower) in [
-            ("program", "transport"),
-            ("program", "control"),
-            ("transport", "ip"),
-            ("ip", "line"),
-        ] {
+        for (upper, lower) in [("program", "transport"), ("program", "control"), ("transport", "ip"), ("ip", "line")] {
             graph.connect(upper, lower).unwrap();
         }
         let transports = vec![transport];
-        let mut host = Self {
-            graph,
-            task,
-            line,
-            control,
-            program,
-            transports,
-        };
+        let mut host = Self { graph, task, line, control, program, transports };
         host.start();
         host
     }
@@ -81,8 +67,7 @@ impl Host {
     /// Tells the program what to do.
     pub(crate) fn tell(&mut self, now: Instant, commands: Vec<Command>) {
         self.program().todo.extend(commands);
-        self.graph
-            .input(now, self.control, Indication::Unit(Unit::default()));
+        self.graph.input(now, self.control, Indication::Unit(Unit::default()));
         self.run(now);
     }
 
@@ -119,9 +104,7 @@ impl Host {
     /// Callers that have not completed the handshake.
     pub(crate) fn half_open(&self) -> usize {
         let tcps = self.transports.iter();
-        tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node))
-            .map(Tcp::half_open)
-            .sum()
+        tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node)).map(Tcp::half_open).sum()
     }
 
     /// TCP's connections, those in TIME-WAIT included, and those half open; XTP's contexts, those that are over included.
@@ -129,8 +112,7 @@ impl Host {
         let of = |node: &NodeId| {
             let tcp = self.graph.protocol::<Tcp>(*node);
             let xtp = self.graph.protocol::<Xtp>(*node);
-            tcp.map_or(0, |it| it.connections() + it.half_open())
-                + xtp.map_or(0, |it| it.contexts() + it.inactive())
+            tcp.map_or(0, |it| it.connections() + it.half_open()) + xtp.map_or(0, |it| it.contexts() + it.inactive())
         };
         self.transports.iter().map(of).sum()
     }

@@ -70,11 +70,7 @@ fn stack(number: usize, draw: &mut Draw<'_>, version_6: bool, cookies: &mut bool
             window_scaling: flag(2),
             tail_loss_probe: flag(3),
             pacing: flag(4),
-            syn_cookies: if flag(5) {
-                config.syn_cookies
-            } else {
-                SynCookies::Always
-            },
+            syn_cookies: if flag(5) { config.syn_cookies } else { SynCookies::Always },
             ecn: match (how >> 6, flag(4)) {
                 (0, _) => config.ecn,
                 (_, false) => EcnUse::Classic,
@@ -107,13 +103,7 @@ fn run(octets: &[u8], forged: bool) {
     let version_6 = draw.octet() & 1 != 0;
     let mut cookies = false;
     let hosts = [0, 1].map(|number| stack(number, &mut draw, version_6, &mut cookies));
-    let mut case = Case {
-        line: Line::new(hosts),
-        harmed: 0,
-        forged,
-        cookies,
-        judge: Decoder::new(),
-    };
+    let mut case = Case { line: Line::new(hosts), harmed: 0, forged, cookies, judge: Decoder::new() };
     for host in &mut case.line.hosts {
         let octets = 200 * u64::from(draw.octet());
         host.program().release_when_written = true;
@@ -180,11 +170,7 @@ impl Case {
             }
             12 if self.forged => {
                 // Back to the sender, as it is or with the ends exchanged.
-                let back = if what & 0x40 == 0 {
-                    packet::turned(&octets)
-                } else {
-                    octets.clone()
-                };
+                let back = if what & 0x40 == 0 { packet::turned(&octets) } else { octets.clone() };
                 self.line.carry(DELAY, from, back);
                 self.line.carry(DELAY, to, octets);
             }
@@ -210,13 +196,8 @@ impl Case {
             host.tell(now, vec![Command::Read(true)]);
         }
         self.run(&mut Draw::new(&[]));
-        let sessions = self.line.hosts.each_mut().map(|host| {
-            host.program()
-                .sessions
-                .values()
-                .cloned()
-                .collect::<Vec<_>>()
-        });
+        let sessions =
+            self.line.hosts.each_mut().map(|host| host.program().sessions.values().cloned().collect::<Vec<_>>());
         if !self.forged {
             for session in sessions.iter().flatten() {
                 assert_eq!(session.wrong, None, "octets are not those that were sent");

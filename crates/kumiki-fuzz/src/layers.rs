@@ -5,11 +5,8 @@ use kumiki_decode::{Decoder, Packet, Record, Registry, show};
 
 use crate::{Draw, Target, within_mb};
 
-pub(crate) const TARGET: Target = Target {
-    name: "layers",
-    title: "decoding: any octets as any layer, with reassembly",
-    run,
-};
+pub(crate) const TARGET: Target =
+    Target { name: "layers", title: "decoding: any octets as any layer, with reassembly", run };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
@@ -53,16 +50,10 @@ fn run(octets: &[u8]) {
 pub(crate) fn layer(draw: &mut Draw<'_>, registry: &Registry) -> &'static str {
     let wanted = draw.word();
     let hash = |name: &str| {
-        name.bytes().fold(0_u16, |hash, octet| {
-            (hash ^ u16::from(octet))
-                .wrapping_mul(0x9e37)
-                .rotate_left(5)
-        })
+        name.bytes().fold(0_u16, |hash, octet| (hash ^ u16::from(octet)).wrapping_mul(0x9e37).rotate_left(5))
     };
     let names = registry.all().map(|one| one.name);
-    names
-        .min_by_key(|name| hash(name).wrapping_sub(wanted))
-        .unwrap()
+    names.min_by_key(|name| hash(name).wrapping_sub(wanted)).unwrap()
 }
 
 /// What is shown lies within what was there.

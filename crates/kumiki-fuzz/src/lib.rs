@@ -10,11 +10,7 @@
 //!
 //! A target panics where something is wrong. It needs no clock and no random numbers: the same octets do the same.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests: what fails stops them"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests: what fails stops them")]
 
 use peak_alloc::PeakAlloc;
 
@@ -106,9 +102,5 @@ fn within_mb(most: f32, work: impl FnOnce()) {
     let before = MEMORY.current_usage_as_mb();
     work();
     let peak = MEMORY.peak_usage_as_mb();
-    assert!(
-        peak - before <= most,
-        "{} MB were taken, {most} MB are right",
-        peak - before
-    );
+    assert!(peak - before <= most, "{} MB were taken, {most} MB are right", peak - before);
 }

@@ -24,15 +24,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(hosts: [Host; 2]) -> Self {
-        Self {
-            hosts,
-            now: Instant::ZERO,
-            under_way: Vec::new(),
-            waiting: Vec::new(),
-            sent: 0,
-            steps: 0,
-            until: None,
-        }
+        Self { hosts, now: Instant::ZERO, under_way: Vec::new(), waiting: Vec::new(), sent: 0, steps: 0, until: None }
     }
 
     /// The next packet that leaves a host, and which host; none when nothing happens any more, or not for hours.
@@ -42,19 +34,11 @@ impl Line {
             self.listen();
             if !self.waiting.is_empty() {
                 self.sent += 1;
-                assert!(
-                    self.sent < MOST_PACKETS,
-                    "packets without end at {}",
-                    self.now
-                );
+                assert!(self.sent < MOST_PACKETS, "packets without end at {}", self.now);
                 return Some(self.waiting.remove(0));
             }
             self.steps += 1;
-            assert!(
-                self.steps < 10 * MOST_PACKETS,
-                "events without end at {}",
-                self.now
-            );
+            assert!(self.steps < 10 * MOST_PACKETS, "events without end at {}", self.now);
             if !self.step(until) {
                 (self.until, self.steps) = (None, 0);
                 return None;
@@ -86,11 +70,7 @@ impl Line {
         for host in &mut self.hosts {
             host.fire(self.now);
         }
-        if let Some(at) = self
-            .under_way
-            .iter()
-            .position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now)
-        {
+        if let Some(at) = self.under_way.iter().position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now) {
             let (_, _, to, octets) = self.under_way.remove(at);
             packet::tell(&octets, "ip", &format!("{}      {to} gets", self.now));
             self.hosts[to].receive(self.now, &octets);
@@ -100,8 +80,7 @@ impl Line {
 
     /// A packet reaches a host after `delay`.
     pub(crate) fn carry(&mut self, delay: Duration, to: usize, octets: Vec<u8>) {
-        self.under_way
-            .push((self.now + delay, self.sent, to, octets));
+        self.under_way.push((self.now + delay, self.sent, to, octets));
         // Copies of one packet keep their order by their numbers.
         self.sent += 1;
     }

@@ -8,8 +8,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_decode::Decoder;
 use kumiki_graph::{
-    Defect, DeviceId, Duration, Graph, Indication, Instant, LinkReport, NodeId, Report, Request,
-    Service, TaskId, Unit,
+    Defect, DeviceId, Duration, Graph, Indication, Instant, LinkReport, NodeId, Report, Request, Service, TaskId, Unit,
 };
 use kumiki_inet::icmp::{self, IcmpEcho};
 use kumiki_inet::ip::{self, Interface, Ip, Neighbours};
@@ -68,11 +67,7 @@ fn run(octets: &[u8]) {
 }
 
 fn network(how: u8) -> Network {
-    let width = if how & 1 == 0 {
-        Width::Eight
-    } else {
-        Width::Sixteen
-    };
+    let width = if how & 1 == 0 { Width::Eight } else { Width::Sixteen };
     let subnet = Subnet::new(width, 3).unwrap();
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("all");
@@ -82,21 +77,15 @@ fn network(how: u8) -> Network {
     config.routes = ROUTES;
     let switch = MaposSwitch::new(config).unwrap();
     let switch = graph.add_node("switch", task, Box::new(switch)).unwrap();
-    let driver = sdh::Config {
-        width,
-        ..sdh::Config::default()
-    };
+    let driver = sdh::Config { width, ..sdh::Config::default() };
     let driver = Sdh::new(driver).unwrap();
     graph.add_node("sdh", task, Box::new(driver)).unwrap();
     let mut config = resolver::Config::new(OURS);
     (config.entries, config.queue) = (8, 4);
     let mapos = Mapos::new(config).unwrap();
     let resolver = graph.add_node("mapos", task, Box::new(mapos)).unwrap();
-    let mut config = ip::Config::host(Interface {
-        neighbours: Neighbours::Below,
-        mtu: 1500,
-        ..Interface::new("mapos", OURS, 24)
-    });
+    let mut config =
+        ip::Config::host(Interface { neighbours: Neighbours::Below, mtu: 1500, ..Interface::new("mapos", OURS, 24) });
     // With PPP on the same line.
     let with_ppp = how & 4 != 0;
     if with_ppp {
@@ -164,11 +153,7 @@ impl Network {
             }
             2 => {
                 let address = draw.long() & 0xff7f;
-                let command = [
-                    nsp::Command::Request,
-                    nsp::Command::Assignment,
-                    nsp::Command::Reject,
-                ][draw.below(3)];
+                let command = [nsp::Command::Request, nsp::Command::Assignment, nsp::Command::Reject][draw.below(3)];
                 let packet = emitted(nsp::LEN, |out| nsp::Header { command, address }.emit(out));
                 let to = match draw.below(3) {
                     0 => local,
@@ -220,10 +205,7 @@ impl Network {
                 let report = match draw.below(6) {
                     0 => Report::Up,
                     1 => Report::Down,
-                    which => Report::Link(LinkReport::Alarm {
-                        defect: defects[which - 2],
-                        present,
-                    }),
+                    which => Report::Link(LinkReport::Alarm { defect: defects[which - 2], present }),
                 };
                 let report = Indication::Report(Box::new(report));
                 self.graph.input(self.now, self.devices[at], report);
@@ -267,18 +249,11 @@ impl Network {
         }
         let bits = if odd & 0xe0 == 0 { odd % 6 } else { 3 };
         let subnet = Subnet::new(self.width, bits).unwrap();
-        Entry::from(ssp::Route {
-            subnet,
-            switch: number.into(),
-            metric: Metric(u32::from(metric % 40)),
-        })
+        Entry::from(ssp::Route { subnet, switch: number.into(), metric: Metric(u32::from(metric % 40)) })
     }
 
     fn frame(&mut self, at: usize, to: Address, number: u16, information: &[u8]) {
-        let header = Header {
-            destination: to,
-            protocol: number,
-        };
+        let header = Header { destination: to, protocol: number };
         let mut octets = emitted(header.len(), |out| header.emit(out));
         octets.extend(information);
         self.receive(at, &octets);

@@ -33,19 +33,11 @@ fn any(draw: &mut Draw<'_>) {
     let checksum = match draw.octet() % 3 {
         0 => Checksum::Unknown,
         1 => Checksum::Verified,
-        _ => Checksum::Partial {
-            start: draw.octet().into(),
-            field: draw.octet().into(),
-        },
+        _ => Checksum::Partial { start: draw.octet().into(), field: draw.octet().into() },
     };
     let ace = draw.octet() & 1 != 0;
     let mut whole = Message::from_octets(draw.rest());
-    *whole.meta_mut() = Meta {
-        segment_size,
-        header_len,
-        ace,
-        checksum,
-    };
+    *whole.meta_mut() = Meta { segment_size, header_len, ace, checksum };
     let (total, header) = (whole.len(), usize::from(header_len));
     let mut text = 0;
     let good = cut(whole, |packet| {
@@ -56,14 +48,7 @@ fn any(draw: &mut Draw<'_>) {
         }
     });
     if good {
-        assert_eq!(
-            text,
-            if segment_size == 0 {
-                total
-            } else {
-                total - header
-            }
-        );
+        assert_eq!(text, if segment_size == 0 { total } else { total - header });
     }
 }
 
@@ -90,10 +75,7 @@ fn back(draw: &mut Draw<'_>) {
             let len = draw.octet();
             draw.take(len.into()).to_vec()
         } else {
-            let flow = flows.entry(what & 0x0f).or_insert(Flow {
-                seq: 1_000_000,
-                identification: 7,
-            });
+            let flow = flows.entry(what & 0x0f).or_insert(Flow { seq: 1_000_000, identification: 7 });
             next(draw, what, flow)
         };
         if packet.is_empty() {
@@ -147,11 +129,7 @@ fn next(draw: &mut Draw<'_>, what: u8, flow: &mut Flow) -> Vec<u8> {
         2 => draw.octet().into(),
         _ => 1400,
     };
-    let jump = if how & 0x0c == 0x0c {
-        draw.octet().into()
-    } else {
-        0
-    };
+    let jump = if how & 0x0c == 0x0c { draw.octet().into() } else { 0 };
     let flags = match how >> 4 {
         0..=9 => Flags::ACK,
         10 | 11 => Flags::ACK | Flags::PSH,
@@ -167,10 +145,7 @@ fn next(draw: &mut Draw<'_>, what: u8, flow: &mut Flow) -> Vec<u8> {
         ack: Seq(77),
         flags,
         window: 500,
-        options: Options {
-            timestamps: (what & 8 != 0).then_some((1, 2)),
-            ..Options::NONE
-        },
+        options: Options { timestamps: (what & 8 != 0).then_some((1, 2)), ..Options::NONE },
         ..Header::default()
     };
     flow.seq = flow.seq.wrapping_add(jump).wrapping_add(len);

@@ -200,12 +200,7 @@ fn fpdu(octets: &[u8]) {
 }
 
 fn elements(octets: &[u8], cut: usize) {
-    for syntax in [
-        Syntax::Binary,
-        Syntax::Text,
-        Syntax::Structure,
-        Syntax::Entries,
-    ] {
+    for syntax in [Syntax::Binary, Syntax::Text, Syntax::Structure, Syntax::Entries] {
         for element in data::Reader::new(syntax, message(octets, cut)) {
             let Ok(element) = element else { break };
             let mut again = data::Reader::new(syntax, data::emit(element.clone()));

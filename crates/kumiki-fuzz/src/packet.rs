@@ -24,8 +24,7 @@ pub(crate) fn on_the_line(message: &Message) -> Vec<u8> {
 }
 
 /// Whether packets are printed, for who looks at a finding.
-pub(crate) static SHOWN: LazyLock<bool> =
-    LazyLock::new(|| std::env::var_os("KUMIKI_FUZZ_SHOW").is_some());
+pub(crate) static SHOWN: LazyLock<bool> = LazyLock::new(|| std::env::var_os("KUMIKI_FUZZ_SHOW").is_some());
 
 /// Prints what a host gets, where packets are printed.
 pub(crate) fn tell(octets: &[u8], layer: &'static str, what: &str) {
@@ -58,10 +57,7 @@ pub(crate) fn check(judge: &mut Decoder, layer: &'static str, octets: &[u8], wha
     for layer in &packet.layers {
         for remark in &layer.remarks {
             let (protocol, text) = (layer.protocol, &remark.text);
-            assert!(
-                remark.level != Level::Bad,
-                "{protocol}: {text} in {octets:02x?}"
-            );
+            assert!(remark.level != Level::Bad, "{protocol}: {text} in {octets:02x?}");
         }
         if layer.protocol.starts_with("icmp") {
             // What an error quotes is somebody else's.
@@ -133,11 +129,7 @@ fn xtp_repaired(packet: &mut [u8]) {
 
 /// With the mark of a queue that is full (RFC 3168), where its sender allows that.
 pub(crate) fn marked(mut octets: Vec<u8>) -> Vec<u8> {
-    let (at, bits) = if octets[0] >> 4 == 4 {
-        (1, 3)
-    } else {
-        (1, 0x30)
-    };
+    let (at, bits) = if octets[0] >> 4 == 4 { (1, 3) } else { (1, 0x30) };
     if octets[at] & bits == 0 {
         return octets;
     }
@@ -157,11 +149,7 @@ pub(crate) fn turned(octets: &[u8]) -> Vec<u8> {
     let Some((at, protocol, _)) = above(octets) else {
         return turned;
     };
-    let (from, len) = if octets[0] >> 4 == 4 {
-        (12, 4)
-    } else {
-        (8, 16)
-    };
+    let (from, len) = if octets[0] >> 4 == 4 { (12, 4) } else { (8, 16) };
     turned[from..from + len].copy_from_slice(&octets[from + len..from + 2 * len]);
     turned[from + len..from + 2 * len].copy_from_slice(&octets[from..from + len]);
     if matches!(protocol, 6 | 17) && octets.len() >= at + 4 {
@@ -188,23 +176,11 @@ pub(crate) fn forged(octets: &[u8], draw: &mut Draw<'_>) -> Vec<u8> {
     let long = |at: usize| u32::from_be_bytes(segment[at..at + 4].try_into().unwrap());
     // Near what is expected, or anywhere.
     let near = |draw: &mut Draw<'_>, from: u32, anywhere: bool| {
-        if anywhere {
-            draw.long()
-        } else {
-            from.wrapping_add(draw.word().into()).wrapping_sub(0x4000)
-        }
+        if anywhere { draw.long() } else { from.wrapping_add(draw.word().into()).wrapping_sub(0x4000) }
     };
     let exact = what & 3 == 0;
-    let seq = if exact {
-        long(4)
-    } else {
-        near(draw, long(4), what & 3 == 3)
-    };
-    let ack = if what & 0x0c == 0 {
-        long(8)
-    } else {
-        near(draw, long(8), what & 0x0c == 0x0c)
-    };
+    let seq = if exact { long(4) } else { near(draw, long(4), what & 3 == 3) };
+    let ack = if what & 0x0c == 0 { long(8) } else { near(draw, long(8), what & 0x0c == 0x0c) };
     let flags = draw.octet();
     let options_len = 4 * (draw.below(11));
     let options = draw.take(options_len);

@@ -4,15 +4,13 @@
 //! only lost, doubled or late, and the line was cut and mended, the link comes up in the end and carries datagrams both ways.
 
 use kumiki_graph::{
-    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol,
-    Report, Request, Service, Shape, TaskId, Unit,
+    Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol, Report, Request,
+    Service, Shape, TaskId, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_ppp::ppp::{self, Ppp};
 use kumiki_ppp::ppp_daemon::misbehave::Script;
-use kumiki_ppp::ppp_daemon::{
-    Config, Ipv4, MAX_LINES, Methods, Phase, PppDaemon, Quality, Secret, WAKE,
-};
+use kumiki_ppp::ppp_daemon::{Config, Ipv4, MAX_LINES, Methods, Phase, PppDaemon, Quality, Secret, WAKE};
 use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 
 use crate::{Draw, Target, within_mb};
@@ -46,10 +44,7 @@ impl Protocol for Ear {
             offers: None,
             needs: &[Service::UnitData],
             below: (2, 2),
-            keys: vec![
-                Key::PppProtocol(protocol::IPV4),
-                Key::PppProtocol(protocol::IPV6),
-            ],
+            keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
         }
     }
 
@@ -96,24 +91,17 @@ fn config(draw: &mut Draw<'_>, end: u8) -> Config {
         }),
         name: format!("end {end}"),
         secret: Some(format!("secret {end}")),
-        secrets: vec![Secret {
-            name: format!("end {}", 1 - end),
-            secret: format!("secret {}", 1 - end),
-        }],
+        secrets: vec![Secret { name: format!("end {}", 1 - end), secret: format!("secret {}", 1 - end) }],
         echo_interval: Some(Duration::from_secs(10)),
         persist: true,
         ..Config::default()
     };
     let more = draw.octet();
-    config.auth =
-        [Methods::None, Methods::Pap, Methods::Chap, Methods::Either][usize::from(more & 3)];
+    config.auth = [Methods::None, Methods::Pap, Methods::Chap, Methods::Either][usize::from(more & 3)];
     // Two passive ends wait for each other.
     config.passive = end == 1 && more & 4 != 0;
     if more & 8 != 0 {
-        config.quality = Quality {
-            period: Some(Duration::from_secs(5)),
-            ..Quality::default()
-        };
+        config.quality = Quality { period: Some(Duration::from_secs(5)), ..Quality::default() };
     }
     if more & 16 != 0 {
         config.rechallenge = Some(Duration::from_secs(7));
@@ -161,8 +149,7 @@ impl Pair {
         let task = graph.add_task("host");
         let mut configs = configs.into_iter();
         let mut made = ["a", "b"].map(|name| {
-            let [ppp, daemon, ear, mouth] =
-                ["ppp", "daemon", "ear", "mouth"].map(|kind| format!("{kind} {name}"));
+            let [ppp, daemon, ear, mouth] = ["ppp", "daemon", "ear", "mouth"].map(|kind| format!("{kind} {name}"));
             let line = graph.add_device(name, Service::UnitData).unwrap();
             let mouth_device = graph.add_device(&mouth, Service::UnitData).unwrap();
             let driver = Ppp::new(ppp::Config { mtu: 4470 });
@@ -170,9 +157,7 @@ impl Pair {
             let config = configs.next().unwrap();
             let config = PppDaemon::new(config).unwrap();
             let daemon_node = graph.add_node(&daemon, task, Box::new(config)).unwrap();
-            let ear_node = graph
-                .add_node(&ear, task, Box::new(Ear(Vec::new())))
-                .unwrap();
+            let ear_node = graph.add_node(&ear, task, Box::new(Ear(Vec::new()))).unwrap();
             graph.connect(&ppp, name).unwrap();
             graph.connect(&daemon, &ppp).unwrap();
             graph.connect(&ear, &ppp).unwrap();
@@ -228,8 +213,7 @@ impl Pair {
 
     fn receive(&mut self, to: usize, frame: &[u8]) {
         let unit = Unit::of(Message::from_octets(frame));
-        self.graph
-            .input(self.now, self.lines[to], Indication::Unit(unit));
+        self.graph.input(self.now, self.lines[to], Indication::Unit(unit));
         self.run();
     }
 
@@ -241,12 +225,7 @@ impl Pair {
             self.collect();
             let arrival = self.line.iter().map(|(at, ..)| *at).min();
             let timer = self.graph.next_timer();
-            let Some(due) = arrival
-                .into_iter()
-                .chain(timer)
-                .min()
-                .filter(|due| *due <= until)
-            else {
+            let Some(due) = arrival.into_iter().chain(timer).min().filter(|due| *due <= until) else {
                 break;
             };
             self.now = self.now.max(due);
@@ -382,8 +361,7 @@ impl Pair {
 
     fn say(&mut self, end: usize, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph
-            .input(self.now, self.mouths[end], Indication::Unit(unit));
+        self.graph.input(self.now, self.mouths[end], Indication::Unit(unit));
         self.run();
     }
 
@@ -394,11 +372,7 @@ impl Pair {
         for end in 0..2 {
             let phase = self.daemon(end).phase();
             assert_eq!(phase, Phase::Network, "{:?}", self.daemon(end).last_end());
-            self.graph
-                .protocol_mut::<Ear>(self.ears[end])
-                .unwrap()
-                .0
-                .clear();
+            self.graph.protocol_mut::<Ear>(self.ears[end]).unwrap().0.clear();
         }
         for end in 0..2 {
             let octets = [0x45, u8::try_from(end).unwrap()];

@@ -4,8 +4,8 @@ use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Protocol,
-    Quality, Reason, Request, Service, Shape,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Protocol, Quality, Reason, Request,
+    Service, Shape,
 };
 use kumiki_octets::Message;
 
@@ -104,12 +104,7 @@ impl Program {
 
     fn begin(&mut self, stack: u16, called: bool) -> u32 {
         let number = u32::try_from(self.sessions.len()).unwrap();
-        let session = Session {
-            stack,
-            called,
-            left: self.write,
-            ..Session::default()
-        };
+        let session = Session { stack, called, left: self.write, ..Session::default() };
         self.sessions.insert(number, session);
         number
     }
@@ -127,11 +122,7 @@ impl Program {
             }
             Command::Call(stack, remote) => {
                 let user = handle(self.begin(stack, false));
-                let any = if remote.is_ipv4() {
-                    "0.0.0.0:0"
-                } else {
-                    "[::]:0"
-                };
+                let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let open = Open {
                     user,
                     local: Address::from(any.parse::<SocketAddr>().unwrap()),
@@ -179,10 +170,7 @@ impl Program {
 }
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 0,
-    }
+    Handle { index, generation: 0 }
 }
 
 impl Session {
@@ -192,9 +180,7 @@ impl Session {
         };
         while self.credit > 0 && self.left > 0 {
             let len = self.credit.min(self.left).min(1000);
-            let octets: Vec<u8> = (self.written..self.written + len)
-                .map(|at| content(self.called, at))
-                .collect();
+            let octets: Vec<u8> = (self.written..self.written + len).map(|at| content(self.called, at)).collect();
             self.credit -= len;
             self.left -= len;
             self.written += len;
@@ -228,14 +214,8 @@ impl Session {
         }
         self.over = Some(Over::Own);
         let request = match self.provider {
-            Some(session) => Request::Abort {
-                session,
-                reason: Reason::User,
-                data: None,
-            },
-            None => Request::Cancel {
-                user: handle(number),
-            },
+            Some(session) => Request::Abort { session, reason: Reason::User, data: None },
+            None => Request::Cancel { user: handle(number) },
         };
         cx.down(Below(self.stack), request);
     }
@@ -287,12 +267,7 @@ impl Protocol for Program {
                         own.take(data);
                     }
                 }
-                let accept = Accept {
-                    session,
-                    user,
-                    quality: self.quality,
-                    ..Accept::default()
-                };
+                let accept = Accept { session, user, quality: self.quality, ..Accept::default() };
                 cx.down(from, Request::Accept(Box::new(accept)));
             }
             Indication::Data { session, data, .. }
@@ -308,9 +283,7 @@ impl Protocol for Program {
                 session.credit += credit.octets;
             }
             Indication::Released { session, .. } => {
-                let session = self
-                    .of(session)
-                    .expect("the end of a session that is known");
+                let session = self.of(session).expect("the end of a session that is known");
                 assert!(!session.peer_released, "the peer's end of data came twice");
                 session.peer_released = true;
                 session.left = 0;
@@ -322,14 +295,9 @@ impl Protocol for Program {
                     session.over = Some(Over::Closed);
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => {
+            Indication::Aborted { session, reason, .. } => {
                 if let Some(session) = self.of(session) {
-                    assert!(
-                        matches!(session.over, None | Some(Over::Own)),
-                        "an end after the end"
-                    );
+                    assert!(matches!(session.over, None | Some(Over::Own)), "an end after the end");
                     session.over.get_or_insert(Over::Aborted(reason));
                 }
             }

@@ -2,9 +2,7 @@
 
 use core::net::SocketAddr;
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Mode, Open, Protocol, Request, Service, Shape, Unit,
-};
+use kumiki_graph::{Above, Address, Below, Context, Indication, Mode, Open, Protocol, Request, Service, Shape, Unit};
 
 /// The program; its port is 7.
 pub(crate) struct Reflector {
@@ -19,20 +17,11 @@ impl Reflector {
 
 impl Protocol for Reflector {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let any = if self.version_6 {
-            "[::]:7"
-        } else {
-            "0.0.0.0:7"
-        };
+        let any = if self.version_6 { "[::]:7" } else { "0.0.0.0:7" };
         let open = Open {
             mode: Mode::Passive { backlog: 0 },
             local: Address::from(any.parse::<SocketAddr>().unwrap()),
@@ -45,11 +34,7 @@ impl Protocol for Reflector {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
-            let back = Unit {
-                source: unit.destination,
-                destination: unit.source,
-                ..Unit::of(unit.data)
-            };
+            let back = Unit { source: unit.destination, destination: unit.source, ..Unit::of(unit.data) };
             cx.down(Below(0), Request::Unit(back));
         }
     }

@@ -79,10 +79,7 @@ fn run(octets: &[u8]) {
     assert!(heard.payload.len() <= line.len());
     if right && theirs == config {
         let counters = *whole.counters();
-        assert_eq!(
-            (counters.b1_errors, counters.b2_errors, counters.b3_errors),
-            (0, 0, 0)
-        );
+        assert_eq!((counters.b1_errors, counters.b2_errors, counters.b3_errors), (0, 0, 0));
         assert_eq!(heard.defects, []);
     }
     if right {
@@ -176,11 +173,7 @@ fn next(draw: &mut Draw<'_>, transmitter: &mut Transmitter, line: &mut Vec<u8>) 
             frame(transmitter, line);
             for _ in 0..=what >> 6 {
                 let place = draw.below(FRAME);
-                let place = if what & 1 == 0 {
-                    place / 270 * 270 + place % 10
-                } else {
-                    place
-                };
+                let place = if what & 1 == 0 { place / 270 * 270 + place % 10 } else { place };
                 if let Some(octet) = line.get_mut(at + place) {
                     *octet ^= draw.octet();
                 }

@@ -8,11 +8,8 @@ use kumiki_wire::inet::tcp::{SackBlock, Seq};
 
 use crate::{Draw, Target, within_mb};
 
-pub(crate) const TARGET: Target = Target {
-    name: "segments",
-    title: "TCP's reassembly and scoreboard beside models that know every octet",
-    run,
-};
+pub(crate) const TARGET: Target =
+    Target { name: "segments", title: "TCP's reassembly and scoreboard beside models that know every octet", run };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
@@ -35,16 +32,10 @@ struct Came {
 fn receiver(draw: &mut Draw<'_>) {
     const MOST: usize = 4096;
     let first = Seq(draw.long());
-    let limits = Limits {
-        octets: 3000,
-        pieces: 12,
-    };
+    let limits = Limits { octets: 3000, pieces: 12 };
     let few = draw.octet() & 1 != 0;
     let mut queue = Reassembly::new(if few { limits } else { Limits::default() });
-    let mut came = Came {
-        octets: vec![None; MOST],
-        next: 0,
-    };
+    let mut came = Came { octets: vec![None; MOST], next: 0 };
     let mut round = 0_u8;
     while !draw.is_empty() && came.next + 1500 < MOST {
         round = round.wrapping_add(1);
@@ -145,11 +136,8 @@ fn sender(draw: &mut Draw<'_>) {
             }
             3 | 4 => {
                 let to = una + within(draw);
-                let outcome = if what & 0x80 == 0 {
-                    board.on_cumulative_ack(to, now)
-                } else {
-                    board.on_partial_ack(to, now)
-                };
+                let outcome =
+                    if what & 0x80 == 0 { board.on_cumulative_ack(to, now) } else { board.on_partial_ack(to, now) };
                 let right = to - una <= flight;
                 assert_eq!(outcome.acked, if right { to - una } else { 0 });
                 if right {
@@ -161,10 +149,7 @@ fn sender(draw: &mut Draw<'_>) {
                 let blocks: Vec<SackBlock> = (0..=what / 64)
                     .map(|_| {
                         let left = una + within(draw);
-                        SackBlock {
-                            left,
-                            right: left + within(draw),
-                        }
+                        SackBlock { left, right: left + within(draw) }
                     })
                     .collect();
                 let before = board.sacked();
@@ -197,10 +182,7 @@ fn sender(draw: &mut Draw<'_>) {
             }
         }
         check(&board, una, smss);
-        assert!(
-            board.delivered() >= acked,
-            "less delivered than acknowledged"
-        );
+        assert!(board.delivered() >= acked, "less delivered than acknowledged");
     }
 }
 
@@ -253,10 +235,6 @@ fn check(board: &Scoreboard, una: Seq, smss: u32) {
     assert_eq!(next, board.nxt());
     assert_eq!((board.sacked(), board.pending()), (sacked, pending));
     assert_eq!(board.is_empty(), records == 0);
-    let _ = (
-        board.pipe(),
-        board.segments_sacked(),
-        board.last_segment(smss),
-    );
+    let _ = (board.pipe(), board.segments_sacked(), board.last_segment(smss));
     assert!(sacked <= board.flight());
 }

@@ -54,10 +54,7 @@ fn host() -> Host {
     let task = graph.add_task("host");
     let line = graph.add_device("line", Service::Frame).unwrap();
     let control = graph.add_device("control", Service::Frame).unwrap();
-    let own = ip::Interface {
-        neighbours: ip::Neighbours::Below,
-        ..ip::Interface::new("arp", OURS_4.into(), 24)
-    };
+    let own = ip::Interface { neighbours: ip::Neighbours::Below, ..ip::Interface::new("arp", OURS_4.into(), 24) };
     let mut four = ip::Config::host(own);
     four.routes = vec![ip::Route::default_by([10, 0, 0, 254].into())];
     let own = ipv6::Interface {
@@ -73,20 +70,13 @@ fn host() -> Host {
         config.half_open = 16;
         Box::new(Tcp::new(config))
     };
-    let mut add = |name: &str, node: Box<dyn kumiki_graph::Protocol>| -> NodeId {
-        graph.add_node(name, task, node).unwrap()
-    };
+    let mut add =
+        |name: &str, node: Box<dyn kumiki_graph::Protocol>| -> NodeId { graph.add_node(name, task, node).unwrap() };
     let program = add("program", Box::new(Program::new(2)));
     let transports = vec![add("tcp4", tcp("10.0.0.1")), add("tcp6", tcp("fd00::1"))];
     for version in ["4", "6"] {
-        add(
-            &format!("udp{version}"),
-            Box::new(Udp::new(udp::Config::default())),
-        );
-        add(
-            &format!("echo{version}"),
-            Box::new(Reflector::new(version == "6")),
-        );
+        add(&format!("udp{version}"), Box::new(Udp::new(udp::Config::default())));
+        add(&format!("echo{version}"), Box::new(Reflector::new(version == "6")));
     }
     add("ip", Box::new(ip::Ip::new(four).unwrap()));
     add("ipv6", Box::new(ipv6::Ip::new(six).unwrap()));
@@ -110,14 +100,7 @@ fn host() -> Host {
     ] {
         graph.connect(upper, lower).unwrap();
     }
-    let mut host = Host {
-        graph,
-        task,
-        line,
-        control,
-        program,
-        transports,
-    };
+    let mut host = Host { graph, task, line, control, program, transports };
     host.start();
     host
 }
@@ -135,13 +118,8 @@ struct Station {
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let how = draw.octet();
-    let mut station = Station {
-        host: host(),
-        now: Instant::ZERO,
-        judge: Decoder::new(),
-        answers: how & 1 == 0,
-        last: Vec::new(),
-    };
+    let mut station =
+        Station { host: host(), now: Instant::ZERO, judge: Decoder::new(), answers: how & 1 == 0, last: Vec::new() };
     // The addresses are made sure of.
     station.pass(Duration::from_secs(3), 100);
     station.tell(vec![
@@ -347,22 +325,14 @@ impl Station {
 }
 
 fn version(octets: &[u8]) -> u16 {
-    if octets.first().is_some_and(|first| first >> 4 == 6) {
-        IPV6
-    } else {
-        IPV4
-    }
+    if octets.first().is_some_and(|first| first >> 4 == 6) { IPV6 } else { IPV4 }
 }
 
 /// From the peer to us in most cases, otherwise from and to anybody.
 fn header_4(draw: &mut Draw<'_>) -> Vec<u8> {
     let odd = draw.octet();
     let mut header = vec![0x45, 0, 0, 20, 0, 1, 0, 0, 64, 0, 0, 0];
-    header.extend(if odd & 0xe0 == 0xe0 {
-        draw.array()
-    } else {
-        PEER_4
-    });
+    header.extend(if odd & 0xe0 == 0xe0 { draw.array() } else { PEER_4 });
     header.extend(match odd & 0x1f {
         0x1f => draw.array(),
         0x1e => [10, 0, 0, 255],

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Particular,
-    Protocol, Reason, Request, Service, Shape, Token,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Particular, Protocol, Reason,
+    Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Number, Primitive};
@@ -38,10 +38,7 @@ pub(crate) struct Subscriber {
 }
 
 const fn own(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 1,
-    }
+    Handle { index, generation: 1 }
 }
 
 /// What a user has room for before it says more.
@@ -50,11 +47,7 @@ const ROOM: u32 = 3;
 impl Subscriber {
     /// One who reads all that comes, and whose calls have this data.
     pub(crate) fn reading(call_data: Option<Vec<u8>>) -> Self {
-        Self {
-            greedy: true,
-            call_data,
-            ..Self::default()
-        }
+        Self { greedy: true, call_data, ..Self::default() }
     }
 
     /// How many sessions there are that do not wait for calls.
@@ -68,22 +61,12 @@ impl Subscriber {
             user: own(self.next),
             mode,
             remote,
-            call: channel.map(|_| {
-                Box::new(Call {
-                    channel,
-                    delivery: true,
-                    ..Call::default()
-                })
-            }),
+            call: channel.map(|_| Box::new(Call { channel, delivery: true, ..Call::default() })),
             data: self.call_data.as_deref().map(Message::from_octets),
             ..Open::default()
         };
         open.quality.receive_buffer = Some(ROOM);
-        let session = Session {
-            room: ROOM,
-            listens: mode != Mode::Active,
-            ..Session::default()
-        };
+        let session = Session { room: ROOM, listens: mode != Mode::Active, ..Session::default() };
         self.sessions.insert(self.next, session);
         cx.down(Below(0), Request::Open(Box::new(open)));
     }
@@ -105,10 +88,7 @@ impl Subscriber {
             _ => {}
         }
         // Of the sessions that stand, one.
-        let standing = self
-            .sessions
-            .iter_mut()
-            .filter(|(_, it)| it.provider.is_some());
+        let standing = self.sessions.iter_mut().filter(|(_, it)| it.provider.is_some());
         let mut standing: Vec<_> = standing.collect();
         if standing.is_empty() {
             return;
@@ -126,12 +106,8 @@ impl Subscriber {
             }
             9 if it.credit > 0 && !it.asked && !it.owes => {
                 it.credit -= 1;
-                let what = Box::new(Particular::Packet(Primitive::Data {
-                    data,
-                    end: true,
-                    qualified: true,
-                    delivery: true,
-                }));
+                let what =
+                    Box::new(Particular::Packet(Primitive::Data { data, end: true, qualified: true, delivery: true }));
                 cx.down(Below(0), Request::Particular { session, what });
             }
             10 => cx.down(Below(0), Request::Expedited { session, data }),
@@ -153,14 +129,7 @@ impl Subscriber {
             }
             14 => {
                 let (reason, data) = (Reason::User, Some(data));
-                cx.down(
-                    Below(0),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                cx.down(Below(0), Request::Abort { session, reason, data });
                 self.sessions.remove(&index);
             }
             _ => self.answer(index, cx),
@@ -195,12 +164,7 @@ impl Subscriber {
 
 impl Protocol for Subscriber {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -213,18 +177,10 @@ impl Protocol for Subscriber {
             }
             Indication::Offered(offered) => {
                 self.next += 1;
-                let session = Session {
-                    provider: Some(offered.provider),
-                    room: ROOM,
-                    ..Session::default()
-                };
+                let session = Session { provider: Some(offered.provider), room: ROOM, ..Session::default() };
                 self.sessions.insert(self.next, session);
-                let mut accept = Accept {
-                    session: offered.provider,
-                    user: own(self.next),
-                    call: offered.call,
-                    ..Accept::default()
-                };
+                let mut accept =
+                    Accept { session: offered.provider, user: own(self.next), call: offered.call, ..Accept::default() };
                 accept.quality.receive_buffer = Some(ROOM);
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }

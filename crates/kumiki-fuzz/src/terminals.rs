@@ -7,8 +7,8 @@
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{
-    Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, NodeId, Report, Request,
-    Service, TaskId, Token, Unit,
+    Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, NodeId, Report, Request, Service, TaskId, Token,
+    Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Number, pad::Parameters};
@@ -74,11 +74,7 @@ enum Ends {
 }
 
 fn pad_config(how: u8, draw: &mut Draw<'_>) -> pad::Config {
-    let mut initial = if how & 8 == 0 {
-        Parameters::SIMPLE
-    } else {
-        Parameters::TRANSPARENT
-    };
+    let mut initial = if how & 8 == 0 { Parameters::SIMPLE } else { Parameters::TRANSPARENT };
     for _ in 0..draw.octet() & 7 {
         // Some cannot be set.
         let _ = initial.set(draw.octet() % 24, draw.octet());
@@ -120,11 +116,7 @@ impl World {
         let device = |graph: &mut Graph, name| graph.add_device(name, Service::UnitData).unwrap();
         let lines = ["line a", "line b"].map(|name| device(&mut graph, name));
         for (name, line, role) in [("a", "line a", Role::Dte), ("b", "line b", Role::Dce)] {
-            let config = Config {
-                over: Over::Frames,
-                role: Some(role),
-                ..Config::default()
-            };
+            let config = Config { over: Over::Frames, role: Some(role), ..Config::default() };
             let x25 = Box::new(X25::new(config).unwrap());
             graph.add_node(name, task, x25).unwrap();
             graph.connect(name, line).unwrap();
@@ -134,14 +126,7 @@ impl World {
             let pipe = Box::new(Pipe::new(pipe::Config::default()));
             graph.add_node(name, task, pipe).unwrap();
             graph.connect(name, of).unwrap();
-            Stream {
-                device,
-                granted: 0,
-                room: 0,
-                takes: true,
-                is_up: true,
-                ends_both: false,
-            }
+            Stream { device, granted: 0, room: 0, takes: true, is_up: true, ends_both: false }
         };
         let (mut pad, mut host, mut subscriber) = (None, None, None);
         let (mut terminal, mut program) = (None, None);
@@ -163,10 +148,7 @@ impl World {
         }
         if ends != Ends::PadAndSubscriber {
             program = Some(stream(&mut graph, "program", "pty"));
-            let config = pad_host::Config {
-                room: ROOM,
-                ..pad_host::Config::default()
-            };
+            let config = pad_host::Config { room: ROOM, ..pad_host::Config::default() };
             let it = Box::new(PadHost::new(config));
             host = Some(graph.add_node("host", task, it).unwrap());
             graph.connect("host", "b").unwrap();
@@ -180,23 +162,10 @@ impl World {
             graph.connect("subscriber", below).unwrap();
         }
         graph.start(Instant::ZERO).unwrap();
-        let mut world = Self {
-            graph,
-            task,
-            now: Instant::ZERO,
-            lines,
-            lost: 0,
-            subscriber,
-            pad,
-            host,
-            terminal,
-            program,
-        };
+        let mut world =
+            Self { graph, task, now: Instant::ZERO, lines, lost: 0, subscriber, pad, host, terminal, program };
         world.run();
-        for device in [&world.terminal, &world.program]
-            .map(|it| it.as_ref().map(|it| it.device))
-            .into_iter()
-            .flatten()
+        for device in [&world.terminal, &world.program].map(|it| it.as_ref().map(|it| it.device)).into_iter().flatten()
         {
             world.report(device, Report::Up);
         }

@@ -15,11 +15,8 @@ use kumiki_stack::{Place, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
 
-pub(crate) const TARGET: Target = Target {
-    name: "texts",
-    title: "quantities, scenarios, profiles, settings, scripts, switches, passwords",
-    run,
-};
+pub(crate) const TARGET: Target =
+    Target { name: "texts", title: "quantities, scenarios, profiles, settings, scripts, switches, passwords", run };
 
 fn run(octets: &[u8]) {
     let mut draw = Draw::new(octets);
@@ -100,16 +97,8 @@ fn scenario(text: &str, set: String) {
             return;
         }
     };
-    let set = if set.is_empty() {
-        Vec::new()
-    } else {
-        vec![set]
-    };
-    let choice = Choice {
-        set,
-        quick: true,
-        runs: None,
-    };
+    let set = if set.is_empty() { Vec::new() } else { vec![set] };
+    let choice = Choice { set, quick: true, runs: None };
     let points = match document.points(&choice) {
         Ok(points) => points,
         Err(why) => {
@@ -117,10 +106,8 @@ fn scenario(text: &str, set: String) {
             return;
         }
     };
-    let profiles: BTreeMap<_, _> = ["zero"]
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), profile::load(name).ok()?)))
-        .collect();
+    let profiles: BTreeMap<_, _> =
+        ["zero"].into_iter().filter_map(|name| Some((name.to_owned(), profile::load(name).ok()?))).collect();
     for point in points.iter().take(2) {
         let _ = (point.label(), point.series(), point.parameters());
         let _ = point.scenario.graph_text();
@@ -133,10 +120,7 @@ fn settings(draw: &mut Draw<'_>) {
     let kinds: Vec<&str> = kumiki_stack::kinds().collect();
     let kind = kinds[draw.below(kinds.len())];
     let below = ["ip", "line"];
-    let place = Place {
-        below: &below[..draw.below(3)],
-        mtu: (draw.octet() & 1 != 0).then(|| draw.long()),
-    };
+    let place = Place { below: &below[..draw.below(3)], mtu: (draw.octet() & 1 != 0).then(|| draw.long()) };
     let mut chosen = Settings::new();
     let known = kumiki_stack::settings(kind, &chosen);
     for _ in 0..12 {
@@ -157,11 +141,7 @@ fn with(mut settings: Settings, path: &[String], value: Value) -> Settings {
     let Some((first, rest)) = path.split_first() else {
         return settings;
     };
-    let name = if first.starts_with('<') {
-        "line"
-    } else {
-        first
-    };
+    let name = if first.starts_with('<') { "line" } else { first };
     let value = if rest.is_empty() {
         value
     } else {

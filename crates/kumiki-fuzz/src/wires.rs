@@ -1,8 +1,8 @@
 //! Connections of a stream in the hands of a target: what TCP is to those who only see its service.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Handle, Indication, Mode, Offered, Opened, Protocol, Reason,
-    Request, Service, Shape, Token,
+    Above, Below, Context, Credit, Handle, Indication, Mode, Offered, Opened, Protocol, Reason, Request, Service,
+    Shape, Token,
 };
 use kumiki_octets::Message;
 
@@ -51,10 +51,7 @@ pub(crate) struct Wires {
 }
 
 fn handle(connection: usize, side: usize) -> Handle {
-    Handle {
-        index: u32::try_from(2 * connection + side).unwrap(),
-        generation: 1,
-    }
+    Handle { index: u32::try_from(2 * connection + side).unwrap(), generation: 1 }
 }
 
 impl Wires {
@@ -82,14 +79,7 @@ impl Wires {
         let stood = core::mem::replace(&mut side.stands, false);
         if let Some(above) = side.above.take().filter(|_| stood || is_caller) {
             let (session, data) = (side.user, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(above, Indication::Aborted { session, reason, data });
         }
     }
 
@@ -100,15 +90,8 @@ impl Wires {
         let Some((above, user)) = self.listener else {
             return self.lost(connection, 0, Reason::Refused, cx);
         };
-        self.connections[connection][1] = Side {
-            above: Some(above),
-            ..Side::default()
-        };
-        let offered = Offered {
-            user,
-            provider: handle(connection, 1),
-            ..Offered::default()
-        };
+        self.connections[connection][1] = Side { above: Some(above), ..Side::default() };
+        let offered = Offered { user, provider: handle(connection, 1), ..Offered::default() };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -122,11 +105,7 @@ impl Wires {
         self.connections[connection][1].user = user;
         let caller = &self.connections[connection][0];
         if let Some(above) = caller.above {
-            let opened = Opened {
-                user: caller.user,
-                provider: handle(connection, 0),
-                ..Opened::default()
-            };
+            let opened = Opened { user: caller.user, provider: handle(connection, 0), ..Opened::default() };
             cx.up(above, Indication::Opened(Box::new(opened)));
         }
         for side in 0..2 {
@@ -185,32 +164,20 @@ impl Wires {
 
 impl Protocol for Wires {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Stream),
-            needs: &[],
-            below: (0, 0),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Stream), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request {
             Request::Open(open) if open.mode == Mode::Active => {
-                let caller = Side {
-                    above: Some(from),
-                    user: open.user,
-                    ..Side::default()
-                };
+                let caller = Side { above: Some(from), user: open.user, ..Side::default() };
                 self.connections.push([caller, Side::default()]);
             }
             Request::Open(open) => {
                 self.listener = Some((from, open.user));
                 let opened = Opened {
                     user: open.user,
-                    provider: Handle {
-                        index: u32::MAX,
-                        generation: 1,
-                    },
+                    provider: Handle { index: u32::MAX, generation: 1 },
                     ..Opened::default()
                 };
                 cx.up(from, Indication::Opened(Box::new(opened)));

@@ -138,11 +138,6 @@ mod tests {
         for (number, work) in Work::ALL.into_iter().enumerate() {
             prices.set(work, number as u64);
         }
-        assert!(
-            Work::ALL
-                .into_iter()
-                .enumerate()
-                .all(|(number, work)| prices.of(work) == number as u64)
-        );
+        assert!(Work::ALL.into_iter().enumerate().all(|(number, work)| prices.of(work) == number as u64));
     }
 }

@@ -48,12 +48,7 @@ impl Address {
         match self {
             Self::Ip4(address) => Some(IpAddr::V4(address)),
             Self::Ip6(address) => Some(IpAddr::V6(address)),
-            Self::None
-            | Self::Socket { .. }
-            | Self::Mac(_)
-            | Self::Vc { .. }
-            | Self::Hdlc(_)
-            | Self::X121(_) => None,
+            Self::None | Self::Socket { .. } | Self::Mac(_) | Self::Vc { .. } | Self::Hdlc(_) | Self::X121(_) => None,
         }
     }
 
@@ -85,10 +80,7 @@ impl From<IpAddr> for Address {
 impl From<SocketAddr> for Address {
     /// Without flow and zone: the layers here know neither.
     fn from(address: SocketAddr) -> Self {
-        Self::Socket {
-            ip: address.ip(),
-            port: address.port(),
-        }
+        Self::Socket { ip: address.ip(), port: address.port() }
     }
 }
 

@@ -11,8 +11,7 @@ use crate::graph::{DeviceId, NodeId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
 use crate::timers::{TimerId, Timers};
 use crate::{
-    Above, AccessPoint, Account, Address, Below, Indication, Instant, Key, Prices, Request, Rng,
-    Service, Token,
+    Above, AccessPoint, Account, Address, Below, Indication, Instant, Key, Prices, Request, Rng, Service, Token,
 };
 
 /// One end of an access point.
@@ -213,12 +212,7 @@ impl Core {
             return;
         };
         // Several CPUs may feed one inbox; it is kept in order of time, and of arrival where times are equal.
-        let later = task
-            .inbox
-            .iter()
-            .rev()
-            .take_while(|waiting| waiting.at > item.at)
-            .count();
+        let later = task.inbox.iter().rev().take_while(|waiting| waiting.at > item.at).count();
         if later == 0 {
             task.inbox.push_back(item);
         } else {
@@ -253,11 +247,8 @@ impl Core {
         if self.is_tapped(edge)
             && let Some(data) = request.message()
         {
-            let (source, destination) = if let Request::Unit(unit) = request {
-                (unit.source, unit.destination)
-            } else {
-                Default::default()
-            };
+            let (source, destination) =
+                if let Request::Unit(unit) = request { (unit.source, unit.destination) } else { Default::default() };
             return self.tap(edge, true, source, destination, data.clone());
         }
         self.follow(true)
@@ -279,11 +270,7 @@ impl Core {
     }
 
     fn is_tapped(&self, edge: u32) -> bool {
-        self.tapping
-            && self
-                .edges
-                .get(edge as usize)
-                .is_some_and(|edge| edge.tapped)
+        self.tapping && self.edges.get(edge as usize).is_some_and(|edge| edge.tapped)
     }
 
     fn tap(
@@ -296,15 +283,7 @@ impl Core {
     ) -> Option<Record> {
         data.set_lease(None);
         let access_point = AccessPoint(edge);
-        self.tapped.push(Tapped {
-            at: self.now(),
-            access_point,
-            down,
-            source,
-            destination,
-            data,
-            dropped: None,
-        });
+        self.tapped.push(Tapped { at: self.now(), access_point, down, source, destination, data, dropped: None });
         NonZeroU64::new(self.taken + self.tapped.len() as u64).map(Record)
     }
 
@@ -329,12 +308,7 @@ impl Core {
             let woken = memory.take_woken();
             for (node, token) in woken {
                 let running = self.running.take();
-                self.deliver(Item {
-                    node,
-                    at,
-                    input: Input::Ready(pool, token),
-                    record: None,
-                });
+                self.deliver(Item { node, at, input: Input::Ready(pool, token), record: None });
                 self.running = running;
             }
         }

@@ -54,10 +54,7 @@ impl Context<'_> {
         &mut self.info().rng
     }
 
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "the graph makes a context only for a node that it has"
-    )]
+    #[expect(clippy::indexing_slicing, reason = "the graph makes a context only for a node that it has")]
     fn info(&mut self) -> &mut crate::assembly::Node {
         &mut self.core.nodes[self.node.index()]
     }
@@ -66,21 +63,12 @@ impl Context<'_> {
     pub fn up(&mut self, to: Above, indication: Indication) {
         self.charge_for(Work::Deliver, indication.message());
         let way = self.info().above.get(usize::from(to.0)).copied();
-        let Some(Way {
-            edge,
-            to: End::Node { node, port },
-        }) = way
-        else {
+        let Some(Way { edge, to: End::Node { node, port } }) = way else {
             self.drop("no such user");
             return;
         };
         let record = self.core.tap_up(edge, &indication);
-        self.core.deliver(Item {
-            node,
-            at: self.core.now(),
-            input: Input::Pop(Below(port), indication),
-            record,
-        });
+        self.core.deliver(Item { node, at: self.core.now(), input: Input::Pop(Below(port), indication), record });
     }
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
@@ -93,10 +81,7 @@ impl Context<'_> {
     /// the layer above that access point had done so. Counted as a drop where there is no such access point.
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
         let edge = self.core.edges.get(to.0 as usize);
-        let way = edge.map(|edge| Way {
-            edge: to.0,
-            to: edge.lower,
-        });
+        let way = edge.map(|edge| Way { edge: to.0, to: edge.lower });
         self.cross(way, request);
     }
 
@@ -116,17 +101,12 @@ impl Context<'_> {
         };
         let record = self.core.tap_down(edge, &request);
         match to {
-            End::Node { node, port } => self.core.deliver(Item {
-                node,
-                at,
-                input: Input::Push(Above(port), request),
-                record,
-            }),
-            End::Device(device) => self.core.outputs.push_back(Output {
-                device: DeviceId(device as usize),
-                at,
-                request,
-            }),
+            End::Node { node, port } => {
+                self.core.deliver(Item { node, at, input: Input::Push(Above(port), request), record })
+            }
+            End::Device(device) => {
+                self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request })
+            }
         }
     }
 

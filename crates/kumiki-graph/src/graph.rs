@@ -21,8 +21,8 @@ use crate::context::Pool;
 use crate::ledger::Ledger;
 use crate::timers::Timers;
 use crate::{
-    AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices, Protocol,
-    Request, Token, Work,
+    AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices, Protocol, Request, Token,
+    Work,
 };
 
 mod build;
@@ -155,12 +155,7 @@ impl Graph {
         self.core.following = None;
         let record = self.core.tap_up(way.edge, &indication);
         if let End::Node { node, port } = way.to {
-            self.core.deliver(Item {
-                node,
-                at,
-                input: Input::Pop(Below(port), indication),
-                record,
-            });
+            self.core.deliver(Item { node, at, input: Input::Pop(Below(port), indication), record });
         }
     }
 
@@ -179,12 +174,7 @@ impl Graph {
             return;
         }
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
-            self.core.deliver(Item {
-                node,
-                at,
-                input: Input::Expire(timer, token),
-                record: None,
-            });
+            self.core.deliver(Item { node, at, input: Input::Expire(timer, token), record: None });
         }
     }
 
@@ -195,11 +185,7 @@ impl Graph {
         if self.standstill().is_some() {
             return None;
         }
-        self.core
-            .tasks
-            .get(task.0)
-            .and_then(|task| task.inbox.front())
-            .map(|item| item.at)
+        self.core.tasks.get(task.0).and_then(|task| task.inbox.front()).map(|item| item.at)
     }
 
     /// Lets `task` handle up to `limit` of the inputs visible at `now`, then lets the nodes that were touched settle.
@@ -265,10 +251,7 @@ impl Graph {
                 }
                 self.core.following = None;
                 if let Some(protocol) = self.protocols.get_mut(node.index()) {
-                    protocol.settle(&mut Context {
-                        core: &mut self.core,
-                        node,
-                    });
+                    protocol.settle(&mut Context { core: &mut self.core, node });
                 }
                 self.follow();
                 self.core.wake_waiting();
@@ -306,12 +289,7 @@ impl Graph {
     }
 
     fn handle(&mut self, item: Item) {
-        let Item {
-            node,
-            input,
-            record,
-            ..
-        } = item;
+        let Item { node, input, record, .. } = item;
         self.core.following = record;
         if let Input::Expire(timer, _) = input
             && !self.core.timers.take(timer)
@@ -319,19 +297,14 @@ impl Graph {
             return;
         }
         let at = node.index();
-        let (Some(info), Some(protocol)) =
-            (self.core.nodes.get_mut(at), self.protocols.get_mut(at))
-        else {
+        let (Some(info), Some(protocol)) = (self.core.nodes.get_mut(at), self.protocols.get_mut(at)) else {
             return;
         };
         if !core::mem::replace(&mut info.touched, true) {
             self.core.touched.push(node);
         }
         self.core.exempt = self.core.free_below > 0 && self.core.is_free(input.message());
-        let mut cx = Context {
-            core: &mut self.core,
-            node,
-        };
+        let mut cx = Context { core: &mut self.core, node };
         match input {
             Input::Start => protocol.start(&mut cx),
             Input::Push(from, request) => {
@@ -372,11 +345,7 @@ impl Graph {
 
     /// Models the host's memory `pool`.
     pub fn set_ledger(&mut self, pool: Pool, ledger: Ledger) {
-        let memory = Memory {
-            ledger,
-            waiting: VecDeque::new(),
-            woken: 0,
-        };
+        let memory = Memory { ledger, waiting: VecDeque::new(), woken: 0 };
         let memories = self.core.memories.get_or_insert_default();
         let [send, receive] = &mut **memories;
         match pool {
@@ -458,13 +427,7 @@ impl Graph {
     pub fn accounts(&self) -> impl Iterator<Item = (&str, Account)> {
         self.core.nodes.iter().map(|node| {
             let busy = Duration::from_nanos(node.busy_ps / 1_000);
-            (
-                node.name.as_str(),
-                Account {
-                    busy,
-                    ..node.account.clone()
-                },
-            )
+            (node.name.as_str(), Account { busy, ..node.account.clone() })
         })
     }
 
@@ -496,17 +459,9 @@ impl Graph {
                 device.map(|device| device.name.as_str())
             }
         };
-        self.core
-            .edges
-            .iter()
-            .enumerate()
-            .filter_map(move |(number, edge)| {
-                Some((
-                    AccessPoint(u32::try_from(number).ok()?),
-                    name(edge.upper)?,
-                    name(edge.lower)?,
-                ))
-            })
+        self.core.edges.iter().enumerate().filter_map(move |(number, edge)| {
+            Some((AccessPoint(u32::try_from(number).ok()?), name(edge.upper)?, name(edge.lower)?))
+        })
     }
 }
 
@@ -526,12 +481,7 @@ impl Context<'_> {
         self.count(Work::Pop, message, |account| &mut account.up);
     }
 
-    fn count(
-        &mut self,
-        work: Work,
-        message: Option<&Message>,
-        flow: fn(&mut Account) -> &mut crate::account::Flow,
-    ) {
+    fn count(&mut self, work: Work, message: Option<&Message>, flow: fn(&mut Account) -> &mut crate::account::Flow) {
         let mut octets = 0;
         if let Some(node) = self.core.nodes.get_mut(self.node.index()) {
             let flow = flow(&mut node.account);
@@ -560,9 +510,7 @@ impl Context<'_> {
 
 impl core::fmt::Debug for Graph {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list()
-            .entries(self.access_points().map(|(_, upper, lower)| (upper, lower)))
-            .finish()
+        f.debug_list().entries(self.access_points().map(|(_, upper, lower)| (upper, lower))).finish()
     }
 }
 

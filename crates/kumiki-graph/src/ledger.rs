@@ -67,10 +67,7 @@ impl Ring {
         let Some(percent) = share_percent else {
             return true;
         };
-        let (holds, free) = (
-            self.by.get(&holder).copied().unwrap_or(0),
-            self.held.len() - self.in_use,
-        );
+        let (holds, free) = (self.by.get(&holder).copied().unwrap_or(0), self.held.len() - self.in_use);
         holds as u64 * 100 < free as u64 * u64::from(percent)
     }
 
@@ -136,20 +133,8 @@ impl Ledger {
     #[must_use]
     pub fn new(pages: Pages) -> Self {
         let held = vec![false; usize::try_from(pages.clusters).unwrap_or(0)];
-        let state = Arc::new(State {
-            ring: Mutex::new(Ring {
-                held,
-                ..Ring::default()
-            }),
-            releases: AtomicU64::new(0),
-        });
-        Self {
-            pages,
-            state,
-            seen: 0,
-            high_water: 0,
-            refusals: 0,
-        }
+        let state = Arc::new(State { ring: Mutex::new(Ring { held, ..Ring::default() }), releases: AtomicU64::new(0) });
+        Self { pages, state, seen: 0, high_water: 0, refusals: 0 }
     }
 
     /// What it is made of.
@@ -172,15 +157,9 @@ impl Ledger {
 
     /// Takes a cluster for `holder`, if one is to be had.
     pub fn lease(&mut self, holder: Holder) -> Option<Lease> {
-        let Pages {
-            hand_out,
-            share_percent,
-            ..
-        } = self.pages;
+        let Pages { hand_out, share_percent, .. } = self.pages;
         let mut ring = self.state.ring();
-        let found = ring
-            .next_free(hand_out)
-            .filter(|_| ring.is_within_share(holder, share_percent));
+        let found = ring.next_free(hand_out).filter(|_| ring.is_within_share(holder, share_percent));
         let Some(cluster) = found else {
             drop(ring);
             self.refusals += 1;
@@ -194,19 +173,14 @@ impl Ledger {
         *ring.by.entry(holder).or_default() += 1;
         self.high_water = self.high_water.max(ring.in_use);
         drop(ring);
-        Some(Arc::new(Hold {
-            state: Arc::clone(&self.state),
-            cluster,
-            holder,
-        }))
+        Some(Arc::new(Hold { state: Arc::clone(&self.state), cluster, holder }))
     }
 
     /// Whether `holder` would be given a cluster.
     #[must_use]
     pub fn would_lease(&self, holder: Holder) -> bool {
         let ring = self.state.ring();
-        ring.next_free(self.pages.hand_out).is_some()
-            && ring.is_within_share(holder, self.pages.share_percent)
+        ring.next_free(self.pages.hand_out).is_some() && ring.is_within_share(holder, self.pages.share_percent)
     }
 
     /// How many leases would be granted.
@@ -217,11 +191,7 @@ impl Ledger {
             HandOut::Free => ring.held.len() - ring.in_use,
             HandOut::Cyclic => {
                 let (before, from_next) = ring.held.split_at(ring.next.min(ring.held.len()));
-                from_next
-                    .iter()
-                    .chain(before)
-                    .take_while(|held| !**held)
-                    .count()
+                from_next.iter().chain(before).take_while(|held| !**held).count()
             }
         }
     }
@@ -248,14 +218,7 @@ mod tests {
     use super::*;
 
     fn pages(hand_out: HandOut) -> Pages {
-        Pages {
-            page: 4096,
-            cluster: 2,
-            clusters: 3,
-            hand_out,
-            wake_up: WakeUp::One,
-            share_percent: None,
-        }
+        Pages { page: 4096, cluster: 2, clusters: 3, hand_out, wake_up: WakeUp::One, share_percent: None }
     }
 
     #[test]
@@ -275,10 +238,7 @@ mod tests {
     fn a_cyclic_ledger_waits_for_the_next_in_the_ring_though_others_are_free() {
         let mut ledger = Ledger::new(pages(HandOut::Cyclic));
         let first = ledger.lease(Holder::default());
-        drop((
-            ledger.lease(Holder::default()),
-            ledger.lease(Holder::default()),
-        ));
+        drop((ledger.lease(Holder::default()), ledger.lease(Holder::default())));
         assert_eq!(ledger.in_use(), 1);
         assert!(ledger.lease(Holder::default()).is_none() && !ledger.has_room());
         drop(first);
@@ -287,11 +247,7 @@ mod tests {
 
     #[test]
     fn a_dynamic_threshold_leaves_a_share_to_others_and_nearly_all_to_one() {
-        let pages = Pages {
-            clusters: 9,
-            share_percent: Some(200),
-            ..pages(HandOut::Free)
-        };
+        let pages = Pages { clusters: 9, share_percent: Some(200), ..pages(HandOut::Free) };
         let mut ledger = Ledger::new(pages);
         let alone: Vec<_> = core::iter::from_fn(|| ledger.lease(Holder(1))).collect();
         assert_eq!(alone.len(), 6);

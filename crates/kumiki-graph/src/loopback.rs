@@ -10,8 +10,8 @@
 //! Credit is the receiver's: what it grants, the sender may send. So nothing waits in here.
 
 use crate::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened,
-    Protocol, Reason, Request, Service, Shape,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
+    Service, Shape,
 };
 
 use crate::sessions::Sessions;
@@ -66,10 +66,7 @@ impl Loopback {
     /// A network as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -96,39 +93,18 @@ impl Loopback {
         let user = open.user;
         if let Mode::Passive { .. } = open.mode {
             let provider = self.entries.insert(Entry::Listener { above, user });
-            let opened = Opened {
-                user,
-                provider,
-                ..Opened::default()
-            };
+            let opened = Opened { user, provider, ..Opened::default() };
             cx.up(above, Indication::Opened(Box::new(opened)));
             return;
         }
-        let listener = self
-            .entries
-            .find(|entry| matches!(entry, Entry::Listener { .. }));
+        let listener = self.entries.find(|entry| matches!(entry, Entry::Listener { .. }));
         let listener = listener.and_then(|handle| self.entries.get(handle).copied());
-        let Some(Entry::Listener {
-            above: called,
-            user: listener,
-        }) = listener
-        else {
+        let Some(Entry::Listener { above: called, user: listener }) = listener else {
             let (session, reason, data) = (user, Reason::Refused, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(above, Indication::Aborted { session, reason, data });
             return;
         };
-        let side = |above, user| Side {
-            above,
-            user,
-            peer: Handle::default(),
-        };
+        let side = |above, user| Side { above, user, peer: Handle::default() };
         let caller = self.entries.insert(Entry::Side(side(above, Some(user))));
         let callee = self.entries.insert(Entry::Side(side(called, None)));
         for (own, peer) in [(caller, callee), (callee, caller)] {
@@ -156,14 +132,7 @@ impl Loopback {
         }
         let Some((caller, user)) = self.peer_of(own) else {
             let (session, reason, data) = (accept.user, Reason::NoSession, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(above, Indication::Aborted { session, reason, data });
             return;
         };
         let Some(side) = self.side(own) else {
@@ -184,26 +153,13 @@ impl Loopback {
         }
     }
 
-    fn end(
-        &mut self,
-        own: Handle,
-        reason: Reason,
-        data: Option<kumiki_octets::Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn end(&mut self, own: Handle, reason: Reason, data: Option<kumiki_octets::Message>, cx: &mut Context<'_>) {
         let peer = self.peer_of(own);
         match self.entries.remove(own) {
             Some(Entry::Side(side)) => {
                 self.entries.remove(side.peer);
                 if let Some((above, session)) = peer {
-                    cx.up(
-                        above,
-                        Indication::Aborted {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    cx.up(above, Indication::Aborted { session, reason, data });
                 }
             }
             Some(Entry::Listener { .. }) => {}
@@ -214,12 +170,7 @@ impl Loopback {
 
 impl Protocol for Loopback {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[],
-            below: (0, 0),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -238,11 +189,7 @@ impl Protocol for Loopback {
                     cx.up(above, Indication::Credit { session, credit });
                 }
             }
-            Request::Abort {
-                session,
-                reason,
-                data,
-            } => {
+            Request::Abort { session, reason, data } => {
                 let refused = self.side(session).is_some_and(|side| side.user.is_none());
                 let reason = if refused { Reason::Refused } else { reason };
                 self.end(session, reason, data, cx);

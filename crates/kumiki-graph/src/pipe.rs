@@ -11,22 +11,16 @@
 //! nothing is ever held in here.
 
 use crate::{
-    Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open,
-    Opened, Protocol, Reason, Report, Request, Service, Shape, Unit, UnitIndication,
+    Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open, Opened, Protocol,
+    Reason, Report, Request, Service, Shape, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
 
 /// The device.
 const DEVICE: Below = Below(0);
 /// The one session, and the one listener beside it.
-const SESSION: Handle = Handle {
-    index: 0,
-    generation: 1,
-};
-const LISTENER: Handle = Handle {
-    index: 1,
-    generation: 1,
-};
+const SESSION: Handle = Handle { index: 0, generation: 1 };
+const LISTENER: Handle = Handle { index: 1, generation: 1 };
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,14 +125,7 @@ impl Pipe {
         if self.phase != Phase::Idle {
             let (session, data) = (open.user, None);
             let reason = Reason::NoResources;
-            self.up(
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.up(Indication::Aborted { session, reason, data }, cx);
             return;
         }
         self.user = open.user;
@@ -192,10 +179,7 @@ impl Pipe {
     }
 
     fn begin(&mut self, cx: &mut Context<'_>) {
-        self.phase = Phase::Open {
-            released: false,
-            ended: false,
-        };
+        self.phase = Phase::Open { released: false, ended: false };
         self.allow(self.config.receive_buffer.into(), cx);
         self.tell_room(cx);
     }
@@ -238,14 +222,7 @@ impl Pipe {
             Phase::Calling => {
                 self.phase = Phase::Over;
                 let reason = Reason::Refused;
-                self.up(
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data,
-                    },
-                    cx,
-                );
+                self.up(Indication::Aborted { session, reason, data }, cx);
             }
             Phase::Open { released, ended } => {
                 *ended = true;
@@ -274,22 +251,12 @@ impl Protocol for Pipe {
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == Above(0) {
-            Ok(())
-        } else {
-            Err("a pipe has one peer, and one user has it already".to_owned())
-        }
+        if above == Above(0) { Ok(()) } else { Err("a pipe has one peer, and one user has it already".to_owned()) }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         self.above = from;
-        let is_open = matches!(
-            self.phase,
-            Phase::Open {
-                released: false,
-                ..
-            }
-        );
+        let is_open = matches!(self.phase, Phase::Open { released: false, .. });
         match request {
             Request::Open(open) => self.open(&open, cx),
             Request::Accept(accept) if self.phase == Phase::Offered => {
@@ -301,14 +268,7 @@ impl Protocol for Pipe {
             }
             Request::Accept(accept) => {
                 let (session, reason, data) = (accept.user, Reason::NoSession, None);
-                self.up(
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data,
-                    },
-                    cx,
-                );
+                self.up(Indication::Aborted { session, reason, data }, cx);
             }
             Request::Data { session, data, .. } if session == SESSION && is_open => {
                 self.send(data, cx);
@@ -373,10 +333,9 @@ impl Protocol for Pipe {
                     self.look(cx);
                 }
                 Report::Down => self.on_down(cx),
-                Report::Limits { .. }
-                | Report::Route { .. }
-                | Report::Unreachable { .. }
-                | Report::Link(_) => self.up(Indication::Report(report), cx),
+                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {
+                    self.up(Indication::Report(report), cx)
+                }
             },
         }
     }

@@ -13,10 +13,7 @@ pub struct Rate {
 
 impl Default for Rate {
     fn default() -> Self {
-        Self {
-            per_second: 1000,
-            burst: 50,
-        }
+        Self { per_second: 1000, burst: 50 }
     }
 }
 
@@ -35,15 +32,9 @@ impl Bucket {
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         let each = 1_000_000_000_u64.checked_div(u64::from(rate.per_second));
-        let each = each
-            .filter(|_| rate.burst > 0)
-            .map(|each| Duration::from_nanos(each.max(1)));
+        let each = each.filter(|_| rate.burst > 0).map(|each| Duration::from_nanos(each.max(1)));
         let ahead = each.unwrap_or_default() * u64::from(rate.burst.saturating_sub(1));
-        Self {
-            each,
-            ahead,
-            full: Instant::ZERO,
-        }
+        Self { each, ahead, full: Instant::ZERO }
     }
 
     /// Takes a token, if there is one.

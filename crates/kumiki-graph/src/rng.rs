@@ -28,11 +28,7 @@ impl Rng {
 
     /// A number in `0..bound`, each as likely as the other; 0 where `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        if bound == 0 {
-            0
-        } else {
-            self.0.random_range(0..bound)
-        }
+        if bound == 0 { 0 } else { self.0.random_range(0..bound) }
     }
 
     /// A number in `0.0..1.0`.

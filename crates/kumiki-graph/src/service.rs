@@ -85,19 +85,13 @@ impl Credit {
     /// Credit for `n` octets.
     #[must_use]
     pub const fn octets(n: u64) -> Self {
-        Self {
-            octets: n,
-            messages: 0,
-        }
+        Self { octets: n, messages: 0 }
     }
 
     /// Credit for `n` messages.
     #[must_use]
     pub const fn messages(n: u32) -> Self {
-        Self {
-            octets: 0,
-            messages: n,
-        }
+        Self { octets: 0, messages: n }
     }
 }
 
@@ -121,13 +115,7 @@ impl Unit {
     /// message made and thrown away.
     #[must_use]
     pub const fn of(data: Message) -> Self {
-        Self {
-            source: Address::None,
-            destination: Address::None,
-            options: UnitOptions::NONE,
-            route: None,
-            data,
-        }
+        Self { source: Address::None, destination: Address::None, options: UnitOptions::NONE, route: None, data }
     }
 }
 
@@ -160,14 +148,7 @@ pub struct UnitOptions {
 
 impl UnitOptions {
     /// All of it left to the provider.
-    pub const NONE: Self = Self {
-        ttl: 0,
-        tos: 0,
-        dont_fragment: false,
-        group: false,
-        under: None,
-        identification: 0,
-    };
+    pub const NONE: Self = Self { ttl: 0, tos: 0, dont_fragment: false, group: false, under: None, identification: 0 };
 }
 
 impl Default for UnitOptions {
@@ -288,11 +269,7 @@ pub struct KeepAlive {
 
 impl KeepAlive {
     /// Never.
-    pub const OFF: Self = Self {
-        idle: Duration::ZERO,
-        interval: Duration::ZERO,
-        count: 0,
-    };
+    pub const OFF: Self = Self { idle: Duration::ZERO, interval: Duration::ZERO, count: 0 };
 }
 
 /// What to do with a small segment while data is unacknowledged.
@@ -671,17 +648,13 @@ impl Request {
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => {
-                Some(data)
-            }
+            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => Some(data),
             Self::Open(open) => open.data.as_ref(),
             Self::Accept(accept) => accept.data.as_ref(),
             Self::Values { values, .. } => values.first().map(|value| &value.data),
             Self::Particular { what, .. } => what.message(),
             Self::Release { data, .. } | Self::Abort { data, .. } => data.as_ref(),
-            Self::Cancel { .. } | Self::Credit { .. } | Self::Reset { .. } | Self::Manage(_) => {
-                None
-            }
+            Self::Cancel { .. } | Self::Credit { .. } | Self::Reset { .. } | Self::Manage(_) => None,
         }
     }
 }
@@ -692,9 +665,7 @@ impl Indication {
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => {
-                Some(data)
-            }
+            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => Some(data),
             Self::Opened(opened) => opened.data.as_ref(),
             Self::Offered(offered) => offered.data.as_ref(),
             Self::Values { values, .. } => values.first().map(|value| &value.data),

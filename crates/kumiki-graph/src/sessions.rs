@@ -18,10 +18,7 @@ struct Slot<T> {
 
 impl<T> Default for Sessions<T> {
     fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -38,18 +35,13 @@ impl<T> Sessions<T> {
             return Handle { index, generation };
         }
         let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        self.slots.push(Slot {
-            generation: 1,
-            entry: Some(entry),
-        });
+        self.slots.push(Slot { generation: 1, entry: Some(entry) });
         let generation = 1;
         Handle { index, generation }
     }
 
     fn slot(&mut self, handle: Handle) -> Option<&mut Slot<T>> {
-        self.slots
-            .get_mut(handle.index as usize)
-            .filter(|slot| slot.generation == handle.generation)
+        self.slots.get_mut(handle.index as usize).filter(|slot| slot.generation == handle.generation)
     }
 
     /// What `handle` names.
@@ -79,11 +71,7 @@ impl<T> Sessions<T> {
     pub fn handles(&self) -> Vec<Handle> {
         let slots = self.slots.iter().zip(0_u32..);
         let used = slots.filter(|(slot, _)| slot.entry.is_some());
-        used.map(|(slot, index)| Handle {
-            index,
-            generation: slot.generation,
-        })
-        .collect()
+        used.map(|(slot, index)| Handle { index, generation: slot.generation }).collect()
     }
 
     /// The first that is wanted, in the order of their places.
@@ -132,10 +120,7 @@ mod tests {
         assert_eq!(sessions.get(first), None);
         assert_eq!(sessions.remove(first), None);
         assert_eq!(sessions.get(third), Some(&mut 'c'));
-        assert_eq!(
-            (sessions.len(), sessions.find(|it| *it == 'b')),
-            (2, Some(second))
-        );
+        assert_eq!((sessions.len(), sessions.find(|it| *it == 'b')), (2, Some(second)));
         assert_eq!(sessions.handles(), [third, second]);
         assert_eq!(sessions.get(Handle::default()), None);
         assert_eq!(sessions.all(|_| true).collect::<Vec<_>>(), [third, second]);
@@ -146,10 +131,7 @@ mod tests {
         let mut sessions = Sessions::default();
         let handles = [0, 2, 2, 1].map(|said| sessions.insert(said));
         assert_eq!(sessions.best(|said| Some(*said)), Some(handles[1]));
-        assert_eq!(
-            sessions.best(|said| (*said < 2).then_some(*said)),
-            Some(handles[3])
-        );
+        assert_eq!(sessions.best(|said| (*said < 2).then_some(*said)), Some(handles[3]));
         assert_eq!(sessions.best(|_| None), None);
     }
 }

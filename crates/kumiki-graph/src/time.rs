@@ -58,10 +58,7 @@ impl Duration {
 
     /// Seconds, for arithmetic that ends in a printed figure.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a printed figure needs no more than 53 bits"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -195,12 +192,7 @@ impl fmt::Debug for Duration {
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:09}",
-            self.0 / 1_000_000_000,
-            self.0 % 1_000_000_000
-        )
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
     }
 }
 

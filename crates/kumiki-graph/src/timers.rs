@@ -47,11 +47,7 @@ struct List {
 }
 
 impl List {
-    const EMPTY: Self = Self {
-        first: NONE,
-        last: NONE,
-        earliest: None,
-    };
+    const EMPTY: Self = Self { first: NONE, last: NONE, earliest: None };
 }
 
 /// Timers that carry a `T` each.
@@ -73,10 +69,7 @@ impl<T: Copy> Default for Timers<T> {
     }
 }
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "levels and slots come from place(), entries from the lists: all in range"
-)]
+#[expect(clippy::indexing_slicing, reason = "levels and slots come from place(), entries from the lists: all in range")]
 impl<T: Copy> Timers<T> {
     /// A wheel without timers, at the start of the clock.
     #[must_use]
@@ -267,14 +260,7 @@ impl<T: Copy> Timers<T> {
     }
 
     fn unlink(&mut self, index: u32) {
-        let Entry {
-            level,
-            slot,
-            previous,
-            next,
-            deadline,
-            ..
-        } = self.entries[index as usize];
+        let Entry { level, slot, previous, next, deadline, .. } = self.entries[index as usize];
         let (level, slot) = (usize::from(level), usize::from(slot));
         let list = &mut self.lists[level][slot];
         if list.first == index {

@@ -3,10 +3,7 @@
 //! A user may have several numbers. It says in [`UnitOptions::under`](crate::UnitOptions::under) which one a unit
 //! goes under; where it does not, its first is meant.
 
-use crate::{
-    Above, Context, Indication, Key, Report, ether_types, ip_protocols, mapos_protocols,
-    ppp_protocols,
-};
+use crate::{Above, Context, Indication, Key, Report, ether_types, ip_protocols, mapos_protocols, ppp_protocols};
 
 /// What a header names a user by.
 pub trait Number: Copy + PartialEq {
@@ -91,9 +88,7 @@ impl<N: Number> Users<N> {
     pub fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
         if N::among(keys).next().is_none() {
             let kind = N::KIND;
-            return Err(format!(
-                "{layer} tells users apart by {kind}, and this one has none"
-            ));
+            return Err(format!("{layer} tells users apart by {kind}, and this one has none"));
         }
         for number in N::among(keys) {
             if self.find(number).is_some() {

@@ -1,22 +1,14 @@
 //! One user on a pipe, and a device whose other end is the test.
 
 use kumiki_graph::pipe::{Config, Pipe};
-use kumiki_graph::{
-    Accept, Credit, DeviceId, Handle, Indication, Mode, NodeId, Open, Report, Request,
-};
+use kumiki_graph::{Accept, Credit, DeviceId, Handle, Indication, Mode, NodeId, Open, Report, Request};
 use kumiki_octets::Message;
 use kumiki_testkit::bench::Bench;
 
 /// The pipe's handle of its one session.
-const SESSION: Handle = Handle {
-    index: 0,
-    generation: 1,
-};
+const SESSION: Handle = Handle { index: 0, generation: 1 };
 
-const USER: Handle = Handle {
-    index: 7,
-    generation: 1,
-};
+const USER: Handle = Handle { index: 7, generation: 1 };
 
 struct Setup {
     bench: Bench,
@@ -30,33 +22,23 @@ fn setup() -> Setup {
     bench.node("pipe", &["socket"], Pipe::new(Config::default()));
     let user = bench.user("user", "pipe", &[]);
     bench.start();
-    Setup {
-        bench,
-        user,
-        device,
-    }
+    Setup { bench, user, device }
 }
 
 impl Setup {
     fn open(&mut self, mode: Mode) {
-        let open = Open {
-            user: USER,
-            mode,
-            ..Open::default()
-        };
+        let open = Open { user: USER, mode, ..Open::default() };
         self.bench.say(self.user, Request::Open(Box::new(open)));
     }
 
     fn report(&mut self, report: Report) {
-        self.bench
-            .indicate(self.device, Indication::Report(Box::new(report)));
+        self.bench.indicate(self.device, Indication::Report(Box::new(report)));
     }
 
     fn room(&mut self, octets: u64) {
         let session = Handle::default();
         let credit = Credit::octets(octets);
-        self.bench
-            .indicate(self.device, Indication::Credit { session, credit });
+        self.bench.indicate(self.device, Indication::Credit { session, credit });
     }
 
     fn heard(&mut self) -> Vec<String> {
@@ -122,11 +104,7 @@ fn who_listens_is_offered_the_peer_and_reads_only_after_accepting() {
     it.room(1000);
     assert_eq!(it.heard(), ["opened 1", "offered 0"]);
     assert_eq!(it.granted(), 0);
-    let accept = Accept {
-        session: SESSION,
-        user: USER,
-        ..Accept::default()
-    };
+    let accept = Accept { session: SESSION, user: USER, ..Accept::default() };
     it.bench.say(it.user, Request::Accept(Box::new(accept)));
     assert_eq!(it.heard(), ["credit 1000"]);
     assert_eq!(it.granted(), 256 * 1024);
@@ -155,11 +133,7 @@ fn a_peer_that_never_comes_is_a_refusal_and_an_offer_can_be_late() {
     it.open(Mode::Passive { backlog: 1 });
     it.report(Report::Up);
     it.report(Report::Down);
-    let accept = Accept {
-        session: SESSION,
-        user: USER,
-        ..Accept::default()
-    };
+    let accept = Accept { session: SESSION, user: USER, ..Accept::default() };
     it.bench.say(it.user, Request::Accept(Box::new(accept)));
     assert_eq!(it.heard(), ["opened 1", "offered 0", "aborted NoSession"]);
 }

@@ -11,9 +11,7 @@ pub(crate) struct Groups<A> {
 
 impl<A> Default for Groups<A> {
     fn default() -> Self {
-        Self {
-            members: Vec::new(),
-        }
+        Self { members: Vec::new() }
     }
 }
 

@@ -80,24 +80,15 @@ impl Bell {
         let mut rung = if *rung {
             rung
         } else {
-            self.0
-                .changed
-                .wait_timeout(rung, at_most)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0
+            self.0.changed.wait_timeout(rung, at_most).unwrap_or_else(PoisonError::into_inner).0
         };
         *rung = false;
     }
 
     /// As [`Bell::wait`], and until one of `devices` is ready.
     fn wait_for(&self, at_most: Duration, devices: &[Watch<'_>]) {
-        let rung =
-            core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
-        let pipe = self.0.pipe.get().map(|pipe| Watch {
-            descriptor: pipe.read.as_fd(),
-            reading: true,
-            writing: false,
-        });
+        let rung = core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
+        let pipe = self.0.pipe.get().map(|pipe| Watch { descriptor: pipe.read.as_fd(), reading: true, writing: false });
         let mut polled: Vec<PollFd<'_>> = pipe
             .iter()
             .chain(devices)
@@ -111,17 +102,13 @@ impl Bell {
         let at_most = if rung { Duration::ZERO } else { at_most };
         let at_most = std::time::Duration::from_nanos(at_most.as_nanos());
         // Signals and spurious failures end the wait early, as the caller must expect.
-        if Timespec::try_from(at_most)
-            .is_ok_and(|at_most| poll(&mut polled, Some(&at_most)).is_err())
-        {
+        if Timespec::try_from(at_most).is_ok_and(|at_most| poll(&mut polled, Some(&at_most)).is_err()) {
             return;
         }
         if let Some(pipe) = pipe {
             *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
             let mut octets = [0; 64];
-            while rustix::io::read(pipe.descriptor, &mut octets)
-                .is_ok_and(|read| read == octets.len())
-            {}
+            while rustix::io::read(pipe.descriptor, &mut octets).is_ok_and(|read| read == octets.len()) {}
         }
     }
 }
@@ -133,11 +120,7 @@ impl Bell {
 pub fn unguessable() -> io::Result<u64> {
     let mut octets = [0; 8];
     let got = rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty())?;
-    if got == octets.len() {
-        Ok(u64::from_le_bytes(octets))
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
+    if got == octets.len() { Ok(u64::from_le_bytes(octets)) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// The CPU time that this process has taken so far, in user and in system mode, all threads together.
@@ -171,10 +154,7 @@ pub struct RealClock(std::time::Instant);
 impl RealClock {
     /// A clock that starts at this moment.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "real time is read here and in now()"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "real time is read here and in now()")]
     pub fn start() -> Self {
         Self(std::time::Instant::now())
     }
@@ -189,10 +169,7 @@ impl RealClock {
 }
 
 impl Clock for RealClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "real time is read here and in start()"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "real time is read here and in start()")]
     fn now(&self) -> Instant {
         let since = std::time::Instant::now().saturating_duration_since(self.0);
         Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
@@ -275,11 +252,7 @@ mod tests {
         let (clock, bell) = (RealClock::start(), Bell::default());
         bell.open_pipe().unwrap();
         let (read, write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
-        let device = Watch {
-            descriptor: read.as_fd(),
-            reading: true,
-            writing: false,
-        };
+        let device = Watch { descriptor: read.as_fd(), reading: true, writing: false };
         let minute = clock.now() + MINUTE;
         bell.ring();
         clock.wait(minute, &bell, &[device]);

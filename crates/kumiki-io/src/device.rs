@@ -49,11 +49,7 @@ impl Arrival {
     /// A unit of which nothing else is known.
     #[must_use]
     pub const fn of(data: Message) -> Self {
-        Self::Unit {
-            data,
-            source: Address::None,
-            waited: Duration::ZERO,
-        }
+        Self::Unit { data, source: Address::None, waited: Duration::ZERO }
     }
 }
 
@@ -70,10 +66,7 @@ impl<'a> Descriptors<'a> {
     /// One for both.
     #[must_use]
     pub const fn both(descriptor: BorrowedFd<'a>) -> Self {
-        Self {
-            read: Some(descriptor),
-            write: Some(descriptor),
-        }
+        Self { read: Some(descriptor), write: Some(descriptor) }
     }
 }
 

@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng,
-    TaskId, Unit as UnitData,
+    Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng, TaskId,
+    Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
 use kumiki_link::{Element, Outlet, Unit};
@@ -82,10 +82,7 @@ pub struct DeviceConfig {
 
 impl Default for DeviceConfig {
     fn default() -> Self {
-        Self {
-            mtu: 9180,
-            burst: 1,
-        }
+        Self { mtu: 9180, burst: 1 }
     }
 }
 
@@ -183,10 +180,7 @@ struct Host {
 
 /// A frame has come to `device`.
 fn input(graph: &mut Graph, now: Instant, device: DeviceId, source: Address, data: Message) {
-    let unit = UnitData {
-        source,
-        ..UnitData::of(data)
-    };
+    let unit = UnitData { source, ..UnitData::of(data) };
     graph.input(now, device, Indication::Unit(unit));
 }
 
@@ -207,13 +201,7 @@ impl Host {
     }
 
     /// A unit has come to `device`; true where something waits there now.
-    fn receive(
-        &mut self,
-        now: Instant,
-        device: DeviceId,
-        unit: Unit,
-        counters: &mut Counters,
-    ) -> bool {
+    fn receive(&mut self, now: Instant, device: DeviceId, unit: Unit, counters: &mut Counters) -> bool {
         match unit {
             Unit::Frame { data, address } if self.bursts(device) => {
                 return self.packet(now, device, address, data);
@@ -291,9 +279,7 @@ impl<C: Clock> Executor<C> {
         Self {
             clock,
             bell: Bell::default(),
-            uneven: pace
-                .uneven
-                .map(|uneven| (Rng::new(uneven.seed, 0), uneven.late)),
+            uneven: pace.uneven.map(|uneven| (Rng::new(uneven.seed, 0), uneven.late)),
             pace,
             hosts: Vec::new(),
             media: Vec::new(),
@@ -323,10 +309,7 @@ impl<C: Clock> Executor<C> {
 
     /// Adds a piece of a medium.
     pub fn add_element(&mut self, element: Box<dyn Element>) -> ElementId {
-        self.media.push(Medium {
-            element,
-            wires: Vec::new(),
-        });
+        self.media.push(Medium { element, wires: Vec::new() });
         ElementId(self.media.len() - 1)
     }
 
@@ -372,10 +355,7 @@ impl<C: Clock> Executor<C> {
         }
         let now = self.clock.now();
         for host in &mut self.hosts {
-            host.graph.start(now).map_err(|misfit| CannotStart {
-                graph: format!("graph `{}`", host.name),
-                misfit,
-            })?;
+            host.graph.start(now).map_err(|misfit| CannotStart { graph: format!("graph `{}`", host.name), misfit })?;
         }
         Ok(())
     }
@@ -400,19 +380,13 @@ impl<C: Clock> Executor<C> {
     /// What the medium `id` counted.
     #[must_use]
     pub fn element_counters(&self, id: ElementId) -> Vec<(&'static str, u64)> {
-        self.media
-            .get(id.0)
-            .map(|medium| medium.element.counters())
-            .unwrap_or_default()
+        self.media.get(id.0).map(|medium| medium.element.counters()).unwrap_or_default()
     }
 
     /// What the device `id` of the machine did.
     #[must_use]
     pub fn real_counters(&self, id: RealId) -> RealCounters {
-        self.real
-            .get(id.0)
-            .map(|real| real.counters)
-            .unwrap_or_default()
+        self.real.get(id.0).map(|real| real.counters).unwrap_or_default()
     }
 
     /// Why it cannot go on, where it cannot.
@@ -460,8 +434,7 @@ impl<C: Clock> Executor<C> {
         if let Some((rng, late)) = &mut self.uneven {
             let late = Duration::from_nanos(rng.below(late.as_nanos().saturating_add(1)));
             // A bell that nobody rings: this lateness is on purpose.
-            self.clock
-                .wait(self.clock.now() + late, &Bell::default(), &[]);
+            self.clock.wait(self.clock.now() + late, &Bell::default(), &[]);
         }
     }
 
@@ -513,9 +486,7 @@ impl<C: Clock> Executor<C> {
             .media
             .iter()
             .enumerate()
-            .filter_map(|(number, medium)| {
-                Some((medium.element.next_deadline()?, Source::Element(number)))
-            });
+            .filter_map(|(number, medium)| Some((medium.element.next_deadline()?, Source::Element(number))));
         links.chain(elements).min()
     }
 
@@ -569,8 +540,7 @@ impl<C: Clock> Executor<C> {
                     changed = true;
                     real.state = Some(Report::Down);
                     // What was to go to a peer that is gone is not for the next one.
-                    real.counters.overflowed +=
-                        u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
+                    real.counters.overflowed += u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
                     real.waiting.clear();
                     break;
                 }
@@ -599,8 +569,7 @@ impl<C: Clock> Executor<C> {
         real.counters.received += u64::try_from(read).unwrap_or(u64::MAX);
         real.counters.batches += u64::from(read > 0);
         if let Some(why) = failed {
-            self.failure
-                .get_or_insert(Failure::Device(RealId(number), why));
+            self.failure.get_or_insert(Failure::Device(RealId(number), why));
         }
         if changed {
             self.tell_state(number);
@@ -625,17 +594,13 @@ impl<C: Clock> Executor<C> {
         if let (Some(report), Some(Plug::Device(graph, device))) = (real.state.take(), real.wire)
             && let Some(host) = self.hosts.get_mut(graph.0)
         {
-            host.graph
-                .input(now, device, Indication::Report(Box::new(report)));
+            host.graph.input(now, device, Indication::Report(Box::new(report)));
         }
     }
 
     /// Tells the graph that the device `number` of the machine is joined to how much more it takes.
     fn tell_room(&mut self, number: usize, octets: u64) {
-        let credit = Indication::Credit {
-            session: Handle::default(),
-            credit: Credit::octets(octets),
-        };
+        let credit = Indication::Credit { session: Handle::default(), credit: Credit::octets(octets) };
         self.tell(number, vec![credit]);
     }
 
@@ -663,8 +628,7 @@ impl<C: Clock> Executor<C> {
                     real.is_full = is_full;
                 }
                 Err(why) => {
-                    self.failure
-                        .get_or_insert(Failure::Device(RealId(number), why));
+                    self.failure.get_or_insert(Failure::Device(RealId(number), why));
                 }
             }
         }
@@ -681,9 +645,8 @@ impl<C: Clock> Executor<C> {
                 // Straight to the graph, where nothing else is on its way.
                 Some(Some(Plug::Device(graph, device))) if self.under_way.is_empty() => {
                     let host = self.hosts.get_mut(graph.0);
-                    let waits = host.is_some_and(|host| {
-                        host.receive(self.media_time, *device, unit, &mut self.counters)
-                    });
+                    let waits =
+                        host.is_some_and(|host| host.receive(self.media_time, *device, unit, &mut self.counters));
                     self.merging |= waits;
                 }
                 Some(Some(plug)) => self.under_way.push_back((*plug, unit)),
@@ -745,16 +708,8 @@ impl Real {
     fn watches(&self) -> impl Iterator<Item = Watch<'_>> {
         let Descriptors { read, write } = self.device.descriptors();
         let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
-        let read = read.map(|descriptor| Watch {
-            descriptor,
-            reading: true,
-            writing: false,
-        });
-        let write = write.map(|descriptor| Watch {
-            descriptor,
-            reading: false,
-            writing: true,
-        });
+        let read = read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
+        let write = write.map(|descriptor| Watch { descriptor, reading: false, writing: true });
         read.into_iter().chain(write)
     }
 

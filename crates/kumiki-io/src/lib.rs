@@ -46,8 +46,8 @@ pub mod walls;
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};
 pub use executor::{
-    CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId,
-    Pace, Plug, RealId, Uneven,
+    CannotStart, Counters, DeviceConfig, ElementId, Ended, Executor, Failure, GraphId, LinkId, Pace, Plug, RealId,
+    Uneven,
 };
 pub use line::{Console, Line, LineError, Opening, ProgramEnd};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};

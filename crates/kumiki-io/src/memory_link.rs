@@ -21,10 +21,7 @@ pub struct MemoryLink {
 
 impl Default for MemoryLink {
     fn default() -> Self {
-        Self {
-            delay: Duration::ZERO,
-            capacity: 1024,
-        }
+        Self { delay: Duration::ZERO, capacity: 1024 }
     }
 }
 
@@ -64,11 +61,8 @@ impl MemoryLink {
     #[must_use]
     pub fn ends(self) -> (LinkEnd, LinkEnd) {
         let (there, back) = (Arc::default(), Arc::default());
-        let end = |out: &Arc<_>, inward: &Arc<_>| LinkEnd {
-            link: self,
-            out: Arc::clone(out),
-            inward: Arc::clone(inward),
-        };
+        let end =
+            |out: &Arc<_>, inward: &Arc<_>| LinkEnd { link: self, out: Arc::clone(out), inward: Arc::clone(inward) };
         (end(&there, &back), end(&back, &there))
     }
 }
@@ -122,10 +116,7 @@ mod tests {
     use super::*;
 
     fn frame(octet: u8) -> Unit {
-        Unit::Frame {
-            data: Message::from_octets(&[octet]),
-            address: Address::None,
-        }
+        Unit::Frame { data: Message::from_octets(&[octet]), address: Address::None }
     }
 
     fn octet(unit: Option<Unit>) -> Option<u8> {
@@ -141,10 +132,7 @@ mod tests {
 
     #[test]
     fn units_come_out_in_order_when_they_are_due() {
-        let link = MemoryLink {
-            delay: Duration::from_nanos(10),
-            ..MemoryLink::default()
-        };
+        let link = MemoryLink { delay: Duration::from_nanos(10), ..MemoryLink::default() };
         let (a, b) = link.ends();
         a.send(ns(1), frame(1));
         a.send(ns(2), frame(2));
@@ -158,11 +146,7 @@ mod tests {
 
     #[test]
     fn a_full_link_drops_and_counts() {
-        let (a, b) = MemoryLink {
-            capacity: 2,
-            ..MemoryLink::default()
-        }
-        .ends();
+        let (a, b) = MemoryLink { capacity: 2, ..MemoryLink::default() }.ends();
         for n in 0..5 {
             a.send(ns(0), frame(n));
         }
@@ -171,11 +155,7 @@ mod tests {
         assert_eq!(octet(b.receive(ns(0))), Some(1));
         assert_eq!(octet(b.receive(ns(0))), Some(9));
         assert_eq!(octet(b.receive(ns(0))), None);
-        let counters = LinkCounters {
-            sent: 3,
-            full: 3,
-            received: 3,
-        };
+        let counters = LinkCounters { sent: 3, full: 3, received: 3 };
         assert_eq!((a.sent(), b.sent()), (counters, LinkCounters::default()));
     }
 }

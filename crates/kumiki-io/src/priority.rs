@@ -23,9 +23,7 @@ pub fn run_first() -> io::Result<()> {
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: `pthread_self` always gives a thread that lives, the caller's; `param` is a whole `struct sched_param` that is only
     // read, during the call.
-    let status = unsafe {
-        libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const param)
-    };
+    let status = unsafe { libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const param) };
     match status {
         0 => Ok(()),
         why => Err(io::Error::from_raw_os_error(why)),

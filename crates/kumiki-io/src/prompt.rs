@@ -48,10 +48,7 @@ struct Heard {
 impl Heard {
     fn listen() -> io::Result<Self> {
         let (stream, rope) = UnixStream::pair()?;
-        let mut heard = Self {
-            stream,
-            ids: Vec::new(),
-        };
+        let mut heard = Self { stream, ids: Vec::new() };
         for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             let id = low_level::pipe::register(signal, rope.try_clone()?)?;
             heard.ids.push(id);
@@ -82,10 +79,7 @@ pub fn secret(question: &str) -> io::Result<String> {
     let stdin = io::stdin();
     let mut line = Vec::new();
     let ended = loop {
-        let mut fds = [
-            PollFd::new(&stdin, PollFlags::IN),
-            PollFd::new(&heard.stream, PollFlags::IN),
-        ];
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&heard.stream, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,

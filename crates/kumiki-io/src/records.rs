@@ -34,11 +34,7 @@ impl<D: RealDevice> Records<D> {
     /// Frames on `line`.
     #[must_use]
     pub fn new(line: D) -> Self {
-        Self {
-            line,
-            gathered: Message::new(),
-            frames: VecDeque::new(),
-        }
+        Self { line, gathered: Message::new(), frames: VecDeque::new() }
     }
 
     /// Takes whole records off what has come.
@@ -100,9 +96,7 @@ impl<D: RealDevice> RealDevice for Records<D> {
         };
         let [high, low] = len.to_be_bytes();
         let mut record = packet.clone();
-        record
-            .push_header(HEADER)
-            .copy_from_slice(&[0, 0, high, low]);
+        record.push_header(HEADER).copy_from_slice(&[0, 0, high, low]);
         self.line.send(&record, to)
     }
 

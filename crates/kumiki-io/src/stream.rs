@@ -67,10 +67,7 @@ enum State {
 #[must_use]
 pub fn has_hung_up(socket: &impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut watched = [PollFd::new(socket, PollFlags::RDHUP)];
     let found = poll(&mut watched, Some(&now));
     let gone = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
@@ -129,9 +126,8 @@ impl Stream {
         // Pages are recycled: building one that is then not used costs little.
         let page = Page::build(piece, |octets| {
             let none = RecvFlags::empty();
-            result = rustix::io::retry_on_intr(|| {
-                rustix::net::recv(&self.socket, &mut *octets, none).map(|(_, read)| read)
-            });
+            result =
+                rustix::io::retry_on_intr(|| rustix::net::recv(&self.socket, &mut *octets, none).map(|(_, read)| read));
         });
         let read = match result {
             Ok(0) => return Ok(None),
@@ -174,9 +170,7 @@ impl Stream {
         // A broken pipe is an answer here and not a signal.
         let flags = SendFlags::NOSIGNAL;
         let mut nothing = SendAncillaryBuffer::default();
-        rustix::io::retry_on_intr(|| {
-            rustix::net::sendmsg(&self.socket, &parts, &mut nothing, flags)
-        })
+        rustix::io::retry_on_intr(|| rustix::net::sendmsg(&self.socket, &parts, &mut nothing, flags))
     }
 
     /// The socket took `taken` octets of what waits.
@@ -218,15 +212,13 @@ impl RealDevice for Stream {
         let socket: BorrowedFd<'_> = self.socket.as_fd();
         match self.state {
             // Octets that may not be read yet would end each wait at once.
-            State::New | State::Up => Descriptors {
-                read: Some(socket).filter(|_| self.granted > 0),
-                write: Some(socket),
-            },
+            State::New | State::Up => {
+                Descriptors { read: Some(socket).filter(|_| self.granted > 0), write: Some(socket) }
+            }
             // A broken socket is always ready: it is waited for only where there is something to tell.
-            State::Broken => Descriptors {
-                read: Some(socket).filter(|_| self.granted > 0 || self.room > 0),
-                write: None,
-            },
+            State::Broken => {
+                Descriptors { read: Some(socket).filter(|_| self.granted > 0 || self.room > 0), write: None }
+            }
             // There is nothing to wait for, and the descriptor would always be ready.
             State::Down => Descriptors::default(),
         }
@@ -276,12 +268,11 @@ impl RealDevice for Stream {
             return Ok(Sent::Full);
         }
         self.held += packet.len();
-        self.waiting
-            .push_back(if packet.pieces().all(|piece| piece.is_some()) {
-                packet.clone()
-            } else {
-                Message::from_octets(&packet.to_vec())
-            });
+        self.waiting.push_back(if packet.pieces().all(|piece| piece.is_some()) {
+            packet.clone()
+        } else {
+            Message::from_octets(&packet.to_vec())
+        });
         Ok(Sent::Taken)
     }
 

@@ -128,13 +128,7 @@ pub struct TunError {
 
 impl TunError {
     fn new((layer, name): (Layer, &str), what: &'static str, why: Errno, remedy: String) -> Self {
-        Self {
-            layer,
-            name: name.to_owned(),
-            what,
-            why: why.into(),
-            remedy,
-        }
+        Self { layer, name: name.to_owned(), what, why: why.into(), remedy }
     }
 }
 
@@ -206,11 +200,7 @@ impl Tun {
             };
             TunError::new(device, "cannot open /dev/net/tun", why, remedy)
         })?;
-        set_octets(
-            &mut request.value,
-            0,
-            (layer.flag() | IFF_NO_PI).to_ne_bytes(),
-        );
+        set_octets(&mut request.value, 0, (layer.flag() | IFF_NO_PI).to_ne_bytes());
         control::<TUNSETIFF>(&file, &mut request).map_err(|why| {
             let remedy = match why {
                 Errno::PERM => format!("This takes CAP_NET_ADMIN: be root, or have it made once: sudo ip tuntap add {name} mode {mode} user \"$USER\""),
@@ -241,10 +231,7 @@ impl Tun {
     /// The kernel's end of the device.
     #[must_use]
     pub fn kernel(&self) -> KernelEnd {
-        KernelEnd {
-            layer: self.layer,
-            name: self.name.clone(),
-        }
+        KernelEnd { layer: self.layer, name: self.name.clone() }
     }
 
     /// Gives the kernel's end an address and the length of its prefix, an MTU, and brings it up.
@@ -313,8 +300,7 @@ impl KernelEnd {
         let socket = self.socket(AddressFamily::INET)?;
         let mut asked = self.request()?;
         set_octets(&mut asked.value, 0, u32::from(mtu).to_ne_bytes());
-        control::<SIOCSIFMTU>(&socket, &mut asked)
-            .map_err(self.failed("cannot set the kernel's MTU"))
+        control::<SIOCSIFMTU>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's MTU"))
     }
 
     /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is
@@ -322,12 +308,7 @@ impl KernelEnd {
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
-    pub fn set_address(
-        &self,
-        address: IpAddr,
-        prefix: u8,
-        peer: Option<Ipv4Addr>,
-    ) -> Result<(), TunError> {
+    pub fn set_address(&self, address: IpAddr, prefix: u8, peer: Option<Ipv4Addr>) -> Result<(), TunError> {
         let refused = self.failed("cannot set the kernel's address");
         match address {
             IpAddr::V4(address) => {
@@ -344,8 +325,7 @@ impl KernelEnd {
                 let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into()));
                 let mut asked = self.request()?;
                 set_address(&mut asked.value, Ipv4Addr::from(mask.unwrap_or(0)));
-                control::<SIOCSIFNETMASK>(&socket, &mut asked)
-                    .map_err(self.failed("cannot set the kernel's netmask"))
+                control::<SIOCSIFNETMASK>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's netmask"))
             }
             IpAddr::V6(address) => {
                 let socket = self.socket(AddressFamily::INET6)?;
@@ -376,18 +356,13 @@ impl KernelEnd {
     pub fn set_up(&self, up: bool) -> Result<(), TunError> {
         let socket = self.socket(AddressFamily::INET)?;
         let mut asked = self.request()?;
-        control::<SIOCGIFFLAGS>(&socket, &mut asked)
-            .map_err(self.failed("cannot read its flags"))?;
+        control::<SIOCGIFFLAGS>(&socket, &mut asked).map_err(self.failed("cannot read its flags"))?;
         let [low, high, ..] = asked.value;
         let flags = u16::from_ne_bytes([low, high]);
         let flags = if up { flags | IFF_UP } else { flags & !IFF_UP };
         let mut asked = self.request()?;
         set_octets(&mut asked.value, 0, flags.to_ne_bytes());
-        let what = if up {
-            "cannot bring it up"
-        } else {
-            "cannot bring it down"
-        };
+        let what = if up { "cannot bring it up" } else { "cannot bring it down" };
         control::<SIOCSIFFLAGS>(&socket, &mut asked).map_err(self.failed(what))
     }
 }
@@ -397,10 +372,7 @@ impl KernelEnd {
 fn wait_for(address: Ipv6Addr) {
     /// `IFA_F_TENTATIVE` of linux/if_addr.h.
     const TENTATIVE: u32 = 0x40;
-    let millisecond = Timespec {
-        tv_sec: 0,
-        tv_nsec: 1_000_000,
-    };
+    let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     let written = format!("{:032x}", address.to_bits());
     for _ in 0..200 {
         let all = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();
@@ -421,16 +393,11 @@ fn wait_for(address: Ipv6Addr) {
 fn request(name: &str) -> Option<Request> {
     let octets = name.as_bytes();
     let fits = (1..=MAX_NAME).contains(&octets.len());
-    let clean = !octets
-        .iter()
-        .any(|octet| octet.is_ascii_whitespace() || matches!(octet, b'/' | b':' | b'%' | 0));
+    let clean = !octets.iter().any(|octet| octet.is_ascii_whitespace() || matches!(octet, b'/' | b':' | b'%' | 0));
     if !fits || !clean || matches!(name, "." | "..") {
         return None;
     }
-    let mut request = Request {
-        name: [0; MAX_NAME + 1],
-        value: [0; 24],
-    };
+    let mut request = Request { name: [0; MAX_NAME + 1], value: [0; 24] };
     for (to, from) in request.name.iter_mut().zip(octets) {
         *to = *from;
     }
@@ -450,10 +417,7 @@ fn set_address(value: &mut [u8; 24], address: Ipv4Addr) {
 }
 
 /// Makes one of the requests above.
-#[expect(
-    unsafe_code,
-    reason = "a request is a number and a pointer to the kernel"
-)]
+#[expect(unsafe_code, reason = "a request is a number and a pointer to the kernel")]
 fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Result<(), Errno> {
     const {
         assert!(
@@ -474,10 +438,7 @@ fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Request) -> Resul
 }
 
 /// [`SIOCSIFADDR`] on `socket`, which is one of IPv6.
-#[expect(
-    unsafe_code,
-    reason = "a request is a number and a pointer to the kernel"
-)]
+#[expect(unsafe_code, reason = "a request is a number and a pointer to the kernel")]
 fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errno> {
     // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has, and reads
     // it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of IPv6 before.
@@ -545,16 +506,7 @@ mod tests {
 
     #[test]
     fn names_that_no_interface_can_have_are_refused_before_anything_is_opened() {
-        for name in [
-            "",
-            ".",
-            "..",
-            "a b",
-            "a/b",
-            "a:1",
-            "k%d",
-            "sixteen-letters-",
-        ] {
+        for name in ["", ".", "..", "a b", "a/b", "a:1", "k%d", "sixteen-letters-"] {
             let error = Tun::open(name, 1500).unwrap_err().to_string();
             assert!(error.contains("the name cannot be one"), "{error}");
             assert!(error.contains("1 to 15 octets"), "{error}");

@@ -54,10 +54,7 @@ pub struct UdpError {
 }
 
 fn remedy(why: &io::Error) -> &'static str {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "an enum of the standard library that grows"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the standard library that grows")]
     match why.kind() {
         ErrorKind::AddrInUse => ". Another socket has this port: choose another one",
         ErrorKind::AddrNotAvailable => ". This machine does not have that address",
@@ -178,10 +175,7 @@ impl RealDevice for Udp {
             let octets = self.buffer.get(..length).unwrap_or_default();
             return Ok(Some(Arrival::Unit {
                 data: Message::from_octets(octets),
-                source: Address::Socket {
-                    ip: source.ip(),
-                    port: source.port(),
-                },
+                source: Address::Socket { ip: source.ip(), port: source.port() },
                 waited,
             }));
         }

@@ -1,10 +1,6 @@
 //! Frames of SDH in a capture, and tshark beside us: it names the octets of overhead, and finds J1 by the pointer.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use std::path::Path;
 use std::process::Command;
@@ -14,8 +10,8 @@ use kumiki_link::sonet::{Alarm, Feedback, Level, LineConfig, OctetClock, Transmi
 use kumiki_octets::scramble;
 
 const FIELDS: [&str; 15] = [
-    "sdh.a1", "sdh.a2", "sdh.j0", "sdh.b1", "sdh.e1", "sdh.d1", "sdh.h1", "sdh.h2", "sdh.au",
-    "sdh.b2", "sdh.k1", "sdh.k2", "sdh.s1", "sdh.m1", "sdh.j1",
+    "sdh.a1", "sdh.a2", "sdh.j0", "sdh.b1", "sdh.e1", "sdh.d1", "sdh.h1", "sdh.h2", "sdh.au", "sdh.b2", "sdh.k1",
+    "sdh.k2", "sdh.s1", "sdh.m1", "sdh.j1",
 ];
 
 /// What tshark reads in each frame of a capture; `None`, with the reason printed, where there is no tshark and
@@ -42,11 +38,7 @@ fn tshark(capture: &Path) -> Option<Vec<Vec<String>>> {
             return None;
         }
     };
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let row = |line: &str| line.split('|').map(|cell| cell.replace(':', "")).collect();
     Some(text.lines().map(row).collect())
@@ -67,10 +59,7 @@ fn parities(line: &[u8], clear: &[u8], n: usize) -> (u8, Vec<u8>) {
 
 fn number(text: &str) -> u64 {
     let digits = text.strip_prefix("0x");
-    digits.map_or_else(
-        || text.parse().unwrap(),
-        |digits| u64::from_str_radix(digits, 16).unwrap(),
-    )
+    digits.map_or_else(|| text.parse().unwrap(), |digits| u64::from_str_radix(digits, 16).unwrap())
 }
 
 fn hex(octets: &[u8]) -> String {
@@ -82,24 +71,15 @@ fn tshark_names_the_overhead_of_frames_whose_pointer_moves() {
     // STM-1 only: of longer frames tshark 4.0 looks at the wrong places.
     let (level, n) = (Level::Sts3c, 3);
     for (pointer, ppb) in [(522, 0), (1, -300_000), (600, 300_000)] {
-        let config = LineConfig {
-            sdh: true,
-            j0: 0xc5,
-            j1: 0x5a,
-            ..LineConfig::ppp(level, true)
-        };
-        let clock = OctetClock::new(level)
-            .with_pointer(pointer)
-            .with_offset(ppb);
+        let config = LineConfig { sdh: true, j0: 0xc5, j1: 0x5a, ..LineConfig::ppp(level, true) };
+        let clock = OctetClock::new(level).with_pointer(pointer).with_offset(ppb);
         let mut transmitter = Transmitter::new(config, pointer, 7);
         transmitter.set_offset(ppb);
         let name = format!("sdh-{pointer}.pcapng");
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
         let mut capture = PcapNg::new(file).unwrap();
-        let interface = capture
-            .add_interface("line", LinkType::User(13), 0)
-            .unwrap();
+        let interface = capture.add_interface("line", LinkType::User(13), 0).unwrap();
         let mut expected = Vec::new();
         let (mut b1, mut b2) = (0, vec![0; n]);
         let mut pointers = Vec::new();
@@ -110,9 +90,7 @@ fn tshark_names_the_overhead_of_frames_whose_pointer_moves() {
                 ..Feedback::default()
             });
             transmitter.set_alarm((number == 20).then_some(Alarm::Line));
-            let moves = |transmitter: &Transmitter| {
-                transmitter.counters().positive + transmitter.counters().negative
-            };
+            let moves = |transmitter: &Transmitter| transmitter.counters().positive + transmitter.counters().negative;
             let before = moves(&transmitter);
             pointers.push(transmitter.pointer());
             let mut line = vec![0; 810 * n];
@@ -120,23 +98,12 @@ fn tshark_names_the_overhead_of_frames_whose_pointer_moves() {
             let moves = moves(&transmitter) != before;
             let mut clear = line.clone();
             scramble::frame(0, &mut clear[3 * n..]);
-            capture
-                .write(
-                    interface,
-                    u64::from(number) * 125_000,
-                    &clear,
-                    clear.len(),
-                    None,
-                )
-                .unwrap();
+            capture.write(interface, u64::from(number) * 125_000, &clear, clear.len(), None).unwrap();
             expected.push((number, b1, b2, moves));
             (b1, b2) = parities(&line, &clear, n);
         }
         capture.finish().unwrap();
-        let moved = pointers
-            .windows(2)
-            .filter(|pair| pair[0] != pair[1])
-            .count();
+        let moved = pointers.windows(2).filter(|pair| pair[0] != pair[1]).count();
         let offset = u64::from(clock.offset_ppb().unsigned_abs());
         assert_eq!(moved as u64, 23 * 783 * offset / 1_000_000_000);
         let Some(rows) = tshark(&path) else {

@@ -2,10 +2,7 @@
 //!
 //! A wall holds for the rest of a process's life, so each attempt is a process of its own: this program once more, told which walls to leave out and what to try. It has a main of
 //! its own, as Landlock holds for the thread that raises it and those begun later. What needs root, or a kernel that has the wall, is left out where that is not so, with a word.
-#![expect(
-    unsafe_code,
-    reason = "what is tried are system calls that no safe function makes"
-)]
+#![expect(unsafe_code, reason = "what is tried are system calls that no safe function makes")]
 #![cfg_attr(not(target_os = "linux"), expect(unused, reason = "walls are Linux's"))]
 
 #[cfg(not(target_os = "linux"))]
@@ -144,9 +141,7 @@ mod linux {
 
     /// Whether a setuid program makes us root.
     fn setuid(root: &Path) -> io::Result<()> {
-        let said = Command::new(root.with_file_name("setuid_id"))
-            .arg("-u")
-            .output()?;
+        let said = Command::new(root.with_file_name("setuid_id")).arg("-u").output()?;
         if said.stdout == b"0\n" {
             return Ok(());
         }
@@ -162,12 +157,7 @@ mod linux {
     }
 
     const fn case(wall: &'static [Wall], tries: &'static str, answer: i32) -> Case {
-        Case {
-            walls: wall,
-            run_as: None,
-            tries,
-            answer,
-        }
+        Case { walls: wall, run_as: None, tries, answer }
     }
 
     const LANDLOCK: &[Wall] = &[Wall::NoNewPrivs, Wall::Landlock];
@@ -191,24 +181,9 @@ mod linux {
 
     /// The same for what only root can show.
     const CASES_OF_ROOT: &[Case] = &[
-        Case {
-            walls: &[Wall::NoNewPrivs],
-            run_as: NOBODY,
-            tries: "setuid",
-            answer: libc::EPERM,
-        },
-        Case {
-            walls: &[],
-            run_as: NOBODY,
-            tries: "root",
-            answer: libc::EACCES,
-        },
-        Case {
-            walls: &[],
-            run_as: NOBODY,
-            tries: "thread",
-            answer: libc::EACCES,
-        },
+        Case { walls: &[Wall::NoNewPrivs], run_as: NOBODY, tries: "setuid", answer: libc::EPERM },
+        Case { walls: &[], run_as: NOBODY, tries: "root", answer: libc::EACCES },
+        Case { walls: &[], run_as: NOBODY, tries: "thread", answer: libc::EACCES },
     ];
 
     const INSIDE: &str = "--inside";
@@ -225,9 +200,7 @@ mod linux {
         let root = Path::new(root);
         let walls: Vec<&str> = walls.split(',').collect();
         let without = Wall::ALL.into_iter();
-        let without = without
-            .filter(|wall| !walls.contains(&wall.name()))
-            .collect();
+        let without = without.filter(|wall| !walls.contains(&wall.name())).collect();
         let run_as = (!user.is_empty()).then(|| user.parse::<RunAs>());
         let Ok(walls) = run_as
             .transpose()
@@ -272,16 +245,9 @@ mod linux {
         let walls: Vec<&str> = walls.iter().map(|wall| wall.name()).collect();
         let own = std::env::current_exe().unwrap_or_default();
         let mut command = Command::new(own);
-        command
-            .arg(INSIDE)
-            .arg(root)
-            .arg(walls.join(","))
-            .args([user, what]);
+        command.arg(INSIDE).arg(root).arg(walls.join(",")).args([user, what]);
         match command.env("PORT", port.to_string()).output() {
-            Ok(output) => (
-                output.status.code().unwrap_or(-1),
-                String::from_utf8_lossy(&output.stdout).into_owned(),
-            ),
+            Ok(output) => (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned()),
             Err(why) => (-1, why.to_string()),
         }
     }
@@ -305,10 +271,7 @@ mod linux {
 
     pub(super) fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        if let Some((INSIDE, rest)) = arguments
-            .split_first()
-            .map(|(it, rest)| (it.as_str(), rest))
-        {
+        if let Some((INSIDE, rest)) = arguments.split_first().map(|(it, rest)| (it.as_str(), rest)) {
             return inside(rest);
         }
         let listing = arguments.iter().any(|it| it == "--list");
@@ -324,11 +287,7 @@ mod linux {
         };
         let is_root = rustix::process::geteuid().is_root();
         let mut failed = 0;
-        let mut check = |name: &str,
-                         expected: [i32; 2],
-                         walls: &[Wall],
-                         user: [&str; 2],
-                         what: &str| {
+        let mut check = |name: &str, expected: [i32; 2], walls: &[Wall], user: [&str; 2], what: &str| {
             if filter.is_some_and(|filter| !name.contains(filter.as_str())) {
                 return;
             }
@@ -340,8 +299,7 @@ mod linux {
             let (on, said) = attempt(&root, port, walls, user[1], what);
             let lacks = walls.iter().any(|wall| {
                 let wall = wall.name().replace('-', " ").replace("privs", "privileges");
-                said.to_lowercase()
-                    .contains(&format!("{}{wall}", LACKS.to_lowercase()))
+                said.to_lowercase().contains(&format!("{}{wall}", LACKS.to_lowercase()))
             });
             if lacks {
                 println!("test {name} ... left out ({said})");
@@ -349,9 +307,7 @@ mod linux {
                 println!("test {name} ... ok");
             } else {
                 failed += 1;
-                println!(
-                    "test {name} ... FAILED: without walls {off}, with them {on}, expected {expected:?} ({said})"
-                );
+                println!("test {name} ... FAILED: without walls {off}, with them {on}, expected {expected:?} ({said})");
             }
         };
         for case in CASES {
@@ -359,26 +315,14 @@ mod linux {
             check(&name, [0, case.answer], case.walls, ["", ""], case.tries);
         }
         let user = if is_root { "65534:65534" } else { "" };
-        check(
-            "what_is_served_is_served",
-            [0, 0],
-            &Wall::ALL,
-            ["", user],
-            "served",
-        );
+        check("what_is_served_is_served", [0, 0], &Wall::ALL, ["", user], "served");
         for case in CASES_OF_ROOT {
             let name = format!("{}_is_stopped", case.tries);
             if is_root {
                 let user = case.run_as.unwrap_or_default();
                 // Only of a user other than root can it be seen what a setuid program gives.
                 let before = if case.walls.is_empty() { "" } else { user };
-                check(
-                    &name,
-                    [0, case.answer],
-                    case.walls,
-                    [before, user],
-                    case.tries,
-                );
+                check(&name, [0, case.answer], case.walls, [before, user], case.tries);
             } else if !listing {
                 println!("test {name} ... left out, as only root can become another");
             }

@@ -51,11 +51,7 @@ pub(crate) fn graph_of_host(
     for (node, program) in nodes {
         programs.put(NAME, node, program);
     }
-    let mut plan = hosts::Plan {
-        programs: &mut programs,
-        seed,
-        trace: false,
-    };
+    let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false };
     let built = hosts::build(NAME, 0, spec, &Profile::default(), &mut plan)?;
     Ok((built.host.graph, built.devices))
 }
@@ -64,17 +60,9 @@ pub(crate) fn graph_of_host(
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node's settings.
-pub(crate) fn node_of(
-    kind: &str,
-    settings: &toml::Table,
-    below: &[String],
-) -> Result<Box<dyn Protocol>, Fault> {
+pub(crate) fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, Fault> {
     let host = Host::default();
-    let place = protocols::Place {
-        host: &host,
-        below,
-        trace: false,
-    };
+    let place = protocols::Place { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
     built.ok_or_else(|| Fault::new(format!("there is no kind of node {kind:?}")))
 }
@@ -83,10 +71,7 @@ pub(crate) fn node_of(
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the keys of `impair`.
-pub(crate) fn impairments(
-    impair: &Impair,
-    ends: [&str; 2],
-) -> Result<[kumiki_link::Impairment; 2], Fault> {
+pub(crate) fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[kumiki_link::Impairment; 2], Fault> {
     media::impairments(impair, ends)
 }
 
@@ -125,9 +110,7 @@ impl Experiment {
     ) -> Result<Self, Fault> {
         let specs = &scenario.host;
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
-        let by_host = specs
-            .iter()
-            .filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
+        let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
         let (load, beside, mut programs) = programs::of_scenario(scenario, &by_host)?;
         let mut world = World::new();
@@ -139,13 +122,9 @@ impl Experiment {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
                 fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
             })?;
-            let mut plan = hosts::Plan {
-                programs: &mut programs,
-                seed,
-                trace: options.traces,
-            };
-            let built = hosts::build(name, number, spec, profile, &mut plan)
-                .map_err(|fault| fault.under(&["host", name]))?;
+            let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces };
+            let built =
+                hosts::build(name, number, spec, profile, &mut plan).map_err(|fault| fault.under(&["host", name]))?;
             let mut host = built.host;
             captured.push(Captured::tap(
                 &options.captures,
@@ -158,9 +137,7 @@ impl Experiment {
             ends.insert(name.clone(), (id, built.devices));
         }
         check_captures(&options.captures, &captured)?;
-        let checksum_units = by_host
-            .iter()
-            .map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
+        let checksum_units = by_host.iter().map(|(name, profile)| (name.clone(), profile.adapter.checksum_unit));
         let ends = media::Ends {
             hosts: &ends,
             switches: &media::add_switches(scenario, &mut world)?,
@@ -169,16 +146,8 @@ impl Experiment {
         };
         media::add_links(scenario, &ends, &mut world)?;
         rings::add_rings(scenario, &ends, &mut world)?;
-        world.start().map_err(|(host, misfit)| {
-            fault::fault(&["host", &host, "graph"], misfit.to_string())
-        })?;
-        Ok(Self {
-            world,
-            hosts,
-            load,
-            beside,
-            captured,
-        })
+        world.start().map_err(|(host, misfit)| fault::fault(&["host", &host, "graph"], misfit.to_string()))?;
+        Ok(Self { world, hosts, load, beside, captured })
     }
 
     /// Runs it and measures.
@@ -191,8 +160,7 @@ impl Experiment {
         if self.load.until_done {
             let every = Duration::from_millis(10);
             let (hosts, load) = (&self.hosts, &self.load);
-            self.world
-                .run_until_done(end, every, |world| measure::is_done(world, hosts, load));
+            self.world.run_until_done(end, every, |world| measure::is_done(world, hosts, load));
         } else {
             self.world.run_until(end);
         }
@@ -214,12 +182,7 @@ impl Experiment {
             }
         }
         let standstill = self.world.standstill().cloned();
-        Run {
-            measured,
-            captured,
-            traces,
-            standstill,
-        }
+        Run { measured, captured, traces, standstill }
     }
 
     fn snapshot(&self, load: &Load) -> measure::Snapshot {
@@ -237,17 +200,12 @@ fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), Fault> {
     let Layers::Named(names) = layers else {
         return Ok(());
     };
-    let missing = names
-        .iter()
-        .find(|name| !captured.iter().any(|host| host.has(name)));
+    let missing = names.iter().find(|name| !captured.iter().any(|host| host.has(name)));
     match missing {
         None => Ok(()),
         Some(name) => Err(fault::fault(
             &["host", &name.host, "graph"],
-            format!(
-                "`{name}` is to be captured, and `{}` does not stand on `{}` there",
-                name.upper, name.lower
-            ),
+            format!("`{name}` is to be captured, and `{}` does not stand on `{}` there", name.upper, name.lower),
         )),
     }
 }

@@ -33,11 +33,7 @@ impl Progress {
     /// Starts `total` steps of `what` ("reproduce"): a bar where standard error is a terminal, lines otherwise.
     #[must_use]
     pub fn new(what: &str, total: u64) -> Self {
-        let form = if std::io::stderr().is_terminal() {
-            Form::Bar(bar(what, total))
-        } else {
-            Form::Lines
-        };
+        let form = if std::io::stderr().is_terminal() { Form::Bar(bar(what, total)) } else { Form::Lines };
         Self::with_form(what, total, form)
     }
 
@@ -54,11 +50,7 @@ impl Progress {
     }
 
     fn with_form(what: &str, total: u64, form: Form) -> Self {
-        Self {
-            form,
-            started: now(),
-            course: Course::new(what, total),
-        }
+        Self { form, started: now(), course: Course::new(what, total) }
     }
 
     /// Says what is being done: "fig7, 48 KiB, 50 sessions". Shown beside the bar and on the next line.
@@ -80,10 +72,7 @@ impl Progress {
                 bar.set_message(self.course.beside());
             }
             Form::Lines => {
-                if let Some(line) = self
-                    .course
-                    .line(now().saturating_duration_since(self.started))
-                {
+                if let Some(line) = self.course.line(now().saturating_duration_since(self.started)) {
                     say(&line);
                 }
             }
@@ -102,9 +91,7 @@ impl Progress {
 
     /// Ends with one line that says how long it took; the bar is removed.
     pub fn finish(self) {
-        let line = self
-            .course
-            .last_line(now().saturating_duration_since(self.started));
+        let line = self.course.last_line(now().saturating_duration_since(self.started));
         match self.form {
             Form::Bar(bar) => {
                 bar.finish_and_clear();
@@ -119,9 +106,7 @@ impl Progress {
 fn bar(what: &str, total: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     // A template that does not parse would be a mistake of ours; the crate's own bar will do then.
-    if let Ok(style) =
-        ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed}{wide_msg}")
-    {
+    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {elapsed}{wide_msg}") {
         bar.set_style(style.progress_chars("=> "));
     }
     bar.set_prefix(what.to_owned());
@@ -133,10 +118,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a person waits is told to that person only"
-)]
+#[expect(clippy::disallowed_methods, reason = "how long a person waits is told to that person only")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -159,14 +141,7 @@ const FRESH: u32 = 20;
 
 impl Course {
     fn new(what: &str, total: u64) -> Self {
-        Self {
-            what: what.to_owned(),
-            total,
-            done: 0,
-            doing: String::new(),
-            last: None,
-            told: None,
-        }
+        Self { what: what.to_owned(), total, done: 0, doing: String::new(), last: None, told: None }
     }
 
     /// The line to print once `elapsed` has passed since the start, if it is time for one. The last step has none, as
@@ -177,18 +152,8 @@ impl Course {
             return None;
         }
         self.last = Some(elapsed);
-        let percent = self
-            .done
-            .saturating_mul(100)
-            .checked_div(self.total)
-            .unwrap_or(0);
-        let mut line = format!(
-            "{}: {} of {} ({percent} %), {}",
-            self.what,
-            self.done,
-            self.total,
-            spoken(elapsed)
-        );
+        let percent = self.done.saturating_mul(100).checked_div(self.total).unwrap_or(0);
+        let mut line = format!("{}: {} of {} ({percent} %), {}", self.what, self.done, self.total, spoken(elapsed));
         if let Some(left) = self.estimate(elapsed) {
             let _ = write!(line, ", ETA {}", spoken(left));
         }
@@ -202,13 +167,7 @@ impl Course {
         if self.done >= self.total {
             format!("{}: {} done in {}", self.what, self.done, spoken(elapsed))
         } else {
-            format!(
-                "{}: stopped after {} of {}, {}",
-                self.what,
-                self.done,
-                self.total,
-                spoken(elapsed)
-            )
+            format!("{}: stopped after {} of {}, {}", self.what, self.done, self.total, spoken(elapsed))
         }
     }
 
@@ -240,9 +199,7 @@ impl Course {
 
     /// The time left, if steps go on as they did.
     fn left(&self, elapsed: Duration) -> Option<Duration> {
-        let millis = elapsed
-            .as_millis()
-            .checked_mul(u128::from(self.total.checked_sub(self.done)?))?;
+        let millis = elapsed.as_millis().checked_mul(u128::from(self.total.checked_sub(self.done)?))?;
         let left = millis.checked_div(u128::from(self.done))?;
         u64::try_from(left).ok().map(Duration::from_millis)
     }
@@ -274,10 +231,7 @@ mod tests {
         assert_eq!(course.line(seconds(1)), None);
         course.done = 11;
         "fig7".clone_into(&mut course.doing);
-        assert_eq!(
-            course.line(seconds(6)).as_deref(),
-            Some("sweep: 11 of 55 (20 %), 6 s, ETA 24 s; fig7")
-        );
+        assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 11 of 55 (20 %), 6 s, ETA 24 s; fig7"));
         course.done = 12;
         assert_eq!(course.line(seconds(10)), None);
         course.done = 22;
@@ -288,10 +242,7 @@ mod tests {
         );
         course.done = 55;
         assert_eq!(course.line(seconds(8_000)), None, "the last line follows");
-        assert_eq!(
-            course.last_line(seconds(125)),
-            "sweep: 55 done in 2 min 5 s"
-        );
+        assert_eq!(course.last_line(seconds(125)), "sweep: 55 done in 2 min 5 s");
     }
 
     /// Points that cost little and points that cost much come in turn: what is told goes down, and does not leap.
@@ -304,10 +255,7 @@ mod tests {
             course.done = done;
             let told = course.estimate(seconds(elapsed)).unwrap();
             if let Some(before) = before.replace(told).filter(|_| done > 10) {
-                assert!(
-                    told < before + seconds(150),
-                    "{done}: {told:?} after {before:?}"
-                );
+                assert!(told < before + seconds(150), "{done}: {told:?} after {before:?}");
             }
         }
     }
@@ -315,27 +263,14 @@ mod tests {
     #[test]
     fn nothing_done_has_no_estimate_and_an_early_end_is_said() {
         let mut course = Course::new("sweep", 4);
-        assert_eq!(
-            course.line(seconds(6)).as_deref(),
-            Some("sweep: 0 of 4 (0 %), 6 s")
-        );
-        assert_eq!(
-            course.last_line(Duration::from_millis(250)),
-            "sweep: stopped after 0 of 4, 250 ms"
-        );
-        assert_eq!(
-            Course::new("run", 0).last_line(Duration::ZERO),
-            "run: 0 done in 0 s"
-        );
+        assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 0 of 4 (0 %), 6 s"));
+        assert_eq!(course.last_line(Duration::from_millis(250)), "sweep: stopped after 0 of 4, 250 ms");
+        assert_eq!(Course::new("run", 0).last_line(Duration::ZERO), "run: 0 done in 0 s");
     }
 
     #[test]
     fn every_form_takes_steps() {
-        for mut progress in [
-            Progress::hidden(),
-            Progress::lines("test", 3),
-            Progress::new("test", 3),
-        ] {
+        for mut progress in [Progress::hidden(), Progress::lines("test", 3), Progress::new("test", 3)] {
             progress.doing("a step");
             progress.advance(2);
             progress.note("a note");

@@ -97,29 +97,18 @@ impl Plan {
     /// # Errors
     ///
     /// [`Fault`]: the first thing that is wrong.
-    pub fn new(
-        documents: &[Document],
-        choice: &Choice,
-        runner: &impl Runner,
-    ) -> Result<Self, Fault> {
+    pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, Fault> {
         let mut parts = Vec::with_capacity(documents.len());
         for document in documents {
             let points = document.points(choice)?;
             for point in &points {
                 runner.check(point).map_err(|fault| point.locate(fault))?;
                 let row = point.row()?;
-                row.check()
-                    .map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
+                row.check().map_err(|why| point.locate(Fault::at(["report", "rows"], why.to_string())))?;
             }
-            parts.push(Part {
-                name: document.name().to_owned(),
-                points,
-            });
+            parts.push(Part { name: document.name().to_owned(), points });
         }
-        Ok(Self {
-            parts,
-            choice: choice.clone(),
-        })
+        Ok(Self { parts, choice: choice.clone() })
     }
 
     /// The number of points.
@@ -163,11 +152,8 @@ impl Plan {
         output: Option<&Output>,
         progress: &mut Progress,
     ) -> Result<Vec<Results>, OutputError> {
-        let work: Vec<(&str, &Point)> = self
-            .parts
-            .iter()
-            .flat_map(|part| part.points.iter().map(|point| (part.name.as_str(), point)))
-            .collect();
+        let work: Vec<(&str, &Point)> =
+            self.parts.iter().flat_map(|part| part.points.iter().map(|point| (part.name.as_str(), point))).collect();
         let mut done: Vec<Option<Result<Done, String>>> = work.iter().map(|_| None).collect();
         let next = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);
@@ -183,10 +169,7 @@ impl Plan {
                             return;
                         };
                         // Nobody listens any more where a capture could not be written.
-                        if sender
-                            .send((index, repeat(runner, point, self.choice.runs, interruption)))
-                            .is_err()
-                        {
+                        if sender.send((index, repeat(runner, point, self.choice.runs, interruption))).is_err() {
                             return;
                         }
                     }
@@ -232,9 +215,7 @@ impl Plan {
             }
             Ok(())
         })?;
-        let mut done = done
-            .into_iter()
-            .map(|result| result.unwrap_or_else(|| Err(NOT_RUN.to_owned())));
+        let mut done = done.into_iter().map(|result| result.unwrap_or_else(|| Err(NOT_RUN.to_owned())));
         let results = self.parts.iter().map(|part| Results {
             name: part.name.clone(),
             choice: self.choice.clone(),
@@ -293,18 +274,12 @@ fn repeat(
 ) -> Result<(Done, Captures), String> {
     let known = point.row().map_err(|fault| fault.to_string())?;
     let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {
-        let level = if wanted.level == 95 {
-            Level::P95
-        } else {
-            Level::P99
-        };
+        let level = if wanted.level == 95 { Level::P95 } else { Level::P99 };
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest))
     });
     let fixed = point.scenario.workload.repeat.clone();
-    let runs = fixed
-        .as_ref()
-        .map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
+    let runs = fixed.as_ref().map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
     let mut values = Vec::new();
     let mut rows = Vec::new();
     let mut captures = Vec::new();
@@ -339,12 +314,7 @@ fn repeat(
             row.check().map_err(|why| why.to_string())?;
             rows.push(row);
         }
-        captures.extend(
-            outcome
-                .captures
-                .into_iter()
-                .map(|(name, octets)| (repetition, name, octets)),
-        );
+        captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
         for note in outcome.notes {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -375,12 +345,7 @@ fn repeat(
         one_of(fixed, &mut values, &mut rows, &mut notes);
     }
     let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
-    let done = Done {
-        rows,
-        summary,
-        notes,
-        limits,
-    };
+    let done = Done { rows, summary, notes, limits };
     Ok((done, captures))
 }
 
@@ -411,10 +376,7 @@ fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mu
     }
     // The row is that of the run which is shown, or of the one nearest to the mean.
     let off = |row: &Row| (row.goodput_mbps - value).abs();
-    let nearest = rows
-        .iter()
-        .min_by(|a, b| off(a).total_cmp(&off(b)))
-        .cloned();
+    let nearest = rows.iter().min_by(|a, b| off(a).total_cmp(&off(b))).cloned();
     *values = vec![value];
     *rows = nearest.into_iter().collect();
     if let Some(row) = rows.first_mut() {
@@ -424,21 +386,13 @@ fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mu
     }
 }
 
-fn write_captures(
-    output: &Output,
-    scenario: &str,
-    index: usize,
-    captures: &Captures,
-) -> Result<(), OutputError> {
+fn write_captures(output: &Output, scenario: &str, index: usize, captures: &Captures) -> Result<(), OutputError> {
     for (repetition, name, octets) in captures {
         let repetition = match repetition {
             0 => String::new(),
             n => format!("run{n}-"),
         };
-        output.write(
-            &format!("captures/{scenario}/{index:03}-{repetition}{name}"),
-            octets,
-        )?;
+        output.write(&format!("captures/{scenario}/{index:03}-{repetition}{name}"), octets)?;
     }
     Ok(())
 }
@@ -452,10 +406,7 @@ impl Results {
 
     /// The rows of all points, in order.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.points
-            .iter()
-            .filter_map(|(_, result)| result.as_ref().ok())
-            .flat_map(|done| &done.rows)
+        self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).flat_map(|done| &done.rows)
     }
 
     /// The points that failed: what they are, and why. Those that were [left](Self::left) did not.
@@ -485,11 +436,7 @@ impl Results {
         let paper = scenario.paper.map(|paper| format!("Paper {paper}"));
         let figure = Some(scenario.figure.clone()).filter(|figure| !figure.is_empty());
         let place: Vec<String> = paper.into_iter().chain(figure).collect();
-        if place.is_empty() {
-            scenario.title.clone()
-        } else {
-            format!("{}: {}", place.join(", "), scenario.title)
-        }
+        if place.is_empty() { scenario.title.clone() } else { format!("{}: {}", place.join(", "), scenario.title) }
     }
 }
 

@@ -175,17 +175,12 @@ impl Graph {
     #[must_use]
     pub fn below(&self, node: &str) -> Vec<&str> {
         match self {
-            Self::Chain(names) => names
-                .iter()
-                .skip_while(|name| *name != node)
-                .skip(1)
-                .take(1)
-                .map(String::as_str)
-                .collect(),
-            Self::Below(below) => below
-                .get(node)
-                .map(|layers| layers.iter().map(String::as_str).collect())
-                .unwrap_or_default(),
+            Self::Chain(names) => {
+                names.iter().skip_while(|name| *name != node).skip(1).take(1).map(String::as_str).collect()
+            }
+            Self::Below(below) => {
+                below.get(node).map(|layers| layers.iter().map(String::as_str).collect()).unwrap_or_default()
+            }
         }
     }
 
@@ -373,12 +368,7 @@ impl Ring {
     pub fn words(&self) -> String {
         let ttrt = self.ttrt.as_ref().map(|time| format!("TTRT {time}"));
         let impaired = self.impair.as_ref().map(|_| "impaired".to_owned());
-        let parts = [
-            Some(self.medium.clone()),
-            ttrt,
-            self.propagation.clone(),
-            impaired,
-        ];
+        let parts = [Some(self.medium.clone()), ttrt, self.propagation.clone(), impaired];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         parts.join(", ")
     }

@@ -51,10 +51,7 @@ fn in_turn<T>(peers: &[T], number: u32) -> Option<&T> {
 
 /// The credit that is granted anew for `data` that was taken: a stream looks at the octets, a connection at the messages.
 fn taken(data: &Message) -> Credit {
-    Credit {
-        octets: data.len() as u64,
-        messages: 1,
-    }
+    Credit { octets: data.len() as u64, messages: 1 }
 }
 
 /// How a program's data gets into and out of the stack's memory.
@@ -89,12 +86,7 @@ impl Wait {
 
 impl Default for Transfer {
     fn default() -> Self {
-        Self {
-            copies: 0,
-            summed: true,
-            ready_page: None,
-            wait: Wait::default(),
-        }
+        Self { copies: 0, summed: true, ready_page: None, wait: Wait::default() }
     }
 }
 

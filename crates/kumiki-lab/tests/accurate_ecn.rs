@@ -1,11 +1,6 @@
 //! A whole transfer with accurate feedback, as tshark reads it: no option is malformed, all sums are right, and the counters are what came.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::capture;
 use kumiki_lab::experiment::Run;
@@ -85,10 +80,7 @@ struct Came {
 
 /// Judges what one host says by what came to it before. How many marks came, and how many options were sent.
 fn judged(rows: &[Vec<String>], is_client: bool) -> (u32, usize) {
-    let mut came = Came {
-        ce: 0,
-        octets: [1, 0, 1],
-    };
+    let mut came = Came { ce: 0, octets: [1, 0, 1] };
     let (mut options, mut sent) = (0, 0);
     for row in rows {
         assert_eq!((row[1].as_str(), row[3].as_str()), ("1", ""), "{row:?}");
@@ -115,29 +107,20 @@ fn judged(rows: &[Vec<String>], is_client: bool) -> (u32, usize) {
         assert_eq!(ace, (5 + came.ce) % 8, "{came:?}: {row:?}");
         options += usize::from(!row[13].is_empty());
         for (text, octets) in row[10..13].iter().zip(came.octets) {
-            assert!(
-                text.is_empty() || number(text) == octets,
-                "{came:?}: {row:?}"
-            );
+            assert!(text.is_empty() || number(text) == octets, "{came:?}: {row:?}");
         }
     }
     (came.ce, options)
 }
 
 fn ran(ip: &str, addresses: [&str; 2]) -> Run {
-    let text = MARKING
-        .replace("{IP}", ip)
-        .replace("{NEAR}", addresses[0])
-        .replace("{FAR}", addresses[1]);
+    let text = MARKING.replace("{IP}", ip).replace("{NEAR}", addresses[0]).replace("{FAR}", addresses[1]);
     run_captured(&text)
 }
 
 #[test]
 fn tshark_finds_every_counter_of_a_transfer_right() {
-    for (ip, addresses) in [
-        ("ip", ["10.0.0.1/24", "10.0.0.2/24"]),
-        ("ipv6", ["fd00::1/64", "fd00::2/64"]),
-    ] {
+    for (ip, addresses) in [("ip", ["10.0.0.1/24", "10.0.0.2/24"]), ("ipv6", ["fd00::1/64", "fd00::2/64"])] {
         let run = ran(ip, addresses);
         for host in &run.captured {
             let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
@@ -145,15 +128,10 @@ fn tshark_finds_every_counter_of_a_transfer_right() {
             let Some(rows) = tshark(&name, &octets, &FIELDS) else {
                 return;
             };
-            let of_tcp: Vec<Vec<String>> =
-                rows.into_iter().filter(|row| !row[7].is_empty()).collect();
+            let of_tcp: Vec<Vec<String>> = rows.into_iter().filter(|row| !row[7].is_empty()).collect();
             let is_client = host.host == "near";
             let (marks, options) = judged(&of_tcp, is_client);
-            println!(
-                "{ip} {}: {} segments, {marks} marks, {options} options",
-                host.host,
-                of_tcp.len()
-            );
+            println!("{ip} {}: {} segments, {marks} marks, {options} options", host.host, of_tcp.len());
             assert!(of_tcp.len() > 2000);
             // Acknowledgments cannot be marked, and the client hears nothing else; its own options are the first.
             assert_eq!(marks > 20, !is_client, "{marks}");

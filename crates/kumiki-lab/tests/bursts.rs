@@ -1,12 +1,7 @@
 //! TCP above devices that cut and put together: a transfer is whole on good and on bad lines, and on the line there are only
 //! packets.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -16,9 +11,7 @@ use kumiki_inet::tcp::{Counters, Tcp, defaults};
 use kumiki_io::ManualClock;
 use kumiki_io::executor::{DeviceConfig, Ended, Executor, Pace, Plug};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
-use kumiki_link::{
-    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig,
-};
+use kumiki_link::{Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -57,16 +50,10 @@ fn graph(own: Ipv4Addr, messages: u64, sack: bool) -> (Graph, DeviceId, NodeId) 
     let mut graph = Graph::new(5, u64::from(own.octets()[3]));
     let task = graph.add_task("host");
     let device = graph.add_device("line", Service::Frame).unwrap();
-    let interface = ip::Interface {
-        mtu: MTU,
-        ..ip::Interface::new("line", own, 24)
-    };
+    let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("line", own, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     graph.add_node("ip", task, Box::new(ip)).unwrap();
-    let config = kumiki_inet::tcp::Config {
-        sack,
-        ..defaults::modern()
-    };
+    let config = kumiki_inet::tcp::Config { sack, ..defaults::modern() };
     let tcp = graph.add_node("tcp", task, Box::new(Tcp::new(config)));
     let program = program(own, messages);
     graph.add_node("program", task, program).unwrap();
@@ -85,10 +72,7 @@ struct Run {
 fn run(bursts: [u32; 2], impairment: &Impairment, messages: u64, sack: bool) -> Run {
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     let config = SerialConfig {
-        carrier: Carrier::Plain {
-            rate: Rate::bits_per_second(1_000_000_000),
-            overhead: 0,
-        },
+        carrier: Carrier::Plain { rate: Rate::bits_per_second(1_000_000_000), overhead: 0 },
         propagation: Duration::from_micros(200),
         say_sent: false,
     };
@@ -97,10 +81,7 @@ fn run(bursts: [u32; 2], impairment: &Impairment, messages: u64, sack: bool) -> 
     let bad = executor.add_element(Box::new(Impaired::both(impairment, 9)));
     executor.plug(Plug::Port(line, 1), Plug::Port(bad, 0));
     let mut ends = Vec::new();
-    for (own, burst, plug) in [
-        (A, bursts[0], Plug::Port(line, 0)),
-        (B, bursts[1], Plug::Port(bad, 1)),
-    ] {
+    for (own, burst, plug) in [(A, bursts[0], Plug::Port(line, 0)), (B, bursts[1], Plug::Port(bad, 1))] {
         let (graph, device, tcp) = graph(own, messages, sack);
         let id = executor.add_graph("host", graph);
         executor.set_device(id, device, DeviceConfig { mtu: MTU, burst });
@@ -123,20 +104,9 @@ fn run(bursts: [u32; 2], impairment: &Impairment, messages: u64, sack: bool) -> 
         let octets = messages * u64::from(MESSAGE);
         assert_eq!((session.octets, session.wrong_at), (octets, None));
     }
-    let tcp: &Tcp = executor
-        .graph(ends[0].0)
-        .unwrap()
-        .protocol(ends[0].1)
-        .unwrap();
+    let tcp: &Tcp = executor.graph(ends[0].0).unwrap().protocol(ends[0].1).unwrap();
     let frames = executor.element_counters(bad);
-    Run {
-        sender: *tcp.counters(),
-        frames: frames
-            .iter()
-            .find(|(name, _)| *name == "a_units")
-            .unwrap()
-            .1,
-    }
+    Run { sender: *tcp.counters(), frames: frames.iter().find(|(name, _)| *name == "a_units").unwrap().1 }
 }
 
 #[test]
@@ -149,11 +119,7 @@ fn on_a_good_line_few_segments_become_all_the_packets() {
         assert_eq!(run.sender.retransmissions, 0, "{bursts:?}");
         // 1448 octets of text in each, but for the few small ones that Nagle lets go.
         let least = octets.div_ceil(1448);
-        assert!(
-            (least..least + 200).contains(&run.frames),
-            "{bursts:?}: {}",
-            run.frames
-        );
+        assert!((least..least + 200).contains(&run.frames), "{bursts:?}: {}", run.frames);
         if bursts[0] > 1 {
             // How many it is depends on how many acknowledgments come together.
             assert!(

@@ -1,11 +1,6 @@
 //! tshark reads what the papers' experiments send, and finds nothing wrong with it.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::capture::{self, Layers};
 use kumiki_lab::experiment::{Options, Run};
@@ -18,10 +13,7 @@ use arrange::{run, scenario, tshark};
 const SHORT: [&str; 2] = ["workload.warm_up=0 ms", "workload.duration=400 ms"];
 
 fn captured(layers: Layers) -> Options {
-    Options {
-        captures: layers,
-        ..Options::default()
-    }
+    Options { captures: layers, ..Options::default() }
 }
 
 fn short(name: &str, set: &[&str], layers: Layers) -> Run {
@@ -81,12 +73,7 @@ fn paper_2_figure_6_without_a_board_is_as_tshark_wants_it() {
     for (window, segments) in [("16 KiB", 30), ("256 KiB", 200)] {
         let set = ["board=zero", &format!("window={window}")];
         let run = short("paper2-fig6", &set, Layers::Device);
-        approve(
-            &format!("fig6-zero-{segments}"),
-            &run,
-            segments,
-            "atm:llc:ip:tcp",
-        );
+        approve(&format!("fig6-zero-{segments}"), &run, segments, "atm:llc:ip:tcp");
     }
 }
 
@@ -95,12 +82,7 @@ fn paper_2_figure_6_with_the_board_is_as_tshark_wants_it() {
     for (window, segments) in [("16 KiB", 150), ("256 KiB", 150)] {
         let set = ["board=atm-board", &format!("window={window}")];
         let run = short("paper2-fig6", &set, Layers::Device);
-        approve(
-            &format!("fig6-board-{}", &window[..2]),
-            &run,
-            segments,
-            "atm:llc:ip:tcp",
-        );
+        approve(&format!("fig6-board-{}", &window[..2]), &run, segments, "atm:llc:ip:tcp");
     }
 }
 
@@ -117,12 +99,9 @@ fn paper_2_figure_7_with_three_sessions_is_as_tshark_wants_it() {
 fn paper_5_is_as_tshark_wants_it() {
     for figure in ["paper5-fig2", "paper5-fig3"] {
         // Where throughput collapses, where windows are a few segments, and where nothing holds it back.
-        for (buffer, message, segments) in [
-            ("4 KiB", "4 KiB", 5),
-            ("8 KiB", "8 KiB", 10),
-            ("16 KiB", "1 KiB", 30),
-            ("64 KiB", "64 KiB", 50),
-        ] {
+        for (buffer, message, segments) in
+            [("4 KiB", "4 KiB", 5), ("8 KiB", "8 KiB", 10), ("16 KiB", "1 KiB", 30), ("64 KiB", "64 KiB", 50)]
+        {
             let (by, of) = (format!("buffer={buffer}"), format!("message={message}"));
             let set = [&by, &of, "workload.jitter=1 ms", "workload.duration=400 ms"];
             let run = short(figure, &set, Layers::Device);
@@ -135,19 +114,9 @@ fn paper_5_is_as_tshark_wants_it() {
 #[test]
 fn datagrams_over_atm_are_as_tshark_wants_them() {
     for scenario in ["udp-over-atm", "router"] {
-        let run = run(
-            &arrange::scenario(scenario),
-            &[],
-            1,
-            &captured(Layers::Device),
-        );
-        let fields = [
-            "_ws.malformed",
-            "ip.checksum.status",
-            "udp.checksum.status",
-            "_ws.expert.message",
-            "frame.protocols",
-        ];
+        let run = run(&arrange::scenario(scenario), &[], 1, &captured(Layers::Device));
+        let fields =
+            ["_ws.malformed", "ip.checksum.status", "udp.checksum.status", "_ws.expert.message", "frame.protocols"];
         for host in &run.captured {
             let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
             let name = format!("{scenario}-{}", host.host);
@@ -182,22 +151,15 @@ fn every_layer_can_be_captured_at_once() {
     let set = ["board=zero", "window=64 KiB"];
     let run = short("paper2-fig6", &set, Layers::All);
     let octets = arrange::octets(&run);
-    let fields = [
-        "frame.interface_name",
-        "frame.protocols",
-        "_ws.malformed",
-        "tcp.checksum.status",
-        "frame.time_epoch",
-    ];
+    let fields =
+        ["frame.interface_name", "frame.protocols", "_ws.malformed", "tcp.checksum.status", "frame.time_epoch"];
     let Some(rows) = tshark("all", &octets, &fields) else {
         return;
     };
     for host in ["sender", "receiver"] {
-        for (layer, protocols) in [
-            ("atm0", "atm:llc:ip:tcp"),
-            ("ip/llc_snap", "raw:ip:tcp"),
-            ("tcp/ip", "exported_pdu:tcp"),
-        ] {
+        for (layer, protocols) in
+            [("atm0", "atm:llc:ip:tcp"), ("ip/llc_snap", "raw:ip:tcp"), ("tcp/ip", "exported_pdu:tcp")]
+        {
             let name = format!("{host}.{layer}");
             assert!(of(&rows, &name).count() > 100, "{name}");
             for row in of(&rows, &name) {
@@ -217,11 +179,7 @@ fn every_layer_can_be_captured_at_once() {
 fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault() {
     let layers = "receiver.tcp/ip".parse().unwrap();
     let run = short("paper2-fig6", &["board=zero", "window=64 KiB"], layers);
-    let seen: Vec<(usize, bool)> = run
-        .captured
-        .iter()
-        .map(|host| (host.taps.len(), host.seen.is_empty()))
-        .collect();
+    let seen: Vec<(usize, bool)> = run.captured.iter().map(|host| (host.taps.len(), host.seen.is_empty())).collect();
     // The hosts are in the order of their names.
     assert_eq!(seen, [(1, false), (0, true)]);
 
@@ -230,10 +188,7 @@ fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault()
     let profiles = arrange::profiles(&point);
     let built = kumiki_lab::experiment::Experiment::build(&point.scenario, &profiles, 1, &layers);
     let fault = point.locate(built.err().unwrap()).to_string();
-    assert!(
-        fault.contains("`tcp` does not stand on `udp` there"),
-        "{fault}"
-    );
+    assert!(fault.contains("`tcp` does not stand on `udp` there"), "{fault}");
 }
 
 #[test]
@@ -242,17 +197,9 @@ fn tshark_reads_the_negotiation_of_a_link_and_the_datagrams_that_pass_then() {
     let echoes = run.measured.echoes.unwrap();
     // The first is asked for before the link stands.
     assert_eq!((echoes.answered, echoes.wrong), (4, 0));
-    let mut near = run
-        .captured
-        .into_iter()
-        .find(|it| it.host == "near")
-        .unwrap();
+    let mut near = run.captured.into_iter().find(|it| it.host == "near").unwrap();
     // What the driver hands to the line and gets from it: PPP frames alone.
-    let (line, _) = near
-        .taps
-        .iter()
-        .find(|(_, tap)| tap.upper == "driver" && tap.lower == "sdh")
-        .unwrap();
+    let (line, _) = near.taps.iter().find(|(_, tap)| tap.upper == "driver" && tap.lower == "sdh").unwrap();
     let line = *line;
     near.taps.retain(|access_point, _| *access_point == line);
     near.seen.retain(|tapped| tapped.access_point == line);
@@ -314,10 +261,7 @@ fn frames_of_fddi_and_of_llc_on_ethernet_are_as_tshark_wants_them() {
         "_ws.expert.message",
     ];
     let short = ["workload.duration=20 ms", "workload.warm_up=10 ms"];
-    for (name, document, source) in [
-        ("fddi", scenario("fddi"), 1),
-        ("llc", arrange::parse(LLC_ON_ETHERNET), 2),
-    ] {
+    for (name, document, source) in [("fddi", scenario("fddi"), 1), ("llc", arrange::parse(LLC_ON_ETHERNET), 2)] {
         let run = run(&document, &short, 1, &captured(Layers::Device));
         let host = &run.captured[0];
         let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
@@ -340,11 +284,7 @@ fn frames_of_fddi_and_of_llc_on_ethernet_are_as_tshark_wants_them() {
                 let last = row[3].rsplit('.').next().unwrap();
                 // tshark gives FDDI's twice, as address and as source.
                 let station = row[source].split(';').next();
-                assert_eq!(
-                    station,
-                    Some(&*format!("02:00:00:00:00:0{last}")),
-                    "{row:?}"
-                );
+                assert_eq!(station, Some(&*format!("02:00:00:00:00:0{last}")), "{row:?}");
             }
         }
         assert!(data > 50, "{name}: {data}");

@@ -1,12 +1,7 @@
 //! Two clocks: the same graphs with the same programs, in virtual time and in an executor that polls late and unevenly. The
 //! octets that arrive are the same.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -18,9 +13,7 @@ use kumiki_io::executor::{Ended, Executor, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
-use kumiki_link::{
-    Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire,
-};
+use kumiki_link::{Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
 use kumiki_octets::Pattern;
 use kumiki_sim::{Host, Plug, TaskConfig, World};
 
@@ -58,10 +51,7 @@ fn source(load: Load) -> Source {
         message: MESSAGE,
         count: Some(load.messages),
         pattern: PATTERN,
-        opening: Opening {
-            stagger: Duration::from_micros(300),
-            ..Opening::default()
-        },
+        opening: Opening { stagger: Duration::from_micros(300), ..Opening::default() },
         quality: Quality::default(),
         transfer: Transfer::default(),
     })
@@ -87,9 +77,7 @@ fn graph(own: Ipv4Addr, peer: Ipv4Addr, load: Load) -> (Graph, DeviceId) {
         let source = Box::new(source(load));
         graph.add_node("bench", programs, source).unwrap();
     } else {
-        graph
-            .add_node("bench", programs, Box::new(sink(load)))
-            .unwrap();
+        graph.add_node("bench", programs, Box::new(sink(load))).unwrap();
     }
     let tcp = Box::new(Tcp::new(defaults::modern()));
     graph.add_node("tcp", stack, tcp).unwrap();
@@ -115,18 +103,14 @@ fn graph(own: Ipv4Addr, peer: Ipv4Addr, load: Load) -> (Graph, DeviceId) {
 fn pieces(medium: Medium) -> Vec<(Box<dyn Element>, [usize; 2])> {
     let line = || {
         let config = SerialConfig {
-            carrier: Carrier::Plain {
-                rate: Rate::bits_per_second(100_000_000),
-                overhead: 7,
-            },
+            carrier: Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 7 },
             propagation: Duration::from_micros(200),
             say_sent: false,
         };
         let serial: Box<dyn Element> = Box::new(Serial::new(config, DropTail::UNLIMITED));
         (serial, [0, 1])
     };
-    let adapter =
-        || -> Box<dyn Element> { Box::new(Sar::new(SarConfig::new(Slots::new(Rate::OC3C)))) };
+    let adapter = || -> Box<dyn Element> { Box::new(Sar::new(SarConfig::new(Slots::new(Rate::OC3C)))) };
     match medium {
         Medium::Line => vec![line()],
         Medium::Cells => vec![
@@ -187,10 +171,7 @@ fn in_virtual_time(medium: Medium, load: Load, batch: usize) -> Heard {
         let (graph, device) = graph(own, peer, load);
         let mut host = Host::new(name, graph);
         for task in [TaskId(0), TaskId(1)] {
-            let config = TaskConfig {
-                batch,
-                ..TaskConfig::default()
-            };
+            let config = TaskConfig { batch, ..TaskConfig::default() };
             host.set_task(task, config);
         }
         plugs.push(Plug::Device(world.add_host(host), device));
@@ -206,9 +187,8 @@ fn in_virtual_time(medium: Medium, load: Load, batch: usize) -> Heard {
     world.start().unwrap();
     let Plug::Device(b, _) = b else { panic!() };
     let end = Instant::ZERO + Duration::from_secs(600);
-    let done = world.run_until_done(end, Duration::from_millis(10), |world| {
-        is_done(&world.host(b).unwrap().graph, load)
-    });
+    let done =
+        world.run_until_done(end, Duration::from_millis(10), |world| is_done(&world.host(b).unwrap().graph, load));
     assert!(done, "{medium:?}: {:?}", world.standstill());
     heard(&mut world.host_mut(b).unwrap().graph)
 }
@@ -218,10 +198,7 @@ fn in_the_time_of<C: Clock>(clock: C, medium: Medium, load: Load, pace: Pace) ->
     let mut plugs = Vec::new();
     for (name, own, peer) in [("a", A, B), ("b", B, A)] {
         let (graph, device) = graph(own, peer, load);
-        plugs.push(ExecutorPlug::Device(
-            executor.add_graph(name, graph),
-            device,
-        ));
+        plugs.push(ExecutorPlug::Device(executor.add_graph(name, graph), device));
     }
     let [a, b] = plugs[..] else { panic!() };
     let mut end = a;
@@ -232,23 +209,15 @@ fn in_the_time_of<C: Clock>(clock: C, medium: Medium, load: Load, pace: Pace) ->
     }
     executor.plug(end, b);
     executor.start().unwrap();
-    let ExecutorPlug::Device(b, _) = b else {
-        panic!()
-    };
-    let ended = executor.run(Duration::from_secs(600), |executor| {
-        is_done(executor.graph(b).unwrap(), load)
-    });
+    let ExecutorPlug::Device(b, _) = b else { panic!() };
+    let ended = executor.run(Duration::from_secs(600), |executor| is_done(executor.graph(b).unwrap(), load));
     assert_eq!(ended, Ended::Done, "{medium:?}");
     heard(executor.graph_mut(b).unwrap())
 }
 
 /// A pace that is as bad as `late`, with batches of up to `batch`.
 fn uneven(seed: u64, batch: usize, late: Duration) -> Pace {
-    Pace {
-        batch,
-        uneven: Some(Uneven { seed, late }),
-        ..Pace::default()
-    }
+    Pace { batch, uneven: Some(Uneven { seed, late }), ..Pace::default() }
 }
 
 fn assert_complete(heard: &Heard, load: Load) {
@@ -263,10 +232,7 @@ fn assert_complete(heard: &Heard, load: Load) {
 fn both_clocks_bring_the_same_octets() {
     for medium in [Medium::Line, Medium::Cells, Medium::Bad] {
         for sessions in [1, 3] {
-            let load = Load {
-                sessions,
-                messages: 100,
-            };
+            let load = Load { sessions, messages: 100 };
             let modelled = in_virtual_time(medium, load, 1);
             assert_complete(&modelled, load);
             assert!(modelled == in_virtual_time(medium, load, 64));
@@ -288,10 +254,7 @@ fn both_clocks_bring_the_same_octets() {
 fn real_time_brings_the_same_octets() {
     for medium in [Medium::Line, Medium::Cells, Medium::Bad] {
         for sessions in [1, 3] {
-            let load = Load {
-                sessions,
-                messages: 20,
-            };
+            let load = Load { sessions, messages: 20 };
             let modelled = in_virtual_time(medium, load, 1);
             assert_complete(&modelled, load);
             for pace in [Pace::default(), uneven(1, 5, Duration::from_millis(2))] {

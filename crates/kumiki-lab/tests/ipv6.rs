@@ -1,11 +1,6 @@
 //! Scenarios with IPv6, Ethernet and ARP, and tshark as the judge of what their hosts say.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::capture;
 use kumiki_lab::experiment::Run;
@@ -44,10 +39,11 @@ const FOUR: [&str; 2] = [
     "ip = { address = \"10.0.0.1/24\", neighbours = \"below\" }\narp = { addresses = [\"10.0.0.1\"] }",
     "ip = { address = \"10.0.0.2/24\", neighbours = \"below\" }\narp = { addresses = [\"10.0.0.2\"] }",
 ];
-const TTCP: &str =
-    "to = \"far.sink\"\nkind = \"ttcp\"\nmessage = \"8 KiB\"\ncount = 40\nduration = \"20 s\"";
-const PING: &str = "to = \"far.icmp\"\nkind = \"ping\"\nmessage = \"4000 B\"\ncount = 5\ninterval = \"100 ms\"\nduration = \"9 s\"";
-const UDP: &str = "to = \"far.sink\"\nkind = \"udp\"\nmessage = \"2000 B\"\ncount = 20\nrate = \"10 Mb/s\"\nduration = \"9 s\"";
+const TTCP: &str = "to = \"far.sink\"\nkind = \"ttcp\"\nmessage = \"8 KiB\"\ncount = 40\nduration = \"20 s\"";
+const PING: &str =
+    "to = \"far.icmp\"\nkind = \"ping\"\nmessage = \"4000 B\"\ncount = 5\ninterval = \"100 ms\"\nduration = \"9 s\"";
+const UDP: &str =
+    "to = \"far.sink\"\nkind = \"udp\"\nmessage = \"2000 B\"\ncount = 20\nrate = \"10 Mb/s\"\nduration = \"9 s\"";
 
 fn ran(above: &str, hosts: [&str; 2], load: &str) -> Run {
     let text = ETHERNET
@@ -56,11 +52,7 @@ fn ran(above: &str, hosts: [&str; 2], load: &str) -> Run {
         .replace("{FAR}", hosts[1])
         .replace("{LOAD}", load);
     // Who answers echoes is no program.
-    let text = if load == PING {
-        text.replace("\"sink\", ", "")
-    } else {
-        text
-    };
+    let text = if load == PING { text.replace("\"sink\", ", "") } else { text };
     run_captured(&text)
 }
 

@@ -1,12 +1,7 @@
 //! How much memory a run takes does not depend on how much time it models. One test, alone in its process: it counts what
 //! everything in it allocates.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::experiment::Options;
 use peak_alloc::PeakAlloc;
@@ -19,11 +14,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 /// The most octets that a run of so many seconds holds at once, beyond what was held before.
 fn peak(set: &[&str], seconds: u32) -> usize {
     let duration = format!("workload.duration={seconds} s");
-    let set: Vec<&str> = set
-        .iter()
-        .copied()
-        .chain(["workload.warm_up=0 s", &duration])
-        .collect();
+    let set: Vec<&str> = set.iter().copied().chain(["workload.warm_up=0 s", &duration]).collect();
     let document = arrange::scenario("paper2-fig6");
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();

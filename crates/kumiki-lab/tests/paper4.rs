@@ -1,10 +1,6 @@
 //! What paper 4 prints and says, and what Kumiki must therefore show.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "what fails here fails the test"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what fails here fails the test")]
 
 mod arrange;
 
@@ -14,25 +10,11 @@ use kumiki_lab::limit;
 use kumiki_lab::scenario::{Choice, Point};
 
 /// The nodes between the users of the file service and the line.
-const BETWEEN: [&str; 10] = [
-    "hif",
-    "ftam",
-    "acse",
-    "presentation",
-    "session",
-    "tp0",
-    "loopback",
-    "lif",
-    "x25",
-    "lapb",
-];
+const BETWEEN: [&str; 10] = ["hif", "ftam", "acse", "presentation", "session", "tp0", "loopback", "lif", "x25", "lapb"];
 
 /// All points of a scenario with these settings, each with its goodput as it is shown.
 fn runs(name: &str, set: &[&str]) -> Vec<(Point, Measured, f64)> {
-    let choice = Choice {
-        set: set.iter().map(|text| (*text).to_owned()).collect(),
-        ..Choice::default()
-    };
+    let choice = Choice { set: set.iter().map(|text| (*text).to_owned()).collect(), ..Choice::default() };
     let points = scenario(name).points(&choice).unwrap();
     let run = |point: Point| {
         let run = run_point(&point, &profiles(&point), 1, &Options::default());
@@ -53,9 +35,7 @@ fn value(point: &Point, name: &str) -> String {
 
 /// What is shown at `path`, by the name `x`.
 fn curve(runs: &[(Point, Measured, f64)], path: &str, x: &str) -> Vec<(u32, f64)> {
-    let here = runs
-        .iter()
-        .filter(|(point, ..)| value(point, "path") == path);
+    let here = runs.iter().filter(|(point, ..)| value(point, "path") == path);
     here.map(|(point, _, shown)| {
         let octets = value(point, x);
         let octets = octets.strip_suffix(" B").unwrap().parse().unwrap();
@@ -80,10 +60,7 @@ fn the_line_gives_1_5_from_4000_octets_on_and_the_loopback_4() {
         let rate = at(&curve(&runs, "loopback", "fdata"), 8000);
         assert!((3.8..=4.2).contains(&rate), "{flow}: {rate}");
         let loopback = curve(&runs, "loopback", "fdata");
-        assert!(
-            loopback.is_sorted_by(|a, b| a.1 < b.1),
-            "smaller requests cost more: {loopback:?}"
-        );
+        assert!(loopback.is_sorted_by(|a, b| a.1 < b.1), "smaller requests cost more: {loopback:?}");
         nobody_copies(&runs);
     }
 }
@@ -125,9 +102,7 @@ fn nobody_copies(runs: &[(Point, Measured, f64)]) {
             let label = point.label();
             assert_eq!(counts["copied_octets"], 0, "{label}: {place}");
             // Both sides end what is between them, and one of them comes too late.
-            let late = |name: &&String| {
-                name.starts_with("dropped") && !name.contains("no such") && counts[*name] > 0
-            };
+            let late = |name: &&String| name.starts_with("dropped") && !name.contains("no such") && counts[*name] > 0;
             assert_eq!(counts.keys().find(late), None, "{label}: {place}");
         }
     }
@@ -137,9 +112,7 @@ fn nobody_copies(runs: &[(Point, Measured, f64)]) {
 fn asking_takes_most_of_the_senders_time_and_being_told_nearly_none() {
     let runs = runs("paper4-fig3", &[]);
     let ms = |flow: &str, fdata: &str, task: &str| {
-        let found = runs
-            .iter()
-            .find(|(p, ..)| value(p, "flow") == flow && value(p, "fdata") == fdata);
+        let found = runs.iter().find(|(p, ..)| value(p, "flow") == flow && value(p, "fdata") == fdata);
         found.unwrap().1.tasks[task].as_secs_f64() * 1e3
     };
     let tasks = ["hif", "ftam", "acse", "pl", "sl", "tl"];
@@ -183,12 +156,8 @@ fn without_prices_the_seven_layers_fill_the_line() {
 #[test]
 fn nagles_algorithm_waits_once_for_a_delayed_acknowledgment_around_a_file_on_tcp() {
     let took = |way: &str, file: &str, coalesce: &str, delay: &str| {
-        let set = [
-            format!("way={way}"),
-            format!("coalesce={coalesce}"),
-            format!("delay={delay}"),
-            format!("file={file}"),
-        ];
+        let set =
+            [format!("way={way}"), format!("coalesce={coalesce}"), format!("delay={delay}"), format!("file={file}")];
         let runs = runs("ftam-stall", &set.each_ref().map(String::as_str));
         let [(_, measured, _)] = runs.as_slice() else {
             panic!("one point");
@@ -220,12 +189,7 @@ fn nagles_algorithm_waits_once_for_a_delayed_acknowledgment_around_a_file_on_tcp
 #[test]
 fn a_file_that_is_got_costs_the_line_what_one_that_is_put_costs() {
     let goodput = |way: &str| {
-        let set = [
-            format!("way={way}"),
-            "coalesce=never".to_owned(),
-            "delay=0 ms".to_owned(),
-            "file=2 MB".to_owned(),
-        ];
+        let set = [format!("way={way}"), "coalesce=never".to_owned(), "delay=0 ms".to_owned(), "file=2 MB".to_owned()];
         let runs = runs("ftam-stall", &set.each_ref().map(String::as_str));
         runs.iter().map(|(_, _, goodput)| *goodput).sum::<f64>()
     };

@@ -1,11 +1,7 @@
 //! What papers 1, 2, 3 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
 //! sources: a printed value with its stated room, or the paper's own words.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "what fails here fails the test"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what fails here fails the test")]
 
 mod arrange;
 
@@ -24,10 +20,7 @@ fn goodput(name: &str, set: &[&str]) -> f64 {
 
 #[track_caller]
 fn near(ours: f64, paper: f64, within: f64) {
-    assert!(
-        (ours - paper).abs() <= within,
-        "{ours} is more than {within} from {paper}"
-    );
+    assert!((ours - paper).abs() <= within, "{ours} is more than {within} from {paper}");
 }
 
 /// One cell of paper 1's table 2, with fewer packets than the paper where `count` says so.
@@ -38,12 +31,9 @@ fn pos(length: &str, count: u32) -> f64 {
 
 #[test]
 fn what_was_fitted_of_paper_1_is_within_three_per_cent() {
-    for (length, count, paper) in [
-        ("512 B", 8192, 59.98),
-        ("512 B", 16384, 59.57),
-        ("4 KiB", 8192, 141.97),
-        ("4 KiB", 16384, 141.93),
-    ] {
+    for (length, count, paper) in
+        [("512 B", 8192, 59.98), ("512 B", 16384, 59.57), ("4 KiB", 8192, 141.97), ("4 KiB", 16384, 141.93)]
+    {
         near(pos(length, count), paper, 0.03 * paper);
     }
 }
@@ -86,10 +76,7 @@ fn every_content_and_mtu_reaches_what_the_line_allows() {
         let ours = run_point(&point, &profiles(&point), 1, &Options::default());
         let ours = ours.measured;
         let (ours, label) = (ours.goodput_mbps, point.label());
-        assert!(
-            (0.99 * limit..1.001 * limit).contains(&ours),
-            "{label}: {ours} of {limit}"
-        );
+        assert!((0.99 * limit..1.001 * limit).contains(&ours), "{label}: {ours} of {limit}");
     }
 }
 
@@ -97,16 +84,10 @@ fn every_content_and_mtu_reaches_what_the_line_allows() {
 fn both_sides_of_paper_1_use_about_30_per_cent_of_their_cpus() {
     for length in ["512 B", "2 KiB", "8 KiB"] {
         let run = measured("paper1-cpu", &[&format!("length={length}")]);
-        let sender: f64 = ["sender.cpu0", "sender.cpu1"]
-            .map(|cpu| run.cpu[cpu])
-            .iter()
-            .sum();
+        let sender: f64 = ["sender.cpu0", "sender.cpu1"].map(|cpu| run.cpu[cpu]).iter().sum();
         near(sender / 2.0, 0.30, 0.05);
         // With long writes the receiver, which reads more often than the sender writes, has more: a miss.
-        let receiver: f64 = ["receiver.cpu0", "receiver.cpu1"]
-            .map(|cpu| run.cpu[cpu])
-            .iter()
-            .sum();
+        let receiver: f64 = ["receiver.cpu0", "receiver.cpu1"].map(|cpu| run.cpu[cpu]).iter().sum();
         near(receiver / 2.0, 0.35, 0.07);
         assert!(run.waited > 0.3, "{length}: {}", run.waited);
     }
@@ -116,38 +97,23 @@ fn both_sides_of_paper_1_use_about_30_per_cent_of_their_cpus() {
 fn table_2_of_paper_2_is_exact_and_so_is_the_papers_rounding() {
     let points = scenario("paper2-fig6").points(&Choice::default()).unwrap();
     let ladder = limit::of_scenario(&points[0].scenario).unwrap();
-    let steps: Vec<String> = ladder
-        .condensed()
-        .iter()
-        .map(|step| format!("{:.3}", step.rate_mbps.as_f64()))
-        .collect();
+    let steps: Vec<String> = ladder.condensed().iter().map(|step| format!("{:.3}", step.rate_mbps.as_f64())).collect();
     assert_eq!(steps, ["155.520", "149.760", "135.632", "134.580"]);
     let rounded = ladder.paper_arithmetic(3);
-    assert_eq!(
-        format!("{:.3}", rounded.last().unwrap().as_f64()),
-        "134.581"
-    );
+    assert_eq!(format!("{:.3}", rounded.last().unwrap().as_f64()), "134.581");
 }
 
 #[test]
 fn without_host_costs_every_window_from_48_kb_on_fills_the_line() {
     for window in ["48 KiB", "64 KiB", "128 KiB", "256 KiB"] {
         let ours = goodput("paper2-fig6", &["board=zero", &format!("window={window}")]);
-        assert!(
-            (0.995 * 134.580..=134.581).contains(&ours),
-            "{window}: {ours}"
-        );
+        assert!((0.995 * 134.580..=134.581).contains(&ours), "{window}: {ours}");
     }
 }
 
 #[test]
 fn the_board_reaches_its_best_at_256_kb_and_nearly_so_from_48_kb_on() {
-    let at = |window: &str| {
-        goodput(
-            "paper2-fig6",
-            &["board=atm-board", &format!("window={window}")],
-        )
-    };
+    let at = |window: &str| goodput("paper2-fig6", &["board=atm-board", &format!("window={window}")]);
     near(at("256 KiB"), 133.4, 0.4);
     for window in ["48 KiB", "64 KiB", "128 KiB"] {
         assert!(at(window) >= 132.5, "{window}: {}", at(window));
@@ -173,30 +139,14 @@ fn many_sessions_cost_what_waking_all_writers_costs() {
 #[test]
 fn shared_memory_serves_sixty_sessions_where_the_papers_way_fails() {
     let at = |pages: &str, sessions: u32| {
-        let name = if pages == "paper" {
-            "paper2-fig7"
-        } else {
-            "paper2-fig7-shared"
-        };
-        let set = [
-            format!("pages={pages}"),
-            "window=256 KiB".to_owned(),
-            format!("sessions={sessions}"),
-        ];
+        let name = if pages == "paper" { "paper2-fig7" } else { "paper2-fig7-shared" };
+        let set = [format!("pages={pages}"), "window=256 KiB".to_owned(), format!("sessions={sessions}")];
         measured(name, &set.each_ref().map(String::as_str))
     };
     let single = at("shared", 1).goodput_mbps;
     let (paper, shared) = (at("paper", 60), at("shared", 60));
-    assert!(
-        paper.goodput_mbps < 0.95 * single,
-        "the baseline should fail: {}",
-        paper.goodput_mbps
-    );
-    assert!(
-        shared.goodput_mbps > 0.99 * single,
-        "{} of {single}",
-        shared.goodput_mbps
-    );
+    assert!(paper.goodput_mbps < 0.95 * single, "the baseline should fail: {}", paper.goodput_mbps);
+    assert!(shared.goodput_mbps > 0.99 * single, "{} of {single}", shared.goodput_mbps);
     assert!(shared.jain.unwrap() > 0.95 && shared.stopped == 0);
 }
 
@@ -204,40 +154,24 @@ fn shared_memory_serves_sixty_sessions_where_the_papers_way_fails() {
 fn one_busy_session_among_sixty_idle_ones_gets_its_256_kb() {
     let alone = goodput("paper2-idle", &["pages=shared", "sessions=1"]);
     let among = measured("paper2-idle", &["pages=shared", "sessions=61"]);
-    assert!(
-        among.goodput_mbps > 0.999 * alone,
-        "{} of {alone}",
-        among.goodput_mbps
-    );
+    assert!(among.goodput_mbps > 0.999 * alone, "{} of {alone}", among.goodput_mbps);
     let held = among.counters["sender.send memory"]["high_water"];
-    assert!(
-        held * 8192 >= 256 * 1024,
-        "only {held} clusters were in use at once"
-    );
+    assert!(held * 8192 >= 256 * 1024, "only {held} clusters were in use at once");
 }
 
 #[test]
 fn each_technique_of_paper_2_is_worth_something() {
     let at = |technique: &str, propagation: &str| {
-        let points = scenario("paper2-ablation")
-            .points(&Choice::default())
-            .unwrap();
+        let points = scenario("paper2-ablation").points(&Choice::default()).unwrap();
         let point = points.into_iter().find(|point| {
             let has = |name, text| point.value(name).and_then(toml::Value::as_str) == Some(text);
             has("technique", technique) && has("propagation", propagation)
         });
         let point = point.unwrap();
-        run_point(&point, &profiles(&point), 1, &Options::default())
-            .measured
-            .goodput_mbps
+        run_point(&point, &profiles(&point), 1, &Options::default()).measured.goodput_mbps
     };
     let all = at("all five", "1 us");
-    for without in [
-        "clusters",
-        "on-the-fly checksum",
-        "pipeline rescheduling",
-        "chained DMA",
-    ] {
+    for without in ["clusters", "on-the-fly checksum", "pipeline rescheduling", "chained DMA"] {
         let ours = at(&format!("without {without}"), "1 us");
         assert!(ours < 0.96 * all, "{without}: {ours} of {all}");
     }
@@ -253,11 +187,7 @@ fn small_messages_collapse_with_nagle_and_not_without_and_the_timer_ends_each_wa
         let set = set.each_ref().map(String::as_str);
         let with = measured("paper5-fig2", &set);
         let without = goodput("paper5-fig3", &set);
-        assert!(
-            with.goodput_mbps < 2.0 && without > 10.0,
-            "{buffer}: {} and {without}",
-            with.goodput_mbps
-        );
+        assert!(with.goodput_mbps < 2.0 && without > 10.0, "{buffer}: {} and {without}", with.goodput_mbps);
         each_wait_is_ended_by_the_timer(&set);
     }
 }
@@ -265,51 +195,25 @@ fn small_messages_collapse_with_nagle_and_not_without_and_the_timer_ends_each_wa
 /// In the receiver's trace: whenever nothing happened for 10 ms, the next thing is an acknowledgment that the timer sends;
 /// and these waits fill nearly all of the time.
 fn each_wait_is_ended_by_the_timer(set: &[&str]) {
-    let options = Options {
-        traces: true,
-        ..Options::default()
-    };
+    let options = Options { traces: true, ..Options::default() };
     let run = run(&scenario("paper5-fig2"), set, 1, &options);
-    let receiver = run
-        .traces
-        .iter()
-        .find(|connection| connection.host == "receiver")
-        .unwrap();
+    let receiver = run.traces.iter().find(|connection| connection.host == "receiver").unwrap();
     let rows = receiver.rows();
-    let waits: Vec<_> = rows
-        .windows(2)
-        .filter(|pair| pair[1].at_ns - pair[0].at_ns > 10_000_000)
-        .collect();
-    assert!(
-        waits.iter().all(|pair| pair[1].event == "acked: timer"),
-        "{set:?}"
-    );
+    let waits: Vec<_> = rows.windows(2).filter(|pair| pair[1].at_ns - pair[0].at_ns > 10_000_000).collect();
+    assert!(waits.iter().all(|pair| pair[1].event == "acked: timer"), "{set:?}");
     let waited: u64 = waits.iter().map(|pair| pair[1].at_ns - pair[0].at_ns).sum();
     let whole = rows.last().unwrap().at_ns - rows[0].at_ns;
-    assert!(
-        waits.len() > 20 && waited * 10 > whole * 9,
-        "{set:?}: waited {waited} of {whole} ns"
-    );
+    assert!(waits.len() > 20 && waited * 10 > whole * 9, "{set:?}: waited {waited} of {whole} ns");
 }
 
 #[test]
 fn messages_of_8_kb_are_best_from_32_kb_buffers_on() {
     for name in ["paper5-fig2", "paper5-fig3"] {
         for buffer in ["32 KiB", "64 KiB"] {
-            let at = |message: &str| {
-                goodput(
-                    name,
-                    &[&format!("buffer={buffer}"), &format!("message={message}")],
-                )
-            };
+            let at = |message: &str| goodput(name, &[&format!("buffer={buffer}"), &format!("message={message}")]);
             let best = at("8 KiB");
-            for message in [
-                "512 B", "1 KiB", "2 KiB", "4 KiB", "16 KiB", "32 KiB", "64 KiB",
-            ] {
-                assert!(
-                    at(message) < best,
-                    "{name}, {buffer}: {message} is as good as 8 KiB"
-                );
+            for message in ["512 B", "1 KiB", "2 KiB", "4 KiB", "16 KiB", "32 KiB", "64 KiB"] {
+                assert!(at(message) < best, "{name}, {buffer}: {message} is as good as 8 KiB");
             }
         }
     }
@@ -331,18 +235,10 @@ fn each_adaptation_layer_fills_its_share_of_the_line() {
 
 /// The point of `name` at which the varied words are these, measured as `set` has it.
 fn measured_at(name: &str, words: &[(&str, &str)], set: &[&str]) -> Measured {
-    let choice = Choice {
-        set: set.iter().map(|text| (*text).to_owned()).collect(),
-        quick: false,
-        runs: None,
-    };
+    let choice = Choice { set: set.iter().map(|text| (*text).to_owned()).collect(), quick: false, runs: None };
     let points = scenario(name).points(&choice).unwrap();
-    let is = |point: &Point, name: &str, word: &str| {
-        point.value(name).and_then(toml::Value::as_str) == Some(word)
-    };
-    let mut found = points
-        .iter()
-        .filter(|point| words.iter().all(|(name, word)| is(point, name, word)));
+    let is = |point: &Point, name: &str, word: &str| point.value(name).and_then(toml::Value::as_str) == Some(word);
+    let mut found = points.iter().filter(|point| words.iter().all(|(name, word)| is(point, name, word)));
     let point = found.next().unwrap();
     run_point(point, &profiles(point), 1, &Options::default()).measured
 }
@@ -376,9 +272,7 @@ fn xtp_is_flat_and_dips_at_no_delay_only_as_the_paper_measures() {
         for (algorithm, dips) in [("paper", true), ("mended", false)] {
             let rate = |rtt| delayed(series, algorithm, rtt).goodput_mbps;
             let flat = [20, 60, 100, 200].map(rate);
-            let (low, high) = flat.iter().fold((f64::MAX, 0.0_f64), |(low, high), it| {
-                (low.min(*it), high.max(*it))
-            });
+            let (low, high) = flat.iter().fold((f64::MAX, 0.0_f64), |(low, high), it| (low.min(*it), high.max(*it)));
             assert!(high - low <= 0.03 * high, "{series}, {algorithm}: {flat:?}");
             let dip = 1.0 - rate(0) / high;
             assert_eq!(dip >= 0.03, dips, "{series}, {algorithm}: {dip}");
@@ -458,10 +352,7 @@ fn the_dip_is_gone_when_control_packets_cost_nothing() {
 fn printed(begin: &str, behind: usize) -> Vec<String> {
     let mut lines = include_str!("../../../docs/papers.md").lines();
     let line = lines.find(|line| line.starts_with(begin)).unwrap();
-    let line = lines
-        .nth(behind.wrapping_sub(1))
-        .filter(|_| behind > 0)
-        .unwrap_or(line);
+    let line = lines.nth(behind.wrapping_sub(1)).filter(|_| behind > 0).unwrap_or(line);
     let cells = line.split('|').map(str::trim);
     let is_number = |cell: &&str| cell.parse::<f64>().is_ok();
     cells.filter(is_number).map(ToOwned::to_owned).collect()

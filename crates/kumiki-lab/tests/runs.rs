@@ -1,11 +1,6 @@
 //! What must hold of any run: it repeats, its counts agree, and content arrives whole whatever happens to it.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use kumiki_lab::capture::{Layers, trace};
 use kumiki_lab::experiment::{Options, Run};
@@ -15,10 +10,7 @@ mod arrange;
 
 use arrange::{octets, parse, point, profiles, run, run_point, scenario};
 
-const CAPTURED: Options = Options {
-    captures: Layers::All,
-    traces: true,
-};
+const CAPTURED: Options = Options { captures: Layers::All, traces: true };
 
 /// Everything that a run brings, as text and octets.
 fn all(run: &Run) -> (String, String, Vec<u8>) {
@@ -47,12 +39,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
 
 #[test]
 fn looking_does_not_change_a_run() {
-    let set = [
-        "board=atm-board",
-        "window=32 KiB",
-        "workload.warm_up=300 ms",
-        "workload.duration=100 ms",
-    ];
+    let set = ["board=atm-board", "window=32 KiB", "workload.warm_up=300 ms", "workload.duration=100 ms"];
     let document = scenario("paper2-fig6");
     let looked = run(&document, &set, 1, &CAPTURED);
     let unseen = run(&document, &set, 1, &Options::default());
@@ -64,10 +51,7 @@ fn looking_does_not_change_a_run() {
 /// The cells that the datagrams which both IPs say they sent must take: LLC/SNAP and the trailer are 8 octets each.
 fn cells(run: &Run) -> u64 {
     let datagrams = run.captured.iter().flat_map(|host| &host.seen);
-    datagrams
-        .filter(|tapped| tapped.down)
-        .map(|tapped| (tapped.data.len() as u64 + 8 + 8).div_ceil(48))
-        .sum()
+    datagrams.filter(|tapped| tapped.down).map(|tapped| (tapped.data.len() as u64 + 8 + 8).div_ceil(48)).sum()
 }
 
 fn count(run: &Run, part: &str, name: &str) -> u64 {
@@ -85,10 +69,7 @@ fn transfer(set: &[&str]) -> Run {
         "workload.duration=200 s",
     ];
     let set: Vec<&str> = whole.iter().chain(set).copied().collect();
-    let options = Options {
-        captures: Layers::Ip,
-        ..Options::default()
-    };
+    let options = Options { captures: Layers::Ip, ..Options::default() };
     let run = run(&scenario("paper2-fig6"), &set, 1, &options);
     assert_eq!(run.measured.wrong, None);
     assert_eq!(run.measured.sessions[0].octets, 819_200);
@@ -162,10 +143,7 @@ fn the_size_of_a_batch_decides_nothing_where_each_segment_is_acknowledged() {
         );
         let mut profiles = profiles(&point);
         let profile = profile::parse_text("batch.toml", &text);
-        profiles.insert(
-            "zero".to_owned(),
-            profile.unwrap_or_else(|fault| panic!("{fault}")),
-        );
+        profiles.insert("zero".to_owned(), profile.unwrap_or_else(|fault| panic!("{fault}")));
         let run = run_point(&point, &profiles, 1, &CAPTURED);
         all(&run)
     });
@@ -221,12 +199,7 @@ fn content_arrives_whole_whatever_happens_to_it() {
         &["duplicate=0.02"],
         &["reorder=0.02"],
         &["corrupt=0.02"],
-        &[
-            "loss=0.01",
-            "duplicate=0.01",
-            "reorder=0.01",
-            "corrupt=0.01",
-        ],
+        &["loss=0.01", "duplicate=0.01", "reorder=0.01", "corrupt=0.01"],
     ];
     for stack in ["modern", "bsd43", "solaris23"] {
         for set in cases {
@@ -235,21 +208,13 @@ fn content_arrives_whole_whatever_happens_to_it() {
             let run = run(&document, &set, 3, &Options::default());
             assert_eq!(run.measured.wrong, None, "{set:?}");
             for session in &run.measured.sessions {
-                assert_eq!(
-                    (session.octets, session.aborted),
-                    (1_000_000, None),
-                    "{set:?}"
-                );
+                assert_eq!((session.octets, session.aborted), (1_000_000, None), "{set:?}");
             }
             assert_eq!(run.measured.sessions.len(), 3);
-            let happened =
-                |name| count(&run, "line to a.line", name) + count(&run, "line to b.line", name);
-            for (key, name) in [
-                ("loss", "a_lost"),
-                ("duplicate", "a_doubled"),
-                ("reorder", "a_held"),
-                ("corrupt", "a_corrupted"),
-            ] {
+            let happened = |name| count(&run, "line to a.line", name) + count(&run, "line to b.line", name);
+            for (key, name) in
+                [("loss", "a_lost"), ("duplicate", "a_doubled"), ("reorder", "a_held"), ("corrupt", "a_corrupted")]
+            {
                 let wanted = set.iter().any(|text| text.starts_with(key));
                 assert_eq!(happened(name) > 0, wanted, "{set:?} {name}");
             }
@@ -259,10 +224,7 @@ fn content_arrives_whole_whatever_happens_to_it() {
 
 #[test]
 fn a_trace_agrees_with_what_was_counted() {
-    let options = Options {
-        traces: true,
-        ..Options::default()
-    };
+    let options = Options { traces: true, ..Options::default() };
     for stack in ["modern", "bsd43"] {
         let stack = format!("stack={stack}");
         let run = run(&parse(LINE), &["loss=0.01", &stack], 3, &options);
@@ -275,11 +237,7 @@ fn a_trace_agrees_with_what_was_counted() {
             again += rows.iter().filter(|row| row.event == "sent again").count() as u64;
             let last = rows.last().unwrap();
             // A FIN counts as an octet. The run ends when the FIN of the side that reads has come, acknowledged or not.
-            let (sent, received) = if connection.host == "a" {
-                (1_000_001, 1)
-            } else {
-                (1, 1_000_001)
-            };
+            let (sent, received) = if connection.host == "a" { (1_000_001, 1) } else { (1, 1_000_001) };
             let name = format!("{stack} {}", connection.name());
             assert_eq!((last.snd_nxt, last.rcv_nxt), (sent, received), "{name}");
             if connection.host == "a" {
@@ -294,24 +252,17 @@ fn a_trace_agrees_with_what_was_counted() {
             }
             assert!(connection.to_xpl().ends_with("go\n"));
         }
-        let counted =
-            count(&run, "a.tcp", "retransmissions") + count(&run, "b.tcp", "retransmissions");
+        let counted = count(&run, "a.tcp", "retransmissions") + count(&run, "b.tcp", "retransmissions");
         assert!(again > 0);
         assert_eq!(again, counted, "{stack}");
         let lines = trace::to_jsonl(&run.traces).unwrap().lines().count();
-        assert_eq!(
-            lines,
-            trace::to_csv(&run.traces).unwrap().lines().count() - 1
-        );
+        assert_eq!(lines, trace::to_csv(&run.traces).unwrap().lines().count() - 1);
     }
 }
 
 #[test]
 fn a_capture_says_which_frames_were_dropped_and_why() {
-    let options = Options {
-        captures: Layers::Device,
-        ..Options::default()
-    };
+    let options = Options { captures: Layers::Device, ..Options::default() };
     let run = run(&parse(LINE), &["corrupt=0.02"], 3, &options);
     let fields = ["frame.comment", "ip.checksum.status", "tcp.checksum.status"];
     let Some(rows) = arrange::tshark("dropped", &octets(&run), &fields) else {
@@ -335,26 +286,15 @@ fn a_capture_says_which_frames_were_dropped_and_why() {
 fn wrong_impairments_are_faults_with_their_place() {
     for (set, expected) in [
         ("link.line.impair={ reorder = 0.1 }", "`reorder_by`"),
-        (
-            "link.line.impair={ delay = \"2 furlongs\" }",
-            "link.line.impair.delay",
-        ),
+        ("link.line.impair={ delay = \"2 furlongs\" }", "link.line.impair.delay"),
     ] {
-        let choice = kumiki_lab::scenario::Choice {
-            set: vec![set.to_owned()],
-            quick: false,
-            runs: None,
-        };
+        let choice = kumiki_lab::scenario::Choice { set: vec![set.to_owned()], quick: false, runs: None };
         let fault = match parse(LINE).points(&choice) {
             Err(fault) => fault.to_string(),
             Ok(points) => {
                 let profiles = profiles(&points[0]);
-                let built = kumiki_lab::experiment::Experiment::build(
-                    &points[0].scenario,
-                    &profiles,
-                    1,
-                    &Options::default(),
-                );
+                let built =
+                    kumiki_lab::experiment::Experiment::build(&points[0].scenario, &profiles, 1, &Options::default());
                 points[0].locate(built.err().unwrap()).to_string()
             }
         };
@@ -378,9 +318,7 @@ fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
         let run = run(&parse(text), &[&set], 1, &Options::default());
         let count = |name: &str| -> u64 {
             let all = run.measured.counters.values().flatten();
-            all.filter(|(known, _)| known.contains(name))
-                .map(|(_, count)| count)
-                .sum()
+            all.filter(|(known, _)| known.contains(name)).map(|(_, count)| count).sum()
         };
         let lost = count("a_drops");
         assert!(lost > 1024, "{buffer}: the queue overflowed {lost} times");

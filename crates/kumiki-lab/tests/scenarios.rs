@@ -9,30 +9,15 @@ use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 
 fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, Fault> {
     let set = set.iter().map(|it| (*it).to_owned()).collect();
-    Document::find(name)?.points(&Choice {
-        set,
-        quick: false,
-        runs: None,
-    })
+    Document::find(name)?.points(&Choice { set, quick: false, runs: None })
 }
 
 fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
     let wanted = point.scenario.host.values();
-    let wanted = wanted.map(|host| {
-        host.profile
-            .clone()
-            .unwrap_or_else(|| profile::ZERO.to_owned())
-    });
-    let profiles: BTreeMap<_, _> = wanted
-        .map(|name| {
-            (
-                name.clone(),
-                profile::load(&name).unwrap_or_else(|fault| panic!("{fault}")),
-            )
-        })
-        .collect();
-    Experiment::build(&point.scenario, &profiles, seed, &Options::default())
-        .map_err(|fault| point.locate(fault))
+    let wanted = wanted.map(|host| host.profile.clone().unwrap_or_else(|| profile::ZERO.to_owned()));
+    let profiles: BTreeMap<_, _> =
+        wanted.map(|name| (name.clone(), profile::load(&name).unwrap_or_else(|fault| panic!("{fault}")))).collect();
+    Experiment::build(&point.scenario, &profiles, seed, &Options::default()).map_err(|fault| point.locate(fault))
 }
 
 fn run_with(name: &str, set: &[&str], seed: u64) -> Measured {
@@ -55,9 +40,7 @@ fn run(name: &str) -> Measured {
 fn count(measured: &Measured, part: &str, name: &str) -> u64 {
     let counters = measured.counters.get(part);
     let counters = counters.unwrap_or_else(|| panic!("{part}: {:?}", measured.counters.keys()));
-    *counters
-        .get(name)
-        .unwrap_or_else(|| panic!("{name}: {counters:?}"))
+    *counters.get(name).unwrap_or_else(|| panic!("{name}: {counters:?}"))
 }
 
 fn near(found: f64, expected: f64, share: f64) -> bool {
@@ -79,20 +62,10 @@ fn every_scenario_that_repeats_no_paper_has_a_test() {
 #[test]
 fn two_connections_share_a_queue_that_marks_without_a_loss() {
     let run = |ecn: &str| {
-        let set = [
-            &format!("host.a.tcp.ecn=\"{ecn}\"")[..],
-            &format!("host.b.tcp.ecn=\"{ecn}\""),
-        ];
+        let set = [&format!("host.a.tcp.ecn=\"{ecn}\"")[..], &format!("host.b.tcp.ecn=\"{ecn}\"")];
         let points = points("marked-queue", &set).unwrap_or_else(|fault| panic!("{fault}"));
-        let wanted = [(
-            profile::ZERO.to_owned(),
-            profile::load(profile::ZERO).unwrap(),
-        )]
-        .into();
-        let options = Options {
-            traces: true,
-            ..Options::default()
-        };
+        let wanted = [(profile::ZERO.to_owned(), profile::load(profile::ZERO).unwrap())].into();
+        let options = Options { traces: true, ..Options::default() };
         let built = Experiment::build(&points[0].scenario, &wanted, 1, &options);
         built.unwrap_or_else(|fault| panic!("{fault}")).run()
     };
@@ -106,10 +79,7 @@ fn two_connections_share_a_queue_that_marks_without_a_loss() {
         assert_eq!(count(measured, "a.tcp", "ecn_disabled"), 0);
         // Of 1500 octets 52 are headers.
         let full = 20.0 * 1448.0 / 1500.0;
-        assert!(
-            near(measured.goodput_mbps, full, 0.001),
-            "{ecn}: {measured:?}"
-        );
+        assert!(near(measured.goodput_mbps, full, 0.001), "{ecn}: {measured:?}");
         let words = ["told of marks (ECE)", "reduced for marks"];
         for word in words {
             let senders = run.traces.iter().filter(|it| {
@@ -128,13 +98,7 @@ fn two_connections_share_a_queue_that_marks_without_a_loss() {
 fn datagrams_cross_an_atm_line_at_the_rate_they_are_sent() {
     let measured = run("udp-over-atm");
     assert!(near(measured.goodput_mbps, 100.0, 0.01), "{measured:?}");
-    let Units {
-        sent,
-        received,
-        lost,
-        duplicated,
-        reordered,
-    } = measured.units.unwrap();
+    let Units { sent, received, lost, duplicated, reordered } = measured.units.unwrap();
     // 100 ms at one datagram in 655.36 us; one is on the line at the end.
     assert_eq!((sent, received), (153, 152));
     assert_eq!((lost, duplicated, reordered), (0, 0, 0));
@@ -146,15 +110,10 @@ fn datagrams_cross_an_atm_line_at_the_rate_they_are_sent() {
 #[test]
 fn datagrams_cross_over_aal34_whoever_does_its_convergence_sublayer() {
     let aal = ["a", "b"].map(|host| format!("host.{host}.atm0={{aal=\"3/4\"}}"));
-    let with_node = |host: &str| {
-        format!("host.{host}.graph=[\"app\", \"udp\", \"ip\", \"llc_snap\", \"aal34\", \"atm0\"]")
-    };
+    let with_node =
+        |host: &str| format!("host.{host}.graph=[\"app\", \"udp\", \"ip\", \"llc_snap\", \"aal34\", \"atm0\"]");
     let without = "host.b.graph=[\"app\", \"udp\", \"ip\", \"llc_snap\", \"atm0\"]";
-    for set in [
-        vec![],
-        vec![with_node("a"), with_node("b")],
-        vec![with_node("a"), without.to_owned()],
-    ] {
+    for set in [vec![], vec![with_node("a"), with_node("b")], vec![with_node("a"), without.to_owned()]] {
         let set: Vec<String> = aal.iter().cloned().chain(set).collect();
         let set: Vec<&str> = set.iter().map(String::as_str).collect();
         let measured = run_with("udp-over-atm", &set, 1);
@@ -170,11 +129,7 @@ fn datagrams_cross_over_aal34_whoever_does_its_convergence_sublayer() {
 
 #[test]
 fn wrong_bits_in_cells_of_aal34_do_not_reach_the_program() {
-    let set = [
-        "host.a.atm0={aal=\"3/4\"}",
-        "host.b.atm0={aal=\"3/4\"}",
-        "link.line.impair={corrupt=0.0002}",
-    ];
+    let set = ["host.a.atm0={aal=\"3/4\"}", "host.b.atm0={aal=\"3/4\"}", "link.line.impair={corrupt=0.0002}"];
     let measured = run_with("udp-over-atm", &set, 1);
     let units = measured.units.unwrap();
     assert!(units.lost > 0, "{units:?}");
@@ -199,22 +154,14 @@ fn a_switch_that_looks_for_the_ends_of_pdus_is_refused_for_aal34() {
     assert_eq!(said("tail"), None);
     for discard in ["ppd", "epd"] {
         let said = said(discard).unwrap_or_default();
-        assert!(
-            said.contains("switch.e7550.discard") && said.contains("AAL3/4"),
-            "{said}"
-        );
+        assert!(said.contains("switch.e7550.discard") && said.contains("AAL3/4"), "{said}");
     }
 }
 
 #[test]
 fn what_a_line_does_to_datagrams_is_counted() {
     let impair = "link.line.impair={loss=0.05, duplicate=0.05, reorder=0.05, reorder_by=\"3 ms\"}";
-    let set = [
-        "link.line.medium=point-to-point",
-        "link.line.rate=1 Gb/s",
-        impair,
-        "workload.duration=1 s",
-    ];
+    let set = ["link.line.medium=point-to-point", "link.line.rate=1 Gb/s", impair, "workload.duration=1 s"];
     let units = run_with("udp-over-atm", &set, 1).units.unwrap();
     let within = |found: u64| (units.sent / 40..units.sent / 13).contains(&found);
     assert!(within(units.lost), "{units:?}");
@@ -225,11 +172,7 @@ fn what_a_line_does_to_datagrams_is_counted() {
     assert!(under_way < 10, "{units:?}");
     let again = run_with("udp-over-atm", &set, 1).units.unwrap();
     assert_eq!(units, again, "same seed");
-    assert_ne!(
-        units,
-        run_with("udp-over-atm", &set, 2).units.unwrap(),
-        "other seed"
-    );
+    assert_ne!(units, run_with("udp-over-atm", &set, 2).units.unwrap(), "other seed");
 }
 
 #[test]
@@ -257,15 +200,9 @@ fn peers_are_found_by_inatmarp_and_answer_all_echoes() {
     // Four times 1 ms of line, twice 20 us of switch, and cells; the first also waits for an answer of InATMARP, which is
     // as long again at most.
     let min = echoes.min.unwrap();
-    assert!(
-        min > Duration::from_micros(4040) && min < Duration::from_micros(4100),
-        "{min}"
-    );
+    assert!(min > Duration::from_micros(4040) && min < Duration::from_micros(4100), "{min}");
     let max = echoes.max.unwrap();
-    assert!(
-        max > min && max < min * 2 + Duration::from_micros(100),
-        "{max}"
-    );
+    assert!(max > min && max < min * 2 + Duration::from_micros(100), "{max}");
     assert!(echoes.mean().unwrap() < max);
 }
 
@@ -318,21 +255,14 @@ fn a_router_fragments_for_a_smaller_mtu() {
     assert_eq!((units.sent, units.received, units.lost), (60, 60, 0));
     // 8200 octets in pieces of 1480.
     assert_eq!(count(&measured, "router.ip", "messages_up"), 60);
-    assert_eq!(
-        count(&measured, "line", "a_frames"),
-        60 * 8200_u64.div_ceil(1480)
-    );
+    assert_eq!(count(&measured, "line", "a_frames"), 60 * 8200_u64.div_ceil(1480));
     assert_eq!(count(&measured, "b.udp", "messages_up"), 60);
 }
 
 #[test]
 fn tcp_finds_the_mtu_of_its_path_and_nothing_is_fragmented() {
     let measured = run("path-mtu");
-    let refused = count(
-        &measured,
-        "router.ip",
-        "dropped, too big and not to be fragmented",
-    );
+    let refused = count(&measured, "router.ip", "dropped, too big and not to be fragmented");
     assert!((1..=10).contains(&refused), "{refused}");
     // All else goes on as it came, in both directions.
     assert_eq!(
@@ -360,10 +290,7 @@ fn tcp_gets_through_a_line_that_loses_frames_at_the_rate_that_the_loss_allows() 
     // Mathis et al.: the rate of a window that is halved at each loss. CUBIC gets no less, and the line is not full.
     let mathis_mbps = 1460.0 * 8.0 / 0.020 * 1.22 / 0.01_f64.sqrt() / 1e6;
     let goodput = measured.goodput_mbps;
-    assert!(
-        goodput > mathis_mbps / 2.0 && goodput < mathis_mbps * 3.0,
-        "{goodput}"
-    );
+    assert!(goodput > mathis_mbps / 2.0 && goodput < mathis_mbps * 3.0, "{goodput}");
     let octets: u64 = measured.sessions.iter().map(|it| it.octets).sum();
     assert_eq!(octets, 512 * 8192);
     let lost = count(&measured, "line to b.line0", "a_lost");
@@ -372,12 +299,7 @@ fn tcp_gets_through_a_line_that_loses_frames_at_the_rate_that_the_loss_allows() 
 
 #[test]
 fn a_transfer_that_is_cut_off_is_measured_to_that_moment() {
-    let set = [
-        "workload.sessions=2",
-        "workload.stagger=20 s",
-        "workload.duration=20.1 s",
-        "link.line.impair={loss=0}",
-    ];
+    let set = ["workload.sessions=2", "workload.stagger=20 s", "workload.duration=20.1 s", "link.line.impair={loss=0}"];
     let measured = run_with("lossy", &set, 1);
     let octets: Vec<u64> = measured.sessions.iter().map(|it| it.octets).collect();
     let [first, second] = octets.as_slice() else {
@@ -386,22 +308,14 @@ fn a_transfer_that_is_cut_off_is_measured_to_that_moment() {
     assert_eq!(*first, 512 * 8192);
     assert!((1..*first).contains(second), "{second}");
     // The first opened after one round trip.
-    assert!(
-        near(measured.time.as_secs_f64(), 20.08, 1e-4),
-        "{}",
-        measured.time
-    );
+    assert!(near(measured.time.as_secs_f64(), 20.08, 1e-4), "{}", measured.time);
 }
 
 #[test]
 fn two_hosts_fill_an_oc48_line() {
     let measured = run("oc48");
     let limit_mbps = 2396.16 * 48.0 / 53.0 * 9128.0 / (192.0 * 48.0);
-    assert!(
-        near(measured.goodput_mbps, limit_mbps, 0.01),
-        "{}",
-        measured.goodput_mbps
-    );
+    assert!(near(measured.goodput_mbps, limit_mbps, 0.01), "{}", measured.goodput_mbps);
     assert!(measured.goodput_mbps <= limit_mbps);
 }
 
@@ -409,11 +323,7 @@ fn two_hosts_fill_an_oc48_line() {
 fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
     let measured = run("interleaved-vcs");
     let limit_mbps = 149.76 * 48.0 / 53.0 * 8192.0 / (172.0 * 48.0);
-    assert!(
-        near(measured.goodput_mbps, limit_mbps, 0.01),
-        "{}",
-        measured.goodput_mbps
-    );
+    assert!(near(measured.goodput_mbps, limit_mbps, 0.01), "{}", measured.goodput_mbps);
     assert!(measured.jain.unwrap() > 0.99);
     // Cells that do not interleave cross the line in runs, one for a PDU.
     let runs = count(&measured, "from", "forward");
@@ -422,11 +332,7 @@ fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
     for host in ["two", "three", "four"] {
         let tcp = format!("{host}.tcp");
         assert_eq!(count(&measured, &tcp, "bad_checksums"), 0);
-        assert_eq!(
-            count(&measured, &tcp, "summed_octets"),
-            0,
-            "the CPU read data of {host}"
-        );
+        assert_eq!(count(&measured, &tcp, "summed_octets"), 0, "the CPU read data of {host}");
         assert!(count(&measured, &tcp, "segments_received") > 100);
     }
 }
@@ -434,9 +340,7 @@ fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
 /// What is said about `name` with `set`.
 fn said(name: &str, set: &str) -> String {
     let built = points(name, &[set]).and_then(|points| {
-        let first = points
-            .first()
-            .unwrap_or_else(|| panic!("{name} has no points"));
+        let first = points.first().unwrap_or_else(|| panic!("{name} has no points"));
         build(first, 1).map(|_| ())
     });
     match built {
@@ -448,163 +352,53 @@ fn said(name: &str, set: &str) -> String {
 #[test]
 fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() {
     let cases = [
-        (
-            "oc48",
-            "host.a.tcp.window_scalng=true",
-            "unknown setting \"window_scalng\"",
-        ),
-        (
-            "oc48",
-            "host.a.tcp.window_scalng=true",
-            "did you mean \"window_scaling\"?",
-        ),
-        (
-            "oc48",
-            "host.a.tcp.receive_buffer=2 GiB",
-            "expected a size from 1 B to 1 GiB",
-        ),
-        (
-            "oc48",
-            "host.a.tcp.mss=0 B",
-            "expected a size from 1 B to 65535 B",
-        ),
-        (
-            "oc48",
-            "host.a.tcp.mss=70000 B",
-            "expected a size from 1 B to 65535 B",
-        ),
-        (
-            "oc48",
-            "host.a.tcp.mss=9141 B",
-            "at most 9140 B with IP's mtu of 9180 B",
-        ),
+        ("oc48", "host.a.tcp.window_scalng=true", "unknown setting \"window_scalng\""),
+        ("oc48", "host.a.tcp.window_scalng=true", "did you mean \"window_scaling\"?"),
+        ("oc48", "host.a.tcp.receive_buffer=2 GiB", "expected a size from 1 B to 1 GiB"),
+        ("oc48", "host.a.tcp.mss=0 B", "expected a size from 1 B to 65535 B"),
+        ("oc48", "host.a.tcp.mss=70000 B", "expected a size from 1 B to 65535 B"),
+        ("oc48", "host.a.tcp.mss=9141 B", "at most 9140 B with IP's mtu of 9180 B"),
         ("oc48", "host.a.tcp.mss=20 ms", "B"),
-        (
-            "oc48",
-            "host.a.tcp.mss=1460",
-            "this is 1460; expected a size from 1 B to 65535 B, with its unit",
-        ),
+        ("oc48", "host.a.tcp.mss=1460", "this is 1460; expected a size from 1 B to 65535 B, with its unit"),
         ("oc48", "host.a.tcp.time_wait=5 MB", "host.a.tcp.time_wait"),
         ("oc48", "host.a.tcp.time_wait=1.5", "such as \"20 ms\""),
         ("oc48", "host.a.tcp.sack=yes", "expected true or false"),
-        (
-            "oc48",
-            "host.a.tcp.defaults=bsd44",
-            "did you mean \"bsd43\"?",
-        ),
+        ("oc48", "host.a.tcp.defaults=bsd44", "did you mean \"bsd43\"?"),
         ("oc48", "host.a.tcp.ack={evry=2}", "host.a.tcp.ack.evry"),
-        (
-            "oc48",
-            "host.a.ip.mtu=60 B",
-            "host.a.ip.mtu = \"60 B\": this is 60 B; expected a size from 68 B to 65535 B",
-        ),
+        ("oc48", "host.a.ip.mtu=60 B", "host.a.ip.mtu = \"60 B\": this is 60 B; expected a size from 68 B to 65535 B"),
         ("oc48", "host.a.ip.address=10.0.0.1/33", "0 to 32"),
-        (
-            "oc48",
-            "host.a.ip.neighbours={\"10.0.0.2\"=\"0.100\"}",
-            "host.a.ip.neighbours.10.0.0.2",
-        ),
-        (
-            "oc48",
-            "host.a.ip.routes={default=\"10.0.0.300\"}",
-            "a router's IPv4 address",
-        ),
-        (
-            "oc48",
-            "host.a.llc_snap={vc=7}",
-            "this is 7; expected a circuit",
-        ),
-        (
-            "oc48",
-            "host.a.atm0={interleve=true}",
-            "did you mean \"interleave\"?",
-        ),
-        (
-            "oc48",
-            "host.a.atm0={interleave=1}",
-            "expected true or false",
-        ),
-        (
-            "oc48",
-            "host.a.atm0={aal=\"4\"}",
-            "expected \"5\" or \"3/4\"",
-        ),
+        ("oc48", "host.a.ip.neighbours={\"10.0.0.2\"=\"0.100\"}", "host.a.ip.neighbours.10.0.0.2"),
+        ("oc48", "host.a.ip.routes={default=\"10.0.0.300\"}", "a router's IPv4 address"),
+        ("oc48", "host.a.llc_snap={vc=7}", "this is 7; expected a circuit"),
+        ("oc48", "host.a.atm0={interleve=true}", "did you mean \"interleave\"?"),
+        ("oc48", "host.a.atm0={interleave=1}", "expected true or false"),
+        ("oc48", "host.a.atm0={aal=\"4\"}", "expected \"5\" or \"3/4\""),
         ("oc48", "host.a.atm0={aal=2}", "no such adaptation layer"),
-        (
-            "lossy",
-            "host.a.line0={interleave=true}",
-            "no cells on the line",
-        ),
+        ("lossy", "host.a.line0={interleave=true}", "no cells on the line"),
         ("oc48", "workload.socket_buffer=2 GiB", "RFC 7323"),
         ("oc48", "workload.message=0 B", "workload.message"),
         ("oc48", "workload.rate=1 Mb/s", "it is for udp"),
-        (
-            "oc48",
-            "workload.kind=ftp",
-            "one of ttcp, netperf, ftam, udp, ping",
-        ),
-        (
-            "oc48",
-            "workload.to=[\"b.netperf\", \"b.netperf\"]",
-            "is there twice",
-        ),
+        ("oc48", "workload.kind=ftp", "one of ttcp, netperf, ftam, udp, ping"),
+        ("oc48", "workload.to=[\"b.netperf\", \"b.netperf\"]", "is there twice"),
         ("oc48", "workload.to=[]", "nobody"),
         ("oc48", "workload.to=a.netperf", "cannot read as well"),
         ("lossy", "workload.warm_up=1 s", "no part left out"),
-        (
-            "oc48",
-            "workload.sessions=4000000000",
-            "expected 1 to 16384",
-        ),
-        (
-            "interleaved-vcs",
-            "switch.exchange.ports=1000000000000000",
-            "expected 1 to 4096 ports",
-        ),
-        (
-            "udp-over-atm",
-            "workload.message=4 B",
-            "expected 8 B to 65507 B",
-        ),
-        (
-            "udp-over-atm",
-            "workload.rate=0 b/s",
-            "nothing would ever be sent",
-        ),
+        ("oc48", "workload.sessions=4000000000", "expected 1 to 16384"),
+        ("interleaved-vcs", "switch.exchange.ports=1000000000000000", "expected 1 to 4096 ports"),
+        ("udp-over-atm", "workload.message=4 B", "expected 8 B to 65507 B"),
+        ("udp-over-atm", "workload.rate=0 b/s", "nothing would ever be sent"),
         ("oc48", "link.line.rate=1 Gb/s", "oc48c-atm is what it is"),
         ("lossy", "link.line.rate=0 b/s", "nothing would ever arrive"),
         ("lossy", "link.line.medium=oc3", "did you mean \"oc3c\"?"),
-        (
-            "lossy",
-            "link.line.impair={reorder=0.1}",
-            "`reorder_by` beside it",
-        ),
-        (
-            "oc48",
-            "link.line.impair={reorder=0.1, reorder_by=\"1 ms\"}",
-            "keeps the order of its cells",
-        ),
-        (
-            "lossy",
-            "link.line.impair={loss=2.0}",
-            "expected a number from 0 to 1",
-        ),
-        (
-            "lossy",
-            "link.line.impair={loss=0.1, toward=\"b\"}",
-            "unknown end of this line",
-        ),
+        ("lossy", "link.line.impair={reorder=0.1}", "`reorder_by` beside it"),
+        ("oc48", "link.line.impair={reorder=0.1, reorder_by=\"1 ms\"}", "keeps the order of its cells"),
+        ("lossy", "link.line.impair={loss=2.0}", "expected a number from 0 to 1"),
+        ("lossy", "link.line.impair={loss=0.1, toward=\"b\"}", "unknown end of this line"),
     ];
     for (name, set, expected) in cases {
         let said = said(name, set);
-        assert!(
-            said.contains(expected),
-            "{set}\n  said {said}\n  not  {expected}"
-        );
-        assert!(
-            said.starts_with(&format!("--set {set} (scenarios/{name}.toml): ")),
-            "{said}"
-        );
+        assert!(said.contains(expected), "{set}\n  said {said}\n  not  {expected}");
+        assert!(said.starts_with(&format!("--set {set} (scenarios/{name}.toml): ")), "{said}");
     }
 }
 
@@ -711,9 +505,7 @@ fn tcp_on_an_fddi_ring_comes_near_what_the_ring_leaves_it() {
     let limit = limit.goodput_mbps().as_f64();
     assert!(measured.goodput_mbps < limit);
     assert!(near(measured.goodput_mbps, limit, 0.02), "{measured:?}");
-    let [b, c] = &measured.sessions[..] else {
-        panic!("{measured:?}")
-    };
+    let [b, c] = &measured.sessions[..] else { panic!("{measured:?}") };
     let share = b.octets as f64 / (b.octets + c.octets) as f64;
     assert!(near(share, 0.5, 0.05), "{share}");
     let of = |name| count(&measured, "ring", name);
@@ -738,10 +530,7 @@ fn what_cannot_be_of_a_ring_is_said_at_its_place() {
         ("ring.ring.ttrt=300 us", "expected at least"),
         ("ring.ring.latency=10 ns", "one symbol"),
         ("ring.ring.ends=[\"a.fddi0\"]", "at least two stations"),
-        (
-            "ring.ring.ends=[\"a.fddi0\", \"b.fddi0\"]",
-            "no line ends on the device",
-        ),
+        ("ring.ring.ends=[\"a.fddi0\", \"b.fddi0\"]", "no line ends on the device"),
         ("ring.ring.impair={toward=\"d.fddi0\"}", "toward"),
         ("ring.wrong.ttrt=8 ms", "there is no ring"),
         ("host.a.fddi.mtu=4479 B", "from 76 B to 4478 B"),
@@ -781,9 +570,6 @@ fn xtp_and_tcp_in_one_queue_leave_each_other_their_part() {
         let measured = run_with("beside-tcp", &[beside, "queue=67"], 1);
         let both = measured.goodput_mbps + measured.beside["tcp"].goodput_mbps;
         let part = 0.25 * both..0.6 * both;
-        assert!(
-            part.contains(&measured.goodput_mbps) && both > 0.95 * 19.3,
-            "{beside}: {both}"
-        );
+        assert!(part.contains(&measured.goodput_mbps) && both > 0.95 * 19.3, "{beside}: {both}");
     }
 }

@@ -31,8 +31,7 @@ fn our_stack_meets_every_script() {
     let scripts = parsed();
     assert!(scripts.len() >= 100, "only {} scripts", scripts.len());
     for (script, _) in &scripts {
-        let outcome =
-            script::run(script, false).unwrap_or_else(|fault| panic!("{}: {fault}", script.file));
+        let outcome = script::run(script, false).unwrap_or_else(|fault| panic!("{}: {fault}", script.file));
         failures.extend(outcome.failure.map(|failure| failure.to_string()));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -42,12 +41,7 @@ fn our_stack_meets_every_script() {
 fn a_script_run_twice_gives_the_same_octets_at_the_same_times() {
     for (script, _) in parsed() {
         let once = script::run(&script, false).unwrap();
-        assert_eq!(
-            once,
-            script::run(&script, false).unwrap(),
-            "{}",
-            script.file
-        );
+        assert_eq!(once, script::run(&script, false).unwrap(), "{}", script.file);
     }
 }
 
@@ -56,15 +50,9 @@ fn every_script_begins_with_what_it_shows() {
     for (path, text) in scripts() {
         let path = path.display();
         assert!(text.starts_with("# "), "{path}: it begins with a comment");
-        let comment: String = text
-            .lines()
-            .take_while(|line| line.starts_with('#'))
-            .collect();
+        let comment: String = text.lines().take_while(|line| line.starts_with('#')).collect();
         let named = ["RFC ", "paper", "Paper", "Linux", "smoltcp"];
-        assert!(
-            named.iter().any(|name| comment.contains(name)),
-            "{path}: the comment names no RFC, paper or peer"
-        );
+        assert!(named.iter().any(|name| comment.contains(name)), "{path}: the comment names no RFC, paper or peer");
     }
 }
 

@@ -19,11 +19,7 @@ What each kind of node in a scenario can be set to, under `[host.NAME.NODE]`. Qu
 fn line(list: &mut String, setting: &Setting, default: &str) {
     let key = setting.path.join(".");
     let form = setting.form.to_string();
-    let _ = writeln!(
-        list,
-        "| `{key}` | {form} | {} | {default} |",
-        setting.meaning
-    );
+    let _ = writeln!(list, "| `{key}` | {form} | {} | {default} |", setting.meaning);
 }
 
 /// The default, and those of the other profiles where they differ.
@@ -37,11 +33,7 @@ fn tcp_default(number: usize, setting: &Setting) -> String {
         assert_eq!(other.path, setting.path);
         let is_the_choice = setting.path == ["defaults"];
         if other.default != setting.default && !is_the_choice {
-            let shown = if other.default.is_empty() {
-                "none"
-            } else {
-                &other.default
-            };
+            let shown = if other.default.is_empty() { "none" } else { &other.default };
             let _ = write!(text, "; {name}: {shown}");
         }
     }
@@ -51,14 +43,8 @@ fn tcp_default(number: usize, setting: &Setting) -> String {
 fn document() -> String {
     let mut text = HEAD.to_owned();
     for kind in kumiki_stack::kinds() {
-        let _ = write!(
-            text,
-            "\n## `{kind}`\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n"
-        );
-        for (number, setting) in kumiki_stack::settings(kind, &Settings::new())
-            .iter()
-            .enumerate()
-        {
+        let _ = write!(text, "\n## `{kind}`\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n");
+        for (number, setting) in kumiki_stack::settings(kind, &Settings::new()).iter().enumerate() {
             let default = match kind {
                 "tcp" => tcp_default(number, setting),
                 _ => setting.default.clone(),
@@ -95,10 +81,7 @@ fn every_setting_says_what_it_means_and_has_a_name_of_its_own() {
         let settings = kumiki_stack::settings(kind, &Settings::new());
         for (number, setting) in settings.iter().enumerate() {
             assert!(!setting.meaning.is_empty(), "{kind} {:?}", setting.path);
-            let twice = settings
-                .iter()
-                .take(number)
-                .any(|it| it.path == setting.path);
+            let twice = settings.iter().take(number).any(|it| it.path == setting.path);
             assert!(!twice, "{kind} {:?}", setting.path);
             for text in [setting.meaning, &setting.form.to_string(), &setting.default] {
                 assert!(!text.contains('|'), "breaks the table: {text}");

@@ -1,23 +1,14 @@
 //! Lines of SONET/SDH in experiments, counted and octet by octet.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 mod arrange;
 
 use arrange::{run, scenario};
 use kumiki_lab::experiment::{Measured, Options};
 
-const SHORT: [&str; 4] = [
-    "length=4 KiB",
-    "count=200",
-    "host.sender.profile=\"zero\"",
-    "host.receiver.profile=\"zero\"",
-];
+const SHORT: [&str; 4] =
+    ["length=4 KiB", "count=200", "host.sender.profile=\"zero\"", "host.receiver.profile=\"zero\""];
 
 fn measured(name: &str, set: &[&str]) -> Measured {
     run(&scenario(name), set, 1, &Options::default()).measured

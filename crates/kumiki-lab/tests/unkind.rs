@@ -1,9 +1,5 @@
 //! Two hosts on an unkind link: a part of the seeds, and that a seed always means the same.
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
 
 use kumiki_lab::unkind::{self, Case, Options, Stack, Transport, Version};
 
@@ -21,12 +17,7 @@ fn no_seed_breaks_a_rule() {
             format!("\n  {violation}\n    to repeat: kumiki unkind --seed {seed} -v --pcap --trace")
         })
         .collect();
-    assert!(
-        failed.is_empty(),
-        "{} of {SEEDS} seeds failed:{}",
-        failed.len(),
-        failed.concat()
-    );
+    assert!(failed.is_empty(), "{} of {SEEDS} seeds failed:{}", failed.len(), failed.concat());
     // The cases are what they are meant to be: most transfers get through, and unkindness shows.
     let in_order = summary.endings.get("in order").copied().unwrap_or(0);
     assert!(in_order > SEEDS, "{:?}", summary.endings);
@@ -55,12 +46,7 @@ fn no_seed_breaks_a_rule_of_xtp() {
             format!("\n  {violation}\n    to repeat: kumiki unkind --protocol xtp --seed {seed} -v --pcap")
         })
         .collect();
-    assert!(
-        failed.is_empty(),
-        "{} of {XTP_SEEDS} seeds failed:{}",
-        failed.len(),
-        failed.concat()
-    );
+    assert!(failed.is_empty(), "{} of {XTP_SEEDS} seeds failed:{}", failed.len(), failed.concat());
     let in_order = summary.endings.get("in order").copied().unwrap_or(0);
     assert!(in_order > XTP_SEEDS, "{:?}", summary.endings);
     assert!(summary.damaged > XTP_SEEDS / 4, "{summary:?}");
@@ -88,10 +74,7 @@ fn a_seed_gives_the_same_on_any_number_of_threads() {
     assert_eq!(one, run(3));
     let xtp = |jobs| unkind::many(Transport::Xtp, 500, 60, jobs, |_, _| {});
     assert_eq!(xtp(1), xtp(3));
-    assert_ne!(
-        one.hash,
-        unkind::many(Transport::Tcp, 501, 60, 2, |_, _| {}).hash
-    );
+    assert_ne!(one.hash, unkind::many(Transport::Tcp, 501, 60, 2, |_, _| {}).hash);
 }
 
 #[test]
@@ -99,14 +82,7 @@ fn captures_and_traces_change_nothing() {
     for seed in 40..50 {
         let case = Case::of(Transport::Tcp, seed);
         let plain = unkind::run(&case, Options::default()).unwrap();
-        let seen = unkind::run(
-            &case,
-            Options {
-                capture: true,
-                trace: true,
-            },
-        )
-        .unwrap();
+        let seen = unkind::run(&case, Options { capture: true, trace: true }).unwrap();
         assert_eq!(plain.hash, seen.hash, "seed {seed}");
         assert_eq!(seen.captured.len(), 2);
     }
@@ -114,14 +90,8 @@ fn captures_and_traces_change_nothing() {
 
 #[test]
 fn seeds_reach_all_sizes_and_stacks() {
-    let cases: Vec<Case> = (0..20_000)
-        .map(|seed| Case::of(Transport::Tcp, seed))
-        .collect();
-    let sizes = || {
-        cases
-            .iter()
-            .flat_map(|case| case.ends.each_ref().map(|end| end.writing.total))
-    };
+    let cases: Vec<Case> = (0..20_000).map(|seed| Case::of(Transport::Tcp, seed)).collect();
+    let sizes = || cases.iter().flat_map(|case| case.ends.each_ref().map(|end| end.writing.total));
     assert!(sizes().any(|octets| octets > 60 << 20));
     assert!(sizes().any(|octets| octets == 0));
     assert!(sizes().all(|octets| octets <= 64 << 20));
@@ -132,9 +102,7 @@ fn seeds_reach_all_sizes_and_stacks() {
 
 #[test]
 fn seeds_reach_all_that_is_between_the_hosts() {
-    let cases: Vec<Case> = (0..20_000)
-        .map(|seed| Case::of(Transport::Tcp, seed))
-        .collect();
+    let cases: Vec<Case> = (0..20_000).map(|seed| Case::of(Transport::Tcp, seed)).collect();
     let most = |what: fn(&Case) -> bool| cases.iter().filter(|case| what(case)).count();
     for stack in [Stack::Ip, Stack::Aal5, Stack::Cells] {
         let six = |case: &&Case| case.version == Version::Six && case.stack == stack;
@@ -148,13 +116,7 @@ fn seeds_reach_all_that_is_between_the_hosts() {
 #[test]
 fn a_case_is_told_in_words() {
     let text = Case::of(Transport::Tcp, 7).to_string();
-    for word in [
-        "Case 7",
-        "the near end calls",
-        "the far end",
-        "MTU",
-        "the line carries",
-    ] {
+    for word in ["Case 7", "the near end calls", "the far end", "MTU", "the line carries"] {
         assert!(text.contains(word), "no {word:?} in\n{text}");
     }
 }

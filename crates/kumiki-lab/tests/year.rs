@@ -73,9 +73,7 @@ impl Year {
     fn comes(&mut self, flags: &str, len: u64) {
         let (from, to, ack) = (self.theirs, self.theirs + len, self.mine);
         let (value, echo) = (peers(self.now), self.echo);
-        self.line(&format!(
-            "< {flags} {from}:{to}({len}) ack {ack} <nop,nop,TS val {value} ecr {echo}>"
-        ));
+        self.line(&format!("< {flags} {from}:{to}({len}) ack {ack} <nop,nop,TS val {value} ecr {echo}>"));
         (self.theirs, self.recent) = (to, value);
     }
 
@@ -83,21 +81,15 @@ impl Year {
     fn goes(&mut self, flags: &str, from: u64, len: u64) {
         let (to, ack) = (from + len, self.theirs);
         let (value, echo) = (ours(self.now), self.recent);
-        self.line(&format!(
-            "> {flags} {from}:{to}({len}) ack {ack} <nop,nop,TS val {value} ecr {echo}>"
-        ));
+        self.line(&format!("> {flags} {from}:{to}({len}) ack {ack} <nop,nop,TS val {value} ecr {echo}>"));
         self.echo = value;
     }
 
     fn begin(&mut self) {
         let (theirs, mine) = (peers(0), ours(0));
         self.line("listen");
-        self.line(&format!(
-            "< S 0:0(0) <mss 1460,nop,nop,TS val {theirs} ecr 0>"
-        ));
-        self.line(&format!(
-            "> S. 0:0(0) ack 1 <mss 1460,nop,nop,TS val {mine} ecr {theirs}>"
-        ));
+        self.line(&format!("< S 0:0(0) <mss 1460,nop,nop,TS val {theirs} ecr 0>"));
+        self.line(&format!("> S. 0:0(0) ack 1 <mss 1460,nop,nop,TS val {mine} ecr {theirs}>"));
         self.echo = mine;
         self.now += ANSWER;
         self.comes(".", 0);
@@ -106,11 +98,7 @@ impl Year {
     }
 
     fn asks(&mut self, asks: bool) {
-        self.line(if asks {
-            "set keepalive 7200 75 9"
-        } else {
-            "set keepalive off"
-        });
+        self.line(if asks { "set keepalive 7200 75 9" } else { "set keepalive off" });
     }
 
     fn talk(&mut self) {
@@ -131,9 +119,7 @@ impl Year {
         let value = self.recent.wrapping_sub(u32::try_from(age).unwrap());
         let (from, ack, echo) = (self.theirs, self.mine, ours(self.now));
         let to = from + 100;
-        self.line(&format!(
-            "< {{other}} P. {from}:{to}(100) ack {ack} <nop,nop,TS val {value} ecr {echo}>"
-        ));
+        self.line(&format!("< {{other}} P. {from}:{to}(100) ack {ack} <nop,nop,TS val {value} ecr {echo}>"));
         self.goes(".", self.mine, 0);
         self.line("readable 0");
         self.refused += 1;
@@ -142,11 +128,7 @@ impl Year {
     /// The stack asks at `due`, and is answered in the end.
     fn questions(&mut self, due: u64) {
         self.now = due;
-        let unanswered = if self.rng.chance(0.02) {
-            self.rng.below(UNANSWERED + 1)
-        } else {
-            0
-        };
+        let unanswered = if self.rng.chance(0.02) { self.rng.below(UNANSWERED + 1) } else { 0 };
         for number in 0..=unanswered {
             if number > 0 {
                 self.now += INTERVAL;
@@ -227,10 +209,7 @@ fn a_year_goes_as_the_standards_say() {
     for seed in 0..3 {
         let year = Year::written(seed);
         let counts = (year.talks, year.questions, year.refused);
-        assert!(
-            counts.0 > 100 && counts.1 > 2000 && counts.2 > 50,
-            "{counts:?}"
-        );
+        assert!(counts.0 > 100 && counts.1 > 2000 && counts.2 > 50, "{counts:?}");
         let script = script::parse(&format!("year {seed}"), &year.text);
         let script = script.unwrap_or_else(|wrong| panic!("{wrong}"));
         let outcome = script::run(&script, false).unwrap();

@@ -87,11 +87,7 @@ impl CellRun {
             return first;
         }
         let begin = self.slot + 1;
-        first
-            + self
-                .line
-                .at(begin + u64::from(k))
-                .saturating_since(self.line.at(begin))
+        first + self.line.at(begin + u64::from(k)).saturating_since(self.line.at(begin))
     }
 
     /// When the last cell has arrived whole where the first did at `first`.
@@ -117,17 +113,11 @@ impl CellRun {
     pub fn part(&self, from: u32, count: u32) -> Self {
         let from = from.min(self.count);
         let count = count.min(self.count - from);
-        let octets = |cells: u32| {
-            usize::try_from(cells)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(48)
-        };
+        let octets = |cells: u32| usize::try_from(cells).unwrap_or(usize::MAX).saturating_mul(48);
         let payload = if count == self.count {
             self.payload.clone()
         } else {
-            self.payload
-                .share(octets(from), octets(count))
-                .unwrap_or_default()
+            self.payload.share(octets(from), octets(count)).unwrap_or_default()
         };
         Self {
             payload,

@@ -10,9 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{
-    Address, CircuitManage, CircuitReport, Cleared, Duration, Instant, LinkReport, Number, Report,
-};
+use kumiki_graph::{Address, CircuitManage, CircuitReport, Cleared, Duration, Instant, LinkReport, Number, Report};
 use kumiki_octets::Message;
 use thiserror::Error;
 
@@ -262,16 +260,7 @@ impl Exchange {
         self.tally.connected += 1;
         let line = Serial::new(self.config.line, self.config.queue);
         let since = self.now;
-        self.circuits.insert(
-            caller,
-            Circuit {
-                line,
-                called,
-                since,
-                offered: 0,
-                delivered: 0,
-            },
-        );
+        self.circuits.insert(caller, Circuit { line, called, since, offered: 0, delivered: 0 });
         for (port, calling) in [(caller, true), (called, false)] {
             self.set(port, State::Talking { caller });
             told(port, CircuitReport::Connected { calling }, out);
@@ -302,14 +291,7 @@ impl Exchange {
     fn unsent(&self, port: usize, out: &mut Outlet) {
         if self.config.line.say_sent {
             let (number, address, whole) = (0, Address::None, false);
-            out.put(
-                port,
-                Unit::Sent {
-                    number,
-                    address,
-                    whole,
-                },
-            );
+            out.put(port, Unit::Sent { number, address, whole });
         }
     }
 
@@ -335,13 +317,7 @@ impl Exchange {
     }
 
     /// What has left the line of a circuit.
-    fn carried(
-        caller: usize,
-        circuit: &mut Circuit,
-        tally: &mut Tally,
-        inner: &mut Outlet,
-        out: &mut Outlet,
-    ) {
+    fn carried(caller: usize, circuit: &mut Circuit, tally: &mut Tally, inner: &mut Outlet, out: &mut Outlet) {
         for (side, unit) in inner.drain() {
             if let Unit::Frame { data, .. } = &unit {
                 circuit.delivered += 1;
@@ -360,9 +336,7 @@ impl Exchange {
     /// When something happens to a subscriber's call by itself.
     const fn due(state: State) -> Option<Instant> {
         match state {
-            State::Dialling { until, .. }
-            | State::Rung { until, .. }
-            | State::Clearing { until, .. } => Some(until),
+            State::Dialling { until, .. } | State::Rung { until, .. } | State::Clearing { until, .. } => Some(until),
             State::Idle | State::Calling { .. } | State::Talking { .. } => None,
         }
     }
@@ -400,19 +374,14 @@ impl Element for Exchange {
         match unit {
             Unit::Frame { data, address } => self.frame(port, data, address, out),
             Unit::Circuit(what) => self.control(port, what, out),
-            Unit::Cells(_)
-            | Unit::Cut { .. }
-            | Unit::Sent { .. }
-            | Unit::Arriving { .. }
-            | Unit::Report(_) => self.strangers += 1,
+            Unit::Cells(_) | Unit::Cut { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
+                self.strangers += 1
+            }
         }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let lines = self
-            .circuits
-            .values()
-            .filter_map(|it| it.line.next_deadline());
+        let lines = self.circuits.values().filter_map(|it| it.line.next_deadline());
         let calls = self.states.iter().filter_map(|state| Self::due(*state));
         lines.chain(calls).chain(self.next_clear()).min()
     }
@@ -436,10 +405,7 @@ impl Element for Exchange {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let standing = self
-            .circuits
-            .values()
-            .map(|it| self.now.saturating_since(it.since));
+        let standing = self.circuits.values().map(|it| self.now.saturating_since(it.since));
         let stood = standing.fold(self.tally.stood, |sum, it| sum + it);
         vec![
             ("calls", self.tally.calls),

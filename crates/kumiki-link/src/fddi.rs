@@ -153,9 +153,7 @@ impl Fddi {
     /// # Errors
     /// [`FddiError`] names what cannot be.
     pub fn new(stations: &[StationConfig]) -> Result<Self, FddiError> {
-        let disciplines = stations
-            .iter()
-            .map(|_| -> Box<dyn Discipline> { Box::new(DropTail::UNLIMITED) });
+        let disciplines = stations.iter().map(|_| -> Box<dyn Discipline> { Box::new(DropTail::UNLIMITED) });
         Self::with_disciplines(stations, disciplines.collect())
     }
 
@@ -188,14 +186,9 @@ impl Fddi {
             return Err(FddiError::Target { found, least });
         }
         let stations = configs.iter().zip(disciplines);
-        let token = Token {
-            left: winner,
-            at: Instant::ZERO,
-        };
+        let token = Token { left: winner, at: Instant::ZERO };
         Ok(Self {
-            stations: stations
-                .map(|(config, discipline)| Station::new(*config, discipline, ttrt))
-                .collect(),
+            stations: stations.map(|(config, discipline)| Station::new(*config, discipline, ttrt)).collect(),
             offsets,
             around,
             ttrt,
@@ -224,10 +217,7 @@ impl Fddi {
     /// What station `number` has sent.
     #[must_use]
     pub fn tally(&self, number: usize) -> Tally {
-        self.stations
-            .get(number)
-            .map(Station::tally)
-            .unwrap_or_default()
+        self.stations.get(number).map(Station::tally).unwrap_or_default()
     }
 
     /// What waits at station `number`.
@@ -241,17 +231,10 @@ impl Fddi {
     /// where that is the same.
     fn way(&self, from: usize, to: usize) -> Duration {
         let offset = |number: usize| self.offsets.get(number).copied().unwrap_or_default();
-        let latency = self
-            .stations
-            .get(from)
-            .map_or(Duration::ZERO, |it| it.config.latency);
+        let latency = self.stations.get(from).map_or(Duration::ZERO, |it| it.config.latency);
         // Offsets begin where something comes to a station, and it leaves its latency later.
         let (from_here, there) = (offset(from) + latency, offset(to));
-        if to > from {
-            there.saturating_sub(from_here)
-        } else {
-            (there + self.around).saturating_sub(from_here)
-        }
+        if to > from { there.saturating_sub(from_here) } else { (there + self.around).saturating_sub(from_here) }
     }
 
     fn schedule(&mut self, at: Instant, event: Event) {
@@ -280,25 +263,14 @@ impl Fddi {
             return;
         };
         // All have seen it pass, some of them many times.
-        let ways: Vec<Duration> = (0..self.stations.len())
-            .map(|to| self.way(token.left, to))
-            .collect();
+        let ways: Vec<Duration> = (0..self.stations.len()).map(|to| self.way(token.left, to)).collect();
         for (station, way) in self.stations.iter_mut().zip(ways) {
             station.passes(token.at + way, self.around, now, self.ttrt);
         }
-        let latency = self
-            .stations
-            .get(number)
-            .map_or(Duration::ZERO, |it| it.config.latency);
-        let held = self
-            .stations
-            .get_mut(number)
-            .and_then(|it| it.visit(now, self.ttrt));
+        let latency = self.stations.get(number).map_or(Duration::ZERO, |it| it.config.latency);
+        let held = self.stations.get_mut(number).and_then(|it| it.visit(now, self.ttrt));
         let Some(until) = held else {
-            self.holder = Holder::Nobody(Token {
-                left: number,
-                at: now + latency,
-            });
+            self.holder = Holder::Nobody(Token { left: number, at: now + latency });
             self.look_for_capture();
             return;
         };
@@ -312,14 +284,9 @@ impl Fddi {
             return;
         };
         let station = self.stations.get_mut(number);
-        let started = station
-            .filter(|_| now < until)
-            .and_then(|it| it.start(now, (number, out)));
+        let started = station.filter(|_| now < until).and_then(|it| it.start(now, (number, out)));
         let Some((data, address)) = started else {
-            self.holder = Holder::Nobody(Token {
-                left: number,
-                at: now + token_time(),
-            });
+            self.holder = Holder::Nobody(Token { left: number, at: now + token_time() });
             self.look_for_capture();
             return;
         };
@@ -330,17 +297,10 @@ impl Fddi {
         let header = Header::parse(&front).ok().filter(|_| whole);
         let mut known = false;
         for to in (0..self.stations.len()).filter(|&to| to != number) {
-            let copies = self
-                .stations
-                .get(to)
-                .zip(header)
-                .is_some_and(|(station, (header, _))| {
-                    let destination = header.destination;
-                    station
-                        .config
-                        .address
-                        .is_none_or(|own| own == destination || destination.is_group())
-                });
+            let copies = self.stations.get(to).zip(header).is_some_and(|(station, (header, _))| {
+                let destination = header.destination;
+                station.config.address.is_none_or(|own| own == destination || destination.is_group())
+            });
             if copies {
                 known = true;
                 let at = ends + self.way(number, to);
@@ -438,10 +398,7 @@ impl Element for Fddi {
             ("octets", sum(|it| it.octets)),
             ("drops", sum(|it| it.drops)),
             ("marks", sum(|it| it.marks)),
-            (
-                "busy_ns",
-                octets(usize::try_from(sum(|it| it.octets)).unwrap_or(usize::MAX)).as_nanos(),
-            ),
+            ("busy_ns", octets(usize::try_from(sum(|it| it.octets)).unwrap_or(usize::MAX)).as_nanos()),
             ("tokens", sum(|it| it.tokens)),
             ("late", sum(|it| it.late)),
             ("longest_rotation_ns", longest.unwrap_or(0)),

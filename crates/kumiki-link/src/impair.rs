@@ -92,44 +92,30 @@ impl Impairment {
     /// Only a delay.
     #[must_use]
     pub fn delay(delay: Duration) -> Self {
-        Self {
-            delay,
-            ..Self::default()
-        }
+        Self { delay, ..Self::default() }
     }
 
     /// Only losses.
     #[must_use]
     pub fn loss(loss: Loss) -> Self {
-        Self {
-            loss,
-            ..Self::default()
-        }
+        Self { loss, ..Self::default() }
     }
 
     /// Only these units lost, counted from 0.
     #[must_use]
     pub fn drops(numbers: &[u64]) -> Self {
-        Self {
-            lost: numbers.iter().copied().collect(),
-            ..Self::default()
-        }
+        Self { lost: numbers.iter().copied().collect(), ..Self::default() }
     }
 
     /// Only losses, of all that arrives in one of these times.
     #[must_use]
     pub fn down(times: &[(Instant, Instant)]) -> Self {
-        Self {
-            down: times.to_vec(),
-            ..Self::default()
-        }
+        Self { down: times.to_vec(), ..Self::default() }
     }
 
     /// Whether the path is down at `now`.
     fn is_down(&self, now: Instant) -> bool {
-        self.down
-            .iter()
-            .any(|(from, until)| *from <= now && now < *until)
+        self.down.iter().any(|(from, until)| *from <= now && now < *until)
     }
 
     /// Whether cells only wait, all equally long.
@@ -139,10 +125,7 @@ impl Impairment {
 
     /// Whether all that happens to cells is to be lost, or to wait equally long.
     fn only_loses(&self) -> bool {
-        self.duplicate <= 0.0
-            && self.corrupt <= 0.0
-            && self.flips.is_empty()
-            && self.jitter.is_zero()
+        self.duplicate <= 0.0 && self.corrupt <= 0.0 && self.flips.is_empty() && self.jitter.is_zero()
     }
 }
 
@@ -166,10 +149,7 @@ impl Impaired {
     #[must_use]
     pub fn new(from_0: Impairment, from_1: Impairment, seed: u64) -> Self {
         Self {
-            directions: [
-                Direction::new(from_0, Rng::new(seed, 0), 1),
-                Direction::new(from_1, Rng::new(seed, 1), 0),
-            ],
+            directions: [Direction::new(from_0, Rng::new(seed, 0), 1), Direction::new(from_1, Rng::new(seed, 1), 0)],
         }
     }
 
@@ -200,10 +180,7 @@ impl Element for Impaired {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.directions
-            .iter()
-            .filter_map(Direction::next_deadline)
-            .min()
+        self.directions.iter().filter_map(Direction::next_deadline).min()
     }
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {

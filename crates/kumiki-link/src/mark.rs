@@ -72,10 +72,7 @@ fn mark_at(frame: &mut Message, at: usize) -> bool {
     }
     let len = front.len();
     let total = frame.len() - at;
-    let Some(header) = front
-        .get_mut(at..)
-        .and_then(<[u8]>::first_chunk_mut::<{ ipv4::MIN_LEN }>)
-    else {
+    let Some(header) = front.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<{ ipv4::MIN_LEN }>) else {
         return false;
     };
     let marked = match header[0] >> 4 {

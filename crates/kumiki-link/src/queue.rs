@@ -68,33 +68,23 @@ pub struct DropTail {
 
 impl DropTail {
     /// Waiting room for everything.
-    pub const UNLIMITED: Self = Self {
-        frames: u64::MAX,
-        octets: u64::MAX,
-    };
+    pub const UNLIMITED: Self = Self { frames: u64::MAX, octets: u64::MAX };
 
     /// Waiting room for `n` frames of any size.
     #[must_use]
     pub const fn frames(n: u64) -> Self {
-        Self {
-            frames: n,
-            octets: u64::MAX,
-        }
+        Self { frames: n, octets: u64::MAX }
     }
 
     /// Waiting room for `n` octets.
     #[must_use]
     pub const fn octets(n: u64) -> Self {
-        Self {
-            frames: u64::MAX,
-            octets: n,
-        }
+        Self { frames: u64::MAX, octets: n }
     }
 }
 
 impl Discipline for DropTail {
     fn admit(&mut self, _now: Instant, backlog: Backlog, octets: u64) -> bool {
-        !backlog.busy
-            || backlog.frames < self.frames && backlog.octets.saturating_add(octets) <= self.octets
+        !backlog.busy || backlog.frames < self.frames && backlog.octets.saturating_add(octets) <= self.octets
     }
 }

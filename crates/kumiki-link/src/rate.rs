@@ -47,19 +47,13 @@ impl Rate {
     /// `n` bits per second; at least 1 is taken.
     #[must_use]
     pub const fn bits_per_second(n: u64) -> Self {
-        Self {
-            bits: if n == 0 { 1 } else { n },
-            seconds: 1,
-        }
+        Self { bits: if n == 0 { 1 } else { n }, seconds: 1 }
     }
 
     /// `bits` in `seconds`; at least 1 of each is taken.
     #[must_use]
     pub const fn ratio(bits: u64, seconds: u64) -> Self {
-        Self {
-            bits: if bits == 0 { 1 } else { bits },
-            seconds: if seconds == 0 { 1 } else { seconds },
-        }
+        Self { bits: if bits == 0 { 1 } else { bits }, seconds: if seconds == 0 { 1 } else { seconds } }
     }
 
     /// Numerator and denominator of the bits per second.
@@ -72,43 +66,33 @@ impl Rate {
     #[must_use]
     pub fn time_of_octets(self, n: u64) -> Duration {
         // Everyday numbers fit into 64 bits, whose division is several times faster.
-        let small = n
-            .checked_mul(8_000_000_000)
-            .and_then(|bits| bits.checked_mul(self.seconds));
+        let small = n.checked_mul(8_000_000_000).and_then(|bits| bits.checked_mul(self.seconds));
         if let Some(bits) = small {
             return Duration::from_nanos(bits / self.bits);
         }
-        let nanos = u128::from(n)
-            .saturating_mul(8 * NANOS)
-            .saturating_mul(u128::from(self.seconds))
-            / u128::from(self.bits);
+        let nanos =
+            u128::from(n).saturating_mul(8 * NANOS).saturating_mul(u128::from(self.seconds)) / u128::from(self.bits);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// How long `n` bits last, rounded down to whole nanoseconds; the longest duration where it does not fit.
     #[must_use]
     pub fn time_of_bits(self, n: u64) -> Duration {
-        let nanos = u128::from(n)
-            .saturating_mul(NANOS)
-            .saturating_mul(u128::from(self.seconds))
-            / u128::from(self.bits);
+        let nanos =
+            u128::from(n).saturating_mul(NANOS).saturating_mul(u128::from(self.seconds)) / u128::from(self.bits);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// How many whole bits fit into `time`.
     #[must_use]
     pub fn bits_in(self, time: Duration) -> u64 {
-        let bits = u128::from(time.as_nanos()) * u128::from(self.bits)
-            / NANOS.saturating_mul(u128::from(self.seconds));
+        let bits = u128::from(time.as_nanos()) * u128::from(self.bits) / NANOS.saturating_mul(u128::from(self.seconds));
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
     /// Mbit/s, for arithmetic that ends in a printed figure.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a printed figure needs no more than 53 bits"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
     pub const fn as_mbps(self) -> f64 {
         self.bits as f64 / self.seconds as f64 / 1e6
     }
@@ -127,12 +111,7 @@ mod tests {
     #[test]
     fn sonet_payload_is_columns_times_rows() {
         // 261 N/3 columns of the SPE less N/3 of path overhead and fixed stuff, 9 rows, 8000 frames a second.
-        for (rate, n) in [
-            (Rate::OC3C, 1),
-            (Rate::OC12C, 4),
-            (Rate::OC48C, 16),
-            (Rate::OC192C, 64),
-        ] {
+        for (rate, n) in [(Rate::OC3C, 1), (Rate::OC12C, 4), (Rate::OC48C, 16), (Rate::OC192C, 64)] {
             let columns = 261 * n - n;
             assert_eq!(rate, Rate::bits_per_second(columns * 9 * 8 * 8000));
         }
@@ -143,10 +122,7 @@ mod tests {
         for rate in [Rate::OC3C, Rate::OC192C, Rate::DS3_LINE] {
             let (bits, _) = rate.fraction();
             for seconds in [1, 1_000_000, 1_000_000_000] {
-                assert_eq!(
-                    rate.time_of_octets(bits / 8 * seconds).as_nanos(),
-                    seconds * 1_000_000_000
-                );
+                assert_eq!(rate.time_of_octets(bits / 8 * seconds).as_nanos(), seconds * 1_000_000_000);
             }
         }
     }

@@ -43,10 +43,7 @@ struct Direction {
 
 impl Direction {
     fn new(config: SerialConfig, discipline: Box<dyn Discipline>) -> Self {
-        Self {
-            sending: Sending::new(config, discipline),
-            flight: VecDeque::new(),
-        }
+        Self { sending: Sending::new(config, discipline), flight: VecDeque::new() }
     }
 
     fn offer(&mut self, now: Instant, data: Message, address: Address, back: (usize, &mut Outlet)) {
@@ -83,11 +80,7 @@ impl Direction {
 
 impl Flying {
     fn of(started: Started, propagation: Duration) -> Self {
-        Self {
-            arrives: started.ends + propagation,
-            data: started.data,
-            address: started.address,
-        }
+        Self { arrives: started.ends + propagation, data: started.data, address: started.address }
     }
 }
 
@@ -112,18 +105,8 @@ impl Serial {
 
     /// A line with the given queues, for frames from port 0 and for frames from port 1.
     #[must_use]
-    pub fn with_disciplines(
-        config: SerialConfig,
-        from_0: Box<dyn Discipline>,
-        from_1: Box<dyn Discipline>,
-    ) -> Self {
-        Self {
-            directions: [
-                Direction::new(config, from_0),
-                Direction::new(config, from_1),
-            ],
-            strangers: 0,
-        }
+    pub fn with_disciplines(config: SerialConfig, from_0: Box<dyn Discipline>, from_1: Box<dyn Discipline>) -> Self {
+        Self { directions: [Direction::new(config, from_0), Direction::new(config, from_1)], strangers: 0 }
     }
 
     /// Makes the direction of frames from `port` (0, or else 1) like this from here on.
@@ -148,11 +131,7 @@ impl Serial {
     #[must_use]
     pub const fn backlog(&self, port: usize) -> Backlog {
         let [from_0, from_1] = &self.directions;
-        if port == 0 {
-            from_0.sending.backlog()
-        } else {
-            from_1.sending.backlog()
-        }
+        if port == 0 { from_0.sending.backlog() } else { from_1.sending.backlog() }
     }
 }
 
@@ -172,10 +151,7 @@ impl Element for Serial {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.directions
-            .iter()
-            .filter_map(Direction::next_deadline)
-            .min()
+        self.directions.iter().filter_map(Direction::next_deadline).min()
     }
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {

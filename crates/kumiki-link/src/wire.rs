@@ -38,10 +38,7 @@ impl Wire {
     /// A wire that takes `propagation` from end to end.
     #[must_use]
     pub fn new(propagation: Duration) -> Self {
-        Self {
-            propagation,
-            flights: Default::default(),
-        }
+        Self { propagation, flights: Default::default() }
     }
 }
 
@@ -58,10 +55,7 @@ impl Element for Wire {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.flights
-            .iter()
-            .filter_map(|flight| flight.units.front().map(|(at, _)| *at))
-            .min()
+        self.flights.iter().filter_map(|flight| flight.units.front().map(|(at, _)| *at)).min()
     }
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {
@@ -86,10 +80,7 @@ mod tests {
     use super::*;
 
     fn frame(octet: u8) -> Unit {
-        Unit::Frame {
-            data: Message::from_octets(&[octet]),
-            address: Address::None,
-        }
+        Unit::Frame { data: Message::from_octets(&[octet]), address: Address::None }
     }
 
     #[test]
@@ -103,9 +94,7 @@ mod tests {
         while let Some(at) = wire.next_deadline() {
             wire.poll(at, &mut out);
             for (port, unit) in out.drain() {
-                let Unit::Frame { data, .. } = unit else {
-                    panic!("not a frame")
-                };
+                let Unit::Frame { data, .. } = unit else { panic!("not a frame") };
                 seen.push((at.as_nanos(), port, data.to_vec()[0]));
             }
         }

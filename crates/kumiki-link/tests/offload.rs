@@ -23,10 +23,8 @@ mod judge;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-const IPV6: [u8; 32] = [
-    0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 2,
-];
+const IPV6: [u8; 32] =
+    [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -43,10 +41,8 @@ struct Case {
 
 fn cases() -> impl Strategy<Value = Case> {
     let control = prop_oneof![
-        prop::sample::select(vec![0x10u16, 0x18, 0x11, 0x19, 0x90, 0x98])
-            .prop_map(|bits| (bits, false)),
-        (0..8u16, prop::bool::ANY)
-            .prop_map(|(ace, push)| (0x10 | ace << 6 | u16::from(push) << 3, true)),
+        prop::sample::select(vec![0x10u16, 0x18, 0x11, 0x19, 0x90, 0x98]).prop_map(|bits| (bits, false)),
+        (0..8u16, prop::bool::ANY).prop_map(|(ace, push)| (0x10 | ace << 6 | u16::from(push) << 3, true)),
     ];
     (
         prop::sample::select(vec![4u8, 6]),
@@ -57,18 +53,16 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::collection::vec(any::<u8>(), 1..4000),
         1usize..1500,
     )
-        .prop_map(
-            |(version, seq, (flags, ace), timestamps, identification, text, size)| Case {
-                version,
-                seq,
-                flags,
-                ace,
-                timestamps,
-                identification,
-                text,
-                size,
-            },
-        )
+        .prop_map(|(version, seq, (flags, ace), timestamps, identification, text, size)| Case {
+            version,
+            seq,
+            flags,
+            ace,
+            timestamps,
+            identification,
+            text,
+            size,
+        })
 }
 
 impl Case {
@@ -80,10 +74,7 @@ impl Case {
             ack: Seq(77),
             flags: Flags::from_bits(flags),
             window: 500,
-            options: Options {
-                timestamps: self.timestamps.then_some((1, 2)),
-                ..Options::NONE
-            },
+            options: Options { timestamps: self.timestamps.then_some((1, 2)), ..Options::NONE },
             ..Header::default()
         }
     }
@@ -112,11 +103,7 @@ impl Case {
             let [l0, l1] = (segment.len() as u16).to_be_bytes();
             [&[0x60, 0x20, 0, 9, l0, l1, 6, 64][..], &IPV6].concat()
         };
-        let addresses = if self.version == 4 {
-            &ip[12..20]
-        } else {
-            &ip[8..40]
-        };
+        let addresses = if self.version == 4 { &ip[12..20] } else { &ip[8..40] };
         let pseudo = Sum::of(addresses).add_u16(6).add_u16(segment.len() as u16);
         let checksum = pseudo.plus(Sum::of(&segment)).checksum();
         segment[16..18].copy_from_slice(&checksum.to_be_bytes());
@@ -162,10 +149,7 @@ impl Case {
             segment_size: self.size as u16,
             header_len: headers.len() as u16,
             ace: self.ace,
-            checksum: Checksum::Partial {
-                start: headers.len() as u16 - self.tcp(0, 0).len() as u16,
-                field: 16,
-            },
+            checksum: Checksum::Partial { start: headers.len() as u16 - self.tcp(0, 0).len() as u16, field: 16 },
         };
         message
     }
@@ -291,10 +275,7 @@ fn plain() -> Case {
 #[test]
 fn packets_of_two_connections_are_kept_apart() {
     let one = plain();
-    let other = Case {
-        version: 6,
-        ..plain()
-    };
+    let other = Case { version: 6, ..plain() };
     let pairs = packets(one.whole()).into_iter().zip(packets(other.whole()));
     let whole = merged(pairs.flat_map(|(a, b)| [a, b]));
     let expected = [&one, &other].map(|case| case.packet(0, 5000, 0x10, 0));
@@ -319,10 +300,7 @@ fn a_push_or_a_short_packet_ends_it_and_acknowledgments_pass() {
 
 #[test]
 fn a_packet_shorter_than_headers_passes_behind_one_of_ipv6_that_waits() {
-    let case = Case {
-        version: 6,
-        ..plain()
-    };
+    let case = Case { version: 6, ..plain() };
     let first = case.packet(0, 1000, 0x10, 0);
     let sent = [&first[..], &first[..39], &[0x60]].map(Message::from_octets);
     let lengths: Vec<usize> = merged(sent).iter().map(Message::len).collect();
@@ -333,13 +311,7 @@ fn a_packet_shorter_than_headers_passes_behind_one_of_ipv6_that_waits() {
 fn what_differs_in_more_than_it_may_is_not_put_together() {
     let case = plain();
     let first = case.packet(0, 1000, 0x10, 0);
-    let fields = [
-        ("ECN", 1),
-        ("time to live", 8),
-        ("acknowledgment", 31),
-        ("window", 35),
-        ("timestamp", 47),
-    ];
+    let fields = [("ECN", 1), ("time to live", 8), ("acknowledgment", 31), ("window", 35), ("timestamp", 47)];
     for (what, at) in fields {
         let mut second = case.packet(1000, 1000, 0x10, 0);
         second[at] ^= 1;
@@ -358,11 +330,7 @@ fn what_differs_in_more_than_it_may_is_not_put_together() {
 #[test]
 fn what_differs_and_sums_to_the_same_is_not_put_together() {
     for (version, timestamps) in [(4, false), (4, true), (6, false), (6, true)] {
-        let case = Case {
-            version,
-            timestamps,
-            ..plain()
-        };
+        let case = Case { version, timestamps, ..plain() };
         let tcp = if version == 4 { 20 } else { 40 };
         let first = case.packet(0, 1000, 0x10, 0);
         let second = case.packet(1000, 1000, 0x10, 0);
@@ -377,11 +345,7 @@ fn what_differs_and_sums_to_the_same_is_not_put_together() {
             let mut second = second.clone();
             let word = |at: usize| u16::from_be_bytes([second[tcp + at], second[tcp + at + 1]]);
             // A word of zero cannot go down.
-            let (up, down) = if word(down) == 0 {
-                (down, up)
-            } else {
-                (up, down)
-            };
+            let (up, down) = if word(down) == 0 { (down, up) } else { (up, down) };
             let (more, less) = (word(up) + 1, word(down) - 1);
             second[tcp + up..tcp + up + 2].copy_from_slice(&more.to_be_bytes());
             second[tcp + down..tcp + down + 2].copy_from_slice(&less.to_be_bytes());
@@ -411,18 +375,8 @@ fn what_cannot_be_cut_is_not_sent() {
 
 #[test]
 fn tshark_finds_cut_packets_right() {
-    let names = [
-        "ip.checksum.status",
-        "tcp.checksum.status",
-        "tcp.seq",
-        "tcp.len",
-        "tcp.flags.push",
-    ];
-    let case = Case {
-        flags: 0x18,
-        identification: 9,
-        ..plain()
-    };
+    let names = ["ip.checksum.status", "tcp.checksum.status", "tcp.seq", "tcp.len", "tcp.flags.push"];
+    let case = Case { flags: 0x18, identification: 9, ..plain() };
     let frame = |packet: &Message| {
         let ether = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
         [&ether[..], &packet.to_vec()].concat()
@@ -432,8 +386,7 @@ fn tshark_finds_cut_packets_right() {
     let Some(rows) = judge::fields("offload", judge::link_type::ETHERNET, &frames, &names) else {
         return;
     };
-    let good =
-        |seq: &str, len: &str, push: &str| ["1", "1", seq, len, push].map(str::to_owned).to_vec();
+    let good = |seq: &str, len: &str, push: &str| ["1", "1", seq, len, push].map(str::to_owned).to_vec();
     let expected = [
         good("1000", "1000", "False"),
         good("2000", "1000", "False"),

@@ -84,11 +84,7 @@ impl Interleaved {
         if signals == 0 || !WIDE.is_multiple_of(signals) {
             return None;
         }
-        Some(Self {
-            sums: [0; WIDE],
-            next: 0,
-            signals,
-        })
+        Some(Self { sums: [0; WIDE], next: 0, signals })
     }
 
     /// Takes in the next octets; the first of all is the first signal's.
@@ -133,10 +129,7 @@ impl Interleaved {
     /// How many bits of the parities received differ, which should be as many as there are signals.
     #[must_use]
     pub fn errors(&self, received: &[u8]) -> u32 {
-        self.values()
-            .zip(received)
-            .map(|(own, other)| (own ^ other).count_ones())
-            .sum()
+        self.values().zip(received).map(|(own, other)| (own ^ other).count_ones()).sum()
     }
 }
 

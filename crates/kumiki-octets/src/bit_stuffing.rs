@@ -88,10 +88,7 @@ impl BitWriter {
     /// No bits.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            octets: Vec::new(),
-            bits: 0,
-        }
+        Self { octets: Vec::new(), bits: 0 }
     }
 
     fn bit(&mut self, bit: bool) {
@@ -176,15 +173,7 @@ impl BitReader {
     /// A receiver that has seen no flag yet and takes frames of `most` octets.
     #[must_use]
     pub const fn new(most: usize) -> Self {
-        Self {
-            most,
-            ones: 0,
-            inside: false,
-            long: false,
-            frame: Vec::new(),
-            part: 0,
-            have: 0,
-        }
+        Self { most, ones: 0, inside: false, long: false, frame: Vec::new(), part: 0, have: 0 }
     }
 
     /// Takes `octets` of a line and shows what it finds to `see`.
@@ -285,9 +274,7 @@ mod tests {
     /// The bits of a line as text, in their order.
     fn text(line: &BitWriter) -> String {
         let bit = |n: u64| line.octets()[usize::try_from(n / 8).unwrap()] >> (n % 8) & 1;
-        (0..line.bits())
-            .map(|n| char::from(b'0' + bit(n)))
-            .collect()
+        (0..line.bits()).map(|n| char::from(b'0' + bit(n))).collect()
     }
 
     #[test]
@@ -297,10 +284,7 @@ mod tests {
         // An octet of ones, and one that is a flag.
         line.frame(&[0xff, 0x7e]);
         line.flag();
-        assert_eq!(
-            text(&line),
-            "01111110111110111011111010".to_owned() + "01111110"
-        );
+        assert_eq!(text(&line), "01111110111110111011111010".to_owned() + "01111110");
     }
 
     #[test]
@@ -323,10 +307,7 @@ mod tests {
         line.flag();
         line.frame(&[4]);
         line.flag();
-        assert_eq!(
-            read(line.octets(), 9),
-            [Found::Aborted, Found::Frame(vec![4])]
-        );
+        assert_eq!(read(line.octets(), 9), [Found::Aborted, Found::Frame(vec![4])]);
         let mut line = BitWriter::new();
         line.flag();
         line.frame(&[1, 2]);

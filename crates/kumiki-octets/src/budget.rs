@@ -74,12 +74,9 @@ impl Books {
 
     /// Sends the largest stranger away; of equals, who came first. None where there is none, or it has nothing.
     fn send_one_away(&mut self) -> Option<Option<Arc<Bell>>> {
-        let strangers = self
-            .accounts
-            .iter_mut()
-            .filter(|(_, book)| !book.stands && !book.is_sent_away && book.used > 0);
-        let (_, book) =
-            strangers.max_by_key(|(number, book)| (book.used, core::cmp::Reverse(**number)))?;
+        let strangers =
+            self.accounts.iter_mut().filter(|(_, book)| !book.stands && !book.is_sent_away && book.used > 0);
+        let (_, book) = strangers.max_by_key(|(number, book)| (book.used, core::cmp::Reverse(**number)))?;
         book.is_sent_away = true;
         self.leaving = self.leaving.saturating_add(book.used);
         self.sent_away += 1;
@@ -154,18 +151,10 @@ impl Budget {
         let number = books.next;
         books.next += 1;
         books.used += fee;
-        let book = Book {
-            used: fee,
-            stands: false,
-            is_sent_away: false,
-            bell: None,
-        };
+        let book = Book { used: fee, stands: false, is_sent_away: false, bell: None };
         books.accounts.insert(number, book);
         drop(books);
-        Ok(Account(Arc::new(Holder {
-            budget: self.clone(),
-            number,
-        })))
+        Ok(Account(Arc::new(Holder { budget: self.clone(), number })))
     }
 
     /// Takes `octets` for the caller of this number.
@@ -178,11 +167,7 @@ impl Budget {
         let is_sent_away = book.is_sent_away;
         let stood = book.stands;
         book.stands = stood || stand;
-        let limit = if stood || stand {
-            books.most
-        } else {
-            books.half()
-        };
+        let limit = if stood || stand { books.most } else { books.half() };
         while !is_sent_away
             && (stood || stand)
             && !books.fits(octets, limit)
@@ -297,9 +282,7 @@ impl Account {
     /// Whether it gets nothing new: a stranger, where more than half of the budget is used.
     #[must_use]
     pub fn is_short(&self) -> bool {
-        let short = self.book(|books, book| {
-            book.is_sent_away || !book.stands && books.staying() > books.half()
-        });
+        let short = self.book(|books, book| book.is_sent_away || !book.stands && books.staying() > books.half());
         short.unwrap_or(true)
     }
 
@@ -315,10 +298,7 @@ impl Account {
     /// [`NoMemory`] where the caller is not to have so much more.
     pub fn claim(&self, octets: u64) -> Result<Claim, NoMemory> {
         self.0.budget.take(self.0.number, octets, false)?;
-        Ok(Claim {
-            holder: Arc::clone(&self.0),
-            octets,
-        })
+        Ok(Claim { holder: Arc::clone(&self.0), octets })
     }
 }
 
@@ -418,10 +398,7 @@ mod tests {
         let _held = known.claim(700).unwrap();
         let _more = known.claim(250).unwrap();
         let gone: Vec<bool> = strangers.iter().map(Account::is_sent_away).collect();
-        assert_eq!(
-            (gone, rung.load(Ordering::SeqCst)),
-            (vec![false, true, false], 100)
-        );
+        assert_eq!((gone, rung.load(Ordering::SeqCst)), (vec![false, true, false], 100));
         assert!(strangers[1].claim(1).is_err());
         // The others only where that is not enough: first who came first.
         let _rest = known.claim(40).unwrap();

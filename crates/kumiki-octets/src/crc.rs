@@ -35,10 +35,7 @@ const MIDDLING: usize = 4096;
 type Tables = [[u32; 256]; 8];
 
 /// Tables for a CRC taken most significant bit first, its polynomial left-aligned in 32 bits.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "slices' methods are not const, and an index out of range stops the build"
-)]
+#[expect(clippy::indexing_slicing, reason = "slices' methods are not const, and an index out of range stops the build")]
 const fn msb_first(polynomial: u32) -> Tables {
     let mut tables = [[0; 256]; 8];
     let mut octet = 0_u32;
@@ -48,11 +45,7 @@ const fn msb_first(polynomial: u32) -> Tables {
         while row < 8 {
             let mut bit = 0;
             while bit < 8 {
-                register = if register >> 31 == 1 {
-                    (register << 1) ^ polynomial
-                } else {
-                    register << 1
-                };
+                register = if register >> 31 == 1 { (register << 1) ^ polynomial } else { register << 1 };
                 bit += 1;
             }
             tables[row][octet as usize] = register;
@@ -64,10 +57,7 @@ const fn msb_first(polynomial: u32) -> Tables {
 }
 
 /// Tables for a CRC taken least significant bit first, its polynomial bit-reversed and right-aligned.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "slices' methods are not const, and an index out of range stops the build"
-)]
+#[expect(clippy::indexing_slicing, reason = "slices' methods are not const, and an index out of range stops the build")]
 const fn lsb_first(polynomial: u32) -> Tables {
     let mut tables = [[0; 256]; 8];
     let mut octet = 0_u32;
@@ -77,11 +67,7 @@ const fn lsb_first(polynomial: u32) -> Tables {
         while row < 8 {
             let mut bit = 0;
             while bit < 8 {
-                register = if register & 1 == 1 {
-                    (register >> 1) ^ polynomial
-                } else {
-                    register >> 1
-                };
+                register = if register & 1 == 1 { (register >> 1) ^ polynomial } else { register >> 1 };
                 bit += 1;
             }
             tables[row][octet as usize] = register;
@@ -92,31 +78,22 @@ const fn lsb_first(polynomial: u32) -> Tables {
     tables
 }
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "an octet is a valid index of 256 entries"
-)]
+#[expect(clippy::indexing_slicing, reason = "an octet is a valid index of 256 entries")]
 const fn entry(row: &[u32; 256], octet: u8) -> u32 {
     row[octet as usize]
 }
 
 /// The exclusive or of eight octets' entries, the first octet being the farthest from the end.
 fn eight(tables: &Tables, octets: [u8; 8]) -> u32 {
-    tables
-        .iter()
-        .rev()
-        .zip(octets)
-        .fold(0, |register, (row, octet)| register ^ entry(row, octet))
+    tables.iter().rev().zip(octets).fold(0, |register, (row, octet)| register ^ entry(row, octet))
 }
 
 fn update_msb_first(tables: &Tables, register: u32, octets: &[u8]) -> u32 {
     let (eights, rest) = octets.as_chunks::<8>();
-    let register = eights
-        .iter()
-        .fold(register, |register, &[a, b, c, d, e, f, g, h]| {
-            let [r, s, t, u] = register.to_be_bytes();
-            eight(tables, [a ^ r, b ^ s, c ^ t, d ^ u, e, f, g, h])
-        });
+    let register = eights.iter().fold(register, |register, &[a, b, c, d, e, f, g, h]| {
+        let [r, s, t, u] = register.to_be_bytes();
+        eight(tables, [a ^ r, b ^ s, c ^ t, d ^ u, e, f, g, h])
+    });
     let [row, ..] = tables;
     rest.iter().fold(register, |register, octet| {
         let [top, ..] = register.to_be_bytes();
@@ -126,12 +103,10 @@ fn update_msb_first(tables: &Tables, register: u32, octets: &[u8]) -> u32 {
 
 fn update_lsb_first(tables: &Tables, register: u32, octets: &[u8]) -> u32 {
     let (eights, rest) = octets.as_chunks::<8>();
-    let register = eights
-        .iter()
-        .fold(register, |register, &[a, b, c, d, e, f, g, h]| {
-            let [r, s, t, u] = register.to_le_bytes();
-            eight(tables, [a ^ r, b ^ s, c ^ t, d ^ u, e, f, g, h])
-        });
+    let register = eights.iter().fold(register, |register, &[a, b, c, d, e, f, g, h]| {
+        let [r, s, t, u] = register.to_le_bytes();
+        eight(tables, [a ^ r, b ^ s, c ^ t, d ^ u, e, f, g, h])
+    });
     let [row, ..] = tables;
     rest.iter().fold(register, |register, octet| {
         let [low, ..] = register.to_le_bytes();
@@ -382,11 +357,7 @@ const fn syndromes() -> [u8; 40] {
     let mut rest: &mut [u8] = &mut table;
     while let [others @ .., last] = rest {
         *last = syndrome;
-        syndrome = if syndrome >> 7 == 1 {
-            (syndrome << 1) ^ 0x07
-        } else {
-            syndrome << 1
-        };
+        syndrome = if syndrome >> 7 == 1 { (syndrome << 1) ^ 0x07 } else { syndrome << 1 };
         rest = others;
     }
     table
@@ -399,10 +370,7 @@ static WRONG_BIT: [u8; 256] = {
     let mut rest: &[u8] = &syndromes;
     let mut bit = 0;
     while let [syndrome, others @ ..] = rest {
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "an octet is a valid index of 256 entries"
-        )]
+        #[expect(clippy::indexing_slicing, reason = "an octet is a valid index of 256 entries")]
         {
             table[*syndrome as usize] = bit;
         }
@@ -424,10 +392,7 @@ pub fn hec_correct(header: &mut [u8; 5]) -> HecOutcome {
     if syndrome == 0 {
         return HecOutcome::Valid;
     }
-    let bit = WRONG_BIT
-        .get(usize::from(syndrome))
-        .copied()
-        .unwrap_or(MANY);
+    let bit = WRONG_BIT.get(usize::from(syndrome)).copied().unwrap_or(MANY);
     // Only bits 0 to 39 name an octet of the header.
     let Some(octet) = header.get_mut(usize::from(bit / 8)) else {
         return HecOutcome::Uncorrectable;

@@ -91,10 +91,7 @@ impl Form {
     #[inline]
     #[cfg_attr(
         target_arch = "x86_64",
-        expect(
-            unsafe_code,
-            reason = "the vector instructions may be used only where they exist"
-        )
+        expect(unsafe_code, reason = "the vector instructions may be used only where they exist")
     )]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
         match self.0 {

@@ -105,11 +105,7 @@ impl Gathering {
             self.held += size_of::<Slice>() + if shares { 0 } else { slice.held() };
             last = Some(slice);
         }
-        let copied = if self.held > 2 * self.fresh.len() + SLACK {
-            self.settle()?
-        } else {
-            0
-        };
+        let copied = if self.held > 2 * self.fresh.len() + SLACK { self.settle()? } else { 0 };
         if let Some(account) = account {
             self.claim(account)?;
         }
@@ -180,12 +176,7 @@ impl Gathering {
     #[must_use]
     pub fn take(&mut self) -> Message {
         self.close_chunk();
-        let Self {
-            mut done,
-            fresh,
-            claim,
-            ..
-        } = core::mem::take(self);
+        let Self { mut done, fresh, claim, .. } = core::mem::take(self);
         if done.is_empty() {
             done = fresh;
         } else {
@@ -238,9 +229,7 @@ mod tests {
             assert!(gathering.memory() <= 2 * gathering.len() + 3 * CHUNK);
         }
         assert!((1..=300_000).contains(&copied));
-        let expected: Vec<u8> = (0..300_000)
-            .map(|at: usize| (at / 300).to_le_bytes()[0])
-            .collect();
+        let expected: Vec<u8> = (0..300_000).map(|at: usize| (at / 300).to_le_bytes()[0]).collect();
         assert_eq!(gathering.take().to_vec(), expected);
         assert!(gathering.is_new());
     }
@@ -269,9 +258,7 @@ mod tests {
         let mut gathering = Gathering::default();
         for _ in 0..20 {
             let page = Page::build(10_000, |_| ());
-            gathering
-                .push(Message::from_page(page), Some(&account))
-                .unwrap();
+            gathering.push(Message::from_page(page), Some(&account)).unwrap();
             assert!(budget.used() >= gathering.memory() as u64);
             assert!(budget.used() < (gathering.memory() + STEP) as u64);
         }

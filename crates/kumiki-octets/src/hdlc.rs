@@ -139,13 +139,7 @@ impl Unstuffer {
     ///
     /// What follows a Control Escape is complemented whatever it is, other than a flag: also another Control Escape, which no
     /// sender makes. After a flag nothing is pending.
-    pub fn unstuff(
-        &mut self,
-        octets: &[u8],
-        accm: Accm,
-        limit: usize,
-        out: &mut Vec<u8>,
-    ) -> Unstuffed {
+    pub fn unstuff(&mut self, octets: &[u8], accm: Accm, limit: usize, out: &mut Vec<u8>) -> Unstuffed {
         self.unstuff_with(Form::best(), octets, accm, limit, out)
     }
 

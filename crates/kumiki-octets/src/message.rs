@@ -111,10 +111,7 @@ thread_local! {
 
 impl Drop for Message {
     fn drop(&mut self) {
-        #[expect(
-            unsafe_code,
-            reason = "a value can be moved out of what is being dropped in no other way"
-        )]
+        #[expect(unsafe_code, reason = "a value can be moved out of what is being dropped in no other way")]
         // SAFETY: this is the only place that takes it, and nothing looks at `self` after it.
         let mut inner = unsafe { ManuallyDrop::take(&mut self.0) };
         // Before the stack is borrowed: what goes with the last slice of a lease is not known here.
@@ -135,10 +132,7 @@ impl Clone for Message {
         let mut copy = Self::new();
         let inner = &mut *copy.0;
         inner.start = self.0.start;
-        if let (Some(to), Some(from)) = (
-            inner.head.get_mut(self.0.start..),
-            self.0.head.get(self.0.start..),
-        ) {
+        if let (Some(to), Some(from)) = (inner.head.get_mut(self.0.start..), self.0.head.get(self.0.start..)) {
             to.copy_from_slice(from);
         }
         inner.body.extend(self.0.body.iter().cloned());
@@ -331,10 +325,7 @@ impl Message {
     /// Sees to it that the first `n` octets, which are not all in the header buffer, lie in one piece.
     fn gather_front(&mut self, n: usize) -> Result<(), Short> {
         if n > self.len() {
-            return Err(Short {
-                need: n,
-                have: self.len(),
-            });
+            return Err(Short { need: n, have: self.len() });
         }
         if self.contiguous_front().len() < n {
             self.pull(n);
@@ -358,10 +349,7 @@ impl Message {
     /// [`Short`] where the message has fewer.
     pub fn front_mut(&mut self, n: usize) -> Result<&mut [u8], Short> {
         if n > self.len() {
-            return Err(Short {
-                need: n,
-                have: self.len(),
-            });
+            return Err(Short { need: n, have: self.len() });
         }
         if self.head().len() < n {
             self.pull(n);
@@ -374,12 +362,7 @@ impl Message {
 
     fn contiguous_front(&self) -> &[u8] {
         match self.head() {
-            [] => self
-                .0
-                .body
-                .first()
-                .and_then(Slice::octets)
-                .unwrap_or_default(),
+            [] => self.0.body.first().and_then(Slice::octets).unwrap_or_default(),
             head => head,
         }
     }
@@ -421,10 +404,7 @@ impl Message {
     /// [`Short`] where the message has fewer; it is left as it was.
     pub fn pop(&mut self, n: usize) -> Result<(), Short> {
         if n > self.len() {
-            return Err(Short {
-                need: n,
-                have: self.len(),
-            });
+            return Err(Short { need: n, have: self.len() });
         }
         self.pop_checksum(n);
         let from_head = n.min(self.head().len());
@@ -478,10 +458,7 @@ impl Message {
     /// [`Short`] where the message has fewer; it is left as it was.
     pub fn split_to(&mut self, n: usize) -> Result<Self, Short> {
         if n > self.len() {
-            return Err(Short {
-                need: n,
-                have: self.len(),
-            });
+            return Err(Short { need: n, have: self.len() });
         }
         self.0.meta = Meta::default();
         Ok(self.cut(n))
@@ -491,9 +468,7 @@ impl Message {
         let mut front = Self::new();
         let from_head = n.min(self.head().len());
         if from_head > 0 {
-            front
-                .push(from_head)
-                .copy_from_slice(self.head().get(..from_head).unwrap_or_default());
+            front.push(from_head).copy_from_slice(self.head().get(..from_head).unwrap_or_default());
             self.0.start += from_head;
         }
         let mut left = n - from_head;
@@ -537,17 +512,13 @@ impl Message {
     pub fn share(&self, from: usize, len: usize) -> Result<Self, Short> {
         let end = from.saturating_add(len);
         if end > self.len() {
-            return Err(Short {
-                need: end,
-                have: self.len(),
-            });
+            return Err(Short { need: end, have: self.len() });
         }
         let head = self.head();
         let mut out = Self::new();
         let (head_from, head_to) = (from.min(head.len()), end.min(head.len()));
         if head_to > head_from {
-            out.push(head_to - head_from)
-                .copy_from_slice(head.get(head_from..head_to).unwrap_or_default());
+            out.push(head_to - head_from).copy_from_slice(head.get(head_from..head_to).unwrap_or_default());
         }
         let (mut skip, mut left) = (from.saturating_sub(head.len()), len - (head_to - head_from));
         for slice in &self.0.body {
@@ -767,10 +738,7 @@ impl Message {
         let _ = self.pop(1);
         changed.append_octets(&[value ^ mask]);
         changed.append(core::mem::take(self));
-        changed.0.meta = Meta {
-            checksum: Checksum::Unknown,
-            ..meta
-        };
+        changed.0.meta = Meta { checksum: Checksum::Unknown, ..meta };
         *self = changed;
         true
     }

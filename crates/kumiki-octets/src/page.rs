@@ -55,9 +55,7 @@ impl Page {
         if let Some(room) = buffer.octets.get_mut(..len) {
             write(room);
         }
-        Self {
-            buffer: Some(buffer.share()),
-        }
+        Self { buffer: Some(buffer.share()) }
     }
 
     /// Copies `octets`, and sums them on the way in pieces of `unit` octets, as they will be sent: a sum of such pieces
@@ -71,26 +69,16 @@ impl Page {
         all.sums.clear();
         let room = all.octets.get_mut(..octets.len()).unwrap_or_default();
         let pieces = room.chunks_mut(unit).zip(octets.chunks(unit));
-        all.sums
-            .extend(pieces.map(|(to, from)| Sum::copy(to, from)));
-        Self {
-            buffer: Some(buffer.share()),
-        }
+        all.sums.extend(pieces.map(|(to, from)| Sum::copy(to, from)));
+        Self { buffer: Some(buffer.share()) }
     }
 
     /// The octets of `vector`, not copied.
     #[must_use]
     pub fn owning(vector: Vec<u8>) -> Self {
         let octets = vector.into_boxed_slice();
-        let buffer = Unique::new(Buffer {
-            len: octets.len(),
-            octets,
-            sums: Vec::new(),
-            unit: 0,
-        });
-        Self {
-            buffer: Some(buffer.share()),
-        }
+        let buffer = Unique::new(Buffer { len: octets.len(), octets, sums: Vec::new(), unit: 0 });
+        Self { buffer: Some(buffer.share()) }
     }
 
     /// How many octets of memory it holds on to: as many as it has, or those of its size class, up to the largest class.
@@ -123,10 +111,7 @@ impl Page {
     /// The octets of the page.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
-        self.buffer
-            .as_deref()
-            .and_then(|buffer| buffer.octets.get(..buffer.len))
-            .unwrap_or_default()
+        self.buffer.as_deref().and_then(|buffer| buffer.octets.get(..buffer.len)).unwrap_or_default()
     }
 
     /// How many octets the page holds.
@@ -144,9 +129,7 @@ impl Page {
     /// Another holder, as a clone is, made without touching the count that all holders share, but for a holder of the least weight.
     #[inline]
     pub(crate) fn divide(&mut self) -> Self {
-        Self {
-            buffer: self.buffer.as_mut().map(Weighted::divide),
-        }
+        Self { buffer: self.buffer.as_mut().map(Weighted::divide) }
     }
 
     /// Lets `other`, a holder of the same page, go into this one.
@@ -171,21 +154,11 @@ fn class(len: usize) -> Option<usize> {
 
 /// A buffer of at least `len` octets with exactly one holder.
 fn take(len: usize) -> Unique<Buffer> {
-    let new = |size: usize| {
-        Unique::new(Buffer {
-            octets: vec![0; size].into(),
-            len,
-            sums: Vec::new(),
-            unit: 0,
-        })
-    };
+    let new = |size: usize| Unique::new(Buffer { octets: vec![0; size].into(), len, sums: Vec::new(), unit: 0 });
     let Some(class) = class(len) else {
         return new(len);
     };
-    let kept = FREE
-        .try_with(|free| free.borrow_mut().get_mut(class).and_then(Vec::pop))
-        .ok()
-        .flatten();
+    let kept = FREE.try_with(|free| free.borrow_mut().get_mut(class).and_then(Vec::pop)).ok().flatten();
     let mut buffer = kept.unwrap_or_else(|| new(CLASSES.get(class).copied().unwrap_or(len)));
     buffer.len = len;
     buffer
@@ -213,9 +186,7 @@ impl Drop for Page {
 
 impl Clone for Page {
     fn clone(&self) -> Self {
-        Self {
-            buffer: self.buffer.clone(),
-        }
+        Self { buffer: self.buffer.clone() }
     }
 }
 
@@ -252,11 +223,7 @@ mod tests {
     fn a_thread_keeps_no_more_free_pages_than_it_is_told_to() {
         let kept = || FREE.with(|free| free.borrow().iter().map(Vec::len).max());
         let free_many = || {
-            drop(
-                (0..10)
-                    .map(|_| Page::build(64 * 1024, |_| ()))
-                    .collect::<Vec<_>>(),
-            );
+            drop((0..10).map(|_| Page::build(64 * 1024, |_| ())).collect::<Vec<_>>());
         };
         free_many();
         assert_eq!(kept(), Some(10));
@@ -311,10 +278,7 @@ mod tests {
         let mut rest = crate::Slice::of_page(Page::copied(&octets, 40));
         let first = rest.split_to(40);
         assert!(first.is_summed() && rest.is_summed());
-        assert_eq!(
-            (first.sum(), rest.sum()),
-            (Sum::of(&octets[..40]), Sum::of(&octets[40..]))
-        );
+        assert_eq!((first.sum(), rest.sum()), (Sum::of(&octets[..40]), Sum::of(&octets[40..])));
         let mut part = rest.clone();
         assert!(!part.split_to(10).is_summed() && !part.is_summed());
         assert_eq!(part.sum(), Sum::of(&octets[50..]));

@@ -104,25 +104,14 @@ impl Pattern {
             Self::Zeros | Self::Fill(0) => Sum::ZERO,
             Self::Fill(octet) => {
                 let (words, octet) = ((count / 2) % 65535, u64::from(octet));
-                reduce(
-                    words * octet * 257
-                        + if count.is_multiple_of(2) {
-                            0
-                        } else {
-                            octet << 8
-                        },
-                )
+                reduce(words * octet * 257 + if count.is_multiple_of(2) { 0 } else { octet << 8 })
             }
             Self::Ttcp { write_len } => {
                 let (before, all) = (ttcp_halves(write_len, offset), ttcp_halves(write_len, end));
-                all.value()
-                    .without_prefix(len_parity(offset), before.value())
+                all.value().without_prefix(len_parity(offset), before.value())
             }
             Self::Counter if count > 2 * COUNTER_PERIOD => {
-                let (head, tail) = (
-                    offset.next_multiple_of(COUNTER_PERIOD),
-                    end / COUNTER_PERIOD * COUNTER_PERIOD,
-                );
+                let (head, tail) = (offset.next_multiple_of(COUNTER_PERIOD), end / COUNTER_PERIOD * COUNTER_PERIOD);
                 let head_len = usize::try_from(head - offset).unwrap_or(0);
                 let tail_len = usize::try_from(end - tail).unwrap_or(0);
                 // At least one whole period lies between, so the sum is 0xFFFF rather than 0x0000 when congruent to 0.
@@ -178,25 +167,16 @@ impl Halves {
     }
 
     fn swapped(self) -> Self {
-        Self {
-            even: self.odd,
-            odd: self.even,
-        }
+        Self { even: self.odd, odd: self.even }
     }
 
     fn times(self, count: u64) -> Self {
         let count = count % 65535;
-        Self {
-            even: self.even * count % 65535,
-            odd: self.odd * count % 65535,
-        }
+        Self { even: self.even * count % 65535, odd: self.odd * count % 65535 }
     }
 
     fn plus(self, other: Self) -> Self {
-        Self {
-            even: (self.even + other.even) % 65535,
-            odd: (self.odd + other.odd) % 65535,
-        }
+        Self { even: (self.even + other.even) % 65535, odd: (self.odd + other.odd) % 65535 }
     }
 }
 
@@ -212,14 +192,8 @@ fn write_halves(len: u64) -> Halves {
     };
     // The cycle is odd, so that after two of them every character has been once at an even and once at an odd position.
     let (pairs, rest) = (len / (2 * CYCLE), len % (2 * CYCLE));
-    let whole = Halves {
-        even: CYCLE_TOTAL,
-        odd: CYCLE_TOTAL,
-    }
-    .times(pairs);
-    whole
-        .plus(run(rest.min(CYCLE)))
-        .plus(run(rest.saturating_sub(CYCLE)).swapped())
+    let whole = Halves { even: CYCLE_TOTAL, odd: CYCLE_TOTAL }.times(pairs);
+    whole.plus(run(rest.min(CYCLE))).plus(run(rest.saturating_sub(CYCLE)).swapped())
 }
 
 /// The halves of the first `len` octets of ttcp's stream.
@@ -235,11 +209,7 @@ fn ttcp_halves(write_len: u32, len: u64) -> Halves {
     }
     // Every other write begins at an odd position.
     let pairs = write.plus(write.swapped()).times(writes / 2);
-    if writes.is_multiple_of(2) {
-        pairs.plus(rest)
-    } else {
-        pairs.plus(write).plus(rest.swapped())
-    }
+    if writes.is_multiple_of(2) { pairs.plus(rest) } else { pairs.plus(write).plus(rest.swapped()) }
 }
 
 fn fill_ttcp(write_len: u32, offset: u64, mut out: &mut [u8]) {
@@ -255,10 +225,7 @@ fn fill_ttcp(write_len: u32, offset: u64, mut out: &mut [u8]) {
         let source = TTCP.get(phase..).unwrap_or(&TTCP);
         // A position that overflows begins again at 0, in the cycle as well.
         let left = left.min((u64::MAX - at).saturating_add(1));
-        let run = source
-            .len()
-            .min(out.len())
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        let run = source.len().min(out.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
         let (part, rest) = out.split_at_mut(run);
         for (to, from) in part.iter_mut().zip(source) {
             *to = *from;
@@ -280,11 +247,7 @@ fn fill_random(seed: u64, offset: u64, out: &mut [u8]) {
     // 2^64 is a multiple of 8, so that the word after the last is word 0.
     let word = |index: u64| splitmix64(seed, index & (u64::MAX >> 3));
     let (mut index, skip) = (offset / 8, usize::try_from(offset % 8).unwrap_or(0));
-    let head = if skip == 0 {
-        0
-    } else {
-        (8 - skip).min(out.len())
-    };
+    let head = if skip == 0 { 0 } else { (8 - skip).min(out.len()) };
     let (head, rest) = out.split_at_mut(head);
     if !head.is_empty() {
         for (to, from) in head.iter_mut().zip(word(index).into_iter().skip(skip)) {

@@ -178,10 +178,7 @@ fn long(register: Register, octets: &mut [u8]) -> Register {
     for (octet, before) in rest.iter_mut().zip(before) {
         *octet ^= before;
     }
-    let last = words
-        .as_flattened()
-        .last_chunk()
-        .map_or(0, |last| u64::from_be_bytes(*last));
+    let last = words.as_flattened().last_chunk().map_or(0, |last| u64::from_be_bytes(*last));
     short(Register::new(last), tail)
 }
 
@@ -201,9 +198,7 @@ impl Step {
         for (to, word) in step.0.iter_mut().zip(words) {
             *to = u64::from_ne_bytes(*word);
         }
-        step.1 = octets
-            .last_chunk()
-            .map_or(0, |last| u64::from_ne_bytes(*last));
+        step.1 = octets.last_chunk().map_or(0, |last| u64::from_ne_bytes(*last));
         step
     }
 
@@ -239,14 +234,9 @@ fn apply_factors(given: &mut [u64; BEFORE + BLOCK], words: &mut [[u8; WORD]; BLO
     for (to, word) in given.iter_mut().skip(BEFORE).zip(&*words) {
         *to = u64::from_be_bytes(*word);
     }
-    let (Some(g0), Some(g1), Some(g2), Some(g3), Some(g4), Some(g5)) = (
-        block(given, 0),
-        block(given, 1),
-        block(given, 2),
-        block(given, 3),
-        block(given, 4),
-        block(given, 5),
-    ) else {
+    let (Some(g0), Some(g1), Some(g2), Some(g3), Some(g4), Some(g5)) =
+        (block(given, 0), block(given, 1), block(given, 2), block(given, 3), block(given, 4), block(given, 5))
+    else {
         return;
     };
     let mut sums = *g0;

@@ -60,40 +60,20 @@ pub struct Slice {
 
 impl Slice {
     /// No octets.
-    pub(crate) const EMPTY: Self = Self {
-        source: Source::Inline(Few([0; INLINE])),
-        offset: 0,
-        len: 0,
-        sum: None,
-        doubted: false,
-        lease: None,
-    };
+    pub(crate) const EMPTY: Self =
+        Self { source: Source::Inline(Few([0; INLINE])), offset: 0, len: 0, sum: None, doubted: false, lease: None };
 
     /// The whole of `page`.
     #[must_use]
     pub fn of_page(page: Page) -> Self {
         let len = page.len();
-        Self {
-            source: Source::Page(page),
-            offset: 0,
-            len,
-            sum: None,
-            doubted: false,
-            lease: None,
-        }
+        Self { source: Source::Page(page), offset: 0, len, sum: None, doubted: false, lease: None }
     }
 
     /// `len` octets of `pattern`, from stream position `offset` on.
     #[must_use]
     pub const fn of_pattern(pattern: Pattern, offset: u64, len: usize) -> Self {
-        Self {
-            source: Source::Pattern(pattern),
-            offset,
-            len,
-            sum: None,
-            doubted: false,
-            lease: None,
-        }
+        Self { source: Source::Pattern(pattern), offset, len, sum: None, doubted: false, lease: None }
     }
 
     /// A copy of `octets`, in place where they are few.
@@ -107,14 +87,7 @@ impl Slice {
             }
             None => Source::Page(Page::from(octets)),
         };
-        Self {
-            source,
-            offset: 0,
-            len: octets.len(),
-            sum: None,
-            doubted: false,
-            lease: None,
-        }
+        Self { source, offset: 0, len: octets.len(), sum: None, doubted: false, lease: None }
     }
 
     /// How many octets of memory it holds on to, beside its own place. Of a page that is larger than those that are recycled only so much: such a page was made whole by somebody who has
@@ -197,12 +170,10 @@ impl Slice {
         };
         match self.source {
             Source::Pattern(pattern) => pattern.fill(self.offset.wrapping_add(from as u64), out),
-            Source::Page(_) | Source::Inline(_) => {
-                match self.octets().and_then(|all| all.get(from..end)) {
-                    Some(octets) => out.copy_from_slice(octets),
-                    None => return false,
-                }
-            }
+            Source::Page(_) | Source::Inline(_) => match self.octets().and_then(|all| all.get(from..end)) {
+                Some(octets) => out.copy_from_slice(octets),
+                None => return false,
+            },
         }
         true
     }
@@ -222,9 +193,7 @@ impl Slice {
             return pattern.sum(offset, len);
         }
         self.page_sum(offset, len).unwrap_or_else(|| {
-            let part = self
-                .octets()
-                .and_then(|octets| octets.get(from..from + len));
+            let part = self.octets().and_then(|octets| octets.get(from..from + len));
             Sum::of(part.unwrap_or_default())
         })
     }
@@ -233,9 +202,7 @@ impl Slice {
     #[inline]
     fn page_sum(&self, offset: u64, len: usize) -> Option<Sum> {
         match &self.source {
-            Source::Page(page) if !self.doubted => {
-                page.known_sum(usize::try_from(offset).ok()?, len)
-            }
+            Source::Page(page) if !self.doubted => page.known_sum(usize::try_from(offset).ok()?, len),
             Source::Page(_) | Source::Pattern(_) | Source::Inline(_) => None,
         }
     }

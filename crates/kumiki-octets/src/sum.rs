@@ -86,17 +86,14 @@ impl Sum {
     #[must_use]
     pub const fn add_u32(self, word: u32) -> Self {
         let [a, b, c, d] = word.to_be_bytes();
-        self.add_u16(u16::from_be_bytes([a, b]))
-            .add_u16(u16::from_be_bytes([c, d]))
+        self.add_u16(u16::from_be_bytes([a, b])).add_u16(u16::from_be_bytes([c, d]))
     }
 
     /// As [`Sum::add_u16`] for each of a few words, but folded once.
     #[must_use]
     pub fn add_words<const N: usize>(self, words: [u16; N]) -> Self {
         const { assert!(N < 0xffff, "the total could overflow") }
-        let total = words
-            .iter()
-            .fold(u32::from(self.0), |total, word| total + u32::from(*word));
+        let total = words.iter().fold(u32::from(self.0), |total, word| total + u32::from(*word));
         let total = (total & 0xffff) + (total >> 16);
         let [a, b, ..] = (total + (total >> 16)).to_le_bytes();
         Self(u16::from_le_bytes([a, b]))
@@ -118,11 +115,7 @@ impl Sum {
     /// `offset` is odd (RFC 1071 section 2 (B)).
     #[must_use]
     pub const fn at(self, offset: usize) -> Self {
-        if offset.is_multiple_of(2) {
-            self
-        } else {
-            Self(self.0.swap_bytes())
-        }
+        if offset.is_multiple_of(2) { self } else { Self(self.0.swap_bytes()) }
     }
 
     /// The sum of the same octets with a run of them, which begins at `offset` and sums to `other`, set to zero.
@@ -142,10 +135,7 @@ impl Sum {
     /// The checksum field after one 16-bit word at an even position has changed (RFC 1624 equation 3).
     #[must_use]
     pub const fn update(old_checksum: u16, old_word: u16, new_word: u16) -> u16 {
-        Self(!old_checksum)
-            .add_u16(!old_word)
-            .add_u16(new_word)
-            .checksum()
+        Self(!old_checksum).add_u16(!old_word).add_u16(new_word).checksum()
     }
 }
 

@@ -30,11 +30,7 @@ const FORMAT: [(char, char); 21] = [
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
     let separates = matches!(c, '\u{2028}' | '\u{2029}');
-    let formats = || {
-        FORMAT
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&c))
-    };
+    let formats = || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&c));
     c.is_control() || separates || !c.is_ascii() && formats()
 }
 
@@ -44,10 +40,7 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_is_told_from_what_is() {
-        for unseen in
-            "\0\u{1b}\u{9b}\u{200b}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{2069}\u{feff}\u{ad}"
-                .chars()
-        {
+        for unseen in "\0\u{1b}\u{9b}\u{200b}\u{200f}\u{2028}\u{2029}\u{202e}\u{2066}\u{2069}\u{feff}\u{ad}".chars() {
             assert!(is_unseen(unseen), "{unseen:?}");
         }
         for seen in "a ~\u{a0}äעع\u{3000}日\u{2010}\u{2030}\u{1f600}".chars() {

@@ -47,20 +47,14 @@ pub(crate) struct Weighted<T> {
 
 impl<T> Unique<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self(Box::new(Counted {
-            total: AtomicU64::new(0),
-            value,
-        }))
+        Self(Box::new(Counted { total: AtomicU64::new(0), value }))
     }
 
     /// The first hold.
     pub(crate) fn share(self) -> Weighted<T> {
         // Nobody else sees it yet.
         self.0.total.store(WEIGHT.into(), Ordering::Relaxed);
-        Weighted {
-            counted: NonNull::from(Box::leak(self.0)),
-            weight: WEIGHT,
-        }
+        Weighted { counted: NonNull::from(Box::leak(self.0)), weight: WEIGHT }
     }
 }
 
@@ -78,10 +72,7 @@ impl<T> DerefMut for Unique<T> {
     }
 }
 
-#[expect(
-    unsafe_code,
-    reason = "holders share one allocation through a pointer; `Arc` has no weights"
-)]
+#[expect(unsafe_code, reason = "holders share one allocation through a pointer; `Arc` has no weights")]
 mod hold {
     use super::{Counted, Ordering, Unique, Weighted, fence};
 
@@ -109,9 +100,7 @@ mod hold {
         let total = &hold.counted().total;
         // Read first, which costs least. Where the total is this hold's weight there are no others, and none can come, as
         // only this one could make them.
-        if total.load(Ordering::Acquire) != weight
-            && total.fetch_sub(weight, Ordering::Release) != weight
-        {
+        if total.load(Ordering::Acquire) != weight && total.fetch_sub(weight, Ordering::Release) != weight {
             return None;
         }
         // What others did with the value before they let go happened before what comes now.
@@ -131,10 +120,7 @@ impl<T> Weighted<T> {
         }
         let weight = (self.weight / 64).max(1);
         self.weight -= weight;
-        Self {
-            counted: self.counted,
-            weight,
-        }
+        Self { counted: self.counted, weight }
     }
 
     /// Takes in `other`, a hold on the same value.
@@ -190,18 +176,12 @@ impl<T> Deref for Weighted<T> {
 
 impl<T> Clone for Weighted<T> {
     fn clone(&self) -> Self {
-        let before = self
-            .counted()
-            .total
-            .fetch_add(WEIGHT.into(), Ordering::Relaxed);
+        let before = self.counted().total.fetch_add(WEIGHT.into(), Ordering::Relaxed);
         if before > MOST {
             // As with `Arc`: only holds that are forgotten on purpose come here.
             std::process::abort();
         }
-        Self {
-            counted: self.counted,
-            weight: WEIGHT,
-        }
+        Self { counted: self.counted, weight: WEIGHT }
     }
 }
 
@@ -307,10 +287,7 @@ mod tests {
         assert!(!hold.is_same(&other));
         assert!(hold.unite(other).is_err());
         let heavy: Vec<_> = (0..u32::MAX / WEIGHT + 1).map(|_| hold.clone()).collect();
-        let left: Vec<_> = heavy
-            .into_iter()
-            .filter_map(|other| hold.unite(other).err())
-            .collect();
+        let left: Vec<_> = heavy.into_iter().filter_map(|other| hold.unite(other).err()).collect();
         // Of 256 of 2^24 the last two would make it 2^32 and more.
         assert_eq!(left.len(), 2);
         assert!(hold.into_unique().is_none());
@@ -336,12 +313,8 @@ mod tests {
                 })
                 .collect();
             let own = hold.into_unique().is_some();
-            let lasts = threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .chain([own])
-                .filter(|last| *last)
-                .count();
+            let lasts =
+                threads.into_iter().map(|thread| thread.join().unwrap()).chain([own]).filter(|last| *last).count();
             assert_eq!((lasts, Arc::strong_count(&value)), (1, 1));
         }
     }

@@ -47,10 +47,6 @@ pub struct Association {
 impl Association {
     /// The contexts that stand, once they were answered.
     pub fn standing(&self) -> impl Iterator<Item = &Context> {
-        self.contexts
-            .iter()
-            .zip(&self.results)
-            .filter(|(_, result)| result.is_accepted())
-            .map(|(context, _)| context)
+        self.contexts.iter().zip(&self.results).filter(|(_, result)| result.is_accepted()).map(|(context, _)| context)
     }
 }

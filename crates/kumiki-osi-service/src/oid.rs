@@ -31,9 +31,7 @@ pub enum BadOid {
     #[error("the first arc is 0, 1 or 2, and the second below 40 under 0 and 1")]
     Root,
     /// Not numbers with dots between them.
-    #[error(
-        "\"1.0.8571.2.1\" is how an object identifier is written: numbers with dots between them"
-    )]
+    #[error("\"1.0.8571.2.1\" is how an object identifier is written: numbers with dots between them")]
     Text,
 }
 
@@ -64,10 +62,7 @@ impl Oid {
         let Some(root) = second.checked_add(*first * 40) else {
             return Err(BadOid::Arc);
         };
-        let mut oid = Self {
-            octets: [0; MOST],
-            len: 0,
-        };
+        let mut oid = Self { octets: [0; MOST], len: 0 };
         oid = match oid.with(root) {
             Ok(oid) => oid,
             Err(why) => return Err(why),
@@ -118,10 +113,7 @@ impl Oid {
         }
         let len = u8::try_from(content.len()).map_err(|_| BadOid::Long)?;
         let mut octets = [0; MOST];
-        octets
-            .get_mut(..content.len())
-            .ok_or(BadOid::Long)?
-            .copy_from_slice(content);
+        octets.get_mut(..content.len()).ok_or(BadOid::Long)?.copy_from_slice(content);
         let mut fresh = true;
         let mut arc = 0_u64;
         for octet in content {
@@ -151,11 +143,7 @@ impl Oid {
         let mut subidentifiers = self
             .content()
             .split_inclusive(|octet| octet & 0x80 == 0)
-            .map(|groups| {
-                groups
-                    .iter()
-                    .fold(0_u64, |arc, octet| arc << 7 | u64::from(octet & 0x7f))
-            });
+            .map(|groups| groups.iter().fold(0_u64, |arc, octet| arc << 7 | u64::from(octet & 0x7f)));
         let root = subidentifiers.next().unwrap_or(0);
         let first = (root / 40).min(2);
         [first, root - 40 * first].into_iter().chain(subidentifiers)
@@ -201,10 +189,7 @@ mod tests {
     fn what_an_isode_association_names_is_written_as_there() {
         assert_eq!(PCI.content(), [0x28, 0xc2, 0x7b, 0x02, 0x01]);
         assert_eq!(Oid::of(&[2, 2, 1, 0, 1]).content(), [0x52, 1, 0, 1]);
-        assert_eq!(
-            Oid::of(&[1, 3, 9999, 1, 5, 9]).content(),
-            [0x2b, 0xce, 0x0f, 1, 5, 9]
-        );
+        assert_eq!(Oid::of(&[1, 3, 9999, 1, 5, 9]).content(), [0x2b, 0xce, 0x0f, 1, 5, 9]);
         assert_eq!(PCI.to_string(), "1.0.8571.2.1");
     }
 

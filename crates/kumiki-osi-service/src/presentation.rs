@@ -28,11 +28,7 @@ impl Context {
     /// A context whose values are in the basic encoding rules.
     #[must_use]
     pub fn basic(id: ContextId, abstract_syntax: Oid) -> Self {
-        Self {
-            id,
-            abstract_syntax,
-            transfer_syntaxes: SmallVec::from_elem(BASIC_ENCODING_RULES, 1),
-        }
+        Self { id, abstract_syntax, transfer_syntaxes: SmallVec::from_elem(BASIC_ENCODING_RULES, 1) }
     }
 }
 

@@ -49,11 +49,7 @@ impl Selector {
     /// There are more than [`MOST`].
     pub fn new(octets: &[u8]) -> Result<Self, BadSelector> {
         let mut selector = Self::default();
-        selector
-            .octets
-            .get_mut(..octets.len())
-            .ok_or(BadSelector::Long)?
-            .copy_from_slice(octets);
+        selector.octets.get_mut(..octets.len()).ok_or(BadSelector::Long)?.copy_from_slice(octets);
         selector.len = u8::try_from(octets.len()).map_err(|_| BadSelector::Long)?;
         Ok(selector)
     }
@@ -69,9 +65,7 @@ impl fmt::Display for Selector {
     /// As text where it is some, else in hexadecimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let octets = self.octets();
-        let plain = octets
-            .iter()
-            .all(|octet| octet.is_ascii_graphic() && *octet != b'"');
+        let plain = octets.iter().all(|octet| octet.is_ascii_graphic() && *octet != b'"');
         match core::str::from_utf8(octets) {
             Ok(text) if plain => write!(f, "\"{text}\""),
             Ok(_) | Err(_) => {
@@ -99,10 +93,7 @@ impl FromStr for Selector {
             let number: u16 = number.parse().map_err(|_| BadSelector::Number)?;
             return Self::new(&number.to_be_bytes());
         }
-        let bare = text
-            .strip_prefix('"')
-            .and_then(|text| text.strip_suffix('"'))
-            .unwrap_or(text);
+        let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
         if !bare.is_ascii() {
             return Err(BadSelector::Text);
         }
@@ -116,10 +107,7 @@ fn hexadecimal(digits: &str) -> Option<Vec<u8>> {
         return None;
     }
     let digit = |digit: u8| char::from(digit).to_digit(16);
-    pairs
-        .iter()
-        .map(|[high, low]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok())
-        .collect()
+    pairs.iter().map(|[high, low]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()).collect()
 }
 
 /// The selectors of one side, each where it has one.
@@ -142,12 +130,10 @@ impl Selectors {
             (self.session, called.session),
             (self.presentation, called.presentation),
         ];
-        pairs
-            .into_iter()
-            .try_fold(0, |named, (wanted, said)| match wanted {
-                None => Some(named),
-                Some(_) => (wanted == said).then_some(named + 1),
-            })
+        pairs.into_iter().try_fold(0, |named, (wanted, said)| match wanted {
+            None => Some(named),
+            Some(_) => (wanted == said).then_some(named + 1),
+        })
     }
 }
 

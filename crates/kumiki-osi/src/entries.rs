@@ -71,12 +71,7 @@ impl<C, W> Entries<C, W> {
     /// Keeps a listener, which has yet to be confirmed below.
     pub fn listen(&mut self, above: Above, user: Handle, wants: W) -> Handle {
         let lower = Handle::default();
-        self.0.insert(Entry::Listener(Box::new(Listener {
-            above,
-            user,
-            lower,
-            wants,
-        })))
+        self.0.insert(Entry::Listener(Box::new(Listener { above, user, lower, wants })))
     }
 
     /// The connection that `handle` names.
@@ -143,12 +138,7 @@ impl<C, W> Entries<C, W> {
             Some(Entry::Connection(connection)) => return Some((connection, opened)),
             Some(Entry::Listener(listener)) => {
                 listener.lower = opened.provider;
-                let told = Opened {
-                    user: listener.user,
-                    provider: own,
-                    local: opened.local,
-                    ..Opened::default()
-                };
+                let told = Opened { user: listener.user, provider: own, local: opened.local, ..Opened::default() };
                 cx.up(listener.above, Indication::Opened(Box::new(told)));
             }
             None => abort_below(below, opened.provider, Reason::User, None, cx),
@@ -179,51 +169,22 @@ pub fn ending(own: Handle, lower: Handle, reason: Reason, data: Option<Message>)
     if lower == Handle::default() {
         return Request::Cancel { user: own };
     }
-    Request::Abort {
-        session: lower,
-        reason,
-        data,
-    }
+    Request::Abort { session: lower, reason, data }
 }
 
 /// Ends what stands below for `own`, or is to stand there.
-pub fn end_below(
-    below: Below,
-    (own, lower): (Handle, Handle),
-    data: Option<Message>,
-    cx: &mut Context<'_>,
-) {
+pub fn end_below(below: Below, (own, lower): (Handle, Handle), data: Option<Message>, cx: &mut Context<'_>) {
     cx.down(below, ending(own, lower, Reason::User, data));
 }
 
 /// Ends, or refuses, what `session` names below.
-pub fn abort_below(
-    below: Below,
-    session: Handle,
-    reason: Reason,
-    data: Option<Message>,
-    cx: &mut Context<'_>,
-) {
-    let request = Request::Abort {
-        session,
-        reason,
-        data,
-    };
+pub fn abort_below(below: Below, session: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    let request = Request::Abort { session, reason, data };
     cx.down(below, request);
 }
 
 /// Tells a user of the end of what it calls `session`, or that there is none.
-pub fn tell_aborted(
-    above: Above,
-    session: Handle,
-    reason: Reason,
-    data: Option<Message>,
-    cx: &mut Context<'_>,
-) {
-    let indication = Indication::Aborted {
-        session,
-        reason,
-        data,
-    };
+pub fn tell_aborted(above: Above, session: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    let indication = Indication::Aborted { session, reason, data };
     cx.up(above, indication);
 }

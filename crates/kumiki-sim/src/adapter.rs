@@ -59,9 +59,7 @@ impl Default for AdapterConfig {
     fn default() -> Self {
         Self {
             mtu: 9180,
-            commands: Commands::Chained {
-                fetch: Duration::ZERO,
-            },
+            commands: Commands::Chained { fetch: Duration::ZERO },
             notice: Notice::Deferred,
             queue: usize::MAX,
             cpu: 0,
@@ -120,13 +118,7 @@ impl Adapter {
     pub(crate) const fn new(config: AdapterConfig) -> Self {
         Self {
             config,
-            counters: AdapterCounters {
-                sent: 0,
-                received: 0,
-                queue_full: 0,
-                no_page: 0,
-                queue_high_water: 0,
-            },
+            counters: AdapterCounters { sent: 0, received: 0, queue_full: 0, no_page: 0, queue_high_water: 0 },
             coming: VecDeque::new(),
             queue: VecDeque::new(),
             engine: match config.commands {
@@ -154,14 +146,8 @@ impl Adapter {
     /// The graph hands down a PDU that leaves it at `at`.
     pub(crate) fn submit(&mut self, at: Instant, data: Message, address: Address) {
         // Several CPUs may submit; what comes is kept in order of time.
-        let later = self
-            .coming
-            .iter()
-            .rev()
-            .take_while(|(coming, ..)| *coming > at)
-            .count();
-        self.coming
-            .insert(self.coming.len() - later, (at, data, address));
+        let later = self.coming.iter().rev().take_while(|(coming, ..)| *coming > at).count();
+        self.coming.insert(self.coming.len() - later, (at, data, address));
     }
 
     /// Moves into the queue what has come by `now`, up to what the engine takes out again at once. Nothing leaves the queue

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, LinkManage, Manage, Output, Pool, Report,
-    Request, TaskId, Unit as UnitData,
+    DeviceId, Duration, Graph, Indication, Instant, LinkManage, Manage, Output, Pool, Report, Request, TaskId,
+    Unit as UnitData,
 };
 use kumiki_link::Unit;
 
@@ -31,11 +31,7 @@ pub struct TaskConfig {
 
 impl Default for TaskConfig {
     fn default() -> Self {
-        Self {
-            cpu: 0,
-            priority: 0,
-            batch: 1,
-        }
+        Self { cpu: 0, priority: 0, batch: 1 }
     }
 }
 
@@ -103,21 +99,9 @@ impl Host {
     /// A host with one CPU; `graph` must have its tasks, nodes and devices by now.
     #[must_use]
     pub fn new(name: &str, graph: Graph) -> Self {
-        let tasks = graph
-            .tasks()
-            .map(|_| (TaskConfig::default(), Duration::ZERO))
-            .collect();
-        let adapters = (0..graph.devices())
-            .map(|_| Adapter::new(AdapterConfig::default()))
-            .collect();
-        let mut host = Self {
-            name: name.to_owned(),
-            graph,
-            cpus: Vec::new(),
-            tasks,
-            adapters,
-            sending: Vec::new(),
-        };
+        let tasks = graph.tasks().map(|_| (TaskConfig::default(), Duration::ZERO)).collect();
+        let adapters = (0..graph.devices()).map(|_| Adapter::new(AdapterConfig::default())).collect();
+        let mut host = Self { name: name.to_owned(), graph, cpus: Vec::new(), tasks, adapters, sending: Vec::new() };
         host.set_cpus(Vec::new());
         host
     }
@@ -125,10 +109,7 @@ impl Host {
     /// Gives the host these CPUs in place of those it has; one that is infinitely quick to switch where there are none.
     pub fn set_cpus(&mut self, mut cpus: Vec<CpuConfig>) {
         if cpus.is_empty() {
-            cpus.push(CpuConfig {
-                name: "cpu".to_owned(),
-                switch: Duration::ZERO,
-            });
+            cpus.push(CpuConfig { name: "cpu".to_owned(), switch: Duration::ZERO });
         }
         let cpu = |config| Cpu {
             free_at: Instant::ZERO,
@@ -157,16 +138,12 @@ impl Host {
 
     /// What each CPU did, by name.
     pub fn cpus(&self) -> impl Iterator<Item = (&str, CpuCounters)> {
-        self.cpus
-            .iter()
-            .map(|cpu| (cpu.config.name.as_str(), cpu.counters))
+        self.cpus.iter().map(|cpu| (cpu.config.name.as_str(), cpu.counters))
     }
 
     /// How long each task ran, by name.
     pub fn task_times(&self) -> impl Iterator<Item = (&str, Duration)> {
-        self.graph
-            .tasks()
-            .zip(self.tasks.iter().map(|(_, busy)| *busy))
+        self.graph.tasks().zip(self.tasks.iter().map(|(_, busy)| *busy))
     }
 
     /// Nothing is plugged into `device`, or no medium that could say when it has sent a PDU: it has, at once.
@@ -185,10 +162,7 @@ impl Host {
     /// What the adapter of `device` did.
     #[must_use]
     pub fn adapter(&self, device: DeviceId) -> AdapterCounters {
-        self.adapters
-            .get(device.0)
-            .map(|adapter| adapter.counters)
-            .unwrap_or_default()
+        self.adapters.get(device.0).map(|adapter| adapter.counters).unwrap_or_default()
     }
 
     /// The medium below `device` gives `unit` at `now`.
@@ -214,10 +188,7 @@ impl Host {
         data.forget_sums();
         data.meta_mut().checksum = summed;
         adapter.counters.received += 1;
-        let indication = Indication::Unit(UnitData {
-            source: address,
-            ..UnitData::of(data)
-        });
+        let indication = Indication::Unit(UnitData { source: address, ..UnitData::of(data) });
         self.tell(now, device, indication);
     }
 
@@ -229,12 +200,10 @@ impl Host {
         match adapter.config.notice {
             Notice::Deferred => self.graph.input(now, device, indication),
             Notice::Interrupt { cost } => {
-                let free =
-                    self.graph.has_free_messages() && self.graph.is_free(indication.message());
+                let free = self.graph.has_free_messages() && self.graph.is_free(indication.message());
                 let cost = if free { Duration::ZERO } else { cost };
                 if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
-                    cpu.interrupts
-                        .push_back((now, cost, Upon::Deliver(device, indication)));
+                    cpu.interrupts.push_back((now, cost, Upon::Deliver(device, indication)));
                 }
             }
         }
@@ -242,12 +211,7 @@ impl Host {
 
     /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
     /// of `rounds`; where none is left, things are as they are. Returns [`Host::next_deadline`].
-    pub(crate) fn step(
-        &mut self,
-        now: Instant,
-        rounds: &mut u64,
-        out: &mut Handed,
-    ) -> Option<Instant> {
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Handed) -> Option<Instant> {
         while let Some(left) = rounds.checked_sub(1) {
             *rounds = left;
             self.graph.fire(now);
@@ -337,17 +301,13 @@ impl Host {
             .iter()
             .enumerate()
             .filter(|(_, (config, _))| config.cpu.min(last) == cpu)
-            .filter_map(|(number, (config, _))| {
-                Some((Reverse(config.priority), waiting(number)?, number))
-            })
+            .filter_map(|(number, (config, _))| Some((Reverse(config.priority), waiting(number)?, number)))
             .min()
             .map(|(_, _, number)| TaskId(number))
     }
 
     fn run_task(&mut self, number: usize, task: TaskId, now: Instant, out: &mut Handed) {
-        let (Some(cpu), Some((config, busy))) =
-            (self.cpus.get_mut(number), self.tasks.get_mut(task.0))
-        else {
+        let (Some(cpu), Some((config, busy))) = (self.cpus.get_mut(number), self.tasks.get_mut(task.0)) else {
             return;
         };
         let mut start = now;
@@ -371,11 +331,7 @@ impl Host {
     }
 
     fn submit(&mut self, output: Output, now: Instant, out: &mut Handed) {
-        let Output {
-            device,
-            at,
-            request,
-        } = output;
+        let Output { device, at, request } = output;
         let Some(adapter) = self.adapters.get_mut(device.0) else {
             return;
         };
@@ -394,12 +350,8 @@ impl Host {
             }
             Request::Manage(manage) => match *manage {
                 Manage::Limits => {
-                    let limits = Report::Limits {
-                        unit: adapter.config.mtu,
-                        burst: 1,
-                    };
-                    self.graph
-                        .input(at, device, Indication::Report(Box::new(limits)));
+                    let limits = Report::Limits { unit: adapter.config.mtu, burst: 1 };
+                    self.graph.input(at, device, Indication::Report(Box::new(limits)));
                 }
                 // Like an interrupt's, its time is the beginning of the batch: what the adapter has yet to send does not delay it.
                 Manage::Link(LinkManage::Circuit(call)) => {
@@ -432,31 +384,15 @@ impl Host {
     /// When the host next has something to do by itself.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let timer = self.graph.next_timer();
-        let adapters = self
-            .sending
-            .iter()
-            .filter_map(|&number| self.adapters.get(number)?.next_deadline())
-            .min();
-        let interrupts = self
-            .cpus
-            .iter()
-            .filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.interrupted_until)))
-            .min();
+        let adapters = self.sending.iter().filter_map(|&number| self.adapters.get(number)?.next_deadline()).min();
+        let interrupts =
+            self.cpus.iter().filter_map(|cpu| Some(cpu.interrupts.front()?.0.max(cpu.interrupted_until))).min();
         let last = self.cpus.len() - 1;
-        let tasks = self
-            .tasks
-            .iter()
-            .enumerate()
-            .filter_map(|(number, (config, _))| {
-                let free_at = self.cpus.get(config.cpu.min(last))?.free_at;
-                Some(self.graph.waiting(TaskId(number))?.max(free_at))
-            });
-        timer
-            .into_iter()
-            .chain(adapters)
-            .chain(interrupts)
-            .chain(tasks)
-            .min()
+        let tasks = self.tasks.iter().enumerate().filter_map(|(number, (config, _))| {
+            let free_at = self.cpus.get(config.cpu.min(last))?.free_at;
+            Some(self.graph.waiting(TaskId(number))?.max(free_at))
+        });
+        timer.into_iter().chain(adapters).chain(interrupts).chain(tasks).min()
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId,
-    Protocol, Request, Service, Shape, TaskId, Token, Unit as UnitData,
+    Above, Address, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol, Request,
+    Service, Shape, TaskId, Token, Unit as UnitData,
 };
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::Message;
@@ -35,10 +35,7 @@ impl Log {
     /// As `"0 a, 10 b"`, and begins anew.
     pub(crate) fn take(&self) -> String {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<String> = log
-            .drain(..)
-            .map(|(at, what)| format!("{at} {what}"))
-            .collect();
+        let lines: Vec<String> = log.drain(..).map(|(at, what)| format!("{at} {what}")).collect();
         lines.join(", ")
     }
 }
@@ -60,12 +57,7 @@ pub(crate) struct Actor(Box<Act>);
 
 impl Protocol for Actor {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
-            below: (0, 4),
-            keys: vec![Key::Only],
-        }
+        Shape { offers: Some(Service::UnitData), needs: &[Service::UnitData], below: (0, 4), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -132,10 +124,7 @@ impl Builder {
         below: &[&str],
         act: impl FnMut(Event, &mut Context<'_>) + Send + 'static,
     ) -> NodeId {
-        let node = self
-            .0
-            .add_node(name, task, Box::new(Actor(Box::new(act))))
-            .unwrap();
+        let node = self.0.add_node(name, task, Box::new(Actor(Box::new(act)))).unwrap();
         for below in below {
             self.0.connect(name, below).unwrap();
         }
@@ -149,10 +138,7 @@ impl Builder {
 
 /// A token for timer or wait `kind`.
 pub(crate) fn token(kind: u32) -> Token {
-    Token {
-        kind,
-        ..Token::default()
-    }
+    Token { kind, ..Token::default() }
 }
 
 /// Hands down a unit with these octets.
@@ -168,11 +154,7 @@ pub(crate) fn text(data: &Message) -> String {
 
 /// What a medium says back to a host whose frame has left.
 fn sent(address: Address) -> Unit {
-    Unit::Sent {
-        number: 0,
-        address,
-        whole: true,
-    }
+    Unit::Sent { number: 0, address, whole: true }
 }
 
 /// A line with two ends on which each frame takes its time; it puts on record what it is offered.
@@ -186,12 +168,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(frame: Duration, log: &Log) -> Self {
-        Self {
-            frame,
-            log: log.clone(),
-            free_at: [Instant::ZERO; 2],
-            leaving: VecDeque::new(),
-        }
+        Self { frame, log: log.clone(), free_at: [Instant::ZERO; 2], leaving: VecDeque::new() }
     }
 
     /// A line by whose port 1 each of these frames leaves, one by one, without having been offered.

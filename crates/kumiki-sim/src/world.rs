@@ -150,11 +150,7 @@ impl World {
     pub fn add_host(&mut self, host: Host) -> HostId {
         let party = self.queue.add_party();
         self.parties.push(Party::Host(number(self.hosts.len())));
-        self.hosts.push(Inhabitant {
-            host,
-            wires: Vec::new(),
-            party,
-        });
+        self.hosts.push(Inhabitant { host, wires: Vec::new(), party });
         HostId(self.hosts.len() - 1)
     }
 
@@ -162,12 +158,7 @@ impl World {
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
         let party = self.queue.add_party();
         self.parties.push(Party::Medium(number(self.media.len())));
-        self.media.push(Medium {
-            name: name.to_owned(),
-            element,
-            wires: Vec::new(),
-            party,
-        });
+        self.media.push(Medium { name: name.to_owned(), element, wires: Vec::new(), party });
         ElementId(self.media.len() - 1)
     }
 
@@ -184,8 +175,7 @@ impl World {
                 Plug::Port(..) => None,
             });
             let host = hosts.into_iter().flatten().next().unwrap_or_default();
-            self.misplugged
-                .get_or_insert((host, Misfit::Plugs { one, other, why }));
+            self.misplugged.get_or_insert((host, Misfit::Plugs { one, other, why }));
             return;
         }
         for (from, to) in [(a, b), (b, a)] {
@@ -264,11 +254,7 @@ impl World {
         for number in 0..self.hosts.len() {
             if let Some(inhabitant) = self.hosts.get_mut(number) {
                 let name = inhabitant.host.name.clone();
-                inhabitant
-                    .host
-                    .graph
-                    .start(self.now)
-                    .map_err(|misfit| (name, misfit))?;
+                inhabitant.host.graph.start(self.now).map_err(|misfit| (name, misfit))?;
             }
             self.arm_host(number);
         }
@@ -319,9 +305,7 @@ impl World {
 
     /// The media's counters, by name.
     pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
-        self.media
-            .iter()
-            .map(|medium| (medium.name.as_str(), medium.element.counters()))
+        self.media.iter().map(|medium| (medium.name.as_str(), medium.element.counters()))
     }
 
     /// Takes what the hosts' taps have seen since this was last asked, by host.
@@ -330,11 +314,7 @@ impl World {
             let seen = inhabitant.host.graph.take_tapped();
             (!seen.is_empty()).then_some((HostId(number), seen))
         };
-        self.hosts
-            .iter_mut()
-            .enumerate()
-            .filter_map(tapped)
-            .collect()
+        self.hosts.iter_mut().enumerate().filter_map(tapped).collect()
     }
 
     /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`].
@@ -354,12 +334,7 @@ impl World {
 
     /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond where
     /// it is nothing. True where `done` ended the run.
-    pub fn run_until_done(
-        &mut self,
-        end: Instant,
-        every: Duration,
-        mut done: impl FnMut(&Self) -> bool,
-    ) -> bool {
+    pub fn run_until_done(&mut self, end: Instant, every: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
         let every = every.max(Duration::from_nanos(1));
         while self.now < end && self.standstill.is_none() {
             if done(self) {
@@ -422,12 +397,10 @@ impl World {
                 break next;
             }
         };
-        self.queue
-            .arm(inhabitant.party, deadline.map(|at| at.max(self.now)));
+        self.queue.arm(inhabitant.party, deadline.map(|at| at.max(self.now)));
         if let Some(graph) = inhabitant.host.graph.standstill() {
             let (host, graph) = (inhabitant.host.name.clone(), graph.clone());
-            self.standstill
-                .get_or_insert(Standstill::Graph { host, graph });
+            self.standstill.get_or_insert(Standstill::Graph { host, graph });
         }
         if self.rounds_left == 0 {
             let name = inhabitant.host.name.clone();
@@ -437,8 +410,7 @@ impl World {
 
     fn stand_still(&mut self, party: String) {
         let (at, rounds) = (self.now, self.rounds);
-        self.standstill
-            .get_or_insert(Standstill::Rounds { at, rounds, party });
+        self.standstill.get_or_insert(Standstill::Rounds { at, rounds, party });
     }
 
     /// Takes what left the medium `number` and arms it anew.
@@ -453,8 +425,7 @@ impl World {
             }
         }
         let deadline = medium.element.next_deadline();
-        self.queue
-            .arm(medium.party, deadline.map(|at| at.max(self.now)));
+        self.queue.arm(medium.party, deadline.map(|at| at.max(self.now)));
         self.rounds_left = self.rounds_left.saturating_sub(1);
         if self.rounds_left == 0 {
             let name = medium.name.clone();
@@ -494,13 +465,7 @@ impl World {
 
 impl core::fmt::Debug for World {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "World at {} with {} hosts and {} media",
-            self.now,
-            self.hosts.len(),
-            self.media.len()
-        )
+        write!(f, "World at {} with {} hosts and {} media", self.now, self.hosts.len(), self.media.len())
     }
 }
 

@@ -47,11 +47,7 @@ impl std::error::Error for BuildError {}
 
 impl BuildError {
     pub(super) fn new(path: Vec<String>, problem: Problem) -> Self {
-        Self {
-            kind: String::new(),
-            path,
-            problem,
-        }
+        Self { kind: String::new(), path, problem }
     }
 
     /// The protocol refuses its settings.
@@ -79,14 +75,8 @@ impl BuildError {
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            path,
-            problem,
-        } = self;
-        let parts: Vec<&str> = std::iter::once(kind.as_str())
-            .chain(path.iter().map(String::as_str))
-            .collect();
+        let Self { kind, path, problem } = self;
+        let parts: Vec<&str> = std::iter::once(kind.as_str()).chain(path.iter().map(String::as_str)).collect();
         let at = parts.join(".");
         match problem {
             Problem::UnknownKind(known) => {
@@ -95,9 +85,7 @@ impl fmt::Display for BuildError {
             }
             Problem::UnknownKey(known) => {
                 let key = self.last();
-                let table = parts
-                    .split_last()
-                    .map_or_else(String::new, |(_, table)| table.join("."));
+                let table = parts.split_last().map_or_else(String::new, |(_, table)| table.join("."));
                 write!(f, "`{table}` has no setting `{key}`")?;
                 write!(f, "{}; it has {}", meant(key, known), list(known))
             }
@@ -107,12 +95,7 @@ impl fmt::Display for BuildError {
             }
             Problem::Word { found, known } => {
                 write!(f, "`{at}` is \"{found}\"")?;
-                write!(
-                    f,
-                    "{}; it must be one of {}",
-                    meant(found, known),
-                    list(known)
-                )
+                write!(f, "{}; it must be one of {}", meant(found, known), list(known))
             }
             Problem::Refused(why) => write!(f, "`{at}`: {why}"),
         }
@@ -131,9 +114,5 @@ fn meant(found: &str, known: &[&str]) -> String {
 
 fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    if quoted.is_empty() {
-        "none".to_owned()
-    } else {
-        quoted.join(", ")
-    }
+    if quoted.is_empty() { "none".to_owned() } else { quoted.join(", ") }
 }

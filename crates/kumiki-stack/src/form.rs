@@ -22,10 +22,7 @@ impl Setting {
     #[must_use]
     pub fn is_at(&self, path: &[&str]) -> bool {
         let pairs = self.path.iter().zip(path);
-        self.path.len() == path.len()
-            && pairs
-                .into_iter()
-                .all(|(own, part)| own == part || own.starts_with('<'))
+        self.path.len() == path.len() && pairs.into_iter().all(|(own, part)| own == part || own.starts_with('<'))
     }
 }
 

@@ -9,21 +9,13 @@ use super::reader::{Reader, network};
 use super::{BuildError, Place, Value};
 use kumiki_inet::ip::{self, Ip};
 
-const NETWORK: &str = "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
+const NETWORK: &str =
+    "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
 
 pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     let mut config = ip::Config::default();
-    settings.boolean(
-        "forwarding",
-        "whether datagrams for others are forwarded",
-        &mut config.forwarding,
-    )?;
-    settings.number(
-        "ttl",
-        "time to live of datagrams whose user sets none",
-        1..=255,
-        &mut config.ttl,
-    )?;
+    settings.boolean("forwarding", "whether datagrams for others are forwarded", &mut config.forwarding)?;
+    settings.number("ttl", "time to live of datagrams whose user sets none", 1..=255, &mut config.ttl)?;
     settings.boolean(
         "path_mtu_discovery",
         "whether TCP's datagrams are never fragmented where it wants so (RFC 1191)",
@@ -40,9 +32,7 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
         "an IPv4 multicast address",
         |text| address(text).filter(Ipv4Addr::is_multicast),
     )?;
-    settings.table("reassembly", |table| {
-        reassembly(table, &mut config.reassembly)
-    })?;
+    settings.table("reassembly", |table| reassembly(table, &mut config.reassembly))?;
     settings.table("errors", |table| errors(table, &mut config.errors))?;
     config.routes = routes(settings, place)?;
     let mut interfaces = Vec::new();
@@ -62,7 +52,8 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
 }
 
 fn interface(below: &str, settings: &Reader<'_>) -> Result<ip::Interface, BuildError> {
-    const OWN: &str = "our address there, and how many of its bits name the network; \"negotiated\": what PPP below agrees on";
+    const OWN: &str =
+        "our address there, and how many of its bits name the network; \"negotiated\": what PPP below agrees on";
     const PEER: &str = "the address of the one host at the other end, where the network is a line";
     let own = settings.text("address", OWN, NETWORK, "", |text| match text {
         "negotiated" => Some(None),
@@ -70,12 +61,7 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<ip::Interface, BuildE
     })?;
     let mut interface = ip::Interface::negotiated(below);
     interface.peer = settings.text("peer", PEER, ADDRESS, "none", address)?;
-    settings.octets(
-        "mtu",
-        "the largest datagram that is sent in one piece",
-        68..=65535,
-        &mut interface.mtu,
-    )?;
+    settings.octets("mtu", "the largest datagram that is sent in one piece", 68..=65535, &mut interface.mtu)?;
     interface.neighbours = neighbours(settings)?;
     let own = own.ok_or_else(|| settings.missing("address", NETWORK))?;
     if let Some((address, prefix)) = own {
@@ -112,9 +98,9 @@ fn neighbours(settings: &Reader<'_>) -> Result<ip::Neighbours, BuildError> {
 }
 
 fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<ip::Route>, BuildError> {
-    const EXPECTED: &str = "a router's IPv4 address, or the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\"";
-    const MEANING: &str =
-        "which router leads to a network, or by which layer below its hosts are reached straight";
+    const EXPECTED: &str =
+        "a router's IPv4 address, or the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\"";
+    const MEANING: &str = "which router leads to a network, or by which layer below its hosts are reached straight";
     settings.pairs("routes", "<network>", MEANING, EXPECTED, |to, via| {
         let (network, prefix) = match to {
             "default" => (Ipv4Addr::UNSPECIFIED, 0),
@@ -125,24 +111,12 @@ fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<ip::Route>, Bui
             None if place.below.contains(&via) => ip::Via::Interface(via.to_owned()),
             None => return None,
         };
-        Some(ip::Route {
-            network,
-            prefix,
-            via,
-        })
+        Some(ip::Route { network, prefix, via })
     })
 }
 
-pub(super) fn reassembly(
-    settings: &Reader<'_>,
-    config: &mut ip::Reassembly,
-) -> Result<(), BuildError> {
-    settings.number(
-        "datagrams",
-        "datagrams that may be incomplete at a time",
-        1..=65535,
-        &mut config.datagrams,
-    )?;
+pub(super) fn reassembly(settings: &Reader<'_>, config: &mut ip::Reassembly) -> Result<(), BuildError> {
+    settings.number("datagrams", "datagrams that may be incomplete at a time", 1..=65535, &mut config.datagrams)?;
     settings.octets(
         "octets",
         "what all fragments may take: each its pages of 2 KiB, and 512 B beside",
@@ -164,10 +138,5 @@ pub(super) fn errors(settings: &Reader<'_>, config: &mut ip::Rate) -> Result<(),
         0..=1_000_000_000,
         &mut config.per_second,
     )?;
-    settings.number(
-        "burst",
-        "ICMP errors sent at once",
-        0..=1_000_000_000,
-        &mut config.burst,
-    )
+    settings.number("burst", "ICMP errors sent at once", 0..=1_000_000_000, &mut config.burst)
 }

@@ -10,10 +10,8 @@ use super::reader::{Reader, circuit};
 use super::{BuildError, Place, Value};
 use kumiki_inet::ipv6::{self, Ip};
 
-const NETWORK: &str =
-    "an IPv6 address and the length of its prefix, 0 to 128, such as \"fd00::1/64\"";
-const CIRCUITS: &str =
-    "a circuit \"vpi/vci\" such as \"0/100\", under the IPv6 address of its peer";
+const NETWORK: &str = "an IPv6 address and the length of its prefix, 0 to 128, such as \"fd00::1/64\"";
+const CIRCUITS: &str = "a circuit \"vpi/vci\" such as \"0/100\", under the IPv6 address of its peer";
 
 /// An address.
 fn address(text: &str) -> Option<Ipv6Addr> {
@@ -29,26 +27,13 @@ fn network(text: &str) -> Option<(Ipv6Addr, u8)> {
 
 pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     let mut config = ipv6::Config::default();
-    settings.boolean(
-        "forwarding",
-        "whether packets for others are forwarded",
-        &mut config.forwarding,
-    )?;
-    settings.number(
-        "hop_limit",
-        "hop limit of packets whose user sets none",
-        1..=255,
-        &mut config.hop_limit,
-    )?;
-    config.groups = settings.texts(
-        "groups",
-        "multicast groups whose packets are taken",
-        "an IPv6 multicast address",
-        |text| address(text).filter(Ipv6Addr::is_multicast),
-    )?;
-    settings.table("reassembly", |table| {
-        reassembly(table, &mut config.reassembly)
-    })?;
+    settings.boolean("forwarding", "whether packets for others are forwarded", &mut config.forwarding)?;
+    settings.number("hop_limit", "hop limit of packets whose user sets none", 1..=255, &mut config.hop_limit)?;
+    config.groups =
+        settings.texts("groups", "multicast groups whose packets are taken", "an IPv6 multicast address", |text| {
+            address(text).filter(Ipv6Addr::is_multicast)
+        })?;
+    settings.table("reassembly", |table| reassembly(table, &mut config.reassembly))?;
     settings.table("errors", |table| errors(table, &mut config.errors))?;
     config.routes = routes(settings, place)?;
     let mut interfaces = Vec::new();
@@ -57,14 +42,7 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
         Ok(())
     })?;
     // An interface that is the only one needs no table of its own.
-    let own = [
-        "address",
-        "addresses",
-        "link_local",
-        "mtu",
-        "neighbours",
-        "discovery",
-    ];
+    let own = ["address", "addresses", "link_local", "mtu", "neighbours", "discovery"];
     let keys = own.map(|key| settings.peek(key).is_some());
     if keys.contains(&true) || interfaces.is_empty() || settings.lists() {
         let below = place.below.first().copied().unwrap_or_default();
@@ -90,12 +68,7 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<ipv6::Interface, Buil
         "of the MAC address, or of the lower half of the first address",
         address,
     )?;
-    settings.octets(
-        "mtu",
-        "the largest packet that is sent in one piece",
-        1280..=65535,
-        &mut interface.mtu,
-    )?;
+    settings.octets("mtu", "the largest packet that is sent in one piece", 1280..=65535, &mut interface.mtu)?;
     interface.neighbours = neighbours(settings)?;
     Ok(interface)
 }
@@ -103,9 +76,7 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<ipv6::Interface, Buil
 fn neighbours(settings: &Reader<'_>) -> Result<ipv6::Neighbours, BuildError> {
     const KEY: &str = "neighbours";
     const MEANING: &str = "the circuits of next hops, where `neighbours` is a table";
-    let pair = |address: &str, vc: &str| -> Option<(Ipv6Addr, Address)> {
-        self::address(address).zip(circuit(vc))
-    };
+    let pair = |address: &str, vc: &str| -> Option<(Ipv6Addr, Address)> { self::address(address).zip(circuit(vc)) };
     let mut discovery = ipv6::Discovery::default();
     settings.table("discovery", |table| self::discovery(table, &mut discovery))?;
     if matches!(settings.peek(KEY), Some(Value::Table(_))) {
@@ -152,42 +123,27 @@ fn discovery(settings: &Reader<'_>, config: &mut ipv6::Discovery) -> Result<(), 
         some,
         &mut config.reachable,
     )?;
-    settings.time(
-        "retransmit",
-        "from one solicitation to the next",
-        some,
-        &mut config.retransmit,
-    )?;
+    settings.time("retransmit", "from one solicitation to the next", some, &mut config.retransmit)?;
     settings.time(
         "delay",
         "how long a neighbour that may have gone is given to show itself before it is asked",
         Duration::ZERO,
         &mut config.delay,
     )?;
-    settings.number(
-        "neighbours",
-        "neighbours that are remembered",
-        1..=65535,
-        &mut config.neighbours,
-    )?;
+    settings.number("neighbours", "neighbours that are remembered", 1..=65535, &mut config.neighbours)?;
     settings.number(
         "unknown",
         "neighbours among them that are still being asked for",
         1..=65535,
         &mut config.unknown,
     )?;
-    settings.number(
-        "queue",
-        "packets that may wait for one neighbour",
-        0..=65535,
-        &mut config.queue,
-    )
+    settings.number("queue", "packets that may wait for one neighbour", 0..=65535, &mut config.queue)
 }
 
 fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<ipv6::Route>, BuildError> {
-    const EXPECTED: &str = "a router's IPv6 address, or the name of a layer below, under \"default\" or a network such as \"fd00:1::/32\"";
-    const MEANING: &str =
-        "which router leads to a network, or by which layer below its hosts are reached straight";
+    const EXPECTED: &str =
+        "a router's IPv6 address, or the name of a layer below, under \"default\" or a network such as \"fd00:1::/32\"";
+    const MEANING: &str = "which router leads to a network, or by which layer below its hosts are reached straight";
     settings.pairs("routes", "<network>", MEANING, EXPECTED, |to, via| {
         let (network, prefix) = match to {
             "default" => (Ipv6Addr::UNSPECIFIED, 0),
@@ -198,10 +154,6 @@ fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<ipv6::Route>, B
             None if place.below.contains(&via) => ipv6::Via::Interface(via.to_owned()),
             None => return None,
         };
-        Some(ipv6::Route {
-            network,
-            prefix,
-            via,
-        })
+        Some(ipv6::Route { network, prefix, via })
     })
 }

@@ -79,8 +79,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
 
 pub(super) const CIRCUIT: &str = "a circuit \"vpi/vci\" such as \"0/100\"";
 pub(super) const ADDRESS: &str = "an IPv4 address";
-pub(super) const CIRCUITS: &str =
-    "a circuit \"vpi/vci\" such as \"0/100\", under the IPv4 address of its peer";
+pub(super) const CIRCUITS: &str = "a circuit \"vpi/vci\" such as \"0/100\", under the IPv4 address of its peer";
 
 pub(super) fn address(text: &str) -> Option<Ipv4Addr> {
     text.parse().ok()
@@ -105,12 +104,7 @@ fn max_sdu(settings: &Reader<'_>, octets: &mut u16) -> Result<(), BuildError> {
 fn pipe(settings: &Reader<'_>, _: Place<'_>) -> Built {
     const MEANING: &str = "what the device may read before the user has taken anything";
     let mut config = pipe::Config::default();
-    settings.octets(
-        "receive_buffer",
-        MEANING,
-        1..=u64::from(u32::MAX),
-        &mut config.receive_buffer,
-    )?;
+    settings.octets("receive_buffer", MEANING, 1..=u64::from(u32::MAX), &mut config.receive_buffer)?;
     Ok(Box::new(Pipe::new(config)))
 }
 
@@ -150,12 +144,7 @@ fn hdlc(settings: &Reader<'_>, _: Place<'_>) -> Built {
         "whether the line is asynchronous: control characters are escaped until less is agreed on",
         &mut config.asynchronous,
     )?;
-    settings.word(
-        "fcs",
-        "bits of the frame check sequence that the line begins with",
-        &FCS,
-        &mut config.fcs,
-    )?;
+    settings.word("fcs", "bits of the frame check sequence that the line begins with", &FCS, &mut config.fcs)?;
     settings.octets(
         "mru",
         "the most octets behind the protocol field that are taken; where more is agreed on, more",
@@ -177,25 +166,11 @@ fn vc_mux(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = atm_arp::Config::new(Ipv4Addr::UNSPECIFIED, Vec::new());
-    config.addresses = settings.texts(
-        "addresses",
-        "our own addresses in the subnet",
-        ADDRESS,
-        address,
-    )?;
-    config.circuits = settings.texts(
-        "circuits",
-        "the permanent circuits whose peers are asked for (InATMARP)",
-        CIRCUIT,
-        circuit,
-    )?;
-    config.known = settings.pairs(
-        "known",
-        "<address>",
-        "next hops that are known without asking",
-        CIRCUITS,
-        by_address,
-    )?;
+    config.addresses = settings.texts("addresses", "our own addresses in the subnet", ADDRESS, address)?;
+    config.circuits =
+        settings.texts("circuits", "the permanent circuits whose peers are asked for (InATMARP)", CIRCUIT, circuit)?;
+    config.known =
+        settings.pairs("known", "<address>", "next hops that are known without asking", CIRCUITS, by_address)?;
     let some = Duration::from_nanos(1);
     settings.time(
         "timeout",
@@ -203,24 +178,9 @@ fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
         some,
         &mut config.timeout,
     )?;
-    settings.time(
-        "retry",
-        "how often a circuit whose peer is not known is asked",
-        some,
-        &mut config.retry,
-    )?;
-    settings.number(
-        "queue",
-        "datagrams that may wait for their next hop",
-        0..=65535,
-        &mut config.queue,
-    )?;
-    settings.time(
-        "hold",
-        "how long a datagram may wait for its next hop",
-        Duration::ZERO,
-        &mut config.hold,
-    )?;
+    settings.time("retry", "how often a circuit whose peer is not known is asked", some, &mut config.retry)?;
+    settings.number("queue", "datagrams that may wait for their next hop", 0..=65535, &mut config.queue)?;
+    settings.time("hold", "how long a datagram may wait for its next hop", Duration::ZERO, &mut config.hold)?;
     if config.addresses.is_empty() {
         return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
     }
@@ -245,12 +205,7 @@ fn fddi(settings: &Reader<'_>, _: Place<'_>) -> Built {
         fddi::LEAST_MTU.into()..=fddi::MOST_MTU.into(),
         &mut config.mtu,
     )?;
-    settings.number(
-        "priority",
-        "priority of the frames that are sent",
-        0..=7,
-        &mut config.priority,
-    )?;
+    settings.number("priority", "priority of the frames that are sent", 0..=7, &mut config.priority)?;
     if address.is_none() {
         return Err(settings.missing("address", STATION));
     }
@@ -260,16 +215,13 @@ fn fddi(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 fn llc(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = llc::Config::default();
-    settings.boolean(
-        "answer",
-        "whether XID and TEST commands are answered",
-        &mut config.answer,
-    )?;
+    settings.boolean("answer", "whether XID and TEST commands are answered", &mut config.answer)?;
     Ok(Box::new(Llc::new(config)))
 }
 
 fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const STATION: &str = "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
+    const STATION: &str =
+        "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
     let parse = |text: &str| {
         let station = || text.parse().ok().and_then(sim_ether::mac_of);
         text.parse::<MacAddr>().ok().or_else(station)
@@ -282,11 +234,7 @@ fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
         eth::LEAST_MTU.into()..=eth::MOST_MTU.into(),
         &mut config.mtu,
     )?;
-    settings.boolean(
-        "pad",
-        "whether frames are filled up to 46 octets (IEEE 802.3)",
-        &mut config.pad,
-    )?;
+    settings.boolean("pad", "whether frames are filled up to 46 octets (IEEE 802.3)", &mut config.pad)?;
     if address.is_none() {
         return Err(settings.missing("address", STATION));
     }
@@ -303,15 +251,8 @@ fn sim_ether(settings: &Reader<'_>, _: Place<'_>) -> Built {
     };
     let any = |text: &str| text.parse::<SocketAddrV4>().ok();
     let address = settings.text("address", "our own address and port", SOCKET, "", station)?;
-    let mut config = sim_ether::Config::new(
-        address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)),
-    );
-    config.stations = settings.texts(
-        "stations",
-        "who gets frames for groups, a copy each",
-        SOCKET,
-        station,
-    )?;
+    let mut config = sim_ether::Config::new(address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)));
+    config.stations = settings.texts("stations", "who gets frames for groups, a copy each", SOCKET, station)?;
     config.via = settings.text(
         "via",
         "a box between the stations that gets all frames, such as a delay generator",
@@ -347,36 +288,16 @@ fn sim_ether(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 fn arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = arp::Config::new(Ipv4Addr::UNSPECIFIED);
-    config.addresses = settings.texts(
-        "addresses",
-        "our own addresses on the link",
-        ADDRESS,
-        address,
-    )?;
-    settings.time(
-        "timeout",
-        "how long what was learned is good",
-        Duration::from_nanos(1),
-        &mut config.timeout,
-    )?;
+    config.addresses = settings.texts("addresses", "our own addresses on the link", ADDRESS, address)?;
+    settings.time("timeout", "how long what was learned is good", Duration::from_nanos(1), &mut config.timeout)?;
     settings.number(
         "tries",
         "requests, one a second, after which what waits for a next hop is given up",
         1..=255,
         &mut config.tries,
     )?;
-    settings.number(
-        "entries",
-        "next hops that are known or asked for at a time",
-        1..=65535,
-        &mut config.entries,
-    )?;
-    settings.number(
-        "queue",
-        "datagrams that may wait for one next hop",
-        0..=65535,
-        &mut config.queue,
-    )?;
+    settings.number("entries", "next hops that are known or asked for at a time", 1..=65535, &mut config.entries)?;
+    settings.number("queue", "datagrams that may wait for one next hop", 0..=65535, &mut config.queue)?;
     if config.addresses.is_empty() {
         return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
     }

@@ -177,11 +177,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// [`BuildError`] names the kind or setting that is wrong, and what would be right.
-pub fn build(
-    kind: &str,
-    settings: &Settings,
-    place: Place<'_>,
-) -> Result<Box<dyn Protocol>, BuildError> {
+pub fn build(kind: &str, settings: &Settings, place: Place<'_>) -> Result<Box<dyn Protocol>, BuildError> {
     let found = kinds::KINDS.iter().find(|(name, _)| *name == kind);
     let Some((kind, make)) = found else {
         return Err(BuildError::unknown_kind(kind, kinds().collect()));

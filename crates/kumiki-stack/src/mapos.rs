@@ -68,43 +68,20 @@ pub(super) fn sdh(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 pub(super) fn mapos(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = mapos::Config::new(Ipv4Addr::UNSPECIFIED);
-    config.addresses = settings.texts(
-        "addresses",
-        "our own IP addresses on the link",
-        ADDRESS,
-        address,
-    )?;
-    config.known = settings.pairs(
-        "known",
-        "<address>",
-        "next hops that are known without asking",
-        HDLC,
-        |next_hop, at| Some((address(next_hop)?, hdlc(at)?)),
-    )?;
-    settings.time(
-        "timeout",
-        "how long what was learned is good",
-        SOME,
-        &mut config.timeout,
-    )?;
+    config.addresses = settings.texts("addresses", "our own IP addresses on the link", ADDRESS, address)?;
+    config.known =
+        settings.pairs("known", "<address>", "next hops that are known without asking", HDLC, |next_hop, at| {
+            Some((address(next_hop)?, hdlc(at)?))
+        })?;
+    settings.time("timeout", "how long what was learned is good", SOME, &mut config.timeout)?;
     settings.number(
         "tries",
         "requests, one a second, after which what waits for a next hop is given up",
         1..=255,
         &mut config.tries,
     )?;
-    settings.number(
-        "entries",
-        "next hops that are known or asked for at a time",
-        1..=65535,
-        &mut config.entries,
-    )?;
-    settings.number(
-        "queue",
-        "datagrams that may wait for one next hop",
-        0..=65535,
-        &mut config.queue,
-    )?;
+    settings.number("entries", "next hops that are known or asked for at a time", 1..=65535, &mut config.entries)?;
+    settings.number("queue", "datagrams that may wait for one next hop", 0..=65535, &mut config.queue)?;
     settings.table("unarp", |table| {
         table.number(
             "count",
@@ -112,12 +89,7 @@ pub(super) fn mapos(settings: &Reader<'_>, _: Place<'_>) -> Built {
             0..=255,
             &mut config.unarps,
         )?;
-        table.time(
-            "interval",
-            "from one of them to the next",
-            SOME,
-            &mut config.unarp_interval,
-        )
+        table.time("interval", "from one of them to the next", SOME, &mut config.unarp_interval)
     })?;
     if config.addresses.is_empty() {
         return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
@@ -136,15 +108,9 @@ pub(super) fn mapos_switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
         0..=12,
         &mut switch_bits,
     )?;
-    settings.number(
-        "number",
-        "our switch number, another one than that of any other switch",
-        0..=4095,
-        &mut number,
-    )?;
-    let subnet = Subnet::new(version, switch_bits).ok_or_else(|| {
-        settings.wrong("switch_bits", &switch_bits, "0 to 5 in version \"mapos\"")
-    })?;
+    settings.number("number", "our switch number, another one than that of any other switch", 0..=4095, &mut number)?;
+    let subnet = Subnet::new(version, switch_bits)
+        .ok_or_else(|| settings.wrong("switch_bits", &switch_bits, "0 to 5 in version \"mapos\""))?;
     let mut config = mapos_switch::Config::new(subnet, number);
     let numbers = settings.pairs(
         "ports",
@@ -158,18 +124,8 @@ pub(super) fn mapos_switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
         },
     )?;
     config.ports = numbers.into_iter().collect();
-    settings.number(
-        "cost",
-        "what a route costs more for having come by one of our lines",
-        1..=15,
-        &mut config.cost,
-    )?;
-    settings.number(
-        "routes",
-        "routes that are kept, our own among them",
-        1..=65535,
-        &mut config.routes,
-    )?;
+    settings.number("cost", "what a route costs more for having come by one of our lines", 1..=15, &mut config.cost)?;
+    settings.number("routes", "routes that are kept, our own among them", 1..=65535, &mut config.routes)?;
     settings.maybe_time(
         "shutdown",
         "how long after the start the switch says that nothing can be reached by it, and is silent from then on",
@@ -196,12 +152,7 @@ fn timers(settings: &Reader<'_>, timers: &mut mapos_switch::Timers) -> Result<()
             SOME,
             &mut timers.expiration,
         ),
-        (
-            "gc",
-            "how long a route that has ended is advertised as unreachable (GC_TIMER)",
-            SOME,
-            &mut timers.gc,
-        ),
+        ("gc", "how long a route that has ended is advertised as unreachable (GC_TIMER)", SOME, &mut timers.gc),
         (
             "forward_delay",
             "how long a port must have been confirmed before broadcasts go through it (FORWARD_DELAY_TIMER)",
@@ -214,12 +165,7 @@ fn timers(settings: &Reader<'_>, timers: &mut mapos_switch::Timers) -> Result<()
             SOME,
             &mut timers.port_expiration,
         ),
-        (
-            "node",
-            "how long a node is believed to be there without a request (RFC 2173)",
-            SOME,
-            &mut timers.node,
-        ),
+        ("node", "how long a node is believed to be there without a request (RFC 2173)", SOME, &mut timers.node),
         (
             "triggered",
             "the least time between two triggered updates, and between two answers to one neighbour",

@@ -18,11 +18,8 @@ use kumiki_osi::tp0::{self, Network, Tp0};
 use kumiki_osi::tpkt::{self, Tpkt};
 
 const SOME: Duration = Duration::from_nanos(1);
-const COALESCE: &[(&str, Coalesce)] = &[
-    ("never", Coalesce::Never),
-    ("nagle", Coalesce::Nagle),
-    ("minshall", Coalesce::Minshall),
-];
+const COALESCE: &[(&str, Coalesce)] =
+    &[("never", Coalesce::Never), ("nagle", Coalesce::Nagle), ("minshall", Coalesce::Minshall)];
 const NETWORKS: &[(&str, Network)] = &[("rfc1006", Network::Rfc1006), ("x25", Network::X25)];
 const FLOWS: &[(&str, Flow)] = &[("credit", Flow::Credit), ("polling", Flow::Polling)];
 /// The names of functional units in settings.
@@ -38,14 +35,8 @@ const FILE_UNITS: &[(&str, FileUnits)] = &[
     ("read", FileUnits::READ),
     ("write", FileUnits::WRITE),
     ("file-access", FileUnits::FILE_ACCESS),
-    (
-        "limited-file-management",
-        FileUnits::LIMITED_FILE_MANAGEMENT,
-    ),
-    (
-        "enhanced-file-management",
-        FileUnits::ENHANCED_FILE_MANAGEMENT,
-    ),
+    ("limited-file-management", FileUnits::LIMITED_FILE_MANAGEMENT),
+    ("enhanced-file-management", FileUnits::ENHANCED_FILE_MANAGEMENT),
     ("grouping", FileUnits::GROUPING),
     ("fadu-locking", FileUnits::FADU_LOCKING),
     ("recovery", FileUnits::RECOVERY),
@@ -84,12 +75,7 @@ pub(super) fn tpkt(settings: &Reader<'_>, _: Place<'_>) -> Built {
 
 pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = tp0::Config::default();
-    settings.word(
-        "network",
-        "what is below: RFC 1006 on TCP, or X.25",
-        NETWORKS,
-        &mut config.network,
-    )?;
+    settings.word("network", "what is below: RFC 1006 on TCP, or X.25", NETWORKS, &mut config.network)?;
     settings.octets(
         "tpdu",
         "the TPDU size that is proposed and the largest that is taken: a power of two; above 2048 it is beyond the standard",
@@ -112,24 +98,14 @@ pub(super) fn tp0(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1..=1024,
         &mut config.window,
     )?;
-    settings.octets(
-        "longest",
-        "the longest TSDU that is taken",
-        1024..=1 << 30,
-        &mut config.longest,
-    )?;
+    settings.octets("longest", "the longest TSDU that is taken", 1024..=1 << 30, &mut config.longest)?;
     settings.octets(
         "longest_first",
         "the longest TSDU that is taken before session says that its connection stands",
         1024..=1 << 30,
         &mut config.longest_first,
     )?;
-    settings.time(
-        "patience",
-        "how long an answer is waited for",
-        SOME,
-        &mut config.patience,
-    )?;
+    settings.time("patience", "how long an answer is waited for", SOME, &mut config.patience)?;
     connections(settings, &mut config.connections)?;
     Ok(Box::new(Tp0::new(config)))
 }
@@ -143,16 +119,9 @@ pub(super) fn session(settings: &Reader<'_>, _: Place<'_>) -> Built {
         |text| UNITS.iter().find(|(name, _)| *name == text).map(|(_, unit)| *unit),
     )?;
     if !units.is_empty() {
-        config.functional_units = units
-            .into_iter()
-            .fold(FunctionalUnits::KERNEL, FunctionalUnits::or);
+        config.functional_units = units.into_iter().fold(FunctionalUnits::KERNEL, FunctionalUnits::or);
     }
-    settings.time(
-        "patience",
-        "how long the peer is waited for",
-        SOME,
-        &mut config.patience,
-    )?;
+    settings.time("patience", "how long the peer is waited for", SOME, &mut config.patience)?;
     settings.octets(
         "longest_connect",
         "the most octets of user data that a peer may send with CN",
@@ -198,18 +167,8 @@ pub(super) fn ftam(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1024..=1 << 24,
         &mut config.longest_fpdu,
     )?;
-    settings.number(
-        "values",
-        "the most values of a P-DATA from a peer",
-        1..=65_536,
-        &mut config.values,
-    )?;
-    settings.time(
-        "patience",
-        "how long the user may take to answer F-INITIALIZE",
-        SOME,
-        &mut config.patience,
-    )?;
+    settings.number("values", "the most values of a P-DATA from a peer", 1..=65_536, &mut config.values)?;
+    settings.time("patience", "how long the user may take to answer F-INITIALIZE", SOME, &mut config.patience)?;
     associations(settings, &mut config.associations)?;
     Ok(Box::new(Ftam::new(config)))
 }
@@ -256,18 +215,8 @@ pub(super) fn lif(settings: &Reader<'_>, _: Place<'_>) -> Built {
         FLOWS,
         &mut config.flow,
     )?;
-    settings.time(
-        "interval",
-        "polling: from one question to the next, at least",
-        SOME,
-        &mut config.interval,
-    )?;
-    settings.number(
-        "queue",
-        "polling: how many messages may wait in this task",
-        1..=1024,
-        &mut config.queue,
-    )?;
+    settings.time("interval", "polling: from one question to the next, at least", SOME, &mut config.interval)?;
+    settings.number("queue", "polling: how many messages may wait in this task", 1..=1024, &mut config.queue)?;
     Ok(Box::new(Lif::new(config)))
 }
 

@@ -11,12 +11,8 @@ use super::{BuildError, Place};
 use kumiki_ppp::ppp_daemon::misbehave::Script;
 use kumiki_ppp::ppp_daemon::{Config, Ipv4, Ipv6, Methods, PppDaemon, Secret};
 
-const METHODS: &[(&str, Methods)] = &[
-    ("none", Methods::None),
-    ("pap", Methods::Pap),
-    ("chap", Methods::Chap),
-    ("either", Methods::Either),
-];
+const METHODS: &[(&str, Methods)] =
+    &[("none", Methods::None), ("pap", Methods::Pap), ("chap", Methods::Chap), ("either", Methods::Either)];
 const SOME: Duration = Duration::from_nanos(1);
 
 /// Control characters: bit n for octet n.
@@ -58,11 +54,7 @@ fn link(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError> {
         "none",
         accm,
     )?;
-    settings.boolean(
-        "magic",
-        "whether a magic number is asked for, by which loops are found",
-        &mut config.magic,
-    )?;
+    settings.boolean("magic", "whether a magic number is asked for, by which loops are found", &mut config.magic)?;
     settings.boolean(
         "pfc",
         "whether protocols in one octet are taken, and sent to a peer that takes them",
@@ -74,12 +66,7 @@ fn link(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError> {
         &mut config.acfc,
     )?;
     const SEQUENCES: &[(&str, u8)] = &[("16", 16), ("32", 32)];
-    settings.word(
-        "fcs",
-        "bits of the check sequence that the line uses by itself",
-        SEQUENCES,
-        &mut config.fcs,
-    )?;
+    settings.word("fcs", "bits of the check sequence that the line uses by itself", SEQUENCES, &mut config.fcs)?;
     config.ask_fcs = settings.text(
         "ask_fcs",
         "bits of the check sequence that the peer is asked to use",
@@ -102,16 +89,11 @@ fn names(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError> {
         METHODS,
         &mut config.auth,
     )?;
-    config.secrets = settings.pairs(
-        "secrets",
-        "<name>",
-        "the secret of a peer that may come in",
-        TEXT,
-        |name, secret| {
+    config.secrets =
+        settings.pairs("secrets", "<name>", "the secret of a peer that may come in", TEXT, |name, secret| {
             let (name, secret) = (name.to_owned(), secret.to_owned());
             Some(Secret { name, secret })
-        },
-    )?;
+        })?;
     if let Some(name) = settings.text("name", "our own name", TEXT, &config.name, text)? {
         config.name = name;
     }
@@ -122,12 +104,7 @@ fn names(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError> {
         "none",
         text,
     )?;
-    settings.word(
-        "prove",
-        "how we say who we are, where there is a secret",
-        METHODS,
-        &mut config.prove,
-    )?;
+    settings.word("prove", "how we say who we are, where there is a secret", METHODS, &mut config.prove)?;
     settings.maybe_time(
         "rechallenge",
         "how often a peer that has come in by CHAP is asked again",
@@ -145,11 +122,7 @@ fn ipv4(settings: &Reader<'_>) -> Result<Option<Ipv4>, BuildError> {
         *place = read.unwrap_or(*place);
         Ok::<_, BuildError>(())
     };
-    one(
-        "local",
-        "our address; 0.0.0.0: the peer is to give us one",
-        &mut config.local,
-    )?;
+    one("local", "our address; 0.0.0.0: the peer is to give us one", &mut config.local)?;
     settings.boolean(
         "accept_local",
         "whether the peer may give us another one than `local`",
@@ -165,17 +138,9 @@ fn ipv4(settings: &Reader<'_>) -> Result<Option<Ipv4>, BuildError> {
         "whether the peer may have another one than `remote`",
         &mut config.accept_remote,
     )?;
-    settings.boolean(
-        "ask_dns",
-        "whether the peer is asked for its name servers",
-        &mut config.ask_dns,
-    )?;
-    let dns = settings.texts(
-        "dns",
-        "name servers that a peer is told which asks for them, two at most",
-        ADDRESS,
-        address,
-    )?;
+    settings.boolean("ask_dns", "whether the peer is asked for its name servers", &mut config.ask_dns)?;
+    let dns =
+        settings.texts("dns", "name servers that a peer is told which asks for them, two at most", ADDRESS, address)?;
     if dns.len() > 2 {
         let text = format!("{} name servers", dns.len());
         return Err(settings.wrong("dns", &text, "one or two"));
@@ -229,12 +194,7 @@ fn watch(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError> {
         0..=1000,
         &mut config.quality.good,
     )?;
-    settings.number(
-        "lqr_of",
-        "periods that are looked at",
-        1..=1000,
-        &mut config.quality.of,
-    )?;
+    settings.number("lqr_of", "periods that are looked at", 1..=1000, &mut config.quality.of)?;
     settings.number(
         "lqr_loss",
         "percent of the packets that may be lost in a good period, each way",
@@ -264,12 +224,7 @@ fn patience(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError
         SOME,
         &mut config.restart,
     )?;
-    settings.time(
-        "restart_first",
-        "the same at first; it doubles up to `restart`",
-        SOME,
-        &mut config.restart_first,
-    )?;
+    settings.time("restart_first", "the same at first; it doubles up to `restart`", SOME, &mut config.restart_first)?;
     settings.number(
         "max_configure",
         "requests without an answer after which a peer is given up",
@@ -288,22 +243,13 @@ fn patience(settings: &Reader<'_>, config: &mut Config) -> Result<(), BuildError
         1..=65535,
         &mut config.max_terminate,
     )?;
-    settings.boolean(
-        "passive",
-        "whether a peer that does not answer is waited for",
-        &mut config.passive,
-    )?;
+    settings.boolean("passive", "whether a peer that does not answer is waited for", &mut config.passive)?;
     settings.boolean(
         "persist",
         "whether the link is tried again after it has ended or the line was lost",
         &mut config.persist,
     )?;
-    settings.time(
-        "retry",
-        "how long after an end it is tried again",
-        SOME,
-        &mut config.retry,
-    )?;
+    settings.time("retry", "how long after an end it is tried again", SOME, &mut config.retry)?;
     let mut why = None;
     let script = settings.text(
         "script",

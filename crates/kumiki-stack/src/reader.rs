@@ -54,20 +54,12 @@ impl Whole for usize {
 
 impl<'a> Reader<'a> {
     pub(super) const fn new(settings: &'a Settings) -> Self {
-        Self {
-            path: Vec::new(),
-            settings,
-            known: RefCell::new(Vec::new()),
-            list: None,
-        }
+        Self { path: Vec::new(), settings, known: RefCell::new(Vec::new()), list: None }
     }
 
     /// A reader that lists what it is asked for.
     pub(super) fn listing(settings: &'a Settings) -> Self {
-        Self {
-            list: Some(RefCell::new(Vec::new())),
-            ..Self::new(settings)
-        }
+        Self { list: Some(RefCell::new(Vec::new())), ..Self::new(settings) }
     }
 
     pub(super) fn listed(self) -> Vec<Setting> {
@@ -101,16 +93,10 @@ impl<'a> Reader<'a> {
     /// Refuses what nobody has asked for; only after everything has been read.
     pub(super) fn finish(&self) -> Read<()> {
         let known = self.known.borrow();
-        let unknown = self
-            .settings
-            .iter()
-            .find(|(key, _)| !known.iter().any(|it| it == key));
+        let unknown = self.settings.iter().find(|(key, _)| !known.iter().any(|it| it == key));
         match unknown {
             None => Ok(()),
-            Some((found, _)) => Err(BuildError::new(
-                self.at(found),
-                Problem::UnknownKey(known.clone()),
-            )),
+            Some((found, _)) => Err(BuildError::new(self.at(found), Problem::UnknownKey(known.clone()))),
         }
     }
 
@@ -135,22 +121,12 @@ impl<'a> Reader<'a> {
         default: impl FnOnce() -> String,
     ) -> Option<&'a Value> {
         if let Some(list) = &self.list {
-            list.borrow_mut().push(Setting {
-                path: self.at(key),
-                form: form.clone(),
-                meaning,
-                default: default(),
-            });
+            list.borrow_mut().push(Setting { path: self.at(key), form: form.clone(), meaning, default: default() });
         }
         self.value(key)
     }
 
-    pub(super) fn boolean(
-        &self,
-        key: &'static str,
-        meaning: &'static str,
-        place: &mut bool,
-    ) -> Read<()> {
+    pub(super) fn boolean(&self, key: &'static str, meaning: &'static str, place: &mut bool) -> Read<()> {
         match self.ask(key, meaning, &Form::Boolean, || place.to_string()) {
             None => {}
             Some(Value::Boolean(yes)) => *place = *yes,
@@ -172,11 +148,7 @@ impl<'a> Reader<'a> {
         let Some(value) = self.ask(key, meaning, &form, || place.wide().to_string()) else {
             return Ok(());
         };
-        let found = if let Value::Integer(number) = value {
-            u64::try_from(*number).ok()
-        } else {
-            None
-        };
+        let found = if let Value::Integer(number) = value { u64::try_from(*number).ok() } else { None };
         let found = found.filter(|number| (least..=most).contains(number));
         *place = found
             .and_then(|number| N::try_from(number).ok())
@@ -213,11 +185,7 @@ impl<'a> Reader<'a> {
         let Some(value) = self.ask(key, meaning, &form, default) else {
             return Ok(());
         };
-        let found = if let Value::Octets(octets) = value {
-            Some(*octets)
-        } else {
-            None
-        };
+        let found = if let Value::Octets(octets) = value { Some(*octets) } else { None };
         let found = found.filter(|octets| (least..=most).contains(octets));
         let found = found.and_then(|octets| N::try_from(octets).ok());
         *place = Some(found.ok_or_else(|| self.wrong(key, value, &form.to_string()))?);
@@ -239,11 +207,7 @@ impl<'a> Reader<'a> {
         let Some(value) = self.ask(key, meaning, &form, default) else {
             return Ok(());
         };
-        let found = if let Value::Integer(number) = value {
-            u64::try_from(*number).ok()
-        } else {
-            None
-        };
+        let found = if let Value::Integer(number) = value { u64::try_from(*number).ok() } else { None };
         let found = found.filter(|number| (least..=most).contains(number));
         let found = found.and_then(|number| N::try_from(number).ok());
         *place = Some(found.ok_or_else(|| self.wrong(key, value, &form.to_string()))?);
@@ -325,8 +289,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         };
         let read = text_of(value).and_then(parse);
-        read.map(Some)
-            .ok_or_else(|| self.wrong(key, value, expected))
+        read.map(Some).ok_or_else(|| self.wrong(key, value, expected))
     }
 
     /// A list of texts that `parse` understands.
@@ -352,11 +315,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table, read by `read`; without it as one in which nothing is set.
-    pub(super) fn table(
-        &self,
-        key: &'static str,
-        read: impl FnOnce(&Reader<'_>) -> Read<()>,
-    ) -> Read<()> {
+    pub(super) fn table(&self, key: &'static str, read: impl FnOnce(&Reader<'_>) -> Read<()>) -> Read<()> {
         match self.value(key) {
             Some(Value::Table(table)) => self.inner(self.at(key), table, read),
             Some(other) => Err(self.wrong(key, other, "a table")),
@@ -389,28 +348,15 @@ impl<'a> Reader<'a> {
             let Value::Table(table) = value else {
                 let found = value.to_string();
                 let expected = "a table".to_owned();
-                return Err(BuildError::new(
-                    under(name),
-                    Problem::Value { found, expected },
-                ));
+                return Err(BuildError::new(under(name), Problem::Value { found, expected }));
             };
             self.inner(under(name), table, |reader| read(name, reader))?;
         }
         Ok(())
     }
 
-    fn inner(
-        &self,
-        path: Vec<String>,
-        settings: &Settings,
-        read: impl FnOnce(&Reader<'_>) -> Read<()>,
-    ) -> Read<()> {
-        let reader = Reader {
-            path,
-            settings,
-            known: RefCell::default(),
-            list: self.lists().then(RefCell::default),
-        };
+    fn inner(&self, path: Vec<String>, settings: &Settings, read: impl FnOnce(&Reader<'_>) -> Read<()>) -> Read<()> {
+        let reader = Reader { path, settings, known: RefCell::default(), list: self.lists().then(RefCell::default) };
         let done = read(&reader);
         let finished = reader.finish();
         if let Some(list) = &self.list {
@@ -434,12 +380,7 @@ impl<'a> Reader<'a> {
         if let Some(list) = &self.list {
             let mut path = self.at(key);
             path.push(any.to_owned());
-            list.borrow_mut().push(Setting {
-                path,
-                form: Form::Text(expected),
-                meaning,
-                default: "none".to_owned(),
-            });
+            list.borrow_mut().push(Setting { path, form: Form::Text(expected), meaning, default: "none".to_owned() });
         }
         match self.value(key) {
             None => Ok(Vec::new()),
@@ -461,11 +402,7 @@ impl<'a> Reader<'a> {
 }
 
 const fn text_of(value: &Value) -> Option<&str> {
-    if let Value::Text(text) = value {
-        Some(text.as_str())
-    } else {
-        None
-    }
+    if let Value::Text(text) = value { Some(text.as_str()) } else { None }
 }
 
 /// A circuit: "VPI/VCI".

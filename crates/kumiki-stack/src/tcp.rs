@@ -6,26 +6,18 @@ use super::kinds::Built;
 use super::reader::Reader;
 use super::{BuildError, Place};
 use kumiki_inet::tcp::config::{
-    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding,
-    SynCookies,
+    AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding, SynCookies,
 };
 use kumiki_inet::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_inet::tcp::{Tcp, defaults, rtt};
 
 /// The words for what to do with small segments.
-pub const COALESCE: [(&str, Coalesce); 3] = [
-    ("never", Coalesce::Never),
-    ("nagle", Coalesce::Nagle),
-    ("minshall", Coalesce::Minshall),
-];
+pub const COALESCE: [(&str, Coalesce); 3] =
+    [("never", Coalesce::Never), ("nagle", Coalesce::Nagle), ("minshall", Coalesce::Minshall)];
 
 /// The words for what is done about explicit congestion notification.
-const ECN: [(&str, EcnUse); 4] = [
-    ("off", EcnUse::Off),
-    ("passive", EcnUse::Passive),
-    ("classic", EcnUse::Classic),
-    ("accurate", EcnUse::Accurate),
-];
+const ECN: [(&str, EcnUse); 4] =
+    [("off", EcnUse::Off), ("passive", EcnUse::Passive), ("classic", EcnUse::Classic), ("accurate", EcnUse::Accurate)];
 
 /// The largest window (RFC 7323 section 2.3).
 const MAX_WINDOW: u64 = 1 << 30;
@@ -37,12 +29,7 @@ type Read = Result<(), BuildError>;
 pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
     let mut profile = "modern";
     let names = defaults::NAMES.map(|name| (name, name));
-    settings.word(
-        "defaults",
-        "the profile that all other settings have their defaults from",
-        &names,
-        &mut profile,
-    )?;
+    settings.word("defaults", "the profile that all other settings have their defaults from", &names, &mut profile)?;
     let mut config = defaults::named(profile).unwrap_or_else(defaults::modern);
     sizes(settings, &mut config)?;
     options(settings, &mut config)?;
@@ -56,23 +43,9 @@ pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
         "answer by the source route by which a peer's segments came (RFC 9293 section 3.9.2.1)",
         &mut config.return_routes,
     )?;
-    settings.number(
-        "ttl",
-        "IP time to live; 0: IP's default",
-        0..=255,
-        &mut config.ttl,
-    )?;
-    settings.number(
-        "tos",
-        "IP type of service octet; its ECN field is TCP's own",
-        0..=255,
-        &mut config.tos,
-    )?;
-    settings.boolean(
-        "trace",
-        "keep a trace of every connection",
-        &mut config.trace,
-    )?;
+    settings.number("ttl", "IP time to live; 0: IP's default", 0..=255, &mut config.ttl)?;
+    settings.number("tos", "IP type of service octet; its ECN field is TCP's own", 0..=255, &mut config.tos)?;
+    settings.boolean("trace", "keep a trace of every connection", &mut config.trace)?;
     check(settings, &config, place)?;
     Ok(Box::new(Tcp::new(config)))
 }
@@ -176,45 +149,16 @@ fn path_mtu(settings: &Reader<'_>, config: &mut Config) -> Read {
 }
 
 fn options(settings: &Reader<'_>, config: &mut Config) -> Read {
-    settings.boolean(
-        "timestamps",
-        "offer and use timestamps (RFC 7323)",
-        &mut config.timestamps,
-    )?;
-    settings.boolean(
-        "window_scaling",
-        "offer and use window scaling (RFC 7323)",
-        &mut config.window_scaling,
-    )?;
-    settings.boolean(
-        "sack",
-        "offer and use selective acknowledgments (RFC 2018)",
-        &mut config.sack,
-    )
+    settings.boolean("timestamps", "offer and use timestamps (RFC 7323)", &mut config.timestamps)?;
+    settings.boolean("window_scaling", "offer and use window scaling (RFC 7323)", &mut config.window_scaling)?;
+    settings.boolean("sack", "offer and use selective acknowledgments (RFC 2018)", &mut config.sack)
 }
 
 fn congestion(settings: &Reader<'_>, config: &mut Config) -> Read {
-    let algorithms = [
-        ("newreno", Algorithm::NewReno),
-        ("cubic", Algorithm::Cubic),
-        ("fixed", Algorithm::Fixed),
-    ];
-    settings.word(
-        "congestion",
-        "congestion control; fixed: none",
-        &algorithms,
-        &mut config.congestion,
-    )?;
-    let windows = [
-        ("rfc3390", InitialWindow::Rfc3390),
-        ("rfc6928", InitialWindow::Rfc6928),
-    ];
-    settings.word(
-        "initial_window",
-        "the congestion window at first",
-        &windows,
-        &mut config.initial_window,
-    )?;
+    let algorithms = [("newreno", Algorithm::NewReno), ("cubic", Algorithm::Cubic), ("fixed", Algorithm::Fixed)];
+    settings.word("congestion", "congestion control; fixed: none", &algorithms, &mut config.congestion)?;
+    let windows = [("rfc3390", InitialWindow::Rfc3390), ("rfc6928", InitialWindow::Rfc6928)];
+    settings.word("initial_window", "the congestion window at first", &windows, &mut config.initial_window)?;
     let mut segments = match config.initial_window {
         InitialWindow::Segments(segments) => segments,
         InitialWindow::Rfc3390 | InitialWindow::Rfc6928 => 0,
@@ -320,11 +264,7 @@ fn recovery(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=ANY,
         &mut config.duplicate_threshold,
     )?;
-    settings.boolean(
-        "new_reno",
-        "recovery goes on at partial acknowledgments (RFC 6582)",
-        &mut config.new_reno,
-    )?;
+    settings.boolean("new_reno", "recovery goes on at partial acknowledgments (RFC 6582)", &mut config.new_reno)?;
     settings.boolean(
         "limited_transmit",
         "send new data at the first duplicate acknowledgments (RFC 3042)",
@@ -339,11 +279,7 @@ fn sending(settings: &Reader<'_>, config: &mut Config) -> Read {
         &COALESCE,
         &mut config.coalesce,
     )?;
-    let rules = [
-        ("off", HalfWindow::Off),
-        ("rfc", HalfWindow::Rfc),
-        ("always", HalfWindow::Always),
-    ];
+    let rules = [("off", HalfWindow::Off), ("rfc", HalfWindow::Rfc), ("always", HalfWindow::Always)];
     settings.word(
         "half_window",
         "whether half of the largest window seen may go though it is no full segment",
@@ -359,11 +295,7 @@ fn sending(settings: &Reader<'_>, config: &mut Config) -> Read {
 }
 
 fn window(settings: &Reader<'_>, config: &mut Config) -> Read {
-    let roundings = [
-        ("exact", Rounding::Exact),
-        ("up", Rounding::Up),
-        ("down", Rounding::Down),
-    ];
+    let roundings = [("exact", Rounding::Exact), ("up", Rounding::Up), ("down", Rounding::Down)];
     settings.word(
         "rounding",
         "how the receive buffer becomes the window: as it is, or a multiple of the MSS",
@@ -401,11 +333,7 @@ fn acknowledging(settings: &Reader<'_>, config: &mut Config) -> Read {
             0..=ANY,
             &mut config.ack.every,
         )?;
-        table.boolean(
-            "count_small",
-            "whether segments that are not full count",
-            &mut config.ack.count_small,
-        )?;
+        table.boolean("count_small", "whether segments that are not full count", &mut config.ack.count_small)?;
         table.boolean(
             "pushed",
             "whether a segment that is not full and was pushed is acknowledged at once",
@@ -424,27 +352,11 @@ fn acknowledging(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut delay,
         "none",
     )?;
-    settings.maybe_time(
-        beat_key,
-        "or until the next beat of a clock with this period",
-        SOME,
-        &mut beat,
-        "none",
-    )?;
-    settings.maybe_time(
-        "delayed_ack_phase",
-        "when that clock first beats",
-        Duration::ZERO,
-        &mut phase,
-        "random",
-    )?;
+    settings.maybe_time(beat_key, "or until the next beat of a clock with this period", SOME, &mut beat, "none")?;
+    settings.maybe_time("delayed_ack_phase", "when that clock first beats", Duration::ZERO, &mut phase, "random")?;
     let given = |key| settings.peek(key);
     if let (Some(found), Some(_)) = (given(delay_key), given(beat_key)) {
-        return Err(settings.wrong(
-            delay_key,
-            found,
-            "left out where there is a `delayed_ack_heartbeat`",
-        ));
+        return Err(settings.wrong(delay_key, found, "left out where there is a `delayed_ack_heartbeat`"));
     }
     config.ack_timer = match (delay, beat) {
         (Some(delay), None) => AckTimer::Timeout(delay),
@@ -465,13 +377,7 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         Duration::ZERO,
         &mut period,
     )?;
-    settings.maybe_time(
-        "slow_beat_phase",
-        "when that clock first beats",
-        Duration::ZERO,
-        &mut phase,
-        "random",
-    )?;
+    settings.maybe_time("slow_beat_phase", "when that clock first beats", Duration::ZERO, &mut phase, "random")?;
     config.slow_beat = (!period.is_zero()).then_some(Beat { period, phase });
     settings.number(
         "advise_after",
@@ -485,12 +391,7 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         0..=ANY,
         &mut config.max_retransmissions,
     )?;
-    settings.number(
-        "syn_retries",
-        "the same for SYN segments",
-        0..=ANY,
-        &mut config.syn_retries,
-    )?;
+    settings.number("syn_retries", "the same for SYN segments", 0..=ANY, &mut config.syn_retries)?;
     settings.maybe_time(
         "user_timeout",
         "how long nothing may be acknowledged before a connection is given up",
@@ -499,17 +400,8 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         "as `max_retransmissions` says",
     )?;
     failures(settings, config)?;
-    settings.number(
-        "half_open",
-        "callers that may be in the handshake at one time",
-        1..=ANY,
-        &mut config.half_open,
-    )?;
-    let cookies = [
-        ("never", SynCookies::Never),
-        ("when-full", SynCookies::WhenFull),
-        ("always", SynCookies::Always),
-    ];
+    settings.number("half_open", "callers that may be in the handshake at one time", 1..=ANY, &mut config.half_open)?;
+    let cookies = [("never", SynCookies::Never), ("when-full", SynCookies::WhenFull), ("always", SynCookies::Always)];
     settings.word(
         "syn_cookies",
         "when a call is answered without keeping anything of it (RFC 4987); when-full: where there are `half_open`",
@@ -573,18 +465,8 @@ fn failures(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     settings.table("keep_alive_times", |table| {
         let times = &mut config.keep_alive_times;
-        table.time(
-            "idle",
-            "after so long without a word",
-            SOME,
-            &mut times.idle,
-        )?;
-        table.time(
-            "interval",
-            "again after so long without an answer",
-            Duration::from_secs(1),
-            &mut times.interval,
-        )?;
+        table.time("idle", "after so long without a word", SOME, &mut times.idle)?;
+        table.time("interval", "again after so long without an answer", Duration::from_secs(1), &mut times.interval)?;
         table.number(
             "count",
             "questions without an answer after which a connection is given up",
@@ -595,24 +477,9 @@ fn failures(settings: &Reader<'_>, config: &mut Config) -> Read {
 }
 
 fn rto(settings: &Reader<'_>, config: &mut rtt::Config) -> Read {
-    settings.time(
-        "initial",
-        "retransmission time-out before the first sample",
-        SOME,
-        &mut config.initial,
-    )?;
-    settings.time(
-        "minimum",
-        "it is never below this",
-        SOME,
-        &mut config.minimum,
-    )?;
-    settings.time(
-        "maximum",
-        "it is never above this, backed off or not",
-        SOME,
-        &mut config.maximum,
-    )?;
+    settings.time("initial", "retransmission time-out before the first sample", SOME, &mut config.initial)?;
+    settings.time("minimum", "it is never below this", SOME, &mut config.minimum)?;
+    settings.time("maximum", "it is never above this, backed off or not", SOME, &mut config.maximum)?;
     settings.time(
         "granularity",
         "its variance term is never below this (G of RFC 6298)",
@@ -640,9 +507,7 @@ fn check(settings: &Reader<'_>, config: &Config, place: Place<'_>) -> Read {
         let fits = mtu.saturating_sub(HEADERS);
         if u32::from(mss) > fits {
             let needed = u32::from(mss) + HEADERS;
-            let expected = format!(
-                "at most {fits} B with IP's mtu of {mtu} B; {mss} B need an mtu of {needed} B"
-            );
+            let expected = format!("at most {fits} B with IP's mtu of {mtu} B; {mss} B need an mtu of {needed} B");
             return Err(settings.wrong("mss", &format!("{mss} B"), &expected));
         }
     }

@@ -3,10 +3,7 @@ use kumiki_graph::{Graph, Service};
 use super::*;
 
 fn here<'a>() -> Place<'a> {
-    Place {
-        below: &["llc"],
-        mtu: None,
-    }
+    Place { below: &["llc"], mtu: None }
 }
 
 fn said(kind: &str, settings: &Settings) -> String {
@@ -47,33 +44,22 @@ fn a_stack_of_classical_ip_is_put_together() {
     let task = graph.add_task("cpu");
     graph.add_device("atm0", Service::UnitData).unwrap();
     let neighbours = Settings::new().with("10.0.0.2", "0/100");
-    let llc = interface()
-        .with("mtu", Value::Octets(9180))
-        .with("neighbours", neighbours);
-    let reassembly = Settings::new()
-        .with("timeout", Duration::from_secs(30))
-        .with("octets", Value::Octets(1 << 20));
+    let llc = interface().with("mtu", Value::Octets(9180)).with("neighbours", neighbours);
+    let reassembly = Settings::new().with("timeout", Duration::from_secs(30)).with("octets", Value::Octets(1 << 20));
     let ip = Settings::new()
         .with("interface", Settings::new().with("llc", llc))
         .with("routes", Settings::new().with("default", "10.0.0.2"))
         .with("reassembly", reassembly)
         .with("ttl", 32);
-    let tcp = Settings::new()
-        .with("defaults", "bsd43")
-        .with("mss", Value::Octets(9140));
+    let tcp = Settings::new().with("defaults", "bsd43").with("mss", Value::Octets(9140));
     for (name, kind, settings) in [
         ("llc", "llc_snap", Settings::new()),
         ("ip", "ip", ip),
         ("udp", "udp", Settings::new().with("checksum", false)),
         ("tcp", "tcp", tcp),
     ] {
-        let place = Place {
-            below: &["llc"],
-            mtu: Some(9180),
-        };
-        graph
-            .add_node(name, task, build(kind, &settings, place).unwrap())
-            .unwrap();
+        let place = Place { below: &["llc"], mtu: Some(9180) };
+        graph.add_node(name, task, build(kind, &settings, place).unwrap()).unwrap();
     }
     graph.connect("llc", "atm0").unwrap();
     graph.connect("ip", "llc").unwrap();
@@ -89,75 +75,32 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
     let with = |key: &str, value: Value| interface().with(key, value);
     let octets = Value::Octets;
     let cases: Vec<(&str, Settings, &str)> = vec![
-        (
-            "llcsnap",
-            none.clone(),
-            "there is no protocol `llcsnap` (is `llc_snap` meant?); there are `aal34`, `aal5`",
-        ),
-        (
-            "smtp",
-            none.clone(),
-            "there is no protocol `smtp`; there are",
-        ),
+        ("llcsnap", none.clone(), "there is no protocol `llcsnap` (is `llc_snap` meant?); there are `aal34`, `aal5`"),
+        ("smtp", none.clone(), "there is no protocol `smtp`; there are"),
         (
             "udp",
             one("chekcsum", true.into()),
             "`udp` has no setting `chekcsum` (is `checksum` meant?); it has `checksum`",
         ),
-        (
-            "udp",
-            one("checksum", 1.into()),
-            "`udp.checksum` is 1; it must be true or false",
-        ),
-        (
-            "llc_snap",
-            one("vc", "0.100".into()),
-            "`llc_snap.vc` is \"0.100\"; it must be a circuit \"vpi/vci\"",
-        ),
+        ("udp", one("checksum", 1.into()), "`udp.checksum` is 1; it must be true or false"),
+        ("llc_snap", one("vc", "0.100".into()), "`llc_snap.vc` is \"0.100\"; it must be a circuit \"vpi/vci\""),
         ("llc_snap", one("vc", "4096/1".into()), "must be a circuit"),
-        (
-            "vnet",
-            none.clone(),
-            "`vnet.addresses` is not set; it must be a list of our addresses there",
-        ),
+        ("vnet", none.clone(), "`vnet.addresses` is not set; it must be a list of our addresses there"),
         (
             "vnet",
             one("addresses", list_of(["10.0.0.1/33"])),
             "it must be a list, each an IP address and the length of its prefix",
         ),
-        (
-            "ip",
-            none.clone(),
-            "`ip.address` is not set; it must be an IPv4 address and the length",
-        ),
-        (
-            "ip",
-            one("adress", "10.0.0.1/24".into()),
-            "no setting `adress` (is `address` meant?)",
-        ),
-        (
-            "ip",
-            with("address", "10.0.0.1".into()),
-            "`ip.address` is \"10.0.0.1\"",
-        ),
-        (
-            "ip",
-            with("address", "10.0.0.1/33".into()),
-            "prefix, 0 to 32",
-        ),
-        (
-            "ip",
-            with("mtu", octets(60)),
-            "`ip.mtu` is 60 B; it must be a size from 68 B to 65535 B",
-        ),
+        ("ip", none.clone(), "`ip.address` is not set; it must be an IPv4 address and the length"),
+        ("ip", one("adress", "10.0.0.1/24".into()), "no setting `adress` (is `address` meant?)"),
+        ("ip", with("address", "10.0.0.1".into()), "`ip.address` is \"10.0.0.1\""),
+        ("ip", with("address", "10.0.0.1/33".into()), "prefix, 0 to 32"),
+        ("ip", with("mtu", octets(60)), "`ip.mtu` is 60 B; it must be a size from 68 B to 65535 B"),
         ("ip", with("ttl", 256.into()), "a number from 1 to 255"),
         ("ip", with("mttu", octets(1500)), "(is `mtu` meant?)"),
         (
             "ip",
-            one(
-                "interface",
-                one("llc", one("mtu", octets(1500)).into()).into(),
-            ),
+            one("interface", one("llc", one("mtu", octets(1500)).into()).into()),
             "`ip.interface.llc.address` is not set",
         ),
         (
@@ -165,16 +108,8 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
             with("routes", one("default", "eth".into()).into()),
             "`ip.routes.default` is \"eth\"; it must be a router's IPv4 address",
         ),
-        (
-            "ip",
-            with("routes", one("default", "10.1.0.1".into()).into()),
-            "no interface is on a network with 10.1.0.1",
-        ),
-        (
-            "ip",
-            with("neighbours", one("10.0.0.2", "x".into()).into()),
-            "`ip.neighbours.10.0.0.2` is \"x\"",
-        ),
+        ("ip", with("routes", one("default", "10.1.0.1".into()).into()), "no interface is on a network with 10.1.0.1"),
+        ("ip", with("neighbours", one("10.0.0.2", "x".into()).into()), "`ip.neighbours.10.0.0.2` is \"x\""),
         (
             "atm_arp",
             one("addresses", list_of(["10.0.0.1"])).with("timeout", "1 h"),
@@ -186,21 +121,9 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
             "at most 15 minutes",
         ),
         ("tcp", one("mss", octets(0)), "a size from 1 B to 65535 B"),
-        (
-            "tcp",
-            one("mss", octets(65536)),
-            "a size from 1 B to 65535 B",
-        ),
-        (
-            "tcp",
-            one("mss", 1460.into()),
-            "`tcp.mss` is 1460; it must be a size",
-        ),
-        (
-            "tcp",
-            one("receive_buffer", octets((1 << 30) + 1)),
-            "a size from 1 B to 1 GiB",
-        ),
+        ("tcp", one("mss", octets(65536)), "a size from 1 B to 65535 B"),
+        ("tcp", one("mss", 1460.into()), "`tcp.mss` is 1460; it must be a size"),
+        ("tcp", one("receive_buffer", octets((1 << 30) + 1)), "a size from 1 B to 1 GiB"),
         (
             "tcp",
             one("defaults", "bsd44".into()),
@@ -208,10 +131,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         ),
         (
             "tcp",
-            one(
-                "rto",
-                one("minimum", Duration::from_secs(121).into()).into(),
-            ),
+            one("rto", one("minimum", Duration::from_secs(121).into()).into()),
             "`tcp.rto.minimum` is 121 s; it must be at most the maximum of 120 s",
         ),
         (
@@ -229,15 +149,8 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 #[test]
 fn an_mss_that_ip_cannot_carry_is_refused_with_what_would_fit() {
     let tcp = |mss| {
-        let place = Place {
-            below: &["ip"],
-            mtu: Some(1500),
-        };
-        build(
-            "tcp",
-            &Settings::new().with("mss", Value::Octets(mss)),
-            place,
-        )
+        let place = Place { below: &["ip"], mtu: Some(1500) };
+        build("tcp", &Settings::new().with("mss", Value::Octets(mss)), place)
     };
     assert!(tcp(1460).is_ok());
     let Err(error) = tcp(1461) else {
@@ -282,9 +195,8 @@ fn permanent_circuits_of_xot_are_tables_by_their_channel() {
         .with("peer", "10.0.0.2")
         .with("window", 3)
         .with("packet", Value::Octets(256));
-    let xot = |channel: &str, circuit: Settings| {
-        Settings::new().with("permanent", Settings::new().with(channel, circuit))
-    };
+    let xot =
+        |channel: &str, circuit: Settings| Settings::new().with("permanent", Settings::new().with(channel, circuit));
     assert!(build("xot", &xot("3", circuit.clone()), here()).is_ok());
     let odd = circuit.clone().with("packet", Value::Octets(100));
     assert!(said("xot", &xot("3", odd)).contains("permanent.3.packet"));

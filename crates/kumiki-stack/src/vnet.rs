@@ -7,8 +7,7 @@ use super::reader::Reader;
 use super::{BuildError, Place};
 use kumiki_inet::vnet::{self, Interface, Route, Vnet};
 
-const ADDRESS: &str =
-    "an IP address and the length of its prefix, such as \"10.0.0.1/24\" or \"fd00::1/64\"";
+const ADDRESS: &str = "an IP address and the length of its prefix, such as \"10.0.0.1/24\" or \"fd00::1/64\"";
 
 /// An address and its network.
 fn network(text: &str) -> Option<(IpAddr, u8)> {
@@ -20,10 +19,7 @@ fn network(text: &str) -> Option<(IpAddr, u8)> {
 }
 
 pub(super) fn make(settings: &Reader<'_>, place: Place<'_>) -> Built {
-    let mut config = vnet::Config {
-        interfaces: Vec::new(),
-        routes: routes(settings, place)?,
-    };
+    let mut config = vnet::Config { interfaces: Vec::new(), routes: routes(settings, place)? };
     settings.tables("interface", "<below>", |below, table| {
         config.interfaces.push(interface(below, table)?);
         Ok(())
@@ -53,11 +49,7 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<Interface, BuildError
         &mut interface.mtu,
         "what the layer below says",
     )?;
-    settings.boolean(
-        "broadcast",
-        "whether what is for all hosts goes there too",
-        &mut interface.broadcast,
-    )?;
+    settings.boolean("broadcast", "whether what is for all hosts goes there too", &mut interface.broadcast)?;
     if interface.addresses.is_empty() {
         return Err(settings.missing("addresses", "a list of our addresses there"));
     }
@@ -65,22 +57,16 @@ fn interface(below: &str, settings: &Reader<'_>) -> Result<Interface, BuildError
 }
 
 fn routes(settings: &Reader<'_>, place: Place<'_>) -> Result<Vec<Route>, BuildError> {
-    const EXPECTED: &str = "the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\" or \"fd01::/16\"";
+    const EXPECTED: &str =
+        "the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\" or \"fd01::/16\"";
     const MEANING: &str = "by which layer below the hosts of a network are reached straight";
     let read = settings.pairs("routes", "<network>", MEANING, EXPECTED, |to, below| {
         let networks = match to {
-            "default" => vec![
-                (Ipv4Addr::UNSPECIFIED.into(), 0),
-                (Ipv6Addr::UNSPECIFIED.into(), 0),
-            ],
+            "default" => vec![(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)],
             to => vec![network(to)?],
         };
         place.below.contains(&below).then(|| {
-            let route = |(network, prefix)| Route {
-                network,
-                prefix,
-                below: below.to_owned(),
-            };
+            let route = |(network, prefix)| Route { network, prefix, below: below.to_owned() };
             networks.into_iter().map(route).collect::<Vec<_>>()
         })
     });

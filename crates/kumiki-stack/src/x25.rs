@@ -24,18 +24,10 @@ pub(super) const SOME: Duration = Duration::from_nanos(1);
 const ROLES: [(&str, Role); 2] = [("dte", Role::Dte), ("dce", Role::Dce)];
 
 /// The modulus, by whether it is 128.
-fn modulo(
-    settings: &Reader<'_>,
-    meaning: &'static str,
-    place: &mut Modulo,
-) -> Result<(), BuildError> {
+fn modulo(settings: &Reader<'_>, meaning: &'static str, place: &mut Modulo) -> Result<(), BuildError> {
     let mut extended = *place == Modulo::Extended;
     settings.boolean("extended", meaning, &mut extended)?;
-    *place = if extended {
-        Modulo::Extended
-    } else {
-        Modulo::Eight
-    };
+    *place = if extended { Modulo::Extended } else { Modulo::Eight };
     Ok(())
 }
 
@@ -47,11 +39,7 @@ pub(super) fn lapb(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &ROLES,
         &mut config.role,
     )?;
-    modulo(
-        settings,
-        "whether frames are numbered modulo 128 (SABME) and not 8 (SABM)",
-        &mut config.modulo,
-    )?;
+    modulo(settings, "whether frames are numbered modulo 128 (SABME) and not 8 (SABM)", &mut config.modulo)?;
     settings.number(
         "k",
         "I frames that may be sent without acknowledgment; at most 7 without `extended`",
@@ -64,12 +52,7 @@ pub(super) fn lapb(settings: &Reader<'_>, _: Place<'_>) -> Built {
         1..=65_535,
         &mut config.information,
     )?;
-    settings.time(
-        "t1",
-        "T1: after so long without the answer wanted something is done again",
-        SOME,
-        &mut config.t1,
-    )?;
+    settings.time("t1", "T1: after so long without the answer wanted something is done again", SOME, &mut config.t1)?;
     settings.time(
         "t2",
         "T2: how long an acknowledgment waits for a frame to travel with; less than T1",
@@ -82,12 +65,7 @@ pub(super) fn lapb(settings: &Reader<'_>, _: Place<'_>) -> Built {
         Duration::ZERO,
         &mut config.t3,
     )?;
-    settings.number(
-        "n2",
-        "N2: how often something is tried before it is given up",
-        1..=255,
-        &mut config.n2,
-    )?;
+    settings.number("n2", "N2: how often something is tried before it is given up", 1..=255, &mut config.n2)?;
     settings.maybe_number(
         "acknowledge",
         "I frames that are acknowledged at once when so many have come",
@@ -119,18 +97,11 @@ pub(super) fn iface(_: &Reader<'_>, _: Place<'_>) -> Built {
 }
 
 /// The words for what is below.
-const OVER: [(&str, Over); 3] = [
-    ("link", Over::Link),
-    ("frames", Over::Frames),
-    ("circuits", Over::Circuits),
-];
+const OVER: [(&str, Over); 3] = [("link", Over::Link), ("frames", Over::Frames), ("circuits", Over::Circuits)];
 
 /// The words for the side of the interface.
-const SIDES: [(&str, Option<x25::Role>); 3] = [
-    ("dte", Some(x25::Role::Dte)),
-    ("dce", Some(x25::Role::Dce)),
-    ("either", None),
-];
+const SIDES: [(&str, Option<x25::Role>); 3] =
+    [("dte", Some(x25::Role::Dte)), ("dce", Some(x25::Role::Dce)), ("either", None)];
 
 pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = x25::Config::default();
@@ -146,13 +117,10 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &SIDES,
         &mut config.role,
     )?;
-    let address = settings.text(
-        "address",
-        "our own address, the calling one of our calls",
-        NUMBER,
-        "none",
-        |text| Number::or_none(text).ok(),
-    )?;
+    let address =
+        settings.text("address", "our own address, the calling one of our calls", NUMBER, "none", |text| {
+            Number::or_none(text).ok()
+        })?;
     config.address = address.unwrap_or_default();
     let own = settings.text(
         "nui",
@@ -170,11 +138,7 @@ pub(super) fn x25(settings: &Reader<'_>, _: Place<'_>) -> Built {
     )?;
     let users = users.iter().map(|text| nui(settings, "users", text));
     config.users = users.collect::<Result<_, _>>()?;
-    modulo(
-        settings,
-        "whether packets are numbered modulo 128 and not 8",
-        &mut config.modulo,
-    )?;
+    modulo(settings, "whether packets are numbered modulo 128 and not 8", &mut config.modulo)?;
     channels(settings, &mut config)?;
     flow(settings, &mut config)?;
     timing(settings, &mut config)?;
@@ -197,22 +161,14 @@ fn nui(settings: &Reader<'_>, key: &str, text: &str) -> Result<Nui, BuildError> 
 fn channels(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
     let ranges = &mut config.ranges;
     for (key, meaning, place) in [
-        (
-            "permanent",
-            "channels 1 to this are permanent virtual circuits",
-            &mut ranges.permanent,
-        ),
+        ("permanent", "channels 1 to this are permanent virtual circuits", &mut ranges.permanent),
         (
             "first_incoming",
             "LIC, the first channel for calls of the DCE alone; 0: there are none",
             &mut ranges.incoming.0,
         ),
         ("last_incoming", "HIC, the last one", &mut ranges.incoming.1),
-        (
-            "first_two_way",
-            "LTC, the first channel for calls of both; 0: there are none",
-            &mut ranges.two_way.0,
-        ),
+        ("first_two_way", "LTC, the first channel for calls of both; 0: there are none", &mut ranges.two_way.0),
         ("last_two_way", "HTC, the last one", &mut ranges.two_way.1),
         (
             "first_outgoing",
@@ -285,55 +241,15 @@ fn flow(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildErro
 
 fn timing(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildError> {
     for (key, meaning, least, place) in [
-        (
-            "t20",
-            "T20, of a DCE T10: RESTART is sent again",
-            SOME,
-            &mut config.t20,
-        ),
-        (
-            "t21",
-            "T21, of a DCE T11: a call that is not answered is cleared",
-            SOME,
-            &mut config.t21,
-        ),
-        (
-            "t22",
-            "T22, of a DCE T12: RESET is sent again",
-            SOME,
-            &mut config.t22,
-        ),
-        (
-            "t23",
-            "T23, of a DCE T13: CLEAR is sent again",
-            SOME,
-            &mut config.t23,
-        ),
-        (
-            "t24",
-            "T24: how long an acknowledgment waits",
-            Duration::ZERO,
-            &mut config.t24,
-        ),
-        (
-            "t25",
-            "T25: data that is not acknowledged resets the channel; 0: never",
-            Duration::ZERO,
-            &mut config.t25,
-        ),
-        (
-            "t26",
-            "T26: an interrupt that is not confirmed resets the channel",
-            SOME,
-            &mut config.t26,
-        ),
+        ("t20", "T20, of a DCE T10: RESTART is sent again", SOME, &mut config.t20),
+        ("t21", "T21, of a DCE T11: a call that is not answered is cleared", SOME, &mut config.t21),
+        ("t22", "T22, of a DCE T12: RESET is sent again", SOME, &mut config.t22),
+        ("t23", "T23, of a DCE T13: CLEAR is sent again", SOME, &mut config.t23),
+        ("t24", "T24: how long an acknowledgment waits", Duration::ZERO, &mut config.t24),
+        ("t25", "T25: data that is not acknowledged resets the channel; 0: never", Duration::ZERO, &mut config.t25),
+        ("t26", "T26: an interrupt that is not confirmed resets the channel", SOME, &mut config.t26),
         ("t27", "T27: REJ is sent again", SOME, &mut config.t27),
-        (
-            "reopen",
-            "after so long a link that ended is asked for again",
-            SOME,
-            &mut config.reopen,
-        ),
+        ("reopen", "after so long a link that ended is asked for again", SOME, &mut config.reopen),
         (
             "idle",
             "the link is asked for when there is a call to make, and ended after so long without one; 0: it is kept",
@@ -344,26 +260,10 @@ fn timing(settings: &Reader<'_>, config: &mut x25::Config) -> Result<(), BuildEr
         settings.time(key, meaning, least, place)?;
     }
     for (key, meaning, place) in [
-        (
-            "r20",
-            "how often RESTART is repeated before the link is set up anew",
-            &mut config.r20,
-        ),
-        (
-            "r22",
-            "how often RESET is repeated before the call is cleared",
-            &mut config.r22,
-        ),
-        (
-            "r23",
-            "how often CLEAR is repeated before the channel is left alone",
-            &mut config.r23,
-        ),
-        (
-            "r27",
-            "how often REJ is repeated before the channel is reset",
-            &mut config.r27,
-        ),
+        ("r20", "how often RESTART is repeated before the link is set up anew", &mut config.r20),
+        ("r22", "how often RESET is repeated before the call is cleared", &mut config.r22),
+        ("r23", "how often CLEAR is repeated before the channel is left alone", &mut config.r23),
+        ("r27", "how often REJ is repeated before the channel is reset", &mut config.r27),
     ] {
         settings.number(key, meaning, 0..=255, place)?;
     }
@@ -389,15 +289,9 @@ fn host_of(text: &str) -> Option<SocketAddr> {
 /// What names of interfaces may be: RFC 1613 has a length of one octet for them.
 const INTERFACE: &str = "a name of 1 to 255 ASCII characters";
 
-fn interface(
-    settings: &Reader<'_>,
-    key: &'static str,
-    meaning: &'static str,
-) -> Result<Option<String>, BuildError> {
+fn interface(settings: &Reader<'_>, key: &'static str, meaning: &'static str) -> Result<Option<String>, BuildError> {
     let fits = |text: &str| text.is_ascii() && (1..=255).contains(&text.len());
-    settings.text(key, meaning, INTERFACE, "none", |text| {
-        fits(text).then(|| text.to_owned())
-    })
+    settings.text(key, meaning, INTERFACE, "none", |text| fits(text).then(|| text.to_owned()))
 }
 
 /// A permanent virtual circuit of this channel.
@@ -427,12 +321,7 @@ fn permanent(channel: &str, settings: &Reader<'_>) -> Result<xot::Permanent, Bui
         "none",
         host_of,
     )?;
-    settings.number(
-        "window",
-        "its window, both ways, as x25's `default_window` has it",
-        1..=127,
-        &mut window,
-    )?;
+    settings.number("window", "its window, both ways, as x25's `default_window` has it", 1..=127, &mut window)?;
     settings.octets(
         "packet",
         "its largest packets, both ways, as x25's `default_packet` has them; a power of two",
@@ -457,16 +346,9 @@ fn permanent(channel: &str, settings: &Reader<'_>) -> Result<xot::Permanent, Bui
 const ANY_CHANNEL: &str = "<channel>";
 
 pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let routes = settings.texts(
-        "routes",
-        "where numbers that begin so are; the longest beginning counts",
-        ROUTE,
-        route,
-    )?;
-    let mut config = xot::Config {
-        routes,
-        ..xot::Config::default()
-    };
+    let routes =
+        settings.texts("routes", "where numbers that begin so are; the longest beginning counts", ROUTE, route)?;
+    let mut config = xot::Config { routes, ..xot::Config::default() };
     config.listen = settings.text(
         "listen",
         "where calls come in, unless the user says",
@@ -474,11 +356,7 @@ pub(super) fn xot(settings: &Reader<'_>, _: Place<'_>) -> Built {
         "port 1998 of all addresses",
         host_of,
     )?;
-    settings.boolean(
-        "calls_only",
-        "whether calls are made and none are taken",
-        &mut config.calls_only,
-    )?;
+    settings.boolean("calls_only", "whether calls are made and none are taken", &mut config.calls_only)?;
     settings.tables("permanent", ANY_CHANNEL, |channel, table| {
         config.permanent.push(permanent(channel, table)?);
         Ok(())
@@ -504,11 +382,7 @@ const JOINED: &str = "two ports and channels, such as \"paris:1 = lyon:7\"";
 fn switched(text: &str) -> Option<x25_switch::Route> {
     let (number, ports) = text.split_once('=')?;
     let to: Vec<String> = ports.split(',').map(|it| it.trim().to_owned()).collect();
-    let route = x25_switch::Route {
-        prefix: Number::or_none(number.trim()).ok()?,
-        to,
-        ..x25_switch::Route::default()
-    };
+    let route = x25_switch::Route { prefix: Number::or_none(number.trim()).ok()?, to, ..x25_switch::Route::default() };
     (!route.to.iter().any(String::is_empty)).then_some(route)
 }
 
@@ -531,12 +405,7 @@ pub(super) fn switch(settings: &Reader<'_>, place: Place<'_>) -> Built {
             SWITCHED,
             switched,
         )?,
-        circuits: settings.texts(
-            "circuits",
-            "permanent virtual circuits that are joined",
-            JOINED,
-            joined,
-        )?,
+        circuits: settings.texts("circuits", "permanent virtual circuits that are joined", JOINED, joined)?,
         always_up: settings.texts(
             "always_up",
             "ports that never report up: those over XOT",

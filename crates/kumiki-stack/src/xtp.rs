@@ -10,18 +10,12 @@ use kumiki_xtp::rtt::Algorithm;
 use kumiki_xtp::{Config, Recovery, Xtp};
 
 /// The words for what is done about lost data.
-const ERROR_CONTROL: [(&str, ErrorControl); 3] = [
-    ("full", ErrorControl::Full),
-    ("fast", ErrorControl::Fast),
-    ("none", ErrorControl::None),
-];
+const ERROR_CONTROL: [(&str, ErrorControl); 3] =
+    [("full", ErrorControl::Full), ("fast", ErrorControl::Fast), ("none", ErrorControl::None)];
 
 /// The words for what keeps a sender from sending too much.
-const FLOW_CONTROL: [(&str, FlowControl); 3] = [
-    ("window", FlowControl::Window),
-    ("reservation", FlowControl::Reservation),
-    ("none", FlowControl::None),
-];
+const FLOW_CONTROL: [(&str, FlowControl); 3] =
+    [("window", FlowControl::Window), ("reservation", FlowControl::Reservation), ("none", FlowControl::None)];
 
 /// The largest window.
 const MAX_WINDOW: u64 = 1 << 30;
@@ -39,18 +33,8 @@ pub(super) fn make(settings: &Reader<'_>, _: Place<'_>) -> Built {
     groups(settings, &mut config)?;
     rates(settings, &mut config)?;
     bounds(settings, &mut config)?;
-    settings.number(
-        "ttl",
-        "IP time to live; 0: IP's default",
-        0..=255,
-        &mut config.ttl,
-    )?;
-    settings.number(
-        "tos",
-        "IP type of service octet, its ECN field 0",
-        0..=255,
-        &mut config.tos,
-    )?;
+    settings.number("ttl", "IP time to live; 0: IP's default", 0..=255, &mut config.ttl)?;
+    settings.number("tos", "IP type of service octet, its ECN field 0", 0..=255, &mut config.tos)?;
     Ok(Box::new(Xtp::new(config)))
 }
 
@@ -113,10 +97,7 @@ fn control(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.priority,
         "none",
     )?;
-    let words = [
-        ("go-back", Recovery::GoBack),
-        ("selective", Recovery::Selective),
-    ];
+    let words = [("go-back", Recovery::GoBack), ("selective", Recovery::Selective)];
     settings.word(
         "recovery",
         "what is sent again: all from the first loss on, or what is missing",
@@ -135,12 +116,7 @@ fn control(settings: &Reader<'_>, config: &mut Config) -> Read {
         &mut config.edge,
     )?;
     let words = [Kind::Off, Kind::Matched].map(|kind| (kind.name(), kind));
-    settings.word(
-        "congestion",
-        "the congestion avoidance, with its version",
-        &words,
-        &mut config.congestion,
-    )
+    settings.word("congestion", "the congestion avoidance, with its version", &words, &mut config.congestion)
 }
 
 fn measuring(settings: &Reader<'_>, config: &mut Config) -> Read {
@@ -153,18 +129,8 @@ fn measuring(settings: &Reader<'_>, config: &mut Config) -> Read {
             &words,
             &mut config.algorithm,
         )?;
-        table.number(
-            "per_rtt",
-            "mended: so many questions in a round trip",
-            1..=1000,
-            &mut config.per_rtt,
-        )?;
-        table.time(
-            "floor",
-            "mended: the least time between two questions",
-            Duration::ZERO,
-            &mut config.floor,
-        )?;
+        table.number("per_rtt", "mended: so many questions in a round trip", 1..=1000, &mut config.per_rtt)?;
+        table.time("floor", "mended: the least time between two questions", Duration::ZERO, &mut config.floor)?;
         table.octets(
             "octets",
             "mended: the fewest octets between two questions",
@@ -179,24 +145,9 @@ fn measuring(settings: &Reader<'_>, config: &mut Config) -> Read {
         )
     })?;
     settings.table("wtimer", |table| {
-        table.time(
-            "initial",
-            "WTIMER before the first measurement",
-            SOME,
-            &mut config.initial,
-        )?;
-        table.time(
-            "minimum",
-            "WTIMER is never below this",
-            SOME,
-            &mut config.minimum,
-        )?;
-        table.time(
-            "maximum",
-            "WTIMER is never above this, nor is its back-off",
-            SOME,
-            &mut config.maximum,
-        )
+        table.time("initial", "WTIMER before the first measurement", SOME, &mut config.initial)?;
+        table.time("minimum", "WTIMER is never below this", SOME, &mut config.minimum)?;
+        table.time("maximum", "WTIMER is never above this, nor is its back-off", SOME, &mut config.maximum)
     })
 }
 
@@ -225,12 +176,7 @@ fn timing(settings: &Reader<'_>, config: &mut Config) -> Read {
         Duration::ZERO,
         &mut config.stall,
     )?;
-    settings.time(
-        "hold",
-        "how long a context that is over still answers",
-        Duration::ZERO,
-        &mut config.hold,
-    )
+    settings.time("hold", "how long a context that is over still answers", Duration::ZERO, &mut config.hold)
 }
 
 fn groups(settings: &Reader<'_>, config: &mut Config) -> Read {
@@ -242,12 +188,7 @@ fn groups(settings: &Reader<'_>, config: &mut Config) -> Read {
         |text| text.parse().ok(),
     )?;
     config.address = own.unwrap_or(config.address);
-    settings.number(
-        "receivers",
-        "the most receivers of what is sent to a group",
-        1..=65_536,
-        &mut config.receivers,
-    )?;
+    settings.number("receivers", "the most receivers of what is sent to a group", 1..=65_536, &mut config.receivers)?;
     settings.number(
         "least_receivers",
         "while fewer receive what is sent to a group, only calls are sent; with 0 it is sent to whoever hears it",
@@ -275,31 +216,15 @@ fn rates(settings: &Reader<'_>, config: &mut Config) -> Read {
             "octets a second that a context sends at most, where the user does not say; 0: no limit",
             &mut config.rate,
         ),
-        (
-            "burst",
-            "octets of that which may go at once; 0: no limit",
-            &mut config.burst,
-        ),
+        ("burst", "octets of that which may go at once; 0: no limit", &mut config.burst),
         (
             "in_rate",
             "octets a second that the peer may send, as the traffic segment tells it; 0: no limit",
             &mut config.in_rate,
         ),
-        (
-            "in_burst",
-            "octets of that which may come at once; 0: no limit",
-            &mut config.in_burst,
-        ),
-        (
-            "total_rate",
-            "octets a second that all contexts send together; 0: no limit",
-            &mut config.total_rate,
-        ),
-        (
-            "total_burst",
-            "octets of that which may go at once; 0: no limit",
-            &mut config.total_burst,
-        ),
+        ("in_burst", "octets of that which may come at once; 0: no limit", &mut config.in_burst),
+        ("total_rate", "octets a second that all contexts send together; 0: no limit", &mut config.total_rate),
+        ("total_burst", "octets of that which may go at once; 0: no limit", &mut config.total_burst),
     ] {
         settings.number(key, meaning, 0..=ANY, place)?;
     }
@@ -332,11 +257,6 @@ fn bounds(settings: &Reader<'_>, config: &mut Config) -> Read {
             Duration::ZERO,
             &mut config.diag_interval,
         )?;
-        table.number(
-            "rate",
-            "DIAG packets that are sent in a second",
-            0..=1_000_000,
-            &mut config.diag_rate,
-        )
+        table.number("rate", "DIAG packets that are sent in a second", 0..=1_000_000, &mut config.diag_rate)
     })
 }

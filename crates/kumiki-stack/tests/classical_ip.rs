@@ -1,19 +1,13 @@
 //! Two hosts and a router, put together by name: one host on ATM (RFC 2225), the other behind the router. What crosses
 //! the media is given to tshark, which must find nothing wrong with it; skipped where there is no tshark.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::Ipv4Addr;
 use std::net::SocketAddr;
 
 use kumiki_graph::{
-    Address, DeviceId, Handle, Key, Manage, Mode, NodeId, Open, Problem, Quality, Report, Request,
-    Unit, UnitOptions,
+    Address, DeviceId, Handle, Key, Manage, Mode, NodeId, Open, Problem, Quality, Report, Request, Unit, UnitOptions,
 };
 use kumiki_octets::{Message, Pattern};
 use kumiki_stack::{Place, Settings, Value, build};
@@ -41,9 +35,7 @@ fn default_by(gateway: &str) -> Settings {
 /// LLC/SNAP on `atm` and an ATMARP that answers to `own`.
 fn classical(bench: &mut Bench, own: &str, circuit: &str) -> DeviceId {
     let atm = bench.device("atm");
-    let arp = Settings::new()
-        .with("addresses", list([own.into()]))
-        .with("circuits", list([circuit.into()]));
+    let arp = Settings::new().with("addresses", list([own.into()])).with("circuits", list([circuit.into()]));
     add(bench, "llc_snap", &["atm"], &Settings::new());
     add(bench, "atm_arp", &["llc_snap"], &arp);
     atm
@@ -78,8 +70,7 @@ impl Net {
                 moved = true;
                 self.atm.push(unit.data.to_vec());
                 assert_eq!(unit.destination, Address::Vc { vpi: 0, vci: 100 });
-                self.router
-                    .receive(self.router_atm, from_circuit(unit, 200));
+                self.router.receive(self.router_atm, from_circuit(unit, 200));
             }
             for (device, unit) in self.router.sent() {
                 moved = true;
@@ -102,11 +93,7 @@ impl Net {
 }
 
 fn from_circuit(unit: Unit, vci: u16) -> Unit {
-    Unit {
-        source: Address::Vc { vpi: 0, vci },
-        destination: Address::None,
-        ..unit
-    }
+    Unit { source: Address::Vc { vpi: 0, vci }, destination: Address::None, ..unit }
 }
 
 fn net() -> (Net, [NodeId; 2], NodeId) {
@@ -120,30 +107,22 @@ fn net() -> (Net, [NodeId; 2], NodeId) {
     add(&mut a, "ip", &["atm_arp"], &ip);
     add(&mut a, "udp", &["ip"], &Settings::new());
     add(&mut a, "icmp", &["ip"], &Settings::new());
-    let a_users =
-        ["udp", "icmp"].map(|below| a.user(&format!("{below} user"), below, &[Key::Only]));
+    let a_users = ["udp", "icmp"].map(|below| a.user(&format!("{below} user"), below, &[Key::Only]));
 
     let mut router = Bench::seeded(2);
     let router_atm = classical(&mut router, "10.0.0.254", "0/200");
     let router_eth = router.device("eth");
-    let inner = Settings::new()
-        .with("address", "10.0.0.254/24")
-        .with("mtu", Value::Octets(9180))
-        .with("neighbours", "below");
+    let inner =
+        Settings::new().with("address", "10.0.0.254/24").with("mtu", Value::Octets(9180)).with("neighbours", "below");
     let outer = Settings::new().with("address", "10.0.1.254/24");
     let ip = Settings::new()
-        .with(
-            "interface",
-            Settings::new().with("atm_arp", inner).with("eth", outer),
-        )
+        .with("interface", Settings::new().with("atm_arp", inner).with("eth", outer))
         .with("forwarding", true);
     add(&mut router, "ip", &["atm_arp", "eth"], &ip);
 
     let mut b = Bench::seeded(3);
     let b_eth = b.device("eth");
-    let ip = Settings::new()
-        .with("address", "10.0.1.1/24")
-        .with("routes", default_by("10.0.1.254"));
+    let ip = Settings::new().with("address", "10.0.1.1/24").with("routes", default_by("10.0.1.254"));
     add(&mut b, "ip", &["eth"], &ip);
     add(&mut b, "udp", &["ip"], &Settings::new());
     add(&mut b, "icmp", &["ip"], &Settings::new());
@@ -151,17 +130,7 @@ fn net() -> (Net, [NodeId; 2], NodeId) {
     for bench in [&mut a, &mut router, &mut b] {
         bench.start();
     }
-    let mut net = Net {
-        a,
-        router,
-        b,
-        a_atm,
-        router_atm,
-        router_eth,
-        b_eth,
-        atm: Vec::new(),
-        eth: Vec::new(),
-    };
+    let mut net = Net { a, router, b, a_atm, router_atm, router_eth, b_eth, atm: Vec::new(), eth: Vec::new() };
     net.settle();
     (net, a_users, b_user)
 }
@@ -182,11 +151,7 @@ fn socket(address: Ipv4Addr, port: u16) -> Address {
 }
 
 fn unit(destination: Address, len: usize) -> Unit {
-    Unit {
-        destination,
-        data: Message::generated(Pattern::Counter, 0, len),
-        ..Unit::default()
-    }
+    Unit { destination, data: Message::generated(Pattern::Counter, 0, len), ..Unit::default() }
 }
 
 #[test]
@@ -209,10 +174,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
 
     // To a port that is closed, and too big for the second link.
     net.a.send(udp, unit(socket(B, 9), 10));
-    let options = UnitOptions {
-        dont_fragment: true,
-        ..UnitOptions::default()
-    };
+    let options = UnitOptions { dont_fragment: true, ..UnitOptions::default() };
     let too_big = unit(socket(B, 7), 4000);
     net.a.send(udp, Unit { options, ..too_big });
     net.settle();
@@ -222,11 +184,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
         .iter()
         .filter_map(|report| match *report {
             Report::Unreachable { problem, .. } => Some(problem),
-            Report::Limits { .. }
-            | Report::Route { .. }
-            | Report::Up
-            | Report::Down
-            | Report::Link(_) => None,
+            Report::Limits { .. } | Report::Route { .. } | Report::Up | Report::Down | Report::Link(_) => None,
         })
         .collect();
     let closed = Problem::Hard { kind: 3, code: 3 };
@@ -237,10 +195,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
 
     // An echo there and back, and one that does not live long enough.
     net.a.send(icmp, unit(Address::Ip4(B), 2000));
-    let options = UnitOptions {
-        ttl: 1,
-        ..UnitOptions::default()
-    };
+    let options = UnitOptions { ttl: 1, ..UnitOptions::default() };
     let short = unit(Address::Ip4(B), 64);
     net.a.send(icmp, Unit { options, ..short });
     net.settle();
@@ -248,48 +203,30 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
     assert_eq!(heard.len(), 2, "{heard:?}");
     net.a.say(icmp, Request::Manage(Box::new(Manage::Limits)));
 
-    for (name, link_type, packets) in [
-        ("classical_ip_atm", link_type::ATM_RFC1483, &net.atm),
-        ("classical_ip_eth", RAW, &net.eth),
-    ] {
+    for (name, link_type, packets) in
+        [("classical_ip_atm", link_type::ATM_RFC1483, &net.atm), ("classical_ip_eth", RAW, &net.eth)]
+    {
         approve(name, link_type, packets);
     }
 }
 
 /// Every packet is decoded to its end and every checksum is right.
 fn approve(name: &str, link_type: u32, packets: &[Vec<u8>]) {
-    let fields = [
-        "frame.protocols",
-        "ip.checksum.status",
-        "udp.checksum.status",
-        "icmp.checksum.status",
-        "_ws.malformed",
-    ];
+    let fields =
+        ["frame.protocols", "ip.checksum.status", "udp.checksum.status", "icmp.checksum.status", "_ws.malformed"];
     let Some(rows) = judge::fields(name, link_type, packets, &fields) else {
         return;
     };
     assert_eq!(rows.len(), packets.len());
     let mut protocols = Vec::new();
     for row in rows {
-        let [stack, ip, udp, icmp, malformed] = &row[..] else {
-            panic!("{row:?}")
-        };
+        let [stack, ip, udp, icmp, malformed] = &row[..] else { panic!("{row:?}") };
         assert_eq!(malformed, "", "{row:?}");
-        let right = |status: &str| {
-            status
-                .split(',')
-                .next()
-                .is_none_or(|it| matches!(it, "1" | ""))
-        };
+        let right = |status: &str| status.split(',').next().is_none_or(|it| matches!(it, "1" | ""));
         // What an error quotes has been cut, so that its checksum cannot be verified.
         let quoted = stack.contains("icmp:ip");
-        assert!(
-            right(ip) && right(icmp) && (quoted || right(udp)),
-            "{row:?}"
-        );
-        let last = stack
-            .split(':')
-            .find(|it| ["udp", "icmp", "arp"].contains(it));
+        assert!(right(ip) && right(icmp) && (quoted || right(udp)), "{row:?}");
+        let last = stack.split(':').find(|it| ["udp", "icmp", "arp"].contains(it));
         protocols.extend(last.map(str::to_owned));
     }
     protocols.sort();

@@ -1,12 +1,7 @@
 //! TCP on IP on ATMARP on LLC/SNAP: a transfer from one host to the other over one circuit, read by tshark; skipped where
 //! there is no tshark.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::Ipv4Addr;
 use std::net::SocketAddr;
@@ -14,8 +9,7 @@ use std::net::SocketAddr;
 use kumiki_atm::atm_arp::{self, AtmArp};
 use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_graph::{
-    Accept, Address, Credit, DeviceId, Duration, Handle, Indication, Key, Mode, NodeId, Open,
-    Request, Unit,
+    Accept, Address, Credit, DeviceId, Duration, Handle, Indication, Key, Mode, NodeId, Open, Request, Unit,
 };
 use kumiki_inet::ip::{self, Ip, Neighbours};
 use kumiki_inet::tcp::{Tcp, defaults};
@@ -36,11 +30,7 @@ const OCTETS: usize = 60_000;
 fn host(own: Ipv4Addr) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::seeded(u64::from(own.to_bits()));
     let atm = bench.device("atm");
-    bench.node(
-        "llc_snap",
-        &["atm"],
-        LlcSnap::new(llc_snap::Config::default()),
-    );
+    bench.node("llc_snap", &["atm"], LlcSnap::new(llc_snap::Config::default()));
     let arp = AtmArp::new(atm_arp::Config::new(own, vec![VC])).unwrap();
     bench.node("atm_arp", &["llc_snap"], arp);
     let ip = ip::Config::host(ip::Interface {
@@ -72,11 +62,7 @@ impl Line {
                     moved = true;
                     self.frames.push(unit.data.to_vec());
                     let (to, atm, _) = &mut self.hosts[1 - from];
-                    let unit = Unit {
-                        source: VC,
-                        destination: Address::None,
-                        ..unit
-                    };
+                    let unit = Unit { source: VC, destination: Address::None, ..unit };
                     to.receive(*atm, unit);
                 }
             }
@@ -108,54 +94,23 @@ fn socket(address: Ipv4Addr, port: u16) -> Address {
 #[test]
 fn a_transfer_is_whole_and_tshark_finds_nothing_to_remark() {
     let hosts = [host(A), host(B)];
-    let mut line = Line {
-        hosts,
-        frames: Vec::new(),
-    };
+    let mut line = Line { hosts, frames: Vec::new() };
     line.settle();
-    let listen = Open {
-        mode: Mode::Passive { backlog: 1 },
-        local: socket(B, 5001),
-        ..Open::default()
-    };
+    let listen = Open { mode: Mode::Passive { backlog: 1 }, local: socket(B, 5001), ..Open::default() };
     line.say(1, Request::Open(Box::new(listen)));
-    let call = Open {
-        remote: socket(B, 5001),
-        ..Open::default()
-    };
+    let call = Open { remote: socket(B, 5001), ..Open::default() };
     let confirmed = line.say(0, Request::Open(Box::new(call)));
-    let Some(Indication::Opened(opened)) = confirmed.first() else {
-        panic!("{confirmed:?}")
-    };
+    let Some(Indication::Opened(opened)) = confirmed.first() else { panic!("{confirmed:?}") };
     // 9180 less the headers of IP and TCP with timestamps.
     assert_eq!(opened.unit, 9128);
     let offered = line.heard(1);
-    let Some(Indication::Offered(offered)) = offered.first() else {
-        panic!("{offered:?}")
-    };
-    let accept = Accept {
-        session: offered.provider,
-        user: Handle::default(),
-        ..Accept::default()
-    };
+    let Some(Indication::Offered(offered)) = offered.first() else { panic!("{offered:?}") };
+    let accept = Accept { session: offered.provider, user: Handle::default(), ..Accept::default() };
     line.say(1, Request::Accept(Box::new(accept)));
     let data = Message::generated(Pattern::Counter, 0, OCTETS);
-    line.say(
-        0,
-        Request::Data {
-            session: opened.provider,
-            data,
-            end: true,
-        },
-    );
+    line.say(0, Request::Data { session: opened.provider, data, end: true });
     let session = opened.provider;
-    line.say(
-        0,
-        Request::Release {
-            session,
-            data: None,
-        },
-    );
+    line.say(0, Request::Release { session, data: None });
     let mut arrived = Message::new();
     let mut released = false;
     for _ in 0..20 {
@@ -180,13 +135,7 @@ fn a_transfer_is_whole_and_tshark_finds_nothing_to_remark() {
 }
 
 fn approve(frames: &[Vec<u8>]) {
-    let fields = [
-        "frame.protocols",
-        "ip.checksum.status",
-        "tcp.checksum.status",
-        "ip.flags.df",
-        "_ws.malformed",
-    ];
+    let fields = ["frame.protocols", "ip.checksum.status", "tcp.checksum.status", "ip.flags.df", "_ws.malformed"];
     let link = link_type::ATM_RFC1483;
     let Some(rows) = judge::fields("tcp_on_atm", link, frames, &fields) else {
         return;

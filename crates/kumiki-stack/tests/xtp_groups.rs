@@ -13,8 +13,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{
-    Accept, Address, DeviceId, Duration, Handle, Indication, Key, Membership, Mode, NodeId, Notice,
-    Open, Request,
+    Accept, Address, DeviceId, Duration, Handle, Indication, Key, Membership, Mode, NodeId, Notice, Open, Request,
 };
 use kumiki_octets::{Message, Pattern};
 use kumiki_stack::{Place, Settings, Value, build};
@@ -56,27 +55,19 @@ fn station(stack: &str, n: u8) -> Station {
     let mut bench = Bench::seeded(n.into());
     let line = bench.device("line");
     let eth = Settings::new().with("address", format!("02:00:00:00:00:0{n}").as_str());
-    let own = if stack == "ipv6" {
-        format!("fd00::{n}")
-    } else {
-        format!("10.0.0.{n}")
-    };
+    let own = if stack == "ipv6" { format!("fd00::{n}") } else { format!("10.0.0.{n}") };
     let list = |it: &str| Value::List(vec![it.into()]);
     let arp = Settings::new().with("addresses", list(&own));
     add(&mut bench, "eth", &["line"], &eth);
     let below = match stack {
         "ip" => {
             add(&mut bench, "arp", &["eth"], &arp);
-            let ip = Settings::new()
-                .with("address", format!("{own}/24").as_str())
-                .with("neighbours", "below");
+            let ip = Settings::new().with("address", format!("{own}/24").as_str()).with("neighbours", "below");
             add(&mut bench, "ip", &["arp"], &ip);
             "ip"
         }
         "ipv6" => {
-            let ip = Settings::new()
-                .with("address", format!("{own}/64").as_str())
-                .with("neighbours", "discover");
+            let ip = Settings::new().with("address", format!("{own}/64").as_str()).with("neighbours", "discover");
             add(&mut bench, "ipv6", &["eth"], &ip);
             "ipv6"
         }
@@ -91,36 +82,19 @@ fn station(stack: &str, n: u8) -> Station {
             "arp"
         }
     };
-    let mut xtp = Settings::new()
-        .with("least_receivers", 2)
-        .with("rate", 200_000)
-        .with("burst", 5000);
+    let mut xtp = Settings::new().with("least_receivers", 2).with("rate", 200_000).with("burst", 5000);
     if stack == "arp" {
         xtp = xtp.with("address", own.as_str());
     }
     add(&mut bench, "xtp", &[below], &xtp);
     let user = bench.user("user", "xtp", &[Key::Only]);
     bench.start();
-    Station {
-        bench,
-        line,
-        user,
-        session: None,
-        credit: 0,
-        received: Vec::new(),
-        begins: 0,
-        closed: false,
-    }
+    Station { bench, line, user, session: None, credit: 0, received: Vec::new(), begins: 0, closed: false }
 }
 
 impl Station {
     fn open(&mut self, mode: Mode, local: Address, remote: Address) {
-        let open = Open {
-            mode,
-            local,
-            remote,
-            ..Open::default()
-        };
+        let open = Open { mode, local, remote, ..Open::default() };
         self.bench.say(self.user, Request::Open(Box::new(open)));
     }
 
@@ -136,18 +110,14 @@ impl Station {
                 }
                 Indication::Offered(offered) => {
                     self.session = Some(offered.provider);
-                    let accept = Accept {
-                        session: offered.provider,
-                        ..Accept::default()
-                    };
+                    let accept = Accept { session: offered.provider, ..Accept::default() };
                     self.bench.say(self.user, Request::Accept(Box::new(accept)));
                 }
                 Indication::Credit { credit, .. } => self.credit += credit.octets,
                 Indication::Data { data, .. } => self.received.extend(data.to_vec()),
-                Indication::Notice {
-                    notice: Notice::Member(Membership::Begins(at)),
-                    ..
-                } => self.begins = usize::try_from(at).unwrap(),
+                Indication::Notice { notice: Notice::Member(Membership::Begins(at)), .. } => {
+                    self.begins = usize::try_from(at).unwrap()
+                }
                 Indication::Closed { .. } => self.closed = true,
                 Indication::Aborted { reason, .. } => panic!("{reason}"),
                 _ => {}
@@ -179,11 +149,7 @@ impl Lan {
 }
 
 fn run(stack: &str) -> Lan {
-    let group: IpAddr = if stack == "ipv6" {
-        "ff05::1234".parse().unwrap()
-    } else {
-        "239.1.2.3".parse().unwrap()
-    };
+    let group: IpAddr = if stack == "ipv6" { "ff05::1234".parse().unwrap() } else { "239.1.2.3".parse().unwrap() };
     let mut lan = Lan {
         stations: (1..=4).map(|n| station(stack, n)).collect(),
         frames: Vec::new(),
@@ -236,10 +202,7 @@ fn a_group_on_a_lan_hears_all_over_ip_ipv6_and_ethernet_and_tshark_finds_nothing
             assert!(station.closed, "{stack} {n}");
             if n > 0 {
                 assert_eq!(station.begins > 0, n == 3, "{stack} {n}");
-                assert!(
-                    station.received == expected[station.begins..],
-                    "{stack} {n}"
-                );
+                assert!(station.received == expected[station.begins..], "{stack} {n}");
             }
         }
         if matches!(stack, "ip" | "ipv6") {

@@ -1,16 +1,12 @@
 //! A graph on a bench: users that say what they are told to, devices whose other end is the test.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a bench that is set up wrongly fails the test"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench that is set up wrongly fails the test")]
 
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, DeviceId, Duration, Finder, Graph, Handle, Indication, Instant,
-    Key, NodeId, Protocol, Reason, Report, Request, Service, Shape, TaskId, Told, Unit,
+    Above, Below, Context, Credit, DeviceId, Duration, Finder, Graph, Handle, Indication, Instant, Key, NodeId,
+    Protocol, Reason, Report, Request, Service, Shape, TaskId, Told, Unit,
 };
 use kumiki_octets::Message;
 
@@ -24,11 +20,7 @@ pub struct User {
 impl User {
     /// One that layers below find under `keys`.
     pub fn with_keys(keys: &[Key]) -> Self {
-        Self {
-            keys: keys.to_vec(),
-            queue: Vec::new(),
-            heard: Vec::new(),
-        }
+        Self { keys: keys.to_vec(), queue: Vec::new(), heard: Vec::new() }
     }
 }
 
@@ -36,12 +28,7 @@ impl Protocol for User {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[
-                Service::UnitData,
-                Service::Stream,
-                Service::Connection,
-                Service::Frame,
-            ],
+            needs: &[Service::UnitData, Service::Stream, Service::Connection, Service::Frame],
             below: (2, 2),
             keys: self.keys.clone(),
         }
@@ -77,10 +64,7 @@ pub struct Bench {
 
 impl Bench {
     /// An empty one, whose random numbers are of seed 1.
-    #[expect(
-        clippy::new_without_default,
-        reason = "a default of a bench would say nothing"
-    )]
+    #[expect(clippy::new_without_default, reason = "a default of a bench would say nothing")]
     pub fn new() -> Self {
         Self::seeded(1)
     }
@@ -142,18 +126,9 @@ impl Bench {
 
     /// Lets `user` hand down `request`.
     pub fn say(&mut self, user: NodeId, request: Request) {
-        let &(_, device) = self
-            .triggers
-            .iter()
-            .find(|(node, _)| *node == user)
-            .unwrap();
-        self.graph
-            .protocol_mut::<User>(user)
-            .unwrap()
-            .queue
-            .push(request);
-        self.graph
-            .input(self.now, device, Indication::Report(Box::new(Report::Up)));
+        let &(_, device) = self.triggers.iter().find(|(node, _)| *node == user).unwrap();
+        self.graph.protocol_mut::<User>(user).unwrap().queue.push(request);
+        self.graph.input(self.now, device, Indication::Report(Box::new(Report::Up)));
         self.run();
     }
 
@@ -208,9 +183,7 @@ impl Bench {
 
     /// All that has gone out to devices since this was last asked.
     pub fn requests(&mut self) -> Vec<(DeviceId, Request)> {
-        core::iter::from_fn(|| self.graph.output())
-            .map(|output| (output.device, output.request))
-            .collect()
+        core::iter::from_fn(|| self.graph.output()).map(|output| (output.device, output.request)).collect()
     }
 
     /// The units among what has gone out; the rest is let go.
@@ -267,11 +240,7 @@ impl Bench {
                 // What is behind something that waits waits as well.
                 let behind = self.under_way.iter().rev();
                 let waits = behind.take(self.waiting).any(|(other, _)| *other == from);
-                let allowed = if waits {
-                    0
-                } else {
-                    self.take_grant(to, data.len())
-                };
+                let allowed = if waits { 0 } else { self.take_grant(to, data.len()) };
                 let rest = data.split_to(allowed).map(|first| {
                     if allowed > 0 {
                         moved = true;
@@ -342,13 +311,7 @@ pub const fn told_broken(by: Finder, found: &'static str) -> Reason {
 
 /// The octets that hexadecimal text says; blanks do not count.
 pub fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .chars()
-        .filter_map(|c| c.to_digit(16))
-        .map(|digit| u8::try_from(digit).unwrap())
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
+    let digits: Vec<u8> =
+        text.chars().filter_map(|c| c.to_digit(16)).map(|digit| u8::try_from(digit).unwrap()).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }

@@ -87,10 +87,7 @@ pub fn undisturbed<S: Session>(
     let mut before = Vec::new();
     for (step, picks) in steps {
         let refused = disturbed.refused();
-        for it in picks
-            .iter()
-            .filter_map(|pick| refused.get(pick % refused.len().max(1)))
-        {
+        for it in picks.iter().filter_map(|pick| refused.get(pick % refused.len().max(1))) {
             let outcome = disturbed.intrude(it.to, &it.unit);
             if !it.answer.is(&outcome.sent) || !outcome.heard.is_empty() {
                 let Refused { why, to, unit, .. } = it;
@@ -106,11 +103,7 @@ pub fn undisturbed<S: Session>(
         if one != other {
             let at = one.iter().zip(other).position(|(a, b)| a != b);
             let at = at.unwrap_or_else(|| one.len().min(other.len()));
-            let text = format!(
-                "after {before:02x?}: {:?} in place of {:?}",
-                other.get(at),
-                one.get(at)
-            );
+            let text = format!("after {before:02x?}: {:?} in place of {:?}", other.get(at), one.get(at));
             return Err(TestCaseError::fail(text));
         }
     }

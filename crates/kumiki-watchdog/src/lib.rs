@@ -46,10 +46,7 @@ fn waiting() -> MutexGuard<'static, BTreeMap<u64, Wait>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a watchdog is a clock; no result depends on it"
-)]
+#[expect(clippy::disallowed_methods, reason = "a watchdog is a clock; no result depends on it")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -114,10 +111,7 @@ pub fn within(limit: Duration) {
             Armed(*threads)
         });
         let until = now() + limit;
-        let wait = Wait {
-            test: test.to_owned(),
-            until: END.get().map_or(until, |end| end.min(until)),
-        };
+        let wait = Wait { test: test.to_owned(), until: END.get().map_or(until, |end| end.min(until)) };
         waiting.insert(armed.0, wait);
         CHANGED.notify_all();
     });
@@ -144,10 +138,7 @@ fn watch() {
             }
             std::process::exit(FAILED);
         }
-        all = CHANGED
-            .wait_timeout(all, left)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
+        all = CHANGED.wait_timeout(all, left).unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

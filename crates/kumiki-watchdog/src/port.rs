@@ -5,9 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 use rustix::net::sockopt::set_socket_reuseaddr;
-use rustix::net::{
-    AddressFamily, SocketFlags, SocketType, bind, getsockname, ipproto, socket_with,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipproto, socket_with};
 
 /// A TCP port of the loopback interface that the kernel gives, and gives to nobody else as long as this lives: a socket that has the port and does
 /// not listen. So whoever calls it is refused, until a program listens there that was told to. It can, since the kernel lets several sockets have a
@@ -29,10 +27,7 @@ impl Port {
         set_socket_reuseaddr(&socket, true)?;
         bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         let at = SocketAddr::try_from(getsockname(&socket)?)?;
-        Ok(Self {
-            _socket: socket,
-            at,
-        })
+        Ok(Self { _socket: socket, at })
     }
 
     /// Address and port.
@@ -63,9 +58,8 @@ mod tests {
     #[test]
     fn the_kernel_gives_it_to_nobody_else() {
         let port = Port::new().expect("a port");
-        let others: Vec<TcpListener> = (0..500)
-            .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("another port"))
-            .collect();
+        let others: Vec<TcpListener> =
+            (0..500).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("another port")).collect();
         let has_it = |it: &TcpListener| it.local_addr().is_ok_and(|at| at == port.at());
         assert!(!others.iter().any(has_it));
     }

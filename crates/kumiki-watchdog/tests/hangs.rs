@@ -17,10 +17,7 @@ fn hangs() {
 #[test]
 fn what_hangs_is_named_and_ended() {
     kumiki_watchdog::minute();
-    let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "hangs"])
-        .output()
-        .unwrap();
+    let ran = Command::new(std::env::current_exe().unwrap()).args(["--ignored", "--exact", "hangs"]).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(said.contains("test hangs ... FAILED: it hangs"), "{said}");
     assert_eq!(ran.status.code(), Some(101));

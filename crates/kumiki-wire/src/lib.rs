@@ -37,10 +37,7 @@ pub(crate) fn put<const N: usize>(out: &mut &mut [u8], octets: [u8; N]) {
     let here = core::mem::take(out);
     let have = here.len();
     let Some((field, rest)) = here.split_first_chunk_mut::<N>() else {
-        debug_assert!(
-            have >= N,
-            "emit was given too little room: {have} octets left, {N} needed"
-        );
+        debug_assert!(have >= N, "emit was given too little room: {have} octets left, {N} needed");
         return;
     };
     *field = octets;
@@ -52,10 +49,7 @@ pub(crate) fn put_slice(out: &mut &mut [u8], octets: &[u8]) {
     let here = core::mem::take(out);
     let have = here.len();
     let Some((field, rest)) = here.split_at_mut_checked(octets.len()) else {
-        debug_assert!(
-            have >= octets.len(),
-            "emit was given too little room: {have} octets left"
-        );
+        debug_assert!(have >= octets.len(), "emit was given too little room: {have} octets left");
         return;
     };
     field.copy_from_slice(octets);

@@ -73,20 +73,9 @@ mod tests {
 
     #[test]
     fn an_error_says_what_would_be_right() {
-        let e = Malformed::Field {
-            protocol: "IPv4",
-            field: "version",
-            found: 6,
-            expected: "4",
-        };
+        let e = Malformed::Field { protocol: "IPv4", field: "version", found: 6, expected: "4" };
         assert_eq!(e.to_string(), "IPv4: version is 0x6, expected 4");
-        let e = Malformed::Length {
-            protocol: "UDP",
-            field: "length",
-            found: 3,
-            least: 8,
-            most: 20,
-        };
+        let e = Malformed::Length { protocol: "UDP", field: "length", found: 3, least: 8, most: 20 };
         assert_eq!(e.to_string(), "UDP: length is 3 octets, expected 8 to 20");
     }
 }

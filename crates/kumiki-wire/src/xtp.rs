@@ -199,8 +199,7 @@ pub struct Header {
 /// where they are not all there. The rest of the header need not make sense: what is not intact is not looked at.
 #[must_use]
 pub fn covered(front: &[u8], total: usize) -> Option<usize> {
-    let [_, _, _, _, _, _, _, _, first, _, _, _, d0, d1, d2, d3, ..] =
-        front.first_chunk::<LEN>()?;
+    let [_, _, _, _, _, _, _, _, first, _, _, _, d0, d1, d2, d3, ..] = front.first_chunk::<LEN>()?;
     let dlen = u32::from_be_bytes([*d0, *d1, *d2, *d3]);
     let whole = LEN.checked_add(usize::try_from(dlen).ok()?)?;
     if total < whole {
@@ -238,11 +237,7 @@ impl Header {
         let bits = u32::from_be_bytes([0, o0, o1, o2]);
         let options = Options::from_bits(bits);
         if options.bits() != bits {
-            return Err(field(
-                "options",
-                bits.into(),
-                "bits of mask 0x7fff00, the others are not assigned",
-            ));
+            return Err(field("options", bits.into(), "bits of mask 0x7fff00, the others are not assigned"));
         }
         let format = Format::from_bits(command & 0x1f).ok_or_else(|| {
             let expected = "0 to 3, 5, 7 or 8";
@@ -311,16 +306,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `XTP FIRST key 1:1 EDGE,SREQ sync 1 seq 0 dlen 104`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            key,
-            options,
-            format,
-            dlen,
-            sort,
-            sync,
-            seq,
-            ..
-        } = self;
+        let Self { key, options, format, dlen, sort, sync, seq, .. } = self;
         write!(f, "XTP {format} key {key} {options}")?;
         if options.contains(Options::SORT) {
             write!(f, " sort {sort:#x}")?;
@@ -330,37 +316,20 @@ impl fmt::Display for Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "XTP",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "XTP", need, have }
 }
 
 const fn field(field: &'static str, found: u64, expected: &'static str) -> Malformed {
-    Malformed::Field {
-        protocol: "XTP",
-        field,
-        found,
-        expected,
-    }
+    Malformed::Field { protocol: "XTP", field, found, expected }
 }
 
 const fn length(field: &'static str, found: usize, least: usize, most: usize) -> Malformed {
-    Malformed::Length {
-        protocol: "XTP",
-        field,
-        found,
-        least,
-        most,
-    }
+    Malformed::Length { protocol: "XTP", field, found, least, most }
 }
 
 /// Takes the next `N` octets.
 fn take<const N: usize>(octets: &mut &[u8]) -> Result<[u8; N], Malformed> {
-    let (taken, rest) = octets
-        .split_first_chunk::<N>()
-        .ok_or_else(|| short(N, octets.len()))?;
+    let (taken, rest) = octets.split_first_chunk::<N>().ok_or_else(|| short(N, octets.len()))?;
     *octets = rest;
     Ok(*taken)
 }

@@ -1,10 +1,6 @@
 //! What this crate writes, tshark reads as the same thing. Skipped where there is no tshark.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
 
 use std::net::Ipv4Addr;
 
@@ -40,12 +36,7 @@ macro_rules! octets {
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut octets = parts.concat();
     octets.push(0);
-    let mut sum: u64 = octets
-        .as_chunks::<2>()
-        .0
-        .iter()
-        .map(|word| u64::from(u16::from_be_bytes(*word)))
-        .sum();
+    let mut sum: u64 = octets.as_chunks::<2>().0.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -57,20 +48,12 @@ fn len16(octets: &[u8]) -> u16 {
 }
 
 fn ethernet(data: &[u8], ethertype: u16) -> Vec<u8> {
-    let header = ethernet::Header {
-        destination: MAC_B,
-        source: MAC_A,
-        type_or_length: TypeOrLength::Type(ethertype),
-    };
+    let header = ethernet::Header { destination: MAC_B, source: MAC_A, type_or_length: TypeOrLength::Type(ethertype) };
     [octets!(header), data.to_vec()].concat()
 }
 
 fn ipv4(header: ipv4::Header, data: &[u8]) -> Vec<u8> {
-    let mut header = ipv4::Header {
-        source: A,
-        destination: B,
-        ..header
-    };
+    let mut header = ipv4::Header { source: A, destination: B, ..header };
     header.total_length = u16::try_from(header.len()).unwrap() + len16(data);
     let mut out = vec![0; header.len()];
     header.emit_summed(&mut out);
@@ -82,16 +65,7 @@ fn tcp_segment(mut header: tcp::Header, data: &[u8]) -> Vec<u8> {
     let pseudo = ipv4::pseudo_header(A, B, protocol::TCP, len);
     header.checksum = checksum(&[&pseudo, &octets!(&header), data]);
     let segment = [&octets!(&header)[..], data].concat();
-    ethernet(
-        &ipv4(
-            ipv4::Header {
-                protocol: protocol::TCP,
-                ..ipv4::Header::default()
-            },
-            &segment,
-        ),
-        ethertype::IPV4,
-    )
+    ethernet(&ipv4(ipv4::Header { protocol: protocol::TCP, ..ipv4::Header::default() }, &segment), ethertype::IPV4)
 }
 
 #[test]
@@ -118,26 +92,15 @@ fn tcp_segments_are_read_as_written() {
     };
     let mut sack = SackBlocks::EMPTY;
     for left in [3000, 5000, 7000] {
-        sack.push(SackBlock {
-            left: Seq(left),
-            right: Seq(left + 500),
-        });
+        sack.push(SackBlock { left: Seq(left), right: Seq(left + 500) });
     }
     let dup_ack = tcp::Header {
         flags: Flags::ACK | Flags::URG,
         urgent_pointer: 9,
-        options: Options {
-            timestamps: Some((3, 4)),
-            sack,
-            ..Options::NONE
-        },
+        options: Options { timestamps: Some((3, 4)), sack, ..Options::NONE },
         ..data
     };
-    let packets = [
-        tcp_segment(syn, &[]),
-        tcp_segment(dup_ack, &[]),
-        tcp_segment(data, b"hello"),
-    ];
+    let packets = [tcp_segment(syn, &[]), tcp_segment(dup_ack, &[]), tcp_segment(data, b"hello")];
     let fields = [
         "ip.checksum.status",
         "tcp.checksum.status",
@@ -155,48 +118,11 @@ fn tcp_segments_are_read_as_written() {
         return;
     };
     let syn_options = "020423b40402080a000000010000000201030307";
-    let ack_options =
-        "0101080a00000003000000040101051a00000bb800000dac000013880000157c00001b5800001d4c";
+    let ack_options = "0101080a00000003000000040101051a00000bb800000dac000013880000157c00001b5800001d4c";
     let expected: [[&str; 11]; 3] = [
-        [
-            "1",
-            "1",
-            "1000",
-            "4294967295",
-            "0x01c2",
-            "65535",
-            "0",
-            "40",
-            syn_options,
-            "",
-            "0",
-        ],
-        [
-            "1",
-            "1",
-            "1000",
-            "4294967295",
-            "0x0030",
-            "65535",
-            "9",
-            "60",
-            ack_options,
-            "3000,5000,7000",
-            "0",
-        ],
-        [
-            "1",
-            "1",
-            "1000",
-            "4294967295",
-            "0x0018",
-            "65535",
-            "0",
-            "20",
-            "",
-            "",
-            "5",
-        ],
+        ["1", "1", "1000", "4294967295", "0x01c2", "65535", "0", "40", syn_options, "", "0"],
+        ["1", "1", "1000", "4294967295", "0x0030", "65535", "9", "60", ack_options, "3000,5000,7000", "0"],
+        ["1", "1", "1000", "4294967295", "0x0018", "65535", "0", "20", "", "", "5"],
     ];
     assert_eq!(rows, expected);
 }
@@ -222,10 +148,7 @@ fn accurate_ecn_options_are_read_as_written() {
             for blocks in 0..=2 {
                 let mut sack = SackBlocks::EMPTY;
                 for left in (0..blocks).map(|n| 3000 + 2000 * n) {
-                    sack.push(SackBlock {
-                        left: Seq(left),
-                        right: Seq(left + 500),
-                    });
+                    sack.push(SackBlock { left: Seq(left), right: Seq(left + 500) });
                 }
                 let header = tcp::Header {
                     source_port: 1024,
@@ -242,11 +165,7 @@ fn accurate_ecn_options_are_read_as_written() {
                 };
                 packets.push(tcp_segment(header, &[]));
                 let shown = |at: usize, value: u32| {
-                    if at < used {
-                        (value & AccEcn::MASK).to_string()
-                    } else {
-                        String::new()
-                    }
+                    if at < used { (value & AccEcn::MASK).to_string() } else { String::new() }
                 };
                 let (first, last) = if order == Order::Zero { (0, 2) } else { (2, 0) };
                 let sent = header.options.sack_room().min(blocks as usize);
@@ -280,22 +199,14 @@ fn accurate_ecn_options_are_read_as_written() {
 #[test]
 fn udp_and_ipv4_are_read_as_written() {
     let datagram = |sum: bool| {
-        let mut header = udp::Header {
-            source_port: 1,
-            destination_port: 9,
-            length: 13,
-            checksum: 0,
-        };
+        let mut header = udp::Header { source_port: 1, destination_port: 9, length: 13, checksum: 0 };
         if sum {
             let pseudo = ipv4::pseudo_header(A, B, protocol::UDP, 13);
             header.checksum = udp::on_wire(checksum(&[&pseudo, &octets!(&header), b"hello"]));
         }
         [&octets!(header)[..], b"hello"].concat()
     };
-    let header = ipv4::Header {
-        protocol: protocol::UDP,
-        ..ipv4::Header::default()
-    };
+    let header = ipv4::Header { protocol: protocol::UDP, ..ipv4::Header::default() };
     let fragment = ipv4::Header {
         more_fragments: true,
         fragment_offset: 185,
@@ -304,11 +215,8 @@ fn udp_and_ipv4_are_read_as_written() {
         time_to_live: 3,
         ..header
     };
-    let with_options = ipv4::Header {
-        options: ipv4::Options::new(&[148, 4, 0, 0, 1]).unwrap(),
-        dont_fragment: true,
-        ..header
-    };
+    let with_options =
+        ipv4::Header { options: ipv4::Options::new(&[148, 4, 0, 0, 1]).unwrap(), dont_fragment: true, ..header };
     let packets = [
         ethernet(&ipv4(header, &datagram(true)), ethertype::IPV4),
         ethernet(&ipv4(header, &datagram(false)), ethertype::IPV4),
@@ -331,91 +239,36 @@ fn udp_and_ipv4_are_read_as_written() {
         return;
     };
     let expected: [[&str; 10]; 4] = [
-        [
-            "1", "1", "20", "0x00", "0", "0x0000", "0x00", "64", "", "13",
-        ],
+        ["1", "1", "20", "0x00", "0", "0x0000", "0x00", "64", "", "13"],
         // 3: the sender computed none.
-        [
-            "1", "3", "20", "0x00", "0", "0x0000", "0x00", "64", "", "13",
-        ],
+        ["1", "3", "20", "0x00", "0", "0x0000", "0x00", "64", "", "13"],
         ["1", "", "20", "0x01", "185", "0x004d", "0xb9", "3", "", ""],
-        [
-            "1", "1", "28", "0x02", "0", "0x0000", "0x00", "64", "148,1,0", "13",
-        ],
+        ["1", "1", "28", "0x02", "0", "0x0000", "0x00", "64", "148,1,0", "13"],
     ];
     assert_eq!(rows, expected);
 }
 
 #[test]
 fn icmp_messages_are_read_as_written() {
-    let quoted = ipv4(
-        ipv4::Header {
-            protocol: protocol::UDP,
-            ..ipv4::Header::default()
-        },
-        &[0, 1, 0, 9, 0, 8, 0, 0],
-    );
+    let quoted = ipv4(ipv4::Header { protocol: protocol::UDP, ..ipv4::Header::default() }, &[0, 1, 0, 9, 0, 8, 0, 0]);
     let message = |message, data: &[u8]| {
-        let mut header = icmpv4::Header {
-            message,
-            checksum: 0,
-        };
+        let mut header = icmpv4::Header { message, checksum: 0 };
         header.checksum = checksum(&[&octets!(header), data]);
         let icmp = [&octets!(header)[..], data].concat();
-        let header = ipv4::Header {
-            protocol: protocol::ICMP,
-            ..ipv4::Header::default()
-        };
+        let header = ipv4::Header { protocol: protocol::ICMP, ..ipv4::Header::default() };
         ethernet(&ipv4(header, &icmp), ethertype::IPV4)
     };
-    let times = Timestamps {
-        originate: 1000,
-        receive: 2000,
-        transmit: 3000,
-    };
+    let times = Timestamps { originate: 1000, receive: 2000, transmit: 3000 };
     let packets = [
+        message(Message::Echo { identifier: 7, sequence: 8 }, b"odd"),
         message(
-            Message::Echo {
-                identifier: 7,
-                sequence: 8,
-            },
-            b"odd",
-        ),
-        message(
-            Message::DestinationUnreachable {
-                code: unreachable::FRAGMENTATION_NEEDED,
-                next_hop_mtu: 1492,
-            },
+            Message::DestinationUnreachable { code: unreachable::FRAGMENTATION_NEEDED, next_hop_mtu: 1492 },
             &quoted,
         ),
-        message(
-            Message::Redirect {
-                code: 1,
-                gateway: Ipv4Addr::new(10, 0, 0, 9),
-            },
-            &quoted,
-        ),
-        message(
-            Message::TimeExceeded {
-                code: time_exceeded::REASSEMBLY,
-            },
-            &quoted,
-        ),
-        message(
-            Message::ParameterProblem {
-                code: 0,
-                pointer: 20,
-            },
-            &quoted,
-        ),
-        message(
-            Message::TimestampReply {
-                identifier: 7,
-                sequence: 8,
-                times,
-            },
-            &[],
-        ),
+        message(Message::Redirect { code: 1, gateway: Ipv4Addr::new(10, 0, 0, 9) }, &quoted),
+        message(Message::TimeExceeded { code: time_exceeded::REASSEMBLY }, &quoted),
+        message(Message::ParameterProblem { code: 0, pointer: 20 }, &quoted),
+        message(Message::TimestampReply { identifier: 7, sequence: 8, times }, &[]),
     ];
     let fields = [
         "icmp.checksum.status",
@@ -447,14 +300,8 @@ fn icmp_messages_are_read_as_written() {
 
 #[test]
 fn arp_packets_are_read_as_written() {
-    let reply = arp::Header {
-        hrd: arp::hardware::ETHERNET,
-        op: Operation::Reply,
-        sha: MAC_A,
-        spa: A,
-        tha: MAC_B,
-        tpa: B,
-    };
+    let reply =
+        arp::Header { hrd: arp::hardware::ETHERNET, op: Operation::Reply, sha: MAC_A, spa: A, tha: MAC_B, tpa: B };
     let packets = [ethernet(&octets!(reply), ethertype::ARP)];
     let fields = [
         "eth.src",
@@ -474,9 +321,7 @@ fn arp_packets_are_read_as_written() {
 
 #[test]
 fn atm_arp_packets_are_read_as_written() {
-    let nsap = [
-        0x47, 0, 5, 0x80, 0xff, 0xe1, 0, 0, 0, 0xf2, 0x1a, 0x0f, 2, 0, 0x20, 0x48, 0x0d, 1, 2, 0,
-    ];
+    let nsap = [0x47, 0, 5, 0x80, 0xff, 0xe1, 0, 0, 0, 0xf2, 0x1a, 0x0f, 2, 0, 0x20, 0x48, 0x0d, 1, 2, 0];
     let request = atm_arp::Header {
         op: Operation::Request,
         sha: Address::new(Plan::Nsap, &nsap).unwrap(),
@@ -495,18 +340,9 @@ fn atm_arp_packets_are_read_as_written() {
         tsa: Address::NULL,
         tpa: Some(A),
     };
-    let inverse = atm_arp::Header {
-        op: Operation::InverseRequest,
-        sha: Address::NULL,
-        tpa: None,
-        ..request
-    };
-    let nak = atm_arp::Header {
-        op: Operation::Nak,
-        ..request
-    };
-    let packets = [request, reply, inverse, nak]
-        .map(|arp| [octets!(llc_snap::Header::ARP), octets!(arp)].concat());
+    let inverse = atm_arp::Header { op: Operation::InverseRequest, sha: Address::NULL, tpa: None, ..request };
+    let nak = atm_arp::Header { op: Operation::Nak, ..request };
+    let packets = [request, reply, inverse, nak].map(|arp| [octets!(llc_snap::Header::ARP), octets!(arp)].concat());
     let fields = [
         "arp.hw.type",
         "arp.opcode",
@@ -523,17 +359,7 @@ fn atm_arp_packets_are_read_as_written() {
     };
     let expected: [[&str; 9]; 4] = [
         ["19", "1", "20", "0", "0", "", "10.0.0.1", "0", "10.0.0.2"],
-        [
-            "19",
-            "2",
-            "11",
-            "1",
-            "20",
-            "81312345678",
-            "10.0.0.2",
-            "20",
-            "10.0.0.1",
-        ],
+        ["19", "2", "11", "1", "20", "81312345678", "10.0.0.2", "20", "10.0.0.1"],
         ["19", "8", "0", "0", "0", "", "10.0.0.1", "0", ""],
         ["19", "10", "20", "0", "0", "", "10.0.0.1", "0", "10.0.0.2"],
     ];
@@ -550,32 +376,14 @@ fn llc_headers_lead_to_what_they_carry() {
         tha: MAC_B,
         tpa: B,
     });
-    let datagram = ipv4(
-        ipv4::Header {
-            protocol: 253,
-            ..ipv4::Header::default()
-        },
-        &[0; 8],
-    );
-    let bridged = octets!(llc_snap::Header::Bridged {
-        media: Media::Ethernet,
-        fcs: false
-    });
+    let datagram = ipv4(ipv4::Header { protocol: 253, ..ipv4::Header::default() }, &[0; 8]);
+    let bridged = octets!(llc_snap::Header::Bridged { media: Media::Ethernet, fcs: false });
     let packets = [
         [octets!(llc_snap::Header::IPV4), datagram].concat(),
         [bridged, ethernet(&arp, ethertype::ARP)].concat(),
-        [
-            octets!(llc_snap::Header::Nlpid),
-            vec![llc_snap::nlpid::CLNP, 0, 0, 0],
-        ]
-        .concat(),
+        [octets!(llc_snap::Header::Nlpid), vec![llc_snap::nlpid::CLNP, 0, 0, 0]].concat(),
     ];
-    let Some(rows) = judge::fields(
-        "llc",
-        link_type::ATM_RFC1483,
-        &packets,
-        &["frame.protocols"],
-    ) else {
+    let Some(rows) = judge::fields("llc", link_type::ATM_RFC1483, &packets, &["frame.protocols"]) else {
         return;
     };
     println!("{rows:?}");

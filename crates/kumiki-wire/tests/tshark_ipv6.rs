@@ -1,11 +1,6 @@
 //! What this crate writes for IPv6, tshark reads as the same thing. Skipped where there is no tshark.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use std::net::Ipv6Addr;
 
@@ -22,10 +17,8 @@ const B: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
 const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 
 fn checksum(octets: &[u8]) -> u16 {
-    let mut sum: u64 = octets
-        .chunks(2)
-        .map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0)))
-        .sum();
+    let mut sum: u64 =
+        octets.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -56,10 +49,7 @@ fn frame(next_header: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn icmp(message: Message, data: &[u8]) -> Vec<u8> {
-    let mut header = icmpv6::Header {
-        message,
-        checksum: 0,
-    };
+    let mut header = icmpv6::Header { message, checksum: 0 };
     let mut octets = vec![0; header.len()];
     header.emit(&mut octets);
     let whole = [&octets, data].concat();
@@ -86,69 +76,29 @@ fn messages() -> Vec<Vec<u8>> {
         preferred_s: 3600,
         prefix: Ipv6Addr::new(0xfd00, 0, 0, 7, 0, 0, 0, 0),
     };
-    let router = Router {
-        hop_limit: 61,
-        managed: false,
-        other: true,
-        lifetime_s: 1800,
-        reachable_ms: 30_000,
-        retrans_ms: 1500,
-    };
+    let router =
+        Router { hop_limit: 61, managed: false, other: true, lifetime_s: 1800, reachable_ms: 30_000, retrans_ms: 1500 };
     let options = [Opt::Source(MAC), Opt::Mtu(1400), Opt::Prefix(prefix)].map(option);
     let (identifier, sequence) = (7, 8);
     let solicited = true;
     vec![
-        icmp(
-            Message::Echo {
-                identifier,
-                sequence,
-            },
-            b"odd",
-        ),
+        icmp(Message::Echo { identifier, sequence }, b"odd"),
         icmp(Message::PacketTooBig { mtu: 1400 }, quoted),
-        icmp(
-            Message::DestinationUnreachable {
-                code: unreachable::PORT,
-            },
-            quoted,
-        ),
-        icmp(
-            Message::ParameterProblem {
-                code: parameter::OPTION,
-                pointer: 42,
-            },
-            quoted,
-        ),
+        icmp(Message::DestinationUnreachable { code: unreachable::PORT }, quoted),
+        icmp(Message::ParameterProblem { code: parameter::OPTION, pointer: 42 }, quoted),
         icmp(Message::RouterAdvertisement(router), &options.concat()),
+        icmp(Message::NeighbourSolicitation { target: B }, &option(Opt::Source(MAC))),
         icmp(
-            Message::NeighbourSolicitation { target: B },
-            &option(Opt::Source(MAC)),
-        ),
-        icmp(
-            Message::NeighbourAdvertisement {
-                router: true,
-                solicited,
-                overrides: false,
-                target: A,
-            },
+            Message::NeighbourAdvertisement { router: true, solicited, overrides: false, target: A },
             &option(Opt::Target(MAC)),
         ),
-        icmp(
-            Message::Redirect {
-                target: A,
-                destination: B,
-            },
-            &[],
-        ),
+        icmp(Message::Redirect { target: A, destination: B }, &[]),
     ]
 }
 
 #[test]
 fn icmpv6_messages_are_read_as_written() {
-    let packets: Vec<_> = messages()
-        .iter()
-        .map(|octets| frame(next_header::ICMPV6, octets))
-        .collect();
+    let packets: Vec<_> = messages().iter().map(|octets| frame(next_header::ICMPV6, octets)).collect();
     let fields = [
         "ipv6.tclass",
         "ipv6.flow",
@@ -178,27 +128,9 @@ fn icmpv6_messages_are_read_as_written() {
         ["2", "0", "", "1400", "", "", "", "", "", "", "", "", ""],
         ["1", "4", "", "", "", "", "", "", "", "", "", "", ""],
         ["4", "2", "", "", "42", "", "", "", "", "", "", "", ""],
-        [
-            "134",
-            "0",
-            "",
-            "",
-            "",
-            "1800",
-            "1500",
-            mac,
-            "fd00:0:0:7::",
-            "1400",
-            "",
-            "",
-            "",
-        ],
-        [
-            "135", "0", "", "", "", "", "", mac, "", "", "fe80::2", "", "",
-        ],
-        [
-            "136", "0", "", "", "", "", "", mac, "", "", "", "fe80::1", "",
-        ],
+        ["134", "0", "", "", "", "1800", "1500", mac, "fd00:0:0:7::", "1400", "", "", ""],
+        ["135", "0", "", "", "", "", "", mac, "", "", "fe80::2", "", ""],
+        ["136", "0", "", "", "", "", "", mac, "", "", "", "fe80::1", ""],
         ["137", "0", "", "", "", "", "", "", "", "", "", "", ""],
     ];
     assert_eq!(rows.len(), expected.len());
@@ -215,36 +147,18 @@ fn icmpv6_messages_are_read_as_written() {
 #[test]
 fn chains_of_extension_headers_lead_to_what_they_carry() {
     let (identifier, sequence) = (7, 8);
-    let message = Message::Echo {
-        identifier,
-        sequence,
-    };
+    let message = Message::Echo { identifier, sequence };
     let mut fragment = vec![0; 8];
-    Fragment {
-        next_header: next_header::ICMPV6,
-        offset: 0,
-        more: false,
-        identification: 77,
-    }
-    .emit(&mut fragment);
+    Fragment { next_header: next_header::ICMPV6, offset: 0, more: false, identification: 77 }.emit(&mut fragment);
     let hop = [next_header::DESTINATION, 0, 1, 4, 0, 0, 0, 0];
     let destination = [next_header::FRAGMENT, 0, 0x3e, 2, 9, 9, 0, 0];
     let echo = icmp(message, b"odd");
     let payload = [&hop[..], &destination, &fragment, &echo].concat();
     let packets = [frame(next_header::HOP_BY_HOP, &payload)];
-    let fields = [
-        "ipv6.fraghdr.ident",
-        "ipv6.opt.type",
-        "icmpv6.type",
-        "icmpv6.checksum.status",
-        "_ws.malformed",
-    ];
+    let fields = ["ipv6.fraghdr.ident", "ipv6.opt.type", "icmpv6.type", "icmpv6.checksum.status", "_ws.malformed"];
     let ethernet = judge::link_type::ETHERNET;
     let Some(rows) = judge::fields("extensions", ethernet, &packets, &fields) else {
         return;
     };
-    assert_eq!(
-        rows,
-        [["0x0000004d", "0x01,0x3e,0x00,0x00", "128", "1", ""]]
-    );
+    assert_eq!(rows, [["0x0000004d", "0x01,0x3e,0x00,0x00", "128", "1", ""]]);
 }

@@ -3,19 +3,14 @@
 //! tshark 4.0.17 has faults here that the test steps round: it reads the edges of spans with their octets turned round, and
 //! takes every address segment of FIRST and JCNTL for one of 16 octets, so only IPv4's are used.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use kumiki_wire::inet::ipv4;
 use kumiki_wire::xtp::{
-    Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN,
-    Options, Rates, Span, Traffic, TrafficControl, code, service, val,
+    Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN, Options, Rates, Span,
+    Traffic, TrafficControl, code, service, val,
 };
 
 mod judge;
@@ -24,10 +19,8 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 fn checksum(octets: &[u8]) -> u16 {
-    let mut sum: u64 = octets
-        .chunks(2)
-        .map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0)))
-        .sum();
+    let mut sum: u64 =
+        octets.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word.get(1).copied().unwrap_or(0))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -35,10 +28,7 @@ fn checksum(octets: &[u8]) -> u16 {
 }
 
 fn packet(header: Header, payload: &[u8]) -> Vec<u8> {
-    let header = Header {
-        dlen: u32::try_from(payload.len()).unwrap(),
-        ..header
-    };
+    let header = Header { dlen: u32::try_from(payload.len()).unwrap(), ..header };
     let mut xtp = vec![0; LEN];
     header.emit(&mut xtp);
     xtp.extend(payload);
@@ -80,67 +70,27 @@ fn packets_are_read_as_written() {
     };
     let traffic = Traffic {
         service: service::RELIABLE_STREAM,
-        rates: Some(Rates {
-            maxdata: 8948,
-            inrate: 1,
-            inburst: 2,
-            outrate: 3,
-            outburst: 4,
-        }),
+        rates: Some(Rates { maxdata: 8948, inrate: 1, inburst: 2, outrate: 3, outburst: 4 }),
     };
     let address = Address::Ip {
         domain: 0,
         destination: SocketAddr::new(B.into(), 5001),
         source: SocketAddr::new(A.into(), 6001),
     };
-    let control = Control {
-        rseq: 1 << 40,
-        alloc: (1 << 40) + 77,
-        echo: 9,
-    };
+    let control = Control { rseq: 1 << 40, alloc: (1 << 40) + 77, echo: 9 };
     let xkey = Key(0x56_0000_0078);
-    let first = First {
-        address: address.clone(),
-        traffic,
-    };
-    let diagnosis = Diagnosis {
-        code: code::ABANDONED,
-        val: val::IMPROPER_STATE,
-    };
-    let errors = Errors {
-        control,
-        spans: vec![Span {
-            left: (1 << 40) + 5,
-            right: (1 << 40) + 9,
-        }],
-    };
-    let join = Join {
-        control,
-        xkey,
-        address,
-        traffic,
-    };
-    let sorted = Header {
-        sort: 7,
-        ..of(Format::Data, Options::SORT | Options::BTAG, 3, 64)
-    };
+    let first = First { address: address.clone(), traffic };
+    let diagnosis = Diagnosis { code: code::ABANDONED, val: val::IMPROPER_STATE };
+    let errors = Errors { control, spans: vec![Span { left: (1 << 40) + 5, right: (1 << 40) + 9 }] };
+    let join = Join { control, xkey, address, traffic };
+    let sorted = Header { sort: 7, ..of(Format::Data, Options::SORT | Options::BTAG, 3, 64) };
     let packets = [
-        packet(
-            of(Format::First, Options::SREQ, 1, 0),
-            &[written!(first), b"odd".to_vec()].concat(),
-        ),
+        packet(of(Format::First, Options::SREQ, 1, 0), &[written!(first), b"odd".to_vec()].concat()),
         packet(sorted, b"TAGTAGTAodd"),
         packet(of(Format::Data, Options::NOCHECK, 3, 75), b"not summed"),
         packet(of(Format::Cntl, Options::RCLOSE, 0, 0), &written!(control)),
         packet(of(Format::Ecntl, Options::NONE, 0, 0), &written!(errors)),
-        packet(
-            of(Format::Tcntl, Options::NONE, 0, 0),
-            &written!(TrafficControl {
-                control,
-                xkey,
-                traffic,
-            }),
-        ),
+        packet(of(Format::Tcntl, Options::NONE, 0, 0), &written!(TrafficControl { control, xkey, traffic })),
         packet(of(Format::Jcntl, Options::MULTI, 0, 0), &written!(join)),
         packet(of(Format::Diag, Options::NONE, 0, 0), &written!(diagnosis)),
     ];
@@ -183,11 +133,7 @@ fn packets_are_read_as_written() {
     ];
     for (found, expected) in rows.iter().zip(&expected) {
         println!("{found:?}");
-        let words = |text: &str| {
-            text.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(found), words(expected));
     }
     assert_eq!(rows.len(), expected.len());

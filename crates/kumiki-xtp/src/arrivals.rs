@@ -13,9 +13,7 @@
 //! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
 
 use kumiki_graph::{Notice, Reason};
-use kumiki_wire::xtp::{
-    Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val,
-};
+use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, Span, Traffic, code, val};
 use smallvec::SmallVec;
 
 use super::config::Recovery;
@@ -33,11 +31,7 @@ type Pieces = SmallVec<[Piece; 2]>;
 impl Endpoint {
     /// # Errors
     /// The packet is refused; nothing of it has been believed.
-    pub(crate) fn on_packet(
-        &mut self,
-        packet: Arrived,
-        io: &mut Io<'_, '_>,
-    ) -> Result<(), Refused> {
+    pub(crate) fn on_packet(&mut self, packet: Arrived, io: &mut Io<'_, '_>) -> Result<(), Refused> {
         self.judge(&packet)?;
         if self.part.is_transmitter() {
             self.on_receiver_packet(packet, io);
@@ -51,12 +45,7 @@ impl Endpoint {
                 self.on_diagnosis(diagnosis, io);
                 return Ok(());
             }
-            Body::Control {
-                control,
-                spans,
-                exchange,
-                join,
-            } => {
+            Body::Control { control, spans, exchange, join } => {
                 self.stirred = true;
                 self.via.get_or_insert(source);
                 if self.part.is_pair() {
@@ -86,11 +75,7 @@ impl Endpoint {
             Body::Data { tag, text } => {
                 io.shared.counters.data_received += 1;
                 let end = header.seq.saturating_add(text.len() as u64);
-                let piece = Piece {
-                    text,
-                    tag,
-                    end: options.contains(Options::EOM),
-                };
+                let piece = Piece { text, tag, end: options.contains(Options::EOM) };
                 if !self.take_data(&header, piece, &mut pieces, io) {
                     return Ok(());
                 }
@@ -102,11 +87,7 @@ impl Endpoint {
             Body::First { text, .. } => {
                 io.shared.counters.first_received += 1;
                 let end = header.seq.saturating_add(text.len() as u64);
-                let piece = Piece {
-                    text,
-                    tag: None,
-                    end: options.contains(Options::EOM),
-                };
+                let piece = Piece { text, tag: None, end: options.contains(Options::EOM) };
                 if piece.text.is_empty() {
                     self.stirred = true;
                     self.hear_modes(options);
@@ -119,9 +100,7 @@ impl Endpoint {
         };
         self.count_received(&header);
         self.heard(io);
-        let by_edge = self
-            .answering
-            .hear(header.sync, options.contains(Options::EDGE));
+        let by_edge = self.answering.hear(header.sync, options.contains(Options::EDGE));
         if options.contains(Options::WCLOSE)
             && let Some(end) = end
         {
@@ -138,13 +117,7 @@ impl Endpoint {
     }
 
     /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
-    fn take_data(
-        &mut self,
-        header: &Header,
-        piece: Piece,
-        pieces: &mut Pieces,
-        io: &mut Io<'_, '_>,
-    ) -> bool {
+    fn take_data(&mut self, header: &Header, piece: Piece, pieces: &mut Pieces, io: &mut Io<'_, '_>) -> bool {
         let options = header.options;
         self.stirred = true;
         let noerr = options.contains(Options::NOERR);
@@ -178,9 +151,7 @@ impl Endpoint {
     /// What a packet asks, of which nothing else counts.
     fn hear_question(&mut self, header: &Header, io: &mut Io<'_, '_>) {
         let options = header.options;
-        let by_edge = self
-            .answering
-            .hear(header.sync, options.contains(Options::EDGE));
+        let by_edge = self.answering.hear(header.sync, options.contains(Options::EDGE));
         self.answer_question(options, by_edge, io);
         self.answer_if_taken();
     }
@@ -199,13 +170,7 @@ impl Endpoint {
     }
 
     /// What follows the content of a packet: the answer, the data, closing.
-    fn finish_after(
-        &mut self,
-        options: Options,
-        by_edge: bool,
-        pieces: Pieces,
-        io: &mut Io<'_, '_>,
-    ) {
+    fn finish_after(&mut self, options: Options, by_edge: bool, pieces: Pieces, io: &mut Io<'_, '_>) {
         if self.receive.is_complete() && !self.read_closed {
             self.read_closed = true;
             // Told at once, though nobody may have asked since the last octet came (P16).
@@ -294,14 +259,7 @@ impl Endpoint {
         io.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
     }
 
-    fn insert(
-        &mut self,
-        seq: u64,
-        piece: Piece,
-        noerr: bool,
-        pieces: &mut Pieces,
-        io: &mut Io<'_, '_>,
-    ) -> Inserted {
+    fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, pieces: &mut Pieces, io: &mut Io<'_, '_>) -> Inserted {
         io.shared.counters.octets_received += piece.text.len() as u64;
         let before = self.receive.rseq;
         let mut got = 0;
@@ -328,8 +286,7 @@ impl Endpoint {
         let now = io.now();
         let question = self.asking.answered(echo, now);
         if let Some(question) = question {
-            self.unshown
-                .take_if(|last| !at_or_before(question.sync, *last));
+            self.unshown.take_if(|last| !at_or_before(question.sync, *last));
         }
         let is_sample = question.is_some() && self.part.is_sample();
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
@@ -343,11 +300,7 @@ impl Endpoint {
         // Of what overtook what nothing is known where a packet was alone.
         let certain = question.is_some_and(|it| it.certain);
         let limit = question.map_or(0, |it| it.order);
-        let tolerance = if certain {
-            0
-        } else {
-            u64::from(io.shared.config.reordering)
-        };
+        let tolerance = if certain { 0 } else { u64::from(io.shared.config.reordering) };
         // A list that fills its packet may have been cut short: nothing is said of what lies above it (P1).
         let cut = spans.last().filter(|_| spans.len() >= longest);
         let known = cut.map_or(u64::MAX, |last| last.right);
@@ -425,11 +378,7 @@ impl Endpoint {
     fn on_diagnosis(&mut self, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
         let reason = match diagnosis.code {
             // Late, or of a call that was answered before: the peer would have said so otherwise.
-            code::REFUSED | code::JOIN_REFUSED
-                if self.exchange != Exchange::Calling && !self.part.is_joining() =>
-            {
-                None
-            }
+            code::REFUSED | code::JOIN_REFUSED if self.exchange != Exchange::Calling && !self.part.is_joining() => None,
             code::REFUSED | code::JOIN_REFUSED => Some(match diagnosis.val {
                 val::NO_RESOURCE => Reason::NoResources,
                 val::ADDRESS_FORMAT | val::MALFORMED_ADDRESS => Reason::BadAddress,
@@ -456,10 +405,7 @@ impl Endpoint {
             Problem::TooBig { mtu } => {
                 let to = self.remote.ip().into();
                 let narrow = kumiki_graph::Manage::Narrow { to, mtu };
-                io.cx.down(
-                    kumiki_graph::Below(0),
-                    kumiki_graph::Request::Manage(Box::new(narrow)),
-                );
+                io.cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Manage(Box::new(narrow)));
             }
             Problem::Hard { .. } | Problem::Soft { .. } | Problem::NoNeighbour => {
                 self.notice(Notice::Problem(problem), io);

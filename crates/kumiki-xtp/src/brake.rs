@@ -24,11 +24,7 @@ pub(crate) struct Brake {
 
 impl Default for Brake {
     fn default() -> Self {
-        Self {
-            most: u64::MAX,
-            sent: 0,
-            came: 0,
-        }
+        Self { most: u64::MAX, sent: 0, came: 0 }
     }
 }
 

@@ -50,10 +50,7 @@ impl Remains {
         // Who asks a transmitter is one of many.
         match packet.source.ip() {
             Some(one) if self.path.remote.is_multicast() => {
-                let path = Path {
-                    remote: one,
-                    ..self.path
-                };
+                let path = Path { remote: one, ..self.path };
                 send_by(&path, self, io);
             }
             _ => send(self, io),
@@ -89,11 +86,7 @@ impl Endpoint {
             path: self.path,
             options: self.closing.with(self.part.options()),
             group: self.group(),
-            control: Control {
-                rseq: self.receive.rseq,
-                alloc: self.receive.allow(),
-                echo: self.answering.echo,
-            },
+            control: Control { rseq: self.receive.rseq, alloc: self.receive.allow(), echo: self.answering.echo },
             seq: self.send.board.nxt(),
         }
     }
@@ -123,11 +116,7 @@ impl Endpoint {
 
     /// Both directions are closed: the user is done with it (P33). A receiver of a group says so in its slot.
     pub(crate) fn finish_if_done(&mut self, io: &mut Io<'_, '_>) {
-        if self.ended
-            || self.part.is_receiver()
-            || self.send.writer != Writer::Closed
-            || !self.released
-        {
+        if self.ended || self.part.is_receiver() || self.send.writer != Writer::Closed || !self.released {
             return;
         }
         self.finish(io);
@@ -152,10 +141,8 @@ impl Endpoint {
         if options.contains(BOTH) {
             self.take_whole_stream(io);
         }
-        let in_order = options.contains(BOTH)
-            && self.send.writer == Writer::Closed
-            && self.read_closed
-            && self.accepted;
+        let in_order =
+            options.contains(BOTH) && self.send.writer == Writer::Closed && self.read_closed && self.accepted;
         if in_order {
             self.release_if_complete(io);
             self.closing = BOTH | Options::END;
@@ -186,8 +173,7 @@ impl Endpoint {
         }
         io.shared.counters.aborted += 1;
         if self.accepted {
-            let nothing_left =
-                !self.passive && self.exchange == Exchange::Calling && self.asking.sync == 0;
+            let nothing_left = !self.passive && self.exchange == Exchange::Calling && self.asking.sync == 0;
             if !nothing_left {
                 self.send_end(Options::NONE, io);
             }
@@ -202,10 +188,7 @@ impl Endpoint {
     /// The caller is not wanted.
     pub(crate) fn refuse(&mut self, val: u32, io: &mut Io<'_, '_>) {
         io.shared.counters.refused += 1;
-        let diagnosis = Diagnosis {
-            code: code::REFUSED,
-            val,
-        };
+        let diagnosis = Diagnosis { code: code::REFUSED, val };
         let (path, key) = (self.path, self.key());
         // Nothing is kept of it: a FIRST that comes again is offered again.
         diagnosis::send(&path, key, diagnosis, io);

@@ -4,8 +4,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication,
-    Instant, KeepAlive, Notice, Opened, Quality, RateLimit, Reason, UnitOptions,
+    Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication, Instant, KeepAlive,
+    Notice, Opened, Quality, RateLimit, Reason, UnitOptions,
 };
 use kumiki_wire::xtp::{Key, Options, Rates, Traffic, service};
 
@@ -41,11 +41,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) const fn unit_options(&self) -> UnitOptions {
-        UnitOptions {
-            ttl: self.config.ttl,
-            tos: self.config.tos & 0xfc,
-            ..UnitOptions::NONE
-        }
+        UnitOptions { ttl: self.config.ttl, tos: self.config.tos & 0xfc, ..UnitOptions::NONE }
     }
 
     /// The most octets of tag and data in packets that the layer below carries, which may be `unit` octets long.
@@ -90,10 +86,7 @@ pub(crate) struct Modes {
 
 impl Modes {
     fn of(config: &Config, quality: &Quality) -> Self {
-        let rate = RateLimit {
-            octets_per_second: config.rate,
-            burst: config.burst,
-        };
+        let rate = RateLimit { octets_per_second: config.rate, burst: config.burst };
         let mut modes = Self {
             check: config.check,
             errors: config.error_control,
@@ -264,15 +257,10 @@ impl Endpoint {
         let quality = begin.quality;
         let modes = Modes::of(config, quality);
         let room = io.shared.maxdata(begin.unit);
-        let reserved =
-            modes.flow == FlowControl::Reservation || begin.theirs.contains(Options::RES);
+        let reserved = modes.flow == FlowControl::Reservation || begin.theirs.contains(Options::RES);
         let noerr = begin.theirs.contains(Options::NOERR);
         let send_buffer = quality.send_buffer.unwrap_or(config.send_buffer);
-        let first_alloc = if modes.flow == FlowControl::Reservation {
-            0
-        } else {
-            config.first_alloc
-        };
+        let first_alloc = if modes.flow == FlowControl::Reservation { 0 } else { config.first_alloc };
         let for_good = modes.errors == ErrorControl::None;
         let receive_room = first_room(config, quality, reserved);
         let mut options = io.shared.unit_options();
@@ -291,19 +279,10 @@ impl Endpoint {
             via: None,
             peer: None,
             named: false,
-            exchange: if begin.passive {
-                Exchange::Telling
-            } else {
-                Exchange::Calling
-            },
+            exchange: if begin.passive { Exchange::Telling } else { Exchange::Calling },
             allowance: Allowance::new(config.amplification),
             unshown: None,
-            path: Path {
-                local: begin.local.ip(),
-                remote: begin.remote.ip(),
-                bypass: None,
-                options,
-            },
+            path: Path { local: begin.local.ip(), remote: begin.remote.ip(), bypass: None, options },
             unrouted: begin.passive,
             room,
             peer_maxdata: u32::MAX,
@@ -425,12 +404,7 @@ impl Endpoint {
     }
 
     /// The layer below has said how units to the peer travel.
-    pub(crate) fn routed(
-        &mut self,
-        unit: u32,
-        bypass: Option<kumiki_graph::AccessPoint>,
-        shared: &Shared,
-    ) {
+    pub(crate) fn routed(&mut self, unit: u32, bypass: Option<kumiki_graph::AccessPoint>, shared: &Shared) {
         self.unrouted = false;
         self.path.bypass = bypass;
         self.room = shared.maxdata(unit);
@@ -490,19 +464,10 @@ impl Endpoint {
             return;
         }
         let session = self.user;
-        let Piece {
-            text: data,
-            tag,
-            end,
-        } = piece;
+        let Piece { text: data, tag, end } = piece;
         self.receive.user += data.len() as u64;
         let indication = match tag {
-            Some(tag) => Indication::Tagged {
-                session,
-                tag,
-                data,
-                end,
-            },
+            Some(tag) => Indication::Tagged { session, tag, data, end },
             None => Indication::Data { session, data, end },
         };
         self.up(indication, io);
@@ -524,9 +489,7 @@ impl Endpoint {
         }
         let beyond = self.send.beyond_credit(data.len());
         if beyond > 0 {
-            let keep = data
-                .len()
-                .saturating_sub(usize::try_from(beyond).unwrap_or(usize::MAX));
+            let keep = data.len().saturating_sub(usize::try_from(beyond).unwrap_or(usize::MAX));
             data.truncate(keep);
             io.cx.drop("data beyond credit");
         }
@@ -590,11 +553,7 @@ impl Endpoint {
             io.shared.counters.aborted += 1;
             if self.accepted {
                 let (session, data) = (self.user, None);
-                let aborted = Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                };
+                let aborted = Indication::Aborted { session, reason, data };
                 self.up(aborted, io);
             }
         }

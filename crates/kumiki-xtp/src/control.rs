@@ -65,11 +65,7 @@ impl Asking {
         if self.questions.len() >= ASKED {
             self.questions.pop_front();
         }
-        self.questions.push_back(Question {
-            sync: self.sync,
-            order,
-            certain,
-        });
+        self.questions.push_back(Question { sync: self.sync, order, certain });
         self.since = 0;
         self.withheld = false;
         self.waiting.get_or_insert(now);
@@ -185,10 +181,7 @@ mod tests {
 
     #[test]
     fn numbers_wrap() {
-        let mut asking = Asking {
-            sync: u32::MAX,
-            ..Asking::default()
-        };
+        let mut asking = Asking { sync: u32::MAX, ..Asking::default() };
         assert_eq!(asking.ask(1, false, NOW), 0);
         assert_eq!(asking.ask(2, false, NOW), 1);
         assert!(asking.is_possible(u32::MAX) && !asking.is_possible(2));

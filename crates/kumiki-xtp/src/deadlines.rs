@@ -34,11 +34,7 @@ impl Endpoint {
     /// How long all may be silent; zero: for ever. A transmitter gives up some, as long as there are others.
     fn patience(&self) -> Duration {
         let some = self.part.is_transmitter() && self.exchange != Exchange::Calling;
-        if some {
-            Duration::ZERO
-        } else {
-            self.modes.ctimeout
-        }
+        if some { Duration::ZERO } else { self.modes.ctimeout }
     }
 
     /// The peer has given no answer for longer than we are willing to wait.
@@ -92,10 +88,7 @@ impl Endpoint {
         let patience = self.patience();
         if !patience.is_zero()
             && let Some(since) = self.asking.waiting
-            && self
-                .timers
-                .deadline(Timer::Wait)
-                .is_some_and(|at| at > since + patience)
+            && self.timers.deadline(Timer::Wait).is_some_and(|at| at > since + patience)
         {
             let at = (since + patience).max(io.now() + Duration::from_nanos(1));
             self.timers.set(Timer::Wait, at, io.cx);
@@ -124,8 +117,7 @@ impl Endpoint {
             self.timers.set(Timer::Alive, due, io.cx);
             return;
         }
-        self.timers
-            .set(Timer::Alive, io.now() + self.modes.ctimer, io.cx);
+        self.timers.set(Timer::Alive, io.now() + self.modes.ctimer, io.cx);
         if !self.asking.is_open() && self.accepted {
             self.ask(false, Options::NONE, io);
         }
@@ -133,11 +125,7 @@ impl Endpoint {
 
     /// How long the peer may allow nothing, where `stall` is the setting; none: for ever. In a group the others need not wait for one (P43).
     pub(crate) fn stall(&self, stall: Duration) -> Option<Duration> {
-        let most = if self.part.is_transmitter() && stall.is_zero() {
-            self.modes.ctimeout
-        } else {
-            stall
-        };
+        let most = if self.part.is_transmitter() && stall.is_zero() { self.modes.ctimeout } else { stall };
         (!most.is_zero()).then_some(most)
     }
 
@@ -145,10 +133,7 @@ impl Endpoint {
     fn probe_expired(&mut self, io: &mut Io<'_, '_>) {
         let most = self.stall(io.shared.config.stall);
         let stalled = self.stalled.map(|since| io.now().saturating_since(since));
-        if most
-            .zip(stalled)
-            .is_some_and(|(most, stalled)| stalled >= most)
-        {
+        if most.zip(stalled).is_some_and(|(most, stalled)| stalled >= most) {
             if self.part.is_transmitter() {
                 self.give_up_shut(io);
             } else {

@@ -29,22 +29,13 @@ pub(crate) struct Limiter {
 impl Limiter {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            overall: Bucket::new(Rate {
-                per_second: config.diag_rate,
-                burst: config.diag_rate.clamp(1, 50),
-            }),
+            overall: Bucket::new(Rate { per_second: config.diag_rate, burst: config.diag_rate.clamp(1, 50) }),
             lately: VecDeque::new(),
         }
     }
 
     /// Whether `key` of `peer` may be answered now: once in `interval`, and not too many keys.
-    pub(crate) fn allow(
-        &mut self,
-        peer: Address,
-        key: Key,
-        config: &Config,
-        cx: &mut Context<'_>,
-    ) -> bool {
+    pub(crate) fn allow(&mut self, peer: Address, key: Key, config: &Config, cx: &mut Context<'_>) -> bool {
         let now = cx.now();
         let interval = config.diag_interval;
         while let Some((_, _, at)) = self.lately.front()
@@ -66,19 +57,11 @@ impl Limiter {
 
 /// Sends a DIAG about the context that the peer knows by `key`.
 pub(crate) fn send(path: &Path, key: Key, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
-    if !io
-        .shared
-        .diagnoses
-        .allow(path.remote.into(), key, &io.shared.config, io.cx)
-    {
+    if !io.shared.diagnoses.allow(path.remote.into(), key, &io.shared.config, io.cx) {
         return;
     }
     io.shared.counters.diag_sent += 1;
-    let header = Header {
-        key,
-        format: Format::Diag,
-        ..Header::default()
-    };
+    let header = Header { key, format: Format::Diag, ..Header::default() };
     let mut octets = [0; 8];
     diagnosis.emit(&mut octets);
     let text = Message::from_octets(diagnosis.why().as_bytes());

@@ -99,13 +99,7 @@ impl Board {
     /// `len` octets from `nxt` on leave for the first time.
     pub(crate) fn sent(&mut self, len: u32) -> u64 {
         let (order, start) = (self.take_order(), self.nxt);
-        self.records.push_back(Record {
-            start,
-            len,
-            order,
-            again: false,
-            fate: Fate::Out,
-        });
+        self.records.push_back(Record { start, len, order, again: false, fate: Fate::Out });
         self.nxt += u64::from(len);
         self.in_flight += u64::from(len);
         self.flight.push_back((order, start));
@@ -176,11 +170,7 @@ impl Board {
         self.flight.push_back((order, start));
         if rest > 0 {
             let start = start + u64::from(len);
-            let record = Record {
-                start,
-                len: rest,
-                ..cut
-            };
+            let record = Record { start, len: rest, ..cut };
             self.records.insert(at + 1, record);
             self.lost.insert(start);
         }
@@ -287,16 +277,11 @@ impl Board {
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();
         let left = span.left.max(self.una);
-        let (from, to) = (
-            self.place(left),
-            self.records.partition_point(|it| it.end() <= span.right),
-        );
+        let (from, to) = (self.place(left), self.records.partition_point(|it| it.end() <= span.right));
         let first = self.records.get(from);
         let last = to.checked_sub(1).and_then(|to| self.records.get(to));
-        let Some((left, right)) = first
-            .zip(last)
-            .map(|(first, last)| (first.start, last.end()))
-            .filter(|(left, right)| left < right)
+        let Some((left, right)) =
+            first.zip(last).map(|(first, last)| (first.start, last.end())).filter(|(left, right)| left < right)
         else {
             return 0;
         };
@@ -425,10 +410,7 @@ impl Board {
         }
         let mut lost = 0;
         for record in &mut self.records {
-            if record.fate == Fate::Received
-                && record.end() <= limit
-                && !truth.contains(record.start, record.end())
-            {
+            if record.fate == Fate::Received && record.end() <= limit && !truth.contains(record.start, record.end()) {
                 record.fate = Fate::Lost;
                 self.lost.insert(record.start);
                 lost += u64::from(record.len);

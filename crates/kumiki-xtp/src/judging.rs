@@ -22,13 +22,7 @@ pub(crate) struct Refused {
 }
 
 const fn lie(val: u32) -> Refused {
-    Refused {
-        why: "says what cannot be true",
-        answer: Some(Diagnosis {
-            code: code::PROTOCOL_ERROR,
-            val,
-        }),
-    }
+    Refused { why: "says what cannot be true", answer: Some(Diagnosis { code: code::PROTOCOL_ERROR, val }) }
 }
 
 const LIE: Refused = lie(val::UNSPECIFIED);
@@ -51,12 +45,7 @@ impl Endpoint {
         let mut begin = None;
         let told = match &packet.body {
             Body::Diag(_) => return Ok(()),
-            Body::Control {
-                control,
-                spans,
-                join,
-                ..
-            } => {
+            Body::Control { control, spans, join, .. } => {
                 if self.part.is_pair() {
                     if join.is_some() {
                         return Err(quietly("JCNTL for a context of two"));
@@ -102,22 +91,15 @@ impl Endpoint {
             return Err(LIE);
         }
         let board = &self.send.board;
-        board
-            .check(control.rseq, spans)
-            .map_err(|found| match found {
-                Lie::NeverSent => lie(val::INVALID_RETRANSMISSION),
-                Lie::Spans => LIE,
-            })
+        board.check(control.rseq, spans).map_err(|found| match found {
+            Lie::NeverSent => lie(val::INVALID_RETRANSMISSION),
+            Lie::Spans => LIE,
+        })
     }
 
     /// JCNTL from the transmitter: of our group, and from the host whose stream it is (P39).
     fn judge_admission(&self, address: &xtp::Address) -> Result<(), Refused> {
-        let xtp::Address::Ip {
-            destination,
-            source,
-            ..
-        } = address
-        else {
+        let xtp::Address::Ip { destination, source, .. } = address else {
             return Err(quietly("JCNTL without addresses"));
         };
         let known = self.remote.ip();

@@ -36,8 +36,8 @@
 //! receives: whoever sends to it is `Offered`, also when it has begun before. Its user writes nothing; `Release` leaves.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Mode, Open,
-    Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Mode, Open, Protocol, Report,
+    Request, Service, Shape, TimerSlot, Token, Unit,
 };
 use kumiki_wire::xtp::{Diagnosis, ETHER_TYPE, Options, code, val};
 
@@ -85,13 +85,7 @@ use timers::Timer;
 /// How long an active open waits for the layer below to say how it would travel.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 const fn of_node(kind: u32) -> Token {
-    Token {
-        session: Handle {
-            index: u32::MAX,
-            generation: u32::MAX,
-        },
-        kind,
-    }
+    Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind }
 }
 /// The timers of the node; no context has these.
 const ANSWER: Token = of_node(0);
@@ -165,27 +159,16 @@ impl Xtp {
     /// not been handed to a user.
     #[must_use]
     pub fn held(&self) -> (u64, u64) {
-        let each = self
-            .table
-            .all()
-            .map(|it| (it.send.held(), it.receive.held()));
+        let each = self.table.all().map(|it| (it.send.held(), it.receive.held()));
         each.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
     }
 
     /// Lets `act` work on a context, then sees what has become of it; false where there is none.
-    fn with(
-        &mut self,
-        handle: Handle,
-        cx: &mut Context<'_>,
-        act: impl FnOnce(&mut Endpoint, &mut Io<'_, '_>),
-    ) -> bool {
+    fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Endpoint, &mut Io<'_, '_>)) -> bool {
         let Some(endpoint) = self.table.context(handle) else {
             return false;
         };
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         act(endpoint, &mut io);
         if endpoint.stirred && !endpoint.listed && !endpoint.ended {
             endpoint.listed = true;
@@ -329,10 +312,7 @@ impl Xtp {
 
     fn arrived(&mut self, handle: Handle, packet: Arrived, cx: &mut Context<'_>) {
         if let Some(remains) = self.table.inactive_mut(handle) {
-            let mut io = Io {
-                cx,
-                shared: &mut self.shared,
-            };
+            let mut io = Io { cx, shared: &mut self.shared };
             remains.on_packet(&packet, &mut io);
             return;
         }
@@ -363,10 +343,7 @@ impl Xtp {
         self.shared.counters.strays += 1;
         cx.drop("no such context");
         if key.is_returned() && !quiet {
-            let diagnosis = Diagnosis {
-                code: code::INVALID_CONTEXT,
-                val: val::UNSPECIFIED,
-            };
+            let diagnosis = Diagnosis { code: code::INVALID_CONTEXT, val: val::UNSPECIFIED };
             self.diagnose(ends, key, group, diagnosis, cx);
         }
     }
@@ -375,35 +352,16 @@ impl Xtp {
         match report {
             Report::Limits { unit, .. } => {
                 self.shared.unit = unit;
-                let report = Report::Limits {
-                    unit: self.shared.maxdata(0),
-                    burst: 1,
-                };
+                let report = Report::Limits { unit: self.shared.maxdata(0), burst: 1 };
                 kumiki_graph::users::tell_all(&report, cx);
             }
-            Report::Route {
-                to,
-                source,
-                unit,
-                bypass,
-                ..
-            } => {
-                let route = Route {
-                    source: source.ip(),
-                    unit,
-                    bypass,
-                };
+            Report::Route { to, source, unit, bypass, .. } => {
+                let route = Route { source: source.ip(), unit, bypass };
                 self.routed(to, route, cx);
             }
-            Report::Unreachable {
-                destination,
-                problem,
-                mut start,
-                ..
-            } => {
+            Report::Unreachable { destination, problem, mut start, .. } => {
                 let front = start.front(8).ok().and_then(|it| it.first_chunk());
-                let Some(key) = front.map(|it| kumiki_wire::xtp::Key(u64::from_be_bytes(*it)))
-                else {
+                let Some(key) = front.map(|it| kumiki_wire::xtp::Key(u64::from_be_bytes(*it))) else {
                     return;
                 };
                 self.unreachable(destination, key, problem, cx);
@@ -420,11 +378,8 @@ impl Xtp {
         problem: kumiki_graph::Problem,
         cx: &mut Context<'_>,
     ) {
-        let handle = if key.is_returned() {
-            self.table.of_peer((destination, key.own()))
-        } else {
-            Some(handle_of(key))
-        };
+        let handle =
+            if key.is_returned() { self.table.of_peer((destination, key.own())) } else { Some(handle_of(key)) };
         let known = handle.is_some_and(|handle| {
             self.with(handle, cx, |it, io| {
                 if Address::from(it.remote.ip()) == destination {
@@ -478,10 +433,7 @@ impl Protocol for Xtp {
             offers: Some(Service::Stream),
             needs: &[Service::UnitData],
             below: (1, 1),
-            keys: vec![
-                Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::XTP),
-                Key::EtherType(ETHER_TYPE),
-            ],
+            keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::XTP), Key::EtherType(ETHER_TYPE)],
         }
     }
 
@@ -501,12 +453,7 @@ impl Protocol for Xtp {
             },
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Data { session, data, end } => self.write(session, data, None, end, cx),
-            Request::Tagged {
-                session,
-                tag,
-                data,
-                end,
-            } => self.write(session, data, Some(tag), end, cx),
+            Request::Tagged { session, tag, data, end } => self.write(session, data, Some(tag), end, cx),
             Request::Credit { session, credit } => {
                 self.with(session, cx, |it, _| it.on_credit(credit));
             }

@@ -3,8 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Handle, Indication, Manage, Offered, Open, Opened,
-    Quality, Reason, Request,
+    Above, Accept, Address, Below, Context, Handle, Indication, Manage, Offered, Open, Opened, Quality, Reason, Request,
 };
 use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
 
@@ -40,27 +39,13 @@ pub(crate) struct Call {
 
 impl Call {
     /// What the address segment and the layer below say together; `Err`: they contradict each other, or say too little (P8).
-    pub(crate) fn of(
-        address: &xtp::Address,
-        source: Address,
-        destination: Address,
-    ) -> Result<Self, u32> {
+    pub(crate) fn of(address: &xtp::Address, source: Address, destination: Address) -> Result<Self, u32> {
         let call = match address {
-            xtp::Address::Ip {
-                destination,
-                source,
-                ..
-            } => Self {
-                local: *destination,
-                remote: *source,
-            },
+            xtp::Address::Ip { destination, source, .. } => Self { local: *destination, remote: *source },
             xtp::Address::Null => {
                 let ends = destination.ip().zip(source.ip());
                 let (local, remote) = ends.ok_or(val::MALFORMED_ADDRESS)?;
-                Self {
-                    local: SocketAddr::new(local, 0),
-                    remote: SocketAddr::new(remote, 0),
-                }
+                Self { local: SocketAddr::new(local, 0), remote: SocketAddr::new(remote, 0) }
             }
             xtp::Address::Other { .. } => return Err(val::ADDRESS_FORMAT),
         };
@@ -70,11 +55,7 @@ impl Call {
             && call.local.is_ipv4() == call.remote.is_ipv4()
             && may_speak(call.remote.ip())
             && (may_speak(call.local.ip()) || call.local.ip().is_multicast());
-        if plausible {
-            Ok(call)
-        } else {
-            Err(val::MALFORMED_ADDRESS)
-        }
+        if plausible { Ok(call) } else { Err(val::MALFORMED_ADDRESS) }
     }
 }
 
@@ -103,15 +84,7 @@ impl Xtp {
             self.table.remove(handle);
             return Err(Reason::BadAddress);
         }
-        let listener = Listener {
-            above,
-            user: open.user,
-            local,
-            remote,
-            quality: open.quality,
-            backlog,
-            waiting: 0,
-        };
+        let listener = Listener { above, user: open.user, local, remote, quality: open.quality, backlog, waiting: 0 };
         self.table.fill(handle, Entry::Listener(Box::new(listener)));
         if local.ip().is_multicast() {
             self.join_group(local.ip(), cx);
@@ -130,13 +103,7 @@ impl Xtp {
     }
 
     /// Ends a passive open, and refuses whoever waits there.
-    pub(super) fn unlisten(
-        &mut self,
-        above: Above,
-        handle: Handle,
-        confirm: bool,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn unlisten(&mut self, above: Above, handle: Handle, confirm: bool, cx: &mut Context<'_>) {
         if self.table.listener(handle).is_none() {
             return;
         }
@@ -147,12 +114,8 @@ impl Xtp {
         if listener.local.ip().is_multicast() {
             self.leave_group(listener.local.ip(), cx);
         }
-        let waiting: Vec<Handle> = self
-            .table
-            .all()
-            .filter(|it| it.listener == Some(handle))
-            .map(|it| it.handle)
-            .collect();
+        let waiting: Vec<Handle> =
+            self.table.all().filter(|it| it.listener == Some(handle)).map(|it| it.handle).collect();
         for session in waiting {
             self.with(session, cx, Endpoint::on_abort);
         }
@@ -228,10 +191,7 @@ impl Xtp {
         let found = self.table.listener(listener)?;
         found.waiting += 1;
         let (above, user, quality) = (found.above, found.user, found.quality);
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,
@@ -255,12 +215,7 @@ impl Xtp {
     }
 
     /// Who listens for `call`; `Err`: why nobody takes it.
-    fn listener_for(
-        &mut self,
-        call: &Call,
-        first: &First,
-        packet: &Arrived,
-    ) -> Result<Handle, u32> {
+    fn listener_for(&mut self, call: &Call, first: &First, packet: &Arrived) -> Result<Handle, u32> {
         // A group is called with MULTI, by packets for the group, and nobody else (P37).
         let multi = packet.has(Options::MULTI);
         let group = call.local.ip().is_multicast();
@@ -271,23 +226,15 @@ impl Xtp {
         }
         let service = first.traffic.service;
         let provided = if multi {
-            matches!(
-                service,
-                service::UNSPECIFIED
-                    | service::UNACKNOWLEDGED_MULTICAST
-                    | service::RELIABLE_MULTICAST
-            )
+            matches!(service, service::UNSPECIFIED | service::UNACKNOWLEDGED_MULTICAST | service::RELIABLE_MULTICAST)
         } else {
             service <= service::RELIABLE_STREAM
         };
         if !provided {
             return Err(val::NO_PROVIDER);
         }
-        let handle = if multi {
-            self.table.listening_at_group(call.local)
-        } else {
-            self.table.listening_at(call.local)
-        };
+        let handle =
+            if multi { self.table.listening_at_group(call.local) } else { self.table.listening_at(call.local) };
         let handle = handle.ok_or(val::NO_LISTENER)?;
         let listener = self.table.listener(handle).ok_or(val::NO_LISTENER)?;
         if listener.remote.is_some_and(|it| it != call.remote) {
@@ -299,13 +246,7 @@ impl Xtp {
         Ok(handle)
     }
 
-    fn refuse_call(
-        &mut self,
-        packet: &Arrived,
-        ends: (Address, Address),
-        val: u32,
-        cx: &mut Context<'_>,
-    ) {
+    fn refuse_call(&mut self, packet: &Arrived, ends: (Address, Address), val: u32, cx: &mut Context<'_>) {
         self.shared.counters.refused += 1;
         let code = code::REFUSED;
         let diagnosis = Diagnosis { code, val };
@@ -327,22 +268,10 @@ impl Xtp {
         let (Some(remote), false) = (remote, is_group || !is_host(&own)) else {
             return;
         };
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
-        let path = Path {
-            local: own,
-            remote,
-            bypass: None,
-            options: io.shared.unit_options(),
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
+        let path = Path { local: own, remote, bypass: None, options: io.shared.unit_options() };
         // Whose key it was knows it still: as ours where it is the peer's, and the other way round.
-        let key = if key.is_returned() {
-            key.own()
-        } else {
-            key.returned()
-        };
+        let key = if key.is_returned() { key.own() } else { key.returned() };
         diagnosis::send(&path, key, diagnosis, &mut io);
     }
 

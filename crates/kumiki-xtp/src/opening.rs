@@ -3,8 +3,7 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
-    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Open, Quality, Reason,
-    Request,
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Open, Quality, Reason, Request,
 };
 use kumiki_wire::xtp::Options;
 
@@ -27,9 +26,7 @@ impl Xtp {
     /// An active open waits for its route.
     pub(super) fn open_active(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
         let remote = open.remote.socket();
-        let Some(remote) =
-            remote.filter(|it| it.port() != 0 && (may_speak(it.ip()) || it.ip().is_multicast()))
-        else {
+        let Some(remote) = remote.filter(|it| it.port() != 0 && (may_speak(it.ip()) || it.ip().is_multicast())) else {
             refuse(above, open.user, Reason::BadAddress, cx);
             return;
         };
@@ -87,24 +84,14 @@ impl Xtp {
     pub(super) fn open_early(&mut self, cx: &mut Context<'_>) {
         self.unrouted.clear();
         for (above, open) in core::mem::take(&mut self.early) {
-            let route = Route {
-                source: Some(self.shared.config.address),
-                unit: self.shared.unit,
-                bypass: None,
-            };
+            let route = Route { source: Some(self.shared.config.address), unit: self.shared.unit, bypass: None };
             if let Err(reason) = self.begin_active(above, &open, route, cx) {
                 refuse(above, open.user, reason, cx);
             }
         }
     }
 
-    fn begin_active(
-        &mut self,
-        above: Above,
-        open: &Open,
-        route: Route,
-        cx: &mut Context<'_>,
-    ) -> Result<(), Reason> {
+    fn begin_active(&mut self, above: Above, open: &Open, route: Route, cx: &mut Context<'_>) -> Result<(), Reason> {
         let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
         let local = local_socket(open.local).filter(|it| !it.ip().is_multicast());
         let mut local = local.ok_or(Reason::BadAddress)?;
@@ -124,10 +111,7 @@ impl Xtp {
             local.set_port(least.saturating_add(u16::try_from(of).unwrap_or(0)));
         }
         let handle = self.make_room(cx).ok_or(Reason::NoResources)?;
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,
@@ -171,8 +155,7 @@ impl Xtp {
 
     /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
     pub(super) fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
-        self.early
-            .retain(|(from, open)| (*from, open.user) != (above, user));
+        self.early.retain(|(from, open)| (*from, open.user) != (above, user));
         let found = self
             .table
             .all()
@@ -205,14 +188,7 @@ pub(crate) const fn may_speak(ip: IpAddr) -> bool {
 /// Answers an open or an accept in the negative.
 pub(crate) fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
     let data = None;
-    cx.up(
-        above,
-        Indication::Aborted {
-            session,
-            reason,
-            data,
-        },
-    );
+    cx.up(above, Indication::Aborted { session, reason, data });
 }
 
 /// The local end that `address` says, which may be left open in parts.
@@ -221,9 +197,9 @@ pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
         Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
         Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Socket { .. } => address
-            .socket()
-            .filter(|it| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast()),
+        Address::Socket { .. } => {
+            address.socket().filter(|it| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast())
+        }
         Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
     }
 }

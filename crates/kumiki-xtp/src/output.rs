@@ -46,16 +46,11 @@ pub(crate) enum Emission {
 impl Endpoint {
     pub(crate) fn header(&self, format: Format, options: Options, seq: u64) -> Header {
         // What is told of keys, addresses and numbers is always summed (P30).
-        let base = if format == Format::Data {
-            self.modes.options()
-        } else {
-            self.modes.options().without(Options::NOCHECK)
-        };
+        let base =
+            if format == Format::Data { self.modes.options() } else { self.modes.options().without(Options::NOCHECK) };
         let base = base.with(self.part.options());
-        let options = options
-            .with(base)
-            .with_if(self.asking.edge, Options::EDGE)
-            .with_if(self.read_closed, Options::RCLOSE);
+        let options =
+            options.with(base).with_if(self.asking.edge, Options::EDGE).with_if(self.read_closed, Options::RCLOSE);
         Header {
             key: self.key(),
             options,
@@ -105,11 +100,7 @@ impl Endpoint {
     /// Sends FIRST, or sends it again (P11).
     pub(crate) fn send_first(&mut self, io: &mut Io<'_, '_>) {
         let first = First {
-            address: xtp::Address::Ip {
-                domain: 0,
-                destination: self.remote,
-                source: self.local,
-            },
+            address: xtp::Address::Ip { domain: 0, destination: self.remote, source: self.local },
             traffic: self.traffic(io.shared),
         };
         let mut octets = vec![0; first.len()];
@@ -118,12 +109,7 @@ impl Endpoint {
         let room = u32::try_from(first.len()).unwrap_or(u32::MAX);
         let room = self.packet_room().saturating_sub(room);
         let (text, order) = if !begins {
-            let cut = Cut {
-                seq: 0,
-                octets: self.first_octets,
-                tag: None,
-                end: false,
-            };
+            let cut = Cut { seq: 0, octets: self.first_octets, tag: None, end: false };
             // What is known to have come, by whatever came back, need not go again.
             let text = if self.send.board.una() == 0 && self.first_octets > 0 {
                 self.send.again(&cut)
@@ -133,11 +119,7 @@ impl Endpoint {
             io.shared.counters.retransmitted += 1;
             io.shared.counters.octets_retransmitted += text.len() as u64;
             (text, self.send.board.take_order())
-        } else if let Some(cut) = self
-            .send
-            .next(room)
-            .filter(|it| it.tag.is_none() && !it.end)
-        {
+        } else if let Some(cut) = self.send.next(room).filter(|it| it.tag.is_none() && !it.end) {
             let (text, _) = self.take(&cut, io);
             self.first_octets = cut.octets;
             (text, self.send.board.take_order())
@@ -145,9 +127,7 @@ impl Endpoint {
             (Message::new(), self.send.board.take_order())
         };
         let ends = self.send.is_all_sent() && self.send.end() == text.len() as u64;
-        let options = self
-            .ask_with(order, true, io)
-            .with_if(ends, Options::WCLOSE);
+        let options = self.ask_with(order, true, io).with_if(ends, Options::WCLOSE);
         self.wclose_told |= ends;
         io.shared.counters.first_sent += 1;
         io.shared.counters.octets_sent += text.len() as u64;
@@ -258,17 +238,9 @@ impl Endpoint {
     /// to what fits: little by little the rest would go as well, in a packet for each that comes.
     fn data_for_stranger(&self, cut: &Cut) -> u64 {
         let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
-        let owed = if self.answering.due || self.asking.is_withheld() {
-            TCNTL
-        } else {
-            0
-        };
+        let owed = if self.answering.due || self.asking.is_withheld() { TCNTL } else { 0 };
         let fits = self.may_send().saturating_sub(front + owed);
-        if fits < cut.octets.into() && cut.seq > 0 {
-            0
-        } else {
-            fits
-        }
+        if fits < cut.octets.into() && cut.seq > 0 { 0 } else { fits }
     }
 
     fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
@@ -334,11 +306,7 @@ impl Endpoint {
 
     /// Our state as a receiver.
     pub(crate) fn control(&mut self) -> Control {
-        Control {
-            rseq: self.receive.rseq,
-            alloc: self.receive.allow(),
-            echo: self.answering.echo,
-        }
+        Control { rseq: self.receive.rseq, alloc: self.receive.allow(), echo: self.answering.echo }
     }
 
     /// What control packets say of the end of our stream: their `seq` is the next octet that has not been sent.
@@ -365,30 +333,19 @@ impl Endpoint {
         if misses {
             let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
             let most = spans_in(self.room.min(self.peer_maxdata)).min(allowed);
-            let errors = Errors {
-                control,
-                spans: self.receive.spans(most),
-            };
+            let errors = Errors { control, spans: self.receive.spans(most) };
             io.shared.counters.ecntl_sent += 1;
             let mut octets = vec![0; errors.len()];
             errors.emit(&mut octets);
             // The last of two asks.
-            let now = if exchange {
-                options.without(Options::SREQ)
-            } else {
-                options
-            };
+            let now = if exchange { options.without(Options::SREQ) } else { options };
             let header = self.header(Format::Ecntl, now, seq);
             let text = Message::from_octets(&octets);
             self.transmit(header, &Front::None, text, io);
         }
         if exchange {
             self.tell_traffic = false;
-            let it = TrafficControl {
-                control,
-                xkey: key_of(self.handle),
-                traffic: self.traffic(io.shared),
-            };
+            let it = TrafficControl { control, xkey: key_of(self.handle), traffic: self.traffic(io.shared) };
             io.shared.counters.tcntl_sent += 1;
             let mut octets = vec![0; it.len()];
             it.emit(&mut octets);

@@ -5,8 +5,8 @@ use core::net::IpAddr;
 use kumiki_graph::{AccessPoint, Address, Below, Context, Request, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::xtp::{
-    self, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key,
-    LEN, Options, Span, Traffic, TrafficControl, code, covered, val,
+    self, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN, Options, Span,
+    Traffic, TrafficControl, code, covered, val,
 };
 
 use super::send::Tag;
@@ -83,10 +83,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<Arrived, Refus
     let (header, _) = Header::parse(front, whole).map_err(|_| Refused {
         why: "malformed",
         answer: key_of(front).map(|key| {
-            let diagnosis = Diagnosis {
-                code: code::PROTOCOL_ERROR,
-                val: val::UNSPECIFIED,
-            };
+            let diagnosis = Diagnosis { code: code::PROTOCOL_ERROR, val: val::UNSPECIFIED };
             (source, destination, key, diagnosis)
         }),
     })?;
@@ -95,20 +92,9 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<Arrived, Refus
     let body = body(&header, text).map_err(|diagnosis| Refused {
         why: "malformed",
         // A DIAG is not answered, whatever is wrong with it.
-        answer: (header.format != Format::Diag).then_some((
-            source,
-            destination,
-            header.key,
-            diagnosis,
-        )),
+        answer: (header.format != Format::Diag).then_some((source, destination, header.key, diagnosis)),
     })?;
-    Ok(Arrived {
-        source,
-        destination,
-        group,
-        header,
-        body,
-    })
+    Ok(Arrived { source, destination, group, header, body })
 }
 
 /// The key of a header that is otherwise wrong.
@@ -130,9 +116,7 @@ fn is_intact(message: &mut Message, covered: usize, cx: &mut Context<'_>) -> boo
         return true;
     }
     if covered < message.len() {
-        return message
-            .front(covered)
-            .is_ok_and(|front| Sum::of(front).is_valid());
+        return message.front(covered).is_ok_and(|front| Sum::of(front).is_valid());
     }
     let sum = match message.meta().checksum {
         Checksum::Sum(sum) => sum,
@@ -146,10 +130,7 @@ fn is_intact(message: &mut Message, covered: usize, cx: &mut Context<'_>) -> boo
 
 /// Reads the payload; `Err`: what is wrong with it.
 fn body(header: &Header, mut text: Message) -> Result<Body, Diagnosis> {
-    const BROKEN: Diagnosis = Diagnosis {
-        code: code::PROTOCOL_ERROR,
-        val: val::UNSPECIFIED,
-    };
+    const BROKEN: Diagnosis = Diagnosis { code: code::PROTOCOL_ERROR, val: val::UNSPECIFIED };
     match header.format {
         Format::Data => {
             let tagged = header.options.contains(Options::BTAG);
@@ -157,10 +138,7 @@ fn body(header: &Header, mut text: Message) -> Result<Body, Diagnosis> {
             let front = text.front(len).map_err(|_| BROKEN)?;
             let tag = front.get(LEN..).and_then(|it| it.first_chunk()).copied();
             text.pop(len).map_err(|_| BROKEN)?;
-            Ok(Body::Data {
-                tag: tag.filter(|_| tagged),
-                text,
-            })
+            Ok(Body::Data { tag: tag.filter(|_| tagged), text })
         }
         Format::First => {
             let front = text.front(text.len().min(LEN + SEGMENTS));
@@ -186,17 +164,13 @@ fn body(header: &Header, mut text: Message) -> Result<Body, Diagnosis> {
 
 /// The segments of a FIRST packet; where one cannot be used, which.
 fn segments(payload: &[u8]) -> Result<(First, usize), Diagnosis> {
-    let refuse = |val| Diagnosis {
-        code: code::REFUSED,
-        val,
-    };
+    let refuse = |val| Diagnosis { code: code::REFUSED, val };
     if let Some(format) = payload.get(3)
         && !matches!(format, 0 | 1 | 6)
     {
         return Err(refuse(val::ADDRESS_FORMAT));
     }
-    let (address, alen) =
-        xtp::Address::parse(payload).map_err(|_| refuse(val::MALFORMED_ADDRESS))?;
+    let (address, alen) = xtp::Address::parse(payload).map_err(|_| refuse(val::MALFORMED_ADDRESS))?;
     let rest = payload.get(alen..).unwrap_or_default();
     if let Some(format) = rest.get(3)
         && *format > 1
@@ -211,21 +185,11 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
     Ok(match format {
         Format::Ecntl => {
             let Errors { control, spans } = Errors::parse(payload)?;
-            Body::Control {
-                control,
-                spans,
-                exchange: None,
-                join: None,
-            }
+            Body::Control { control, spans, exchange: None, join: None }
         }
         Format::Tcntl => {
             let it = TrafficControl::parse(payload)?;
-            Body::Control {
-                control: it.control,
-                spans: Vec::new(),
-                exchange: Some((it.xkey, it.traffic)),
-                join: None,
-            }
+            Body::Control { control: it.control, spans: Vec::new(), exchange: Some((it.xkey, it.traffic)), join: None }
         }
         Format::Jcntl => {
             let it = Join::parse(payload)?;
@@ -236,12 +200,9 @@ fn control(format: Format, payload: &[u8]) -> Result<Body, kumiki_wire::Malforme
                 join: Some(it.address),
             }
         }
-        Format::Cntl | Format::Data | Format::First | Format::Diag => Body::Control {
-            control: Control::parse_whole(payload)?,
-            spans: Vec::new(),
-            exchange: None,
-            join: None,
-        },
+        Format::Cntl | Format::Data | Format::First | Format::Diag => {
+            Body::Control { control: Control::parse_whole(payload)?, spans: Vec::new(), exchange: None, join: None }
+        }
     })
 }
 
@@ -273,13 +234,7 @@ impl Front<'_> {
 }
 
 /// Sends `header`, `front` and `text`; the length and the checksum are put in here.
-pub(crate) fn transmit(
-    path: &Path,
-    mut header: Header,
-    front: &Front<'_>,
-    mut text: Message,
-    cx: &mut Context<'_>,
-) {
+pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut text: Message, cx: &mut Context<'_>) {
     let nocheck = header.options.contains(Options::NOCHECK);
     let mut sum = Sum::ZERO;
     if !nocheck {
@@ -313,11 +268,7 @@ pub(crate) fn transmit(
         field.copy_from_slice(&check.to_be_bytes());
     }
     let request = Request::Unit(Unit {
-        source: if path.local.is_unspecified() {
-            Address::None
-        } else {
-            path.local.into()
-        },
+        source: if path.local.is_unspecified() { Address::None } else { path.local.into() },
         destination: path.remote.into(),
         options: path.options,
         route: None,

@@ -37,19 +37,10 @@ impl Queue {
     pub(crate) fn new(config: &Config) -> Self {
         let total = (config.total_rate > 0 && config.total_burst > 0).then(|| {
             let mut total = RateCredit::default();
-            total.limit(Some(RateLimit {
-                octets_per_second: config.total_rate,
-                burst: config.total_burst,
-            }));
+            total.limit(Some(RateLimit { octets_per_second: config.total_rate, burst: config.total_burst }));
             total
         });
-        Self {
-            waiting: BTreeMap::new(),
-            turns: 0,
-            credit: None,
-            total,
-            timer: TimerSlot::default(),
-        }
+        Self { waiting: BTreeMap::new(), turns: 0, credit: None, total, timer: TimerSlot::default() }
     }
 
     /// Whether anything but contexts' own limits holds packets back.
@@ -70,10 +61,7 @@ impl Queue {
         if self.credit == Some(0) {
             return Err(());
         }
-        Ok(self
-            .total
-            .as_mut()
-            .and_then(|total| total.wait(octets, now)))
+        Ok(self.total.as_mut().and_then(|total| total.wait(octets, now)))
     }
 
     fn on_sent(&mut self, octets: u64) {
@@ -131,8 +119,7 @@ impl Xtp {
                 match it.emit(io) {
                     Emission::Sent => sent = true,
                     Emission::Rate(at) => it.timers.set(Timer::Rate, at, io.cx),
-                    Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {
-                    }
+                    Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {}
                 }
             });
             if sent {

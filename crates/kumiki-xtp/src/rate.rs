@@ -99,12 +99,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    fn schedule(
-        credit: &mut Credit,
-        octets: u64,
-        from: Instant,
-        time: Duration,
-    ) -> Vec<(u64, u32)> {
+    fn schedule(credit: &mut Credit, octets: u64, from: Instant, time: Duration) -> Vec<(u64, u32)> {
         let (mut now, mut sent) = (from, Vec::new());
         while now < from + time {
             let mut packets = 0;
@@ -124,15 +119,9 @@ mod tests {
     #[test]
     fn each_period_has_its_burst() {
         let mut credit = Credit::default();
-        credit.limit(Some(RateLimit {
-            octets_per_second: 100_000,
-            burst: 2500,
-        }));
+        credit.limit(Some(RateLimit { octets_per_second: 100_000, burst: 2500 }));
         let expected = [(0, 2), (25, 2), (50, 2), (75, 2)];
-        assert_eq!(
-            schedule(&mut credit, 1000, Instant::ZERO, ms(100)),
-            expected
-        );
+        assert_eq!(schedule(&mut credit, 1000, Instant::ZERO, ms(100)), expected);
         // A pause saves nothing, and what does not divide the burst is lost.
         let later = Instant::ZERO + ms(1001);
         let expected = [(1001, 2), (1026, 2)];
@@ -145,10 +134,7 @@ mod tests {
     fn without_a_limit_nothing_waits() {
         let mut credit = Credit::default();
         assert_eq!(credit.wait(u64::MAX, Instant::ZERO), None);
-        credit.limit(Some(RateLimit {
-            octets_per_second: 0,
-            burst: 9,
-        }));
+        credit.limit(Some(RateLimit { octets_per_second: 0, burst: 9 }));
         assert_eq!(credit.wait(u64::MAX, Instant::ZERO), None);
     }
 

@@ -80,12 +80,7 @@ pub(crate) struct Receive {
 
 impl Receive {
     pub(crate) fn new(room: u64, noerr: bool) -> Self {
-        Self {
-            room,
-            alloc: room,
-            noerr,
-            ..Self::default()
-        }
+        Self { room, alloc: room, noerr, ..Self::default() }
     }
 
     /// `alloc` as it may be told now.
@@ -191,13 +186,7 @@ impl Receive {
     }
 
     /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room changes nothing.
-    pub(crate) fn insert(
-        &mut self,
-        seq: u64,
-        piece: Piece,
-        noerr: bool,
-        mut deliver: impl FnMut(Piece),
-    ) -> Inserted {
+    pub(crate) fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, mut deliver: impl FnMut(Piece)) -> Inserted {
         let Some(end) = seq.checked_add(piece.text.len() as u64) else {
             return Inserted::Outside;
         };
@@ -242,11 +231,7 @@ impl Receive {
             let Ok(text) = piece.text.share(at, len) else {
                 continue;
             };
-            let mut part = Piece {
-                text,
-                tag: piece.tag.filter(|_| from == seq),
-                end: piece.end && to == end,
-            };
+            let mut part = Piece { text, tag: piece.tag.filter(|_| from == seq), end: piece.end && to == end };
             if from > self.rseq {
                 part.text.fit();
             }
@@ -254,11 +239,7 @@ impl Receive {
         }
         let grown = self.islands.len() > runs && left > self.rseq;
         self.pop(deliver);
-        if grown {
-            Inserted::Gap
-        } else {
-            Inserted::Queued
-        }
+        if grown { Inserted::Gap } else { Inserted::Queued }
     }
 
     /// `octets` go to the user, and take their room.
@@ -328,11 +309,7 @@ mod tests {
 
     fn piece(from: u64, to: u64) -> Piece {
         let len = usize::try_from(to - from).unwrap();
-        Piece {
-            text: Message::generated(Pattern::Counter, from, len),
-            tag: None,
-            end: false,
-        }
+        Piece { text: Message::generated(Pattern::Counter, from, len), tag: None, end: false }
     }
 
     fn put(receive: &mut Receive, from: u64, to: u64) -> (Inserted, u64) {
@@ -397,24 +374,14 @@ mod tests {
     #[test]
     fn tags_and_ends_stay_with_the_octets_that_brought_them() {
         let mut receive = Receive::new(1000, false);
-        let tagged = |from, to| Piece {
-            tag: Some([1; 8]),
-            end: true,
-            ..piece(from, to)
-        };
+        let tagged = |from, to| Piece { tag: Some([1; 8]), end: true, ..piece(from, to) };
         put(&mut receive, 50, 60);
         let mut got = Vec::new();
         let mut take = |it: Piece| got.push((it.text.len(), it.tag.is_some(), it.end));
         receive.insert(100, tagged(100, 150), false, &mut take);
         receive.insert(40, tagged(40, 100), false, &mut take);
         receive.insert(0, tagged(0, 45), false, &mut take);
-        let expected = [
-            (40, true, false),
-            (10, true, false),
-            (10, false, false),
-            (40, false, true),
-            (50, true, true),
-        ];
+        let expected = [(40, true, false), (10, true, false), (10, false, false), (40, false, true), (50, true, true)];
         // The first to arrive stay: of the last packet only what was missing is taken.
         assert_eq!(got, expected);
     }

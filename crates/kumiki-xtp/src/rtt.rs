@@ -177,8 +177,7 @@ impl Estimator {
         let rtt = self.srtt().unwrap_or_default();
         let passed = now.saturating_since(last);
         let interval = (rtt / self.config.per_rtt.max(1)).max(self.config.floor);
-        passed >= interval
-            && (self.since >= self.config.octets || passed >= rtt.max(self.config.fresh))
+        passed >= interval && (self.since >= self.config.octets || passed >= rtt.max(self.config.fresh))
     }
 
     /// Whether a measurement should follow this data packet, in a control packet of its own.
@@ -236,10 +235,7 @@ impl Estimator {
     /// RFC 6298 rules 2.2 and 2.3.
     fn on_sample(&mut self, r: Duration, now: Instant) {
         let estimate = match self.estimate {
-            None => Estimate {
-                srtt: r,
-                rttvar: r / 2,
-            },
+            None => Estimate { srtt: r, rttvar: r / 2 },
             Some(Estimate { srtt, rttvar }) => Estimate {
                 rttvar: (rttvar * 3 + srtt.max(r).saturating_sub(srtt.min(r))) / 4,
                 srtt: (srtt * 7 + r) / 8,
@@ -297,12 +293,7 @@ impl Estimator {
     /// WTIMER: how long to wait for the answer to a question, SRTT + max(G, 4 RTTVAR), within its bounds.
     #[must_use]
     pub fn wtimer(&self) -> Duration {
-        let Config {
-            initial,
-            minimum,
-            maximum,
-            ..
-        } = self.config;
+        let Config { initial, minimum, maximum, .. } = self.config;
         self.late().unwrap_or(initial).max(minimum).min(maximum)
     }
 }

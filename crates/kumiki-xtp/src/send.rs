@@ -88,11 +88,7 @@ impl Send {
     /// The peer tells `alloc`: it never moves back (P6). Whether it allows more than before.
     pub(crate) fn allow(&mut self, alloc: u64) -> bool {
         let before = self.alloc;
-        self.alloc = if self.told {
-            self.alloc.max(alloc)
-        } else {
-            alloc
-        };
+        self.alloc = if self.told { self.alloc.max(alloc) } else { alloc };
         self.told = true;
         self.alloc > before
     }
@@ -213,11 +209,7 @@ impl Send {
 
     /// A shorter packet than `cut`.
     pub(crate) const fn shortened(cut: Cut, octets: u32) -> Cut {
-        Cut {
-            octets,
-            end: false,
-            ..cut
-        }
+        Cut { octets, end: false, ..cut }
     }
 
     /// The next lost packet, with `room` octets for tag and data.
@@ -268,9 +260,7 @@ impl Send {
     pub(crate) fn again(&self, cut: &Cut) -> Message {
         let mut packet = Message::new();
         let end = cut.seq + u64::from(cut.octets);
-        let first = self
-            .sent
-            .partition_point(|(at, slice)| at + slice.len() as u64 <= cut.seq);
+        let first = self.sent.partition_point(|(at, slice)| at + slice.len() as u64 <= cut.seq);
         for (at, slice) in self.sent.range(first.min(self.sent.len())..) {
             if *at >= end {
                 break;
@@ -361,10 +351,7 @@ mod tests {
             (180, 10, false, true),
         ];
         assert_eq!(sent(&mut send, 64), expected);
-        assert!(
-            !send.queue(Message::new(), None, true),
-            "nothing to end with"
-        );
+        assert!(!send.queue(Message::new(), None, true), "nothing to end with");
         // Sent again with less room, they keep to the same places.
         send.board.judge(100, 0, u64::MAX);
         let mut again = Vec::new();
@@ -417,10 +404,7 @@ mod tests {
         send.board.sent_for_good(cut.octets);
         assert_eq!(send.held(), 40);
         let cut = send.next(64).unwrap();
-        assert_eq!(
-            (cut.seq, cut.octets, cut.tag, cut.end),
-            (20, 40, None, true)
-        );
+        assert_eq!((cut.seq, cut.octets, cut.tag, cut.end), (20, 40, None, true));
         send.take(&cut, false);
         assert_eq!((send.held(), send.marks.len()), (0, 0));
     }

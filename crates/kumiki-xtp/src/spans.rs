@@ -60,9 +60,7 @@ impl Spans {
 
     /// The first run.
     pub(crate) fn first(&self) -> Option<(u64, u64)> {
-        self.0
-            .first_key_value()
-            .map(|(&left, &right)| (left, right))
+        self.0.first_key_value().map(|(&left, &right)| (left, right))
     }
 
     /// The last run.
@@ -108,10 +106,7 @@ mod tests {
         assert_eq!(insert(30, 40), (vec![(30, 40)], vec![(10, 20), (30, 40)]));
         assert_eq!(insert(12, 15), (vec![], vec![(10, 20), (30, 40)]));
         assert_eq!(insert(20, 25), (vec![(20, 25)], vec![(10, 25), (30, 40)]));
-        assert_eq!(
-            insert(5, 50),
-            (vec![(5, 10), (25, 30), (40, 50)], vec![(5, 50)])
-        );
+        assert_eq!(insert(5, 50), (vec![(5, 10), (25, 30), (40, 50)], vec![(5, 50)]));
         assert_eq!(insert(3, 3), (vec![], vec![(5, 50)]));
     }
 

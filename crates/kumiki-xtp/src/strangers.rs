@@ -57,11 +57,7 @@ impl Endpoint {
 
     /// Octets of packets that may go to the peer: as many as there are where it has shown that it hears us.
     pub(crate) fn may_send(&self) -> u64 {
-        if self.exchange == Exchange::Telling {
-            self.allowance.left()
-        } else {
-            u64::MAX
-        }
+        if self.exchange == Exchange::Telling { self.allowance.left() } else { u64::MAX }
     }
 }
 

@@ -53,17 +53,12 @@ pub(crate) const fn key_of(handle: Handle) -> Key {
 /// The handle that has this key.
 pub(crate) const fn handle_of(key: Key) -> Handle {
     let [a, b, c, d, e, f, g, h] = key.own().0.to_be_bytes();
-    Handle {
-        index: u32::from_be_bytes([a, b, c, d]),
-        generation: u32::from_be_bytes([e, f, g, h]),
-    }
+    Handle { index: u32::from_be_bytes([a, b, c, d]), generation: u32::from_be_bytes([e, f, g, h]) }
 }
 
 impl Table {
     fn slot(&mut self, handle: Handle) -> Option<&mut Slot> {
-        self.slots
-            .get_mut(usize::try_from(handle.index).ok()?)
-            .filter(|slot| slot.instance == handle.generation)
+        self.slots.get_mut(usize::try_from(handle.index).ok()?).filter(|slot| slot.instance == handle.generation)
     }
 
     /// A free place, under the name that [`Table::fill`] should be given next.
@@ -76,10 +71,7 @@ impl Table {
         }
         let index = index.unwrap_or_else(|| {
             let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-            self.slots.push(Slot {
-                instance: 0,
-                entry: Entry::Free,
-            });
+            self.slots.push(Slot { instance: 0, entry: Entry::Free });
             index
         });
         let place = usize::try_from(index).unwrap_or(usize::MAX);
@@ -255,7 +247,6 @@ impl Table {
         let any4 = local.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
         let any = [Some(local.ip()), any4, Some(Ipv6Addr::UNSPECIFIED.into())];
         let mut any = any.into_iter().flatten();
-        any.find_map(|ip| self.listeners.get(&(local.port(), ip)))
-            .copied()
+        any.find_map(|ip| self.listeners.get(&(local.port(), ip))).copied()
     }
 }

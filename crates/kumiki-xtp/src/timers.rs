@@ -22,22 +22,10 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 7] = [
-        Self::Wait,
-        Self::Alive,
-        Self::Rate,
-        Self::Probe,
-        Self::Tail,
-        Self::Late,
-        Self::Slot,
-    ];
+    const ALL: [Self; 7] = [Self::Wait, Self::Alive, Self::Rate, Self::Probe, Self::Tail, Self::Late, Self::Slot];
 
     pub(crate) fn of_kind(kind: u32) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .zip(0..)
-            .find(|(_, number)| *number == kind)
-            .map(|(timer, _)| timer)
+        Self::ALL.into_iter().zip(0..).find(|(_, number)| *number == kind).map(|(timer, _)| timer)
     }
 
     const fn kind(self) -> u32 {
@@ -62,10 +50,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn new(session: Handle) -> Self {
-        Self {
-            session,
-            slots: [(TimerSlot::default(), false); Timer::ALL.len()],
-        }
+        Self { session, slots: [(TimerSlot::default(), false); Timer::ALL.len()] }
     }
 
     fn slot(&mut self, timer: Timer) -> Option<&mut (TimerSlot, bool)> {
@@ -91,9 +76,7 @@ impl Timers {
     }
 
     pub(crate) fn is_set(&self, timer: Timer) -> bool {
-        self.slots
-            .get(timer.kind() as usize)
-            .is_some_and(|(_, is_set)| *is_set)
+        self.slots.get(timer.kind() as usize).is_some_and(|(_, is_set)| *is_set)
     }
 
     /// When `timer` expires, if it is set.

@@ -15,31 +15,17 @@ pub(crate) struct Callers {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     of_one_host: u16,
     /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL; first those of the network that has most, and who is silent
-    #[arg(
-        long,
-        value_name = "START:PERCENT:FULL",
-        default_value = "16:30:64",
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "START:PERCENT:FULL", default_value = "16:30:64", help_heading = "Limits")]
     strangers: Strangers,
     /// Within this time a caller is to be known: its association, or its call, is to stand. As these places fill it is less, down to a sixth
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Limits")]
     begin: String,
 }
 
 impl Callers {
     /// With so many that are known.
     pub(crate) fn limits(&self, known: usize) -> Result<admission::Limits, Stop> {
-        let Strangers {
-            start,
-            percent,
-            full,
-        } = self.strangers;
+        let Strangers { start, percent, full } = self.strangers;
         Ok(admission::Limits {
             start: start.into(),
             percent,
@@ -77,8 +63,7 @@ impl FromStr for Strangers {
             (fits && parts.next().is_none()).then_some(found)
         })();
         read.ok_or_else(|| {
-            "write START:PERCENT:FULL, such as 16:30:64, with START at most FULL and PERCENT at most 100"
-                .to_owned()
+            "write START:PERCENT:FULL, such as 16:30:64, with START at most FULL and PERCENT at most 100".to_owned()
         })
     }
 }
@@ -91,23 +76,8 @@ mod tests {
     fn numbers_of_strangers_make_sense_or_are_refused() {
         let read = "10:30:100".parse();
         let (start, percent, full) = (10, 30, 100);
-        assert_eq!(
-            read,
-            Ok(Strangers {
-                start,
-                percent,
-                full
-            })
-        );
-        for bad in [
-            "",
-            "10",
-            "10:30",
-            "100:30:10",
-            "1:101:2",
-            "0:0:0",
-            "1:2:3:4",
-        ] {
+        assert_eq!(read, Ok(Strangers { start, percent, full }));
+        for bad in ["", "10", "10:30", "100:30:10", "1:101:2", "0:0:0", "1:2:3:4"] {
             assert!(bad.parse::<Strangers>().is_err(), "{bad}");
         }
     }

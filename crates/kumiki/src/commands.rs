@@ -63,28 +63,16 @@ impl From<OutputError> for Stop {
 pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
     match command {
         cli::Command::Reproduce(wanted) => {
-            let laboratory = Laboratory {
-                pcap: wanted.results.pcap.clone().unwrap_or_default(),
-                trace: false,
-            };
+            let laboratory = Laboratory { pcap: wanted.results.pcap.clone().unwrap_or_default(), trace: false };
             let documents = of_papers(Document::builtin()?, &wanted.papers)?;
             let mut results = wanted.results;
             results.runs.get_or_insert(1);
             experiments("reproduce", &documents, Vec::new(), &results, &laboratory)
         }
         cli::Command::Run(wanted) => {
-            let laboratory = Laboratory {
-                pcap: wanted.results.pcap.clone().unwrap_or_default(),
-                trace: wanted.trace,
-            };
+            let laboratory = Laboratory { pcap: wanted.results.pcap.clone().unwrap_or_default(), trace: wanted.trace };
             let document = Document::find(&wanted.scenario.name)?;
-            experiments(
-                "run",
-                &[document],
-                wanted.scenario.set,
-                &wanted.results,
-                &laboratory,
-            )
+            experiments("run", &[document], wanted.scenario.set, &wanted.results, &laboratory)
         }
         cli::Command::Scenarios => {
             let documents = Document::builtin()?;
@@ -97,20 +85,13 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Limit(wanted) => {
             let point = first_point(wanted.scenario)?;
             let laboratory = Laboratory::default();
-            laboratory
-                .check(&point)
-                .map_err(|fault| point.locate(fault))?;
-            let text = Laboratory::limit(&point)
-                .map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
+            laboratory.check(&point).map_err(|fault| point.locate(fault))?;
+            let text = Laboratory::limit(&point).map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
             print(&text)
         }
         cli::Command::Graph(wanted) => {
             let point = first_point(wanted.scenario)?;
-            print(&if wanted.svg {
-                point.scenario.graph_svg()
-            } else {
-                point.scenario.graph_text()
-            })
+            print(&if wanted.svg { point.scenario.graph_svg() } else { point.scenario.graph_text() })
         }
         cli::Command::Decode(wanted) => decode::run(&wanted),
         cli::Command::Ttcp(wanted) => live::ttcp(&wanted),
@@ -138,11 +119,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
 /// The scenarios of these papers; of all papers where none is named.
 fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, Stop> {
     let of = |wanted: &dyn Fn(u8) -> bool| -> Vec<Document> {
-        documents
-            .iter()
-            .filter(|document| document.paper().is_some_and(wanted))
-            .cloned()
-            .collect()
+        documents.iter().filter(|document| document.paper().is_some_and(wanted)).cloned().collect()
     };
     for paper in papers {
         if of(&|p| p == *paper).is_empty() {
@@ -158,16 +135,9 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 
 /// The scenario as its first point has it.
 fn first_point(wanted: cli::Scenario) -> Result<Point, Stop> {
-    let choice = Choice {
-        set: wanted.set,
-        quick: false,
-        runs: None,
-    };
+    let choice = Choice { set: wanted.set, quick: false, runs: None };
     let points = Document::find(&wanted.name)?.points(&choice)?;
-    points
-        .into_iter()
-        .next()
-        .ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
+    points.into_iter().next().ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
 }
 
 /// Checks everything, runs it, and writes and prints what came of it.
@@ -178,17 +148,11 @@ fn experiments(
     wanted: &cli::Results,
     runner: &impl Runner,
 ) -> Result<(), Stop> {
-    let choice = Choice {
-        set,
-        quick: wanted.quick,
-        runs: wanted.runs,
-    };
+    let choice = Choice { set, quick: wanted.quick, runs: wanted.runs };
     let plan = Plan::new(documents, &choice, runner)?;
-    let interruption = Interruption::listen()
-        .map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
+    let interruption = Interruption::listen().map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     // A directory that cannot be made is a mistake of the command line: nothing has run yet.
-    let output = Output::open(&wanted.out, wanted.force)
-        .map_err(|why| Stop::Input(format!("--out: {why}")))?;
+    let output = Output::open(&wanted.out, wanted.force).map_err(|why| Stop::Input(format!("--out: {why}")))?;
     let jobs = match wanted.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),
@@ -202,25 +166,15 @@ fn experiments(
         .iter()
         .flat_map(|result| {
             let name = result.name();
-            result
-                .failures()
-                .into_iter()
-                .map(move |(label, why)| (name, label, why))
+            result.failures().into_iter().map(move |(label, why)| (name, label, why))
         })
         .collect();
     // A file without rows would be in the way of the next attempt.
-    let files = if rows.is_empty() {
-        Vec::new()
-    } else {
-        reproduce::write(&output, &results)?
-    };
+    let files = if rows.is_empty() { Vec::new() } else { reproduce::write(&output, &results)? };
     if wanted.json {
         print(&to_jsonl(&rows)?)?;
     } else {
-        let layout = Layout {
-            lines: Lines::Unicode,
-            width: terminal_width(),
-        };
+        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
         let tables: Vec<String> = results
             .iter()
             .flat_map(|result| [Some(result.table()), result.task_table()])
@@ -228,10 +182,7 @@ fn experiments(
             .map(|table| table.draw(layout))
             .collect();
         print(&tables.join("\n"))?;
-        let files: Vec<String> = files
-            .iter()
-            .map(|file| format!("{}\n", file.display()))
-            .collect();
+        let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
         print(&format!("\n{}", files.concat()))?;
     }
     if interruption.is_made() && results.iter().any(|result| result.left().0 > 0) {
@@ -248,19 +199,11 @@ fn experiments(
     let list: Vec<String> = failures
         .iter()
         .map(|(name, label, why)| {
-            let place: Vec<&str> = [*name, label.as_str()]
-                .into_iter()
-                .filter(|s| !s.is_empty())
-                .collect();
+            let place: Vec<&str> = [*name, label.as_str()].into_iter().filter(|s| !s.is_empty()).collect();
             format!("\n  {}: {why}", place.join(", "))
         })
         .collect();
-    Err(Stop::Failed(format!(
-        "{} of {} points failed:{}",
-        failures.len(),
-        plan.len(),
-        list.concat()
-    )))
+    Err(Stop::Failed(format!("{} of {} points failed:{}", failures.len(), plan.len(), list.concat())))
 }
 
 /// What an interrupted command has left, and how to go on.
@@ -272,10 +215,7 @@ fn left(results: &[Results], output: &Output, rows: &[Row]) -> String {
         left += missing;
         all += points;
         if missing > 0 {
-            names.push(format!(
-                "\n  {}: {missing} of {points} points",
-                result.name()
-            ));
+            names.push(format!("\n  {}: {missing} of {points} points", result.name()));
         }
     }
     let kept = match rows {
@@ -323,9 +263,7 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
 pub(crate) fn print(text: &str) -> Result<(), Stop> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Stop::Failed(format!("standard output: {why}")))
-        }
+        Err(why) if why.kind() != io::ErrorKind::BrokenPipe => Err(Stop::Failed(format!("standard output: {why}"))),
         _ => Ok(()),
     }
 }

@@ -81,8 +81,7 @@ fn say(text: &str) {
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some([path, line]) = wanted.send.as_deref() {
         Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
-        let answer = delay::send(Path::new(path), line)
-            .map_err(|why| Stop::Failed(format!("--send {why}")))?;
+        let answer = delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
         return print(&answer);
     }
     delay::run(config(wanted)?, say)?;
@@ -91,9 +90,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
 
 fn config(wanted: &Wanted) -> Result<Config, Stop> {
     let (Some(a), Some(b)) = (wanted.a.clone(), wanted.b.clone()) else {
-        return Err(Stop::Input(
-            "two ends are needed, such as udp:5001 udp:5002,127.0.0.1:5003".to_owned(),
-        ));
+        return Err(Stop::Input("two ends are needed, such as udp:5001 udp:5002,127.0.0.1:5003".to_owned()));
     };
     if !wanted.beyond_loopback {
         for end in [&a, &b] {
@@ -116,20 +113,14 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
     }
     if let Some(path) = &wanted.schedule {
-        let wrong = |why: &dyn core::fmt::Display| {
-            Stop::Input(format!("--schedule: {}{why}", path.display()))
-        };
+        let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
         for (number, line) in text.lines().enumerate() {
             let at = Command::parse_timed(line);
             schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
         }
     }
-    let at_most: Option<Duration> = wanted
-        .for_
-        .as_deref()
-        .map(|text| option("--for", text))
-        .transpose()?;
+    let at_most: Option<Duration> = wanted.for_.as_deref().map(|text| option("--for", text)).transpose()?;
     Ok(Config {
         ends: [a, b],
         set,
@@ -159,20 +150,11 @@ mod tests {
         use clap::Parser as _;
         // What stands between two bars is one argument.
         let words = text.split('|').enumerate().flat_map(|(part, text)| {
-            if part % 2 == 1 {
-                vec![text.to_owned()]
-            } else {
-                text.split_whitespace().map(str::to_owned).collect()
-            }
+            if part % 2 == 1 { vec![text.to_owned()] } else { text.split_whitespace().map(str::to_owned).collect() }
         });
-        let all = ["kumiki", "delay"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(words);
+        let all = ["kumiki", "delay"].map(str::to_owned).into_iter().chain(words);
         match crate::cli::Cli::try_parse_from(all) {
-            Ok(crate::cli::Cli {
-                command: crate::cli::Command::Delay(wanted),
-            }) => Ok(*wanted),
+            Ok(crate::cli::Cli { command: crate::cli::Command::Delay(wanted) }) => Ok(*wanted),
             Ok(_) => panic!("another command"),
             Err(why) => Err(why.to_string()),
         }
@@ -190,10 +172,7 @@ mod tests {
     fn what_is_said_is_what_is_done() {
         let text = "udp:5001 udp:5002,5003 --for 3s --json --set |both delay 5ms| --at 2s |a>b loss 1%| --at 1s quit";
         let config = config(&wanted(text).unwrap()).unwrap();
-        assert_eq!(
-            config.ends[1].to_string(),
-            "udp:127.0.0.1:5002,127.0.0.1:5003"
-        );
+        assert_eq!(config.ends[1].to_string(), "udp:127.0.0.1:5002,127.0.0.1:5003");
         assert_eq!((config.set.len(), config.schedule.len()), (1, 2));
         assert_eq!(config.at_most, Some(Duration::from_secs(3)));
         assert_eq!(config.form, Form::Json);
@@ -209,10 +188,7 @@ mod tests {
             ("udp:5001 udp:5002 --set |both dely 5ms|", "try delay"),
             ("udp:5001 udp:5002 --set stats", "sets nothing"),
             ("udp:5001 udp:5002 --at 5 |both delay 5ms|", "--at: "),
-            (
-                "udp:5001 udp:5002 --schedule /nowhere/at/all",
-                "--schedule: /nowhere",
-            ),
+            ("udp:5001 udp:5002 --schedule /nowhere/at/all", "--schedule: /nowhere"),
             ("udp:5001 udp:5002 --for ever", "--for"),
         ] {
             let said = refused(text);

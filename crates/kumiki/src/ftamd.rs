@@ -50,20 +50,10 @@ struct Served {
     #[command(flatten)]
     serve: daemon::Serve,
     /// The octets of one data element that is sent, where a file may be cut anywhere
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "8000B",
-        help_heading = "How callers reach it"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "8000B", help_heading = "How callers reach it")]
     element: String,
     /// A transfer that broke is kept for so long, with its locks, so that its user can go on with it (F-RECOVER); 0: it is given up at once
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10min",
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Limits")]
     keep: String,
     /// The most entries of a directory that is listed; one that has more is refused, for a part would be taken for all. kumiki ftam takes 100000
     #[arg(
@@ -91,11 +81,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 text => option("--keep", text)?,
             };
             let entries = usize::try_from(wanted.serve.entries).unwrap_or(usize::MAX);
-            let serves = Serves::Ftam {
-                element,
-                entries,
-                local_newlines: wanted.serve.text,
-            };
+            let serves = Serves::Ftam { element, entries, local_newlines: wanted.serve.text };
             serve(&wanted.serve.serve, serves, keep)
         }
     }
@@ -115,8 +101,7 @@ fn entry(user: &str, file: Option<&Path>, rounds: u32) -> Result<(), Stop> {
     let line = hash(user, password.as_bytes(), &salt, rounds);
     match file {
         None => print(&format!("{line}\n")),
-        Some(path) => put(path, user, &line)
-            .map_err(|why| Stop::Failed(format!("--file: {}: {why}", path.display()))),
+        Some(path) => put(path, user, &line).map_err(|why| Stop::Failed(format!("--file: {}: {why}", path.display()))),
     }
 }
 

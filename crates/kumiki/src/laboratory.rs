@@ -31,10 +31,7 @@ impl Laboratory {
                 profiles.insert(name.to_owned(), profile::load(name)?);
             }
         }
-        let options = Options {
-            captures: self.pcap.clone(),
-            traces: self.trace,
-        };
+        let options = Options { captures: self.pcap.clone(), traces: self.trace };
         let seed = point.scenario.workload.seed;
         Experiment::build(&point.scenario, &profiles, seed, &options)
     }
@@ -42,15 +39,8 @@ impl Laboratory {
     /// The overhead ladder of a point, as text.
     pub(crate) fn limit(point: &Point) -> Result<String, Failure> {
         let ladder = limit::of_scenario(&point.scenario)?;
-        let printed: &[f64] = if point.scenario.paper == Some(2) {
-            &limit::PAPER_2
-        } else {
-            &[]
-        };
-        Ok(limit::table(&ladder, printed).draw(Layout {
-            lines: Lines::Unicode,
-            width: None,
-        }))
+        let printed: &[f64] = if point.scenario.paper == Some(2) { &limit::PAPER_2 } else { &[] };
+        Ok(limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None }))
     }
 
     /// One step of the ladder, for scenarios that vary it instead of running.
@@ -67,10 +57,7 @@ impl Laboratory {
         row.goodput_mbps = step.rate_mbps.as_f64();
         row.limit_mbps = Some(row.goodput_mbps);
         "link".clone_into(&mut row.bound_by);
-        Ok(Outcome {
-            rows: vec![row],
-            ..Outcome::default()
-        })
+        Ok(Outcome { rows: vec![row], ..Outcome::default() })
     }
 }
 
@@ -86,9 +73,7 @@ const UNFAIR: f64 = 0.95;
 impl Runner for Laboratory {
     fn check(&self, point: &Point) -> Result<(), Fault> {
         if point.scenario.workload.kind == LIMIT {
-            return Self::step(point)
-                .map(drop)
-                .map_err(|why| Fault::at(["workload", "step"], why.to_string()));
+            return Self::step(point).map(drop).map_err(|why| Fault::at(["workload", "step"], why.to_string()));
         }
         if let Some(window) = &point.scenario.report.window {
             window.limit_mbps()?;
@@ -125,9 +110,7 @@ impl Runner for Laboratory {
         let captures = files(&run)?;
         let traced = run.traces.len();
         if traced > DRAWN {
-            notes.push(format!(
-                "pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"
-            ));
+            notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
         }
         let mut row = point.row()?;
         row.goodput_mbps = run.measured.goodput_mbps;
@@ -147,26 +130,18 @@ impl Runner for Laboratory {
             notes.extend(WindowUse::of(&run.measured).map(|used| used.to_string()));
             notes.extend(ControlShare::of(&run.measured).map(|share| share.to_string()));
         }
-        let limit = row
-            .limit_mbps
-            .map(|limit| ("limit of the line".to_owned(), limit));
+        let limit = row.limit_mbps.map(|limit| ("limit of the line".to_owned(), limit));
         row.counters.clone_from(&run.measured.counters);
         for (name, other) in &run.measured.beside {
             let octets = other.sessions.iter().map(|it| it.octets).sum();
             let counted = [("octets".to_owned(), octets)];
-            row.counters
-                .insert(format!("beside.{name}"), counted.into());
+            row.counters.insert(format!("beside.{name}"), counted.into());
         }
         let rows = match &point.scenario.report.tasks {
             Some(tasks) => task_rows(&row, tasks, &run.measured)?,
             None => vec![row],
         };
-        Ok(Outcome {
-            rows,
-            captures,
-            notes,
-            limits: limit.into_iter().collect(),
-        })
+        Ok(Outcome { rows, captures, notes, limits: limit.into_iter().collect() })
     }
 }
 
@@ -182,22 +157,16 @@ fn task_rows(row: &Row, tasks: &Tasks, measured: &Measured) -> Result<Vec<Row>, 
         };
         let mut row = row.clone();
         let cpu_ms = Parameter::Number(time.as_secs_f64() * 1e3);
-        for (name, value) in [
-            ("side", Parameter::Text(host.to_owned())),
-            ("task", Parameter::Text(task.to_owned())),
-            ("cpu_ms", cpu_ms),
-        ] {
+        for (name, value) in
+            [("side", Parameter::Text(host.to_owned())), ("task", Parameter::Text(task.to_owned())), ("cpu_ms", cpu_ms)]
+        {
             row.varied.push((name.to_owned(), value));
         }
         rows.push((host, rank, row));
     }
     if rows.is_empty() {
         let names: Vec<&str> = measured.tasks.keys().map(String::as_str).collect();
-        return Err(format!(
-            "no host has a task of report.tasks.names; there are {}",
-            names.join(", ")
-        )
-        .into());
+        return Err(format!("no host has a task of report.tasks.names; there are {}", names.join(", ")).into());
     }
     rows.sort_by_key(|(host, rank, _)| (*host != measured.writer, *host, *rank));
     Ok(rows.into_iter().map(|(_, _, row)| row).collect())
@@ -206,10 +175,7 @@ fn task_rows(row: &Row, tasks: &Tasks, measured: &Measured) -> Result<Vec<Row>, 
 /// What a reader of the table should know beside the rates.
 fn notes(measured: &Measured) -> Vec<String> {
     let sessions = measured.sessions.len();
-    let aborted = measured
-        .sessions
-        .iter()
-        .filter(|session| session.aborted.is_some());
+    let aborted = measured.sessions.iter().filter(|session| session.aborted.is_some());
     let aborted = aborted.count();
     let mut notes = Vec::new();
     if aborted > 0 {
@@ -217,9 +183,7 @@ fn notes(measured: &Measured) -> Vec<String> {
     }
     if measured.stopped > 0 {
         let stopped = measured.stopped;
-        notes.push(format!(
-            "{stopped} of {sessions} sessions stood still for a second or more"
-        ));
+        notes.push(format!("{stopped} of {sessions} sessions stood still for a second or more"));
     }
     if let Some(jain) = measured.jain
         && sessions > 1
@@ -251,10 +215,7 @@ fn cpu_use(measured: &Measured) -> String {
     }
     if measured.waited > 0.0 {
         let waited = measured.waited * 100.0;
-        let _ = write!(
-            text,
-            "; the writing program waits {waited:.0} % of the time"
-        );
+        let _ = write!(text, "; the writing program waits {waited:.0} % of the time");
     }
     text
 }
@@ -270,20 +231,11 @@ fn files(run: &Run) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     if run.traces.is_empty() {
         return Ok(files);
     }
-    files.push((
-        "trace.csv".to_owned(),
-        trace::to_csv(&run.traces)?.into_bytes(),
-    ));
+    files.push(("trace.csv".to_owned(), trace::to_csv(&run.traces)?.into_bytes()));
     // Of many sessions the first few show what there is to see.
     for (number, connection) in run.traces.iter().take(DRAWN).enumerate() {
-        for (what, figure) in [
-            ("window", connection.window_figure()),
-            ("sequence", connection.sequence_figure()),
-        ] {
-            files.push((
-                format!("trace-{number}-{what}.svg"),
-                figure.to_svg().into_bytes(),
-            ));
+        for (what, figure) in [("window", connection.window_figure()), ("sequence", connection.sequence_figure())] {
+            files.push((format!("trace-{number}-{what}.svg"), figure.to_svg().into_bytes()));
         }
     }
     Ok(files)

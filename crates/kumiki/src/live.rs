@@ -3,8 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use kumiki_lab::live::{
-    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack,
-    Transport, Watcher,
+    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport, Watcher,
 };
 use kumiki_lab::quantity::{self, Octets, Quantity};
 use kumiki_lab::scenario::Fault;
@@ -24,9 +23,7 @@ impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
             LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
-            LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => {
-                Self::Failed(why.to_string())
-            }
+            LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => Self::Failed(why.to_string()),
             #[cfg(target_os = "linux")]
             LiveError::Walls(_) => Self::Failed(why.to_string()),
         }
@@ -36,12 +33,7 @@ impl From<LiveError> for Stop {
 /// `kumiki source`.
 pub(crate) fn source(wanted: &cli::Source) -> Result<(), Stop> {
     let octets: Octets = option("--bytes", &wanted.bytes)?;
-    let act = Act::Send {
-        octets: octets.count(),
-        pattern: Pattern::Random {
-            seed: wanted.live.seed,
-        },
-    };
+    let act = Act::Send { octets: octets.count(), pattern: Pattern::Random { seed: wanted.live.seed } };
     talk("source", &wanted.live, &wanted.begin, act)
 }
 
@@ -72,20 +64,13 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     let (start, connections) = match (begin.to, begin.listen) {
         (Some(remote), _) => {
             let sessions = begin.connections.unwrap_or(1);
-            let call = Begin::Call {
-                local: any(0),
-                remote,
-                sessions,
-            };
+            let call = Begin::Call { local: any(0), remote, sessions };
             (call, Some(sessions))
         }
         (None, port) => {
             let port = port.unwrap_or(0);
             let group = begin.group.map(|group| SocketAddr::new(group, port));
-            let listen = Begin::Listen {
-                local: group.unwrap_or_else(|| any(port)),
-                backlog: BACKLOG,
-            };
+            let listen = Begin::Listen { local: group.unwrap_or_else(|| any(port)), backlog: BACKLOG };
             (listen, begin.connections)
         }
     };
@@ -103,26 +88,18 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    printer
-        .aborted()
-        .map_or(Ok(()), |why| Err(Stop::Failed(why)))
+    printer.aborted().map_or(Ok(()), |why| Err(Stop::Failed(why)))
 }
 
 /// Whether `group`, which `option` names, is one that our host can belong to or send to: nobody would say so later.
 fn group_can_be(option: &str, wanted: &cli::Live, group: IpAddr) -> Result<(), Stop> {
     let own = wanted.addr.address;
     let (why, right) = if !group.is_multicast() {
-        (
-            "no multicast address".to_owned(),
-            "one such as 239.1.2.3 or ff0e::1",
-        )
+        ("no multicast address".to_owned(), "one such as 239.1.2.3 or ff0e::1")
     } else if wanted.protocol != cli::Protocol::Xtp {
         ("a group, and TCP has none".to_owned(), "--protocol xtp")
     } else if group.is_ipv4() != own.is_ipv4() {
-        (
-            format!("of another version of IP than --addr {own}"),
-            "both of one version",
-        )
+        (format!("of another version of IP than --addr {own}"), "both of one version")
     } else {
         return Ok(());
     };
@@ -146,9 +123,7 @@ pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
     let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
     let octets = length.count().saturating_mul(wanted.count);
     let begin = cli::Begin {
-        to: wanted
-            .transmit
-            .map(|host| SocketAddr::new(host, wanted.port)),
+        to: wanted.transmit.map(|host| SocketAddr::new(host, wanted.port)),
         listen: wanted.receive.then_some(wanted.port),
         group: wanted.group,
         connections: Some(1),
@@ -172,9 +147,7 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
         data: u32::try_from(data.count()).unwrap_or(u32::MAX),
         count: wanted.count,
         interval: option("--interval", &wanted.interval)?,
-        pattern: Pattern::Random {
-            seed: wanted.live.seed,
-        },
+        pattern: Pattern::Random { seed: wanted.live.seed },
         opening: Opening::default(),
         transfer: Transfer::default(),
     };
@@ -182,9 +155,9 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let mut printer = Printer::new(form(&wanted.live), None, &mut say);
     run("ping", &wanted.live, Ping::new(config), &mut printer)?;
     match printer.echoes() {
-        Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => Err(Stop::Failed(
-            "no echo was answered as it should be".to_owned(),
-        )),
+        Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => {
+            Err(Stop::Failed("no echo was answered as it should be".to_owned()))
+        }
         _ => Ok(()),
     }
 }
@@ -198,12 +171,7 @@ const fn form(wanted: &cli::Live) -> Form {
     if wanted.json { Form::Json } else { Form::Text }
 }
 
-fn run<P: Program>(
-    name: &str,
-    wanted: &cli::Live,
-    program: P,
-    printer: &mut Printer<'_>,
-) -> Result<(), Stop>
+fn run<P: Program>(name: &str, wanted: &cli::Live, program: P, printer: &mut Printer<'_>) -> Result<(), Stop>
 where
     for<'a> Printer<'a>: Watcher<P>,
 {
@@ -213,11 +181,7 @@ where
         cli::Protocol::Tcp => Transport::Tcp,
         cli::Protocol::Xtp => Transport::Xtp,
     };
-    let socket = wanted.sim_ether.map(|local| SimEther {
-        local,
-        stations: wanted.station.clone(),
-        via: wanted.via,
-    });
+    let socket = wanted.sim_ether.map(|local| SimEther { local, stations: wanted.station.clone(), via: wanted.via });
     if let Some(socket) = &socket
         && !wanted.beyond_loopback
     {
@@ -232,8 +196,7 @@ where
     let impair = live::impair(&wanted.impair)?;
     let device = match &socket {
         Some(socket) => socket.open()?,
-        None => live::open_tun(tun, wanted.mtu, wanted.linux)
-            .map_err(|why| Stop::Failed(why.to_string()))?,
+        None => live::open_tun(tun, wanted.mtu, wanted.linux).map_err(|why| Stop::Failed(why.to_string()))?,
     };
     let line = Line {
         device,
@@ -251,8 +214,7 @@ where
 
 /// Reads the quantity of an option.
 pub(crate) fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
-    quantity::parse(text)
-        .map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
+    quantity::parse(text).map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
 }
 
 /// Reads a time that may be `forever`: none then.

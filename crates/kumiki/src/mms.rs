@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use kumiki_lab::live::osi::{
-    self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode,
-};
+use kumiki_lab::live::osi::{self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode};
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
@@ -148,14 +146,11 @@ pub(crate) fn initiate(pdu: &str, outstanding: u32) -> Result<Initiate, Stop> {
     let octets: Octets = option("--pdu", pdu)?;
     let octets = i64::try_from(octets.count()).ok();
     let octets = octets.filter(|octets| (64..=1 << 20).contains(octets));
-    let octets =
-        octets.ok_or_else(|| Stop::Input("--pdu: 64 B to 1 MiB is expected".to_owned()))?;
+    let octets = octets.ok_or_else(|| Stop::Input("--pdu: 64 B to 1 MiB is expected".to_owned()))?;
     let usual = osi::initiate();
     Ok(Initiate {
         local_detail: Some(octets),
-        max_serv_outstanding_calling: usual
-            .max_serv_outstanding_calling
-            .max(i64::from(outstanding)),
+        max_serv_outstanding_calling: usual.max_serv_outstanding_calling.max(i64::from(outstanding)),
         ..usual
     })
 }
@@ -166,10 +161,7 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
         Ok(Calls::Mms {
             password: password::of(VARIABLE, None, common.password_file.as_deref())?,
             initiate: initiate(&common.pdu, common.window)?,
-            settings: MmsSettings {
-                window: common.window,
-                ..MmsSettings::default()
-            },
+            settings: MmsSettings { window: common.window, ..MmsSettings::default() },
         })
     })
 }
@@ -182,14 +174,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
             let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
-            work::get(
-                &call,
-                &it.url,
-                it.target.as_deref(),
-                it.resume,
-                (None, false),
-                manner,
-            )
+            work::get(&call, &it.url, it.target.as_deref(), it.resume, (None, false), manner)
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;

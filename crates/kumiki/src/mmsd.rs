@@ -19,12 +19,7 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     serve: daemon::Serve,
     /// The longest PDU that is agreed to; a file goes in pieces of it
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "65000B",
-        help_heading = "How callers reach it"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "65000B", help_heading = "How callers reach it")]
     pdu: String,
 }
 
@@ -34,8 +29,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         (true, [user]) => Some(user.as_str().into()),
         (true, _) => {
             return Err(Stop::Input(
-                "callers of MMS say no name; expected one --user NAME, whose password lets them in"
-                    .to_owned(),
+                "callers of MMS say no name; expected one --user NAME, whose password lets them in".to_owned(),
             ));
         }
         (false, _) => None,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use kumiki_lab::live::ppp::{
-    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret,
-    User,
+    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
 };
 use kumiki_lab::live::{Form, Pattern, Printer, Quality, private};
 use kumiki_lab::quantity::Octets;
@@ -45,11 +44,7 @@ pub(crate) struct Wanted {
     patience: Patience,
 
     /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, hdlc.opening_flag=false; may be given several times
-    #[arg(
-        long,
-        value_name = "LAYER.KEY=VALUE",
-        help_heading = "Layers and files"
-    )]
+    #[arg(long, value_name = "LAYER.KEY=VALUE", help_heading = "Layers and files")]
     set: Vec<String>,
     /// Write every frame to this file, as pcapng
     #[arg(long, value_name = "FILE", help_heading = "Layers and files")]
@@ -83,12 +78,7 @@ struct Above {
     #[arg(long, value_name = "PROGRAM")]
     run: Option<Program>,
     /// The program calls this port of the peer, or this address and port
-    #[arg(
-        long,
-        value_name = "[ADDRESS:]PORT",
-        requires = "run",
-        conflicts_with = "listen"
-    )]
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "run", conflicts_with = "listen")]
     to: Option<Target>,
     /// The program waits for callers at this port
     #[arg(long, value_name = "PORT", requires = "run")]
@@ -296,8 +286,7 @@ impl FromStr for Target {
         let port = text.parse().ok().map(Self::Peer);
         let socket = || text.parse().ok().filter(SocketAddr::is_ipv4);
         port.or_else(|| socket().map(Self::Host)).ok_or_else(|| {
-            "write a port of the peer, such as 9, or an IPv4 address and a port, such as 10.7.0.1:9"
-                .to_owned()
+            "write a port of the peer, such as 9, or an IPv4 address and a port, such as 10.7.0.1:9".to_owned()
         })
     }
 }
@@ -324,8 +313,7 @@ fn map(text: &str) -> Result<u32, String> {
 
 /// Names and secrets, one pair on each line.
 fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
-    let text = private::read(path)
-        .map_err(|why| Stop::Input(format!("--secrets: {}: {why}", path.display())))?;
+    let text = private::read(path).map_err(|why| Stop::Input(format!("--secrets: {}: {why}", path.display())))?;
     let mut secrets = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -339,18 +327,14 @@ fn secrets(path: &Path) -> Result<Vec<Secret>, Stop> {
                 number + 1
             )));
         };
-        secrets.push(Secret {
-            name: name.to_owned(),
-            secret: secret.trim_start().to_owned(),
-        });
+        secrets.push(Secret { name: name.to_owned(), secret: secret.trim_start().to_owned() });
     }
     Ok(secrets)
 }
 
 /// What is done wrong on purpose.
 fn script(path: &Path) -> Result<Script, Stop> {
-    let said =
-        |why: &dyn core::fmt::Display| Stop::Input(format!("--script: {}: {why}", path.display()));
+    let said = |why: &dyn core::fmt::Display| Stop::Input(format!("--script: {}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|why| said(&why))?;
     Script::parse(&text).map_err(|why| said(&why))
 }
@@ -397,12 +381,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         ipv6: (!terms.no_ipv6).then(Ipv6::default),
         echo_interval: time("--echo", &patience.echo)?,
         echo_failure: patience.echo_failure,
-        quality: Watch {
-            period: time("--lqr", &terms.lqr)?,
-            good: periods.0,
-            of: periods.1,
-            ..Watch::default()
-        },
+        quality: Watch { period: time("--lqr", &terms.lqr)?, good: periods.0, of: periods.1, ..Watch::default() },
         identification: terms.identification.clone(),
         session: time("--session", &patience.session)?,
         restart,
@@ -441,9 +420,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         ));
     }
     if wanted.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
-        return Err(Stop::Input(
-            "--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned(),
-        ));
+        return Err(Stop::Input("--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned()));
     }
     if wanted.above.tun.is_some() && wanted.terms.mtu < 1280 && !wanted.terms.no_ipv6 {
         return Err(Stop::Input(
@@ -468,17 +445,10 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         return ended(&ppp::run(&options, user, &mut tell)?);
     };
     if options.daemon.ipv4.is_none() {
-        return Err(Stop::Input(
-            "--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned(),
-        ));
+        return Err(Stop::Input("--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned()));
     }
     if program == Program::Ping {
-        return ping(
-            wanted,
-            &options,
-            &mut tell,
-            &mut Printer::new(form, None, &mut report),
-        );
+        return ping(wanted, &options, &mut tell, &mut Printer::new(form, None, &mut report));
     }
     let connections = match (above.to, above.connections) {
         (Some(_), None) => Some(1),
@@ -512,18 +482,14 @@ fn talker(
     let bytes: Octets = option("--bytes", &above.bytes)?;
     let pattern = Pattern::Random { seed: above.seed };
     let act = match program {
-        Program::Source => Act::Send {
-            octets: bytes.count(),
-            pattern,
-        },
+        Program::Source => Act::Send { octets: bytes.count(), pattern },
         Program::Sink => Act::Read,
         Program::Echo | Program::Ping => Act::Echo,
     };
     let (to, listen) = (above.to, above.listen);
     if to.is_none() && listen.is_none() {
         return Err(Stop::Input(
-            "the program neither calls nor is called; expected --to PORT or --listen PORT"
-                .to_owned(),
+            "the program neither calls nor is called; expected --to PORT or --listen PORT".to_owned(),
         ));
     }
     Ok(move |_, peer: IpAddr| {
@@ -537,27 +503,13 @@ fn talker(
                 },
                 sessions: connections.unwrap_or(1),
             },
-            None => Begin::Listen {
-                local: any(listen.unwrap_or(0)),
-                backlog: BACKLOG,
-            },
+            None => Begin::Listen { local: any(listen.unwrap_or(0)), backlog: BACKLOG },
         };
-        Talker::new(TalkerConfig {
-            begin,
-            act,
-            write: 64 * 1024,
-            abort_after: None,
-            quality: Quality::default(),
-        })
+        Talker::new(TalkerConfig { begin, act, write: 64 * 1024, abort_after: None, quality: Quality::default() })
     })
 }
 
-fn ping(
-    wanted: &Wanted,
-    options: &Options,
-    tell: &mut dyn FnMut(&str),
-    printer: &mut Printer<'_>,
-) -> Result<(), Stop> {
+fn ping(wanted: &Wanted, options: &Options, tell: &mut dyn FnMut(&str), printer: &mut Printer<'_>) -> Result<(), Stop> {
     let above = &wanted.above;
     let (count, seed) = (above.count, above.seed);
     let interval = option("--interval", "1s")?;
@@ -578,13 +530,9 @@ fn ping(
     };
     let user = User::program("ping", make, printer);
     let summary = ppp::run(options, user, tell)?;
-    let no_answer = printer
-        .echoes()
-        .is_none_or(|echoes| echoes.answered == 0 || echoes.wrong > 0);
+    let no_answer = printer.echoes().is_none_or(|echoes| echoes.answered == 0 || echoes.wrong > 0);
     match ended(&summary) {
-        Ok(()) if no_answer => Err(Stop::Failed(
-            "no echo was answered as it should be".to_owned(),
-        )),
+        Ok(()) if no_answer => Err(Stop::Failed("no echo was answered as it should be".to_owned())),
         ended => ended,
     }
 }
@@ -611,9 +559,7 @@ mod tests {
     fn wanted(text: &str) -> Result<Box<Wanted>, String> {
         let words = ["kumiki", "ppp"].into_iter().chain(text.split_whitespace());
         match Cli::try_parse_from(words) {
-            Ok(Cli {
-                command: Command::Ppp(wanted),
-            }) => Ok(wanted),
+            Ok(Cli { command: Command::Ppp(wanted) }) => Ok(wanted),
             Ok(_) => panic!("another command"),
             Err(why) => Err(why.to_string()),
         }
@@ -640,8 +586,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets");
         let mut file = private::create(&path).unwrap();
-        file.write_all(b"# who\nkumiki wonder land\nguest  x\n")
-            .unwrap();
+        file.write_all(b"# who\nkumiki wonder land\nguest  x\n").unwrap();
         let path = path.display();
         let config = told(&format!("pty --secrets {path} --auth chap"));
         assert_eq!(config.secret.as_deref(), Some("wonder land"));
@@ -661,10 +606,7 @@ mod tests {
             ("pty --secret x", "unexpected argument '--secret'"),
             ("pty --lqr 1s --lqr-policy 3", "such as 3/5"),
             ("pty --to 9", "--run"),
-            (
-                "pty --run echo --to [::1]:9",
-                "such as 9, or an IPv4 address",
-            ),
+            ("pty --run echo --to [::1]:9", "such as 9, or an IPv4 address"),
         ] {
             let said = wanted(text).unwrap_err();
             assert!(said.contains(part), "{text}: {said}");

@@ -25,16 +25,13 @@ fn walls(text: &str) -> Result<Left, String> {
     if text == "all" {
         return Ok(Left(Wall::ALL.to_vec()));
     }
-    text.parse()
-        .map(|wall| Left(vec![wall]))
-        .map_err(|why| format!("{why}, or all of them"))
+    text.parse().map(|wall| Left(vec![wall])).map_err(|why| format!("{why}, or all of them"))
 }
 
 impl WallOptions {
     /// The walls that are wanted.
     pub(crate) fn walls(&self) -> Result<Walls, Stop> {
         let without = self.no_wall.iter().flat_map(|left| left.0.clone());
-        Walls::new(self.run_as.clone(), without.collect())
-            .map_err(|why| Stop::Input(format!("--no-wall: {why}")))
+        Walls::new(self.run_as.clone(), without.collect()).map_err(|why| Stop::Input(format!("--no-wall: {why}")))
     }
 }

@@ -1,8 +1,5 @@
 //! `kumiki decode` from outside: what our own captures show, exit statuses, and where messages go.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,26 +36,20 @@ fn text_from_standard_input_is_decoded_and_the_guess_is_told_aside() {
         "    1  10.0.0.1 > 10.0.0.2  UDP 1024 > 9 length 13 no checksum  5 octets of data  \
          !! header checksum is 0x66cb, the octets give 0x66ca\n"
     );
-    assert_eq!(
-        text(&output.stderr),
-        "kumiki: standard input: read as hex (it is text of hexadecimal digits)\n"
-    );
+    assert_eq!(text(&output.stderr), "kumiki: standard input: read as hex (it is text of hexadecimal digits)\n");
 }
 
 /// A Configure-Request and nothing else, as a recorder of a serial line leaves it.
 #[test]
 fn the_octets_of_a_serial_line_are_read_as_ppp() {
     let line = [
-        0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d,
-        0x12, 0x34, 0xaf, 0x3d, 0x7e,
+        0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34, 0xaf,
+        0x3d, 0x7e,
     ];
     let output = kumiki(&["decode", "-"], &line);
     assert_eq!(output.status.code(), Some(0));
     let shown = text(&output.stdout);
-    assert!(
-        shown.contains("LCP ConfReq id 1 <magic 0x7e7d1234>"),
-        "{shown}"
-    );
+    assert!(shown.contains("LCP ConfReq id 1 <magic 0x7e7d1234>"), "{shown}");
     assert!(text(&output.stderr).contains("read as hdlc, first layer ppp"));
 }
 
@@ -73,21 +64,12 @@ fn a_tree_names_every_field_and_json_is_one_object_a_line() {
     ] {
         assert!(tree.lines().any(|found| found == line), "{line}\n{tree}");
     }
-    let json = text(
-        &kumiki(
-            &["decode", "--json", "--as", "ip", "-"],
-            DATAGRAM.repeat(2).as_bytes(),
-        )
-        .stdout,
-    );
+    let json = text(&kumiki(&["decode", "--json", "--as", "ip", "-"], DATAGRAM.repeat(2).as_bytes()).stdout);
     assert_eq!(json.lines().count(), 1);
     let twice = format!("{DATAGRAM}\n{DATAGRAM}");
     let json = text(&kumiki(&["decode", "--json", "-"], twice.as_bytes()).stdout);
     assert_eq!(json.lines().count(), 2);
-    assert!(
-        json.starts_with("{\"packet\":1,") && json.contains("\"hex\":\"68656c6c6f\""),
-        "{json}"
-    );
+    assert!(json.starts_with("{\"packet\":1,") && json.contains("\"hex\":\"68656c6c6f\""), "{json}");
 }
 
 #[test]
@@ -100,57 +82,24 @@ fn packets_can_be_chosen() {
     };
     assert_eq!(lines(&[]), 3);
     assert_eq!(lines(&["--count", "2"]), 2);
-    assert_eq!(
-        (lines(&["--only", "udp"]), lines(&["--only", "tcp"])),
-        (3, 0)
-    );
-    assert_eq!(
-        (
-            lines(&["--bad"]),
-            lines(&["--only", "tcp", "--only", "ipv4"])
-        ),
-        (3, 3)
-    );
+    assert_eq!((lines(&["--only", "udp"]), lines(&["--only", "tcp"])), (3, 0));
+    assert_eq!((lines(&["--bad"]), lines(&["--only", "tcp", "--only", "ipv4"])), (3, 3));
 }
 
 #[test]
 fn a_wrong_input_is_2_and_one_that_breaks_off_is_1() {
     for (arguments, input, message) in [
-        (
-            &["decode", "none.pcap"][..],
-            &b""[..],
-            "kumiki: none.pcap: there is no such file\n",
-        ),
-        (
-            &["decode", "-"],
-            b"",
-            "kumiki: standard input: the file is empty\n",
-        ),
-        (
-            &["decode", "--as", "tpc", "-"],
-            b"",
-            "kumiki: --as tpc: no such layer; one of\n  ethernet ",
-        ),
-        (
-            &["decode", "--format", "cap", "-"],
-            b"",
-            "kumiki: --format cap: no such format; one of pcap, pcapng",
-        ),
-        (
-            &["decode", "--channel", "100", "-"],
-            b"",
-            "kumiki: --channel 100: not a virtual channel and a layer",
-        ),
+        (&["decode", "none.pcap"][..], &b""[..], "kumiki: none.pcap: there is no such file\n"),
+        (&["decode", "-"], b"", "kumiki: standard input: the file is empty\n"),
+        (&["decode", "--as", "tpc", "-"], b"", "kumiki: --as tpc: no such layer; one of\n  ethernet "),
+        (&["decode", "--format", "cap", "-"], b"", "kumiki: --format cap: no such format; one of pcap, pcapng"),
+        (&["decode", "--channel", "100", "-"], b"", "kumiki: --channel 100: not a virtual channel and a layer"),
         (
             &["decode", "--port", "tpkt", "-"],
             b"",
             "kumiki: --port tpkt: not a port of TCP and a layer, as in 10102=tpkt",
         ),
-        (
-            &["decode", "-"],
-            b"\0\0\0\0",
-            "kumiki: standard input: this is neither a capture",
-        ),
+        (&["decode", "-"], b"\0\0\0\0", "kumiki: standard input: this is neither a capture"),
         (
             &["decode", "-"],
             b"\xd4\xc3\xb2\xa1\x02\0",
@@ -175,12 +124,7 @@ fn a_wrong_input_is_2_and_one_that_breaks_off_is_1() {
 fn captures(name: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
-    let set = [
-        "board=zero",
-        "window=64 KiB",
-        "workload.warm_up=0 s",
-        "workload.duration=220 ms",
-    ];
+    let set = ["board=zero", "window=64 KiB", "workload.warm_up=0 s", "workload.duration=220 ms"];
     let mut arguments = vec!["run", "paper2-fig6", "--pcap=all", "--out"];
     arguments.push(folder.to_str().unwrap());
     for value in set {
@@ -211,10 +155,7 @@ fn our_own_captures_hold_no_mistakes_and_are_read_as_tshark_reads_them() {
     for capture in &captures {
         let capture = capture.to_str().unwrap();
         let bad = kumiki(&["decode", "--bad", capture], b"");
-        assert_eq!(
-            (bad.status.code(), text(&bad.stdout).as_str()),
-            (Some(0), "")
-        );
+        assert_eq!((bad.status.code(), text(&bad.stdout).as_str()), (Some(0), ""));
         let ours = kumiki(&["decode", "--json", "--only", "tcp", capture], b"");
         let ours = text(&ours.stdout);
         assert!(!ours.contains("\"verbatim\":false"));
@@ -244,17 +185,7 @@ fn our_own_captures_hold_no_mistakes_and_are_read_as_tshark_reads_them() {
 fn tshark(capture: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     kumiki_watchdog::minute();
     let mut command = Command::new("tshark");
-    command.args([
-        "-n",
-        "-r",
-        capture,
-        "-Y",
-        "tcp",
-        "-T",
-        "fields",
-        "-E",
-        "separator=|",
-    ]);
+    command.args(["-n", "-r", capture, "-Y", "tcp", "-T", "fields", "-E", "separator=|"]);
     for field in fields {
         command.args(["-e", field]);
     }
@@ -271,9 +202,5 @@ fn tshark(capture: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     };
     assert!(output.status.success(), "{}", text(&output.stderr));
     let rows = text(&output.stdout);
-    Some(
-        rows.lines()
-            .map(|row| row.split('|').map(str::to_owned).collect())
-            .collect(),
-    )
+    Some(rows.lines().map(|row| row.split('|').map(str::to_owned).collect()).collect())
 }

@@ -1,8 +1,5 @@
 //! The program from outside: exit statuses, where messages go, and that a mistake leaves no files.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -29,11 +26,7 @@ impl Folder {
 
     fn kumiki(&self, arguments: &[&str]) -> Output {
         kumiki_watchdog::minute();
-        Command::new(env!("CARGO_BIN_EXE_kumiki"))
-            .args(arguments)
-            .current_dir(&self.0)
-            .output()
-            .unwrap()
+        Command::new(env!("CARGO_BIN_EXE_kumiki")).args(arguments).current_dir(&self.0).output().unwrap()
     }
 
     fn names(&self) -> Vec<String> {
@@ -48,10 +41,7 @@ impl Folder {
 
 fn refused(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        output.stdout.is_empty(),
-        "results belong to standard output, errors do not"
-    );
+    assert!(output.stdout.is_empty(), "results belong to standard output, errors do not");
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
@@ -70,15 +60,9 @@ fn a_wrong_scenario_is_one_line_with_its_place_and_leaves_no_files() {
 #[test]
 fn missing_files_and_unknown_names_are_input_errors() {
     let folder = Folder::new("missing");
-    assert_eq!(
-        refused(&folder.kumiki(&["run", "none.toml"])),
-        "kumiki: none.toml: there is no such file\n"
-    );
+    assert_eq!(refused(&folder.kumiki(&["run", "none.toml"])), "kumiki: none.toml: there is no such file\n");
     let unknown = refused(&folder.kumiki(&["graph", "none"]));
-    assert!(
-        unknown.starts_with("kumiki: there is no scenario \"none\""),
-        "{unknown}"
-    );
+    assert!(unknown.starts_with("kumiki: there is no scenario \"none\""), "{unknown}");
     assert!(folder.names().is_empty());
 }
 
@@ -98,38 +82,17 @@ fn an_older_result_is_not_replaced_without_force() {
     std::fs::create_dir(folder.0.join("out")).unwrap();
     std::fs::write(folder.0.join("out/rows.jsonl"), "{}").unwrap();
     let message = refused(&folder.kumiki(&["run", "paper2-fig6", "--out", "out"]));
-    assert!(
-        message.contains("already has a result") && message.contains("--force"),
-        "{message}"
-    );
-    assert_eq!(
-        std::fs::read_to_string(folder.0.join("out/rows.jsonl")).unwrap(),
-        "{}"
-    );
+    assert!(message.contains("already has a result") && message.contains("--force"), "{message}");
+    assert_eq!(std::fs::read_to_string(folder.0.join("out/rows.jsonl")).unwrap(), "{}");
 }
 
 #[test]
 fn wrong_usage_is_2_and_help_is_0() {
     let folder = Folder::new("usage");
-    for arguments in [
-        &["reproduce", "6"][..],
-        &["run"],
-        &["fly"],
-        &["run", "x.toml", "--jobs", "0"],
-        &[],
-    ] {
-        assert_eq!(
-            folder.kumiki(arguments).status.code(),
-            Some(2),
-            "{arguments:?}"
-        );
+    for arguments in [&["reproduce", "6"][..], &["run"], &["fly"], &["run", "x.toml", "--jobs", "0"], &[]] {
+        assert_eq!(folder.kumiki(arguments).status.code(), Some(2), "{arguments:?}");
     }
-    for arguments in [
-        &["--help"][..],
-        &["--version"],
-        &["reproduce", "--help"],
-        &["run", "--help"],
-    ] {
+    for arguments in [&["--help"][..], &["--version"], &["reproduce", "--help"], &["run", "--help"]] {
         let output = folder.kumiki(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert!(!output.stdout.is_empty());
@@ -164,10 +127,7 @@ fn a_group_that_cannot_be_is_refused_before_anybody_waits() {
         ("source --to 239.1.2.3:5001", "--to"),
     ] {
         let message = message(arguments);
-        assert!(
-            message.starts_with(&format!("kumiki: {option}: ")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("kumiki: {option}: ")), "{message}");
     }
 }
 
@@ -176,11 +136,7 @@ fn the_graph_is_printed() {
     let folder = Folder::with("graph", TWO_HOSTS);
     let text = folder.kumiki(&["graph", "x.toml", "--set", "mss=512 B"]);
     assert_eq!(text.status.code(), Some(0));
-    assert!(
-        String::from_utf8(text.stdout)
-            .unwrap()
-            .contains("mss = \"512 B\"")
-    );
+    assert!(String::from_utf8(text.stdout).unwrap().contains("mss = \"512 B\""));
     let svg = folder.kumiki(&["graph", "x.toml", "--svg"]);
     assert!(svg.stdout.starts_with(b"<svg"));
 }
@@ -196,25 +152,10 @@ fn a_directory_that_cannot_be_made_is_refused_before_anything_runs() {
 #[test]
 fn a_run_prints_rows_and_leaves_them() {
     let folder = Folder::new("success");
-    let output = folder.kumiki(&[
-        "run",
-        "paper2-fig6",
-        "--json",
-        "--set",
-        "window=64 KiB",
-        "--out",
-        "out",
-    ]);
+    let output = folder.kumiki(&["run", "paper2-fig6", "--json", "--set", "window=64 KiB", "--out", "out"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(
-        output.stdout,
-        std::fs::read(folder.0.join("out/rows.jsonl")).unwrap()
-    );
-    assert!(
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .contains("\"window_bytes\":65536")
-    );
+    assert_eq!(output.stdout, std::fs::read(folder.0.join("out/rows.jsonl")).unwrap());
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\"window_bytes\":65536"));
     assert!(folder.0.join("out/figures/paper2-fig6.svg").is_file());
 }
 
@@ -231,11 +172,7 @@ fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
     assert!(text.contains("0 failed; hash "), "{text}");
     assert_eq!(text, run("3"));
     assert!(folder.names().is_empty());
-    assert_eq!(
-        folder.kumiki(&["unkind", "--pcap"]).status.code(),
-        Some(2),
-        "captures are of one seed"
-    );
+    assert_eq!(folder.kumiki(&["unkind", "--pcap"]).status.code(), Some(2), "captures are of one seed");
 }
 
 #[test]
@@ -252,20 +189,9 @@ fn no_seeds_and_no_port_are_mistakes_that_are_named() {
         ("192.168.3.2", "needs a port, as 192.168.3.2:5001"),
         ("fd00::1", "needs a port, as [fd00::1]:5001"),
         ("[fd00::1]", "needs a port, as [fd00::1]:5001"),
-        (
-            "host",
-            "not an address and a port, as 10.9.0.1:5001 or [fd00::1]:5001",
-        ),
+        ("host", "not an address and a port, as 10.9.0.1:5001 or [fd00::1]:5001"),
     ] {
-        let text = said(&[
-            "echo",
-            "--tun",
-            "tun9",
-            "--addr",
-            "192.168.3.1/24",
-            "--to",
-            to,
-        ]);
+        let text = said(&["echo", "--tun", "tun9", "--addr", "192.168.3.1/24", "--to", to]);
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -276,10 +202,7 @@ fn decode_reads_file_transfer_on_lapb() {
     let folder = Folder::new("on-lapb");
     let point = ["tpdu=8192 B", "path=line", "flow=credit"];
     let set = point.iter().flat_map(|it| ["--set", it]);
-    let arguments: Vec<&str> = ["run", "paper4-fig2b", "--pcap", "--out", "seen"]
-        .into_iter()
-        .chain(set)
-        .collect();
+    let arguments: Vec<&str> = ["run", "paper4-fig2b", "--pcap", "--out", "seen"].into_iter().chain(set).collect();
     assert!(folder.kumiki(&arguments).status.success());
     for host in ["sender", "receiver"] {
         let file = format!("seen/captures/paper4-fig2b/000-{host}.pcapng");
@@ -304,9 +227,7 @@ fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
             let output = folder.kumiki(&["decode", "--bad", &file]);
             let text = String::from_utf8(output.stdout).unwrap();
             // What comes in may have been spoilt on the line.
-            let sent = text
-                .lines()
-                .find(|it| it.contains(" out ") && it.contains("!!"));
+            let sent = text.lines().find(|it| it.contains(" out ") && it.contains("!!"));
             assert_eq!(sent, None, "seed {seed}");
         }
     }
@@ -317,9 +238,7 @@ fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
 #[test]
 fn one_seed_is_told_in_words_and_kept_in_captures() {
     let folder = Folder::new("unkind-one");
-    let output = folder.kumiki(&[
-        "unkind", "--seed", "7", "-v", "--pcap", "--trace", "--out", "seen",
-    ]);
+    let output = folder.kumiki(&["unkind", "--seed", "7", "-v", "--pcap", "--trace", "--out", "seen"]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("Case 7\n"), "{text}");
@@ -353,8 +272,5 @@ fn scenarios_are_listed_and_a_file_of_that_name_is_meant_first() {
     let listed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && listed.lines().any(|line| line.starts_with("paper2-fig6 ")));
     let said = refused(&folder.kumiki(&["run", "x"]));
-    assert!(
-        said.starts_with("kumiki: there is no scenario \"x\"; did you mean the file x.toml? ("),
-        "{said}"
-    );
+    assert!(said.starts_with("kumiki: there is no scenario \"x\"; did you mean the file x.toml? ("), "{said}");
 }

@@ -29,15 +29,9 @@ pub(super) fn read(path: &Path) -> Result<Inputs, String> {
     let mut archive = tar::Archive::new(GzDecoder::new(file));
     for entry in archive.entries().map_err(|why| told(path, why))? {
         let mut entry = entry.map_err(|why| told(path, why))?;
-        let name = entry
-            .path()
-            .map_err(|why| told(path, why))?
-            .to_string_lossy()
-            .into_owned();
+        let name = entry.path().map_err(|why| told(path, why))?.to_string_lossy().into_owned();
         let mut octets = Vec::new();
-        entry
-            .read_to_end(&mut octets)
-            .map_err(|why| told(path, why))?;
+        entry.read_to_end(&mut octets).map_err(|why| told(path, why))?;
         inputs.insert(name, octets);
     }
     Ok(inputs)
@@ -68,11 +62,7 @@ pub(super) fn of_folder(folder: &Path) -> Result<Inputs, String> {
     let mut inputs = Inputs::new();
     for entry in std::fs::read_dir(folder).map_err(|why| told(folder, why))? {
         let path = entry.map_err(|why| told(folder, why))?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let octets = std::fs::read(&path).map_err(|why| told(&path, why))?;
         inputs.insert(name, octets);
     }
@@ -87,9 +77,8 @@ pub(super) fn into_folder(inputs: &Inputs, folder: &Path) -> Result<(), String> 
     std::fs::create_dir_all(folder).map_err(|why| told(folder, why))?;
     for (name, octets) in inputs {
         // An archive from elsewhere writes nowhere but here.
-        let name = Path::new(name)
-            .file_name()
-            .ok_or_else(|| told(folder, format!("an input without a name: {name:?}")))?;
+        let name =
+            Path::new(name).file_name().ok_or_else(|| told(folder, format!("an input without a name: {name:?}")))?;
         let path = folder.join(name);
         std::fs::write(&path, octets).map_err(|why| told(&path, why))?;
     }

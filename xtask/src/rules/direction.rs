@@ -19,45 +19,12 @@ const MAY_USE: [(&str, &[&str]); 23] = [
     ("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
     ("kumiki-graph", &["kumiki-octets", "kumiki-osi-service"]),
     ("kumiki-inet", BELOW_FAMILIES),
-    (
-        "kumiki-atm",
-        &[
-            "kumiki-octets",
-            "kumiki-wire",
-            "kumiki-graph",
-            "kumiki-inet",
-        ],
-    ),
-    (
-        "kumiki-ppp",
-        &[
-            "kumiki-octets",
-            "kumiki-wire",
-            "kumiki-graph",
-            "kumiki-inet",
-        ],
-    ),
-    (
-        "kumiki-xtp",
-        &[
-            "kumiki-octets",
-            "kumiki-wire",
-            "kumiki-graph",
-            "kumiki-inet",
-        ],
-    ),
+    ("kumiki-atm", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
+    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
+    ("kumiki-xtp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
     ("kumiki-x25", BELOW_OSI),
     ("kumiki-osi", BELOW_OSI),
-    (
-        "kumiki-files",
-        &[
-            "kumiki-octets",
-            "kumiki-osi-service",
-            "kumiki-wire",
-            "kumiki-graph",
-            "kumiki-osi",
-        ],
-    ),
+    ("kumiki-files", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-osi"]),
     (
         "kumiki-stack",
         &[
@@ -75,23 +42,11 @@ const MAY_USE: [(&str, &[&str]); 23] = [
         ],
     ),
     // Media know the headers they frame with: cells, HDLC, SONET.
-    (
-        "kumiki-link",
-        &["kumiki-octets", "kumiki-wire", "kumiki-graph"],
-    ),
-    (
-        "kumiki-sim",
-        &["kumiki-octets", "kumiki-graph", "kumiki-link"],
-    ),
-    (
-        "kumiki-io",
-        &["kumiki-octets", "kumiki-graph", "kumiki-link"],
-    ),
+    ("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
+    ("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
+    ("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
-    (
-        "kumiki-decode",
-        &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"],
-    ),
+    ("kumiki-decode", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"]),
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
     // Nobody may use these three.
@@ -107,12 +62,7 @@ const FOR_TESTS: [&str; 2] = ["kumiki-watchdog", "kumiki-testkit"];
 
 const BELOW_FAMILIES: &[&str] = &["kumiki-octets", "kumiki-wire", "kumiki-graph"];
 
-const BELOW_OSI: &[&str] = &[
-    "kumiki-octets",
-    "kumiki-osi-service",
-    "kumiki-wire",
-    "kumiki-graph",
-];
+const BELOW_OSI: &[&str] = &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph"];
 
 const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-octets",
@@ -159,9 +109,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         match text.parse::<Table>() {
             Ok(manifest) => manifest_findings(file, text, &manifest, &mut findings),
             Err(why) => {
-                let line = why
-                    .span()
-                    .map_or(0, |span| super::line_of(text, span.start));
+                let line = why.span().map_or(0, |span| super::line_of(text, span.start));
                 findings.push(Finding::new("direction", file, line, why.message(), "TOML"));
             }
         }
@@ -171,10 +119,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Vec<Finding>) {
     let package = manifest.get("package");
-    let name = package
-        .and_then(|package| package.get("name"))
-        .and_then(Value::as_str)
-        .unwrap_or("");
+    let name = package.and_then(|package| package.get("name")).and_then(Value::as_str).unwrap_or("");
     let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
         findings.push(Finding::new(
             "direction",
@@ -201,9 +146,8 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
             ));
         }
     }
-    let inherits = |value: Option<&Value>| {
-        value.and_then(|value| value.get("workspace")) == Some(&Value::Boolean(true))
-    };
+    let inherits =
+        |value: Option<&Value>| value.and_then(|value| value.get("workspace")) == Some(&Value::Boolean(true));
     if !inherits(manifest.get("lints")) {
         findings.push(Finding::new(
             "lints",
@@ -216,13 +160,7 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
     for key in ["edition", "license"] {
         if !inherits(package.and_then(|package| package.get(key))) {
             let right = format!("{key}.workspace = true");
-            findings.push(Finding::new(
-                "lints",
-                file,
-                0,
-                format!("{key} is not the workspace's"),
-                right,
-            ));
+            findings.push(Finding::new("lints", file, 0, format!("{key} is not the workspace's"), right));
         }
     }
 }
@@ -230,23 +168,12 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
 /// Every dependency of a manifest with the rule that judges it: of all platforms, under its real name.
 fn dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
-    let platforms = manifest
-        .get("target")
-        .and_then(Value::as_table)
-        .into_iter()
-        .flat_map(Table::values);
+    let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
     for table in platforms.filter_map(Value::as_table).chain([manifest]) {
-        for (section, rule) in [
-            ("dependencies", "direction"),
-            ("build-dependencies", "direction"),
-            ("dev-dependencies", "dev-direction"),
-        ] {
-            for (key, value) in table
-                .get(section)
-                .and_then(Value::as_table)
-                .into_iter()
-                .flatten()
-            {
+        for (section, rule) in
+            [("dependencies", "direction"), ("build-dependencies", "direction"), ("dev-dependencies", "dev-direction")]
+        {
+            for (key, value) in table.get(section).and_then(Value::as_table).into_iter().flatten() {
                 let name = value.get("package").and_then(Value::as_str).unwrap_or(key);
                 found.push((rule, name.to_owned()));
             }
@@ -256,8 +183,7 @@ fn dependencies(manifest: &Table) -> Vec<(&'static str, String)> {
 }
 
 fn line_with(text: &str, name: &str) -> usize {
-    let named =
-        |line: &str| line.trim_start().starts_with(name) || line.contains(&format!("\"{name}\""));
+    let named = |line: &str| line.trim_start().starts_with(name) || line.contains(&format!("\"{name}\""));
     // The first lines name the package itself.
     text.lines().skip(2).position(named).map_or(0, |at| at + 3)
 }
@@ -266,34 +192,18 @@ fn line_with(text: &str, name: &str) -> usize {
 mod tests {
     use super::*;
 
-    const INHERITS: &str =
-        "edition.workspace = true\nlicense.workspace = true\n[lints]\nworkspace = true\n";
+    const INHERITS: &str = "edition.workspace = true\nlicense.workspace = true\n[lints]\nworkspace = true\n";
 
     fn found(name: &str, rest: &str) -> Vec<(&'static str, String)> {
         let manifest = format!("[package]\nname = \"{name}\"\n{INHERITS}{rest}");
         let tree = Tree::of(&[("crates/x/Cargo.toml", &manifest)]);
-        check(&tree)
-            .into_iter()
-            .map(|finding| (finding.rule, finding.what))
-            .collect()
+        check(&tree).into_iter().map(|finding| (finding.rule, finding.what)).collect()
     }
 
     #[test]
     fn downward_is_allowed() {
-        assert!(
-            found(
-                "kumiki-inet",
-                "[dependencies]\nkumiki-wire.workspace = true\nthiserror = \"2\"\n"
-            )
-            .is_empty()
-        );
-        assert!(
-            found(
-                "kumiki-link",
-                "[dependencies]\nkumiki-wire.workspace = true\n"
-            )
-            .is_empty()
-        );
+        assert!(found("kumiki-inet", "[dependencies]\nkumiki-wire.workspace = true\nthiserror = \"2\"\n").is_empty());
+        assert!(found("kumiki-link", "[dependencies]\nkumiki-wire.workspace = true\n").is_empty());
     }
 
     #[test]
@@ -312,17 +222,13 @@ mod tests {
             ("kumiki", "xtask"),
         ] {
             let findings = found(name, &format!("[dependencies]\n{used}.workspace = true\n"));
-            assert_eq!(
-                findings,
-                [("direction", format!("{name} depends on {used}"))]
-            );
+            assert_eq!(findings, [("direction", format!("{name} depends on {used}"))]);
         }
     }
 
     #[test]
     fn another_name_or_platform_does_not_hide_a_dependency() {
-        let renamed =
-            "[dependencies]\nheaders = { package = \"kumiki-wire\", path = \"../kumiki-wire\" }\n";
+        let renamed = "[dependencies]\nheaders = { package = \"kumiki-wire\", path = \"../kumiki-wire\" }\n";
         assert_eq!(found("kumiki-graph", renamed).len(), 1);
         let platform = "[target.'cfg(unix)'.dependencies]\nkumiki-inet.workspace = true\n";
         assert_eq!(found("kumiki-io", platform).len(), 1);
@@ -332,14 +238,8 @@ mod tests {
 
     #[test]
     fn what_only_tests_use_has_a_rule_of_its_own() {
-        let findings = found(
-            "kumiki-graph",
-            "[dev-dependencies]\nkumiki-wire.workspace = true\n",
-        );
-        assert_eq!(
-            findings.first().map(|(rule, _)| *rule),
-            Some("dev-direction")
-        );
+        let findings = found("kumiki-graph", "[dev-dependencies]\nkumiki-wire.workspace = true\n");
+        assert_eq!(findings.first().map(|(rule, _)| *rule), Some("dev-direction"));
     }
 
     #[test]
@@ -349,10 +249,7 @@ mod tests {
 
     #[test]
     fn a_manifest_must_inherit() {
-        let tree = Tree::of(&[(
-            "crates/x/Cargo.toml",
-            "[package]\nname = \"kumiki-io\"\nedition = \"2021\"\n",
-        )]);
+        let tree = Tree::of(&[("crates/x/Cargo.toml", "[package]\nname = \"kumiki-io\"\nedition = \"2021\"\n")]);
         assert_eq!(check(&tree).len(), 3);
     }
 

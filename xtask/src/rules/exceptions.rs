@@ -20,45 +20,19 @@ pub(crate) fn apply(tree: &Tree, mut findings: Vec<Finding>) -> Vec<Finding> {
     let list = match text.parse::<toml::Table>() {
         Ok(list) => list,
         Err(why) => {
-            let line = why
-                .span()
-                .map_or(0, |span| super::line_of(text, span.start));
+            let line = why.span().map_or(0, |span| super::line_of(text, span.start));
             findings.push(Finding::new(RULE, FILE, line, why.message(), "TOML"));
             return findings;
         }
     };
     let mut wrong = Vec::new();
     for key in list.keys().filter(|key| *key != "except") {
-        wrong.push(Finding::new(
-            RULE,
-            FILE,
-            0,
-            format!("unknown key \"{key}\""),
-            FORM,
-        ));
+        wrong.push(Finding::new(RULE, FILE, 0, format!("unknown key \"{key}\""), FORM));
     }
-    for entry in list
-        .get("except")
-        .and_then(toml::Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let value = |key| {
-            entry
-                .get(key)
-                .and_then(toml::Value::as_str)
-                .filter(|value| !value.trim().is_empty())
-        };
-        let (Some(rule), Some(file), Some(_reason)) =
-            (value("rule"), value("file"), value("reason"))
-        else {
-            wrong.push(Finding::new(
-                RULE,
-                FILE,
-                0,
-                format!("incomplete entry: {entry}"),
-                FORM,
-            ));
+    for entry in list.get("except").and_then(toml::Value::as_array).into_iter().flatten() {
+        let value = |key| entry.get(key).and_then(toml::Value::as_str).filter(|value| !value.trim().is_empty());
+        let (Some(rule), Some(file), Some(_reason)) = (value("rule"), value("file"), value("reason")) else {
+            wrong.push(Finding::new(RULE, FILE, 0, format!("incomplete entry: {entry}"), FORM));
             continue;
         };
         if ABSOLUTE.contains(&rule) {
@@ -102,10 +76,7 @@ mod tests {
     #[test]
     fn a_reason_excuses_one_rule_in_one_file() {
         let tree = exceptions("[[except]]\nrule = 'size'\nfile = 'a.rs'\nreason = 'a table'\n");
-        assert_eq!(
-            apply(&tree, vec![size("a.rs"), size("b.rs")]),
-            [size("b.rs")]
-        );
+        assert_eq!(apply(&tree, vec![size("a.rs"), size("b.rs")]), [size("b.rs")]);
     }
 
     #[test]
@@ -118,11 +89,7 @@ mod tests {
     fn a_stale_exception_is_a_finding() {
         let tree = exceptions("[[except]]\nrule = 'size'\nfile = 'a.rs'\nreason = 'a table'\n");
         let left = apply(&tree, Vec::new());
-        assert!(
-            left.iter()
-                .any(|finding| finding.what.contains("excuses nothing")),
-            "{left:?}"
-        );
+        assert!(left.iter().any(|finding| finding.what.contains("excuses nothing")), "{left:?}");
     }
 
     #[test]

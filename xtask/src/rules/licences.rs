@@ -20,23 +20,12 @@ const RULE: &str = "licence";
 /// Judges `packages`, one `name version<TAB>licence` per line.
 pub(crate) fn check(tree: &Tree, packages: &str) -> Vec<Finding> {
     let allowed = tree.text(FILE).and_then(|text| text.parse::<Table>().ok());
-    let allowed = allowed
-        .as_ref()
-        .and_then(|table| table.get("licenses")?.get("allow")?.as_array());
+    let allowed = allowed.as_ref().and_then(|table| table.get("licenses")?.get("allow")?.as_array());
     let Some(allowed) = allowed else {
-        return vec![Finding::new(
-            RULE,
-            FILE,
-            0,
-            "no list of allowed licences",
-            "[licenses] allow = [\"MIT\", ...]",
-        )];
+        return vec![Finding::new(RULE, FILE, 0, "no list of allowed licences", "[licenses] allow = [\"MIT\", ...]")];
     };
     let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
-    let lines: BTreeSet<&str> = packages
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: BTreeSet<&str> = packages.lines().filter(|line| !line.trim().is_empty()).collect();
     let mut findings = Vec::new();
     for line in lines {
         // cargo tree marks so what it has shown above.
@@ -44,13 +33,7 @@ pub(crate) fn check(tree: &Tree, packages: &str) -> Vec<Finding> {
         let (package, licence) = line.split_once('\t').unwrap_or((line, ""));
         if !is_met(licence, &allowed) {
             let what = format!("{package} has the licence \"{licence}\"");
-            findings.push(Finding::new(
-                RULE,
-                "Cargo.lock",
-                0,
-                what,
-                format!("one of {}", allowed.join(", ")),
-            ));
+            findings.push(Finding::new(RULE, "Cargo.lock", 0, what, format!("one of {}", allowed.join(", "))));
         }
     }
     findings
@@ -58,10 +41,7 @@ pub(crate) fn check(tree: &Tree, packages: &str) -> Vec<Finding> {
 
 /// Whether an SPDX expression (or the older form with `/` for OR) can be met with the allowed licences.
 fn is_met(expression: &str, allowed: &[&str]) -> bool {
-    let spaced = expression
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace('/', " OR ");
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     matches!(any_of(&words, allowed), Some((true, [])))
 }
@@ -96,9 +76,7 @@ fn one<'w>(words: &'w [&'w str], allowed: &[&str]) -> Option<(bool, &'w [&'w str
             _ => None,
         },
         // An exception only gives further permissions.
-        [licence, "WITH", _, rest @ ..] | [licence, rest @ ..] => {
-            Some((allowed.contains(licence), rest))
-        }
+        [licence, "WITH", _, rest @ ..] | [licence, rest @ ..] => Some((allowed.contains(licence), rest)),
         [] => None,
     }
 }
@@ -107,10 +85,7 @@ fn one<'w>(words: &'w [&'w str], allowed: &[&str]) -> Option<(bool, &'w [&'w str
 mod tests {
     use super::*;
 
-    const ALLOW: (&str, &str) = (
-        FILE,
-        "[licenses]\nallow = [\"MIT\", \"Apache-2.0\", \"Unicode-3.0\"]\n",
-    );
+    const ALLOW: (&str, &str) = (FILE, "[licenses]\nallow = [\"MIT\", \"Apache-2.0\", \"Unicode-3.0\"]\n");
 
     #[test]
     fn an_expression_is_met_as_spdx_says() {
@@ -125,24 +100,14 @@ mod tests {
         ] {
             assert!(is_met(good, &allowed), "{good}");
         }
-        for bad in [
-            "",
-            "GPL-3.0-only",
-            "MIT AND GPL-3.0-only",
-            "(MIT",
-            "MIT MIT",
-            "MPL-2.0 OR MIT AND GPL-2.0-only",
-        ] {
+        for bad in ["", "GPL-3.0-only", "MIT AND GPL-3.0-only", "(MIT", "MIT MIT", "MPL-2.0 OR MIT AND GPL-2.0-only"] {
             assert!(!is_met(bad, &allowed), "{bad}");
         }
     }
 
     #[test]
     fn a_licence_outside_the_list_is_found_once() {
-        let findings = check(
-            &Tree::of(&[ALLOW]),
-            "a v1\tMIT\nb v2\tGPL-3.0-only\nb v2\tGPL-3.0-only\n\nc v3\t\n",
-        );
+        let findings = check(&Tree::of(&[ALLOW]), "a v1\tMIT\nb v2\tGPL-3.0-only\nb v2\tGPL-3.0-only\n\nc v3\t\n");
         assert_eq!(findings.len(), 2, "{findings:?}");
     }
 

@@ -32,20 +32,13 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut fence = None;
     (1..).zip(text.lines()).filter_map(move |(number, line)| {
         let start = line.trim_start();
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| start.starts_with(mark));
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
         match (fence, mark) {
             (None, Some(_)) => fence = mark,
             (Some(open), Some(close)) if open == close => fence = None,
             (None, None) => {
                 let pieces = line.split('`').enumerate();
-                return Some((
-                    number,
-                    pieces
-                        .map(|(at, s)| if at % 2 == 0 { s } else { "code" })
-                        .collect(),
-                ));
+                return Some((number, pieces.map(|(at, s)| if at % 2 == 0 { s } else { "code" }).collect()));
             }
             (Some(_), _) => {}
         }
@@ -73,9 +66,7 @@ fn targets(line: &str) -> Vec<&str> {
 
 /// Why `target`, written in `file`, leads nowhere; `None` where it leads somewhere or elsewhere.
 fn broken(tree: &Tree, file: &str, target: &str) -> Option<String> {
-    let elsewhere = target
-        .split_once(':')
-        .is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphabetic()));
+    let elsewhere = target.split_once(':').is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_alphabetic()));
     if elsewhere {
         return None;
     }
@@ -87,14 +78,11 @@ fn broken(tree: &Tree, file: &str, target: &str) -> Option<String> {
         return Some(format!("\"{target}\" leads out of the repository"));
     };
     if !tree.has(&found) {
-        return Some(format!(
-            "\"{target}\" leads to {found}, which does not exist"
-        ));
+        return Some(format!("\"{target}\" leads to {found}, which does not exist"));
     }
     let text = tree.text(&found).filter(|_| found.ends_with(".md"))?;
     let heading = heading?;
-    (!headings(text).iter().any(|slug| slug == heading))
-        .then(|| format!("{found} has no heading \"{heading}\""))
+    (!headings(text).iter().any(|slug| slug == heading)).then(|| format!("{found} has no heading \"{heading}\""))
 }
 
 /// The path from the root; `None` where it climbs out.
@@ -140,11 +128,7 @@ fn headings(text: &str) -> Vec<String> {
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
         let count = seen.entry(slug.clone()).or_default();
-        slugs.push(if *count == 0 {
-            slug
-        } else {
-            format!("{slug}-{count}")
-        });
+        slugs.push(if *count == 0 { slug } else { format!("{slug}-{count}") });
         *count += 1;
     }
     slugs
@@ -155,15 +139,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let tree = Tree::of(&[
-            ("docs/a.md", text),
-            ("docs/b.md", "# B, and more\n## B\n## B\n"),
-            ("STYLE.md", ""),
-        ]);
-        check(&tree)
-            .into_iter()
-            .map(|finding| finding.what)
-            .collect()
+        let tree = Tree::of(&[("docs/a.md", text), ("docs/b.md", "# B, and more\n## B\n## B\n"), ("STYLE.md", "")]);
+        check(&tree).into_iter().map(|finding| finding.what).collect()
     }
 
     #[test]

@@ -10,9 +10,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// Words that say nothing about the content.
-const EMPTY: [&str; 8] = [
-    "util", "utils", "common", "helper", "helpers", "misc", "manager", "managers",
-];
+const EMPTY: [&str; 8] = ["util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"];
 
 /// Reads the names of all Rust files and of the folders above them.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -29,15 +27,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             if let Some(word) = empty
                 && seen.insert(place)
             {
-                let right =
-                    "name it after what it holds; where that is several things, one file for each";
-                findings.push(Finding::new(
-                    "file-name",
-                    place,
-                    0,
-                    format!("\"{word}\" would fit any content"),
-                    right,
-                ));
+                let right = "name it after what it holds; where that is several things, one file for each";
+                findings.push(Finding::new("file-name", place, 0, format!("\"{word}\" would fit any content"), right));
             }
         }
     }
@@ -50,27 +41,18 @@ mod tests {
 
     fn files(paths: &[&str]) -> Vec<String> {
         let files: Vec<_> = paths.iter().map(|path| (*path, "")).collect();
-        check(&Tree::of(&files))
-            .into_iter()
-            .map(|finding| finding.file)
-            .collect()
+        check(&Tree::of(&files)).into_iter().map(|finding| finding.file).collect()
     }
 
     #[test]
     fn a_name_that_fits_anything_is_found() {
         assert_eq!(files(&["crates/x/src/utils.rs"]), ["crates/x/src/utils.rs"]);
-        assert_eq!(
-            files(&["crates/x/src/timer_manager.rs"]),
-            ["crates/x/src/timer_manager.rs"]
-        );
+        assert_eq!(files(&["crates/x/src/timer_manager.rs"]), ["crates/x/src/timer_manager.rs"]);
     }
 
     #[test]
     fn a_folder_is_reported_once() {
-        assert_eq!(
-            files(&["crates/x/src/common/a.rs", "crates/x/src/common/b.rs"]),
-            ["crates/x/src/common"]
-        );
+        assert_eq!(files(&["crates/x/src/common/a.rs", "crates/x/src/common/b.rs"]), ["crates/x/src/common"]);
     }
 
     #[test]

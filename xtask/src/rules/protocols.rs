@@ -40,26 +40,14 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 let absent: Vec<_> = ROWS.into_iter().filter(|row| !has_row(text, row)).collect();
                 if !absent.is_empty() {
                     let what = format!("the doc table has no row {}", absent.join(", "));
-                    findings.push(Finding::new(
-                        RULE,
-                        &file,
-                        1,
-                        what,
-                        "\"//! | Left out | ... |\" and so on",
-                    ));
+                    findings.push(Finding::new(RULE, &file, 1, what, "\"//! | Left out | ... |\" and so on"));
                 }
             }
         }
         let tests = format!("{folder}/tests.rs");
         if !tree.has(&tests) && !tree.has(&format!("{folder}/tests")) {
             let right = "tests.rs, through the public surface of the protocol";
-            findings.push(Finding::new(
-                RULE,
-                &tests,
-                0,
-                "a protocol without tests",
-                right,
-            ));
+            findings.push(Finding::new(RULE, &tests, 0, "a protocol without tests", right));
         }
     }
     findings
@@ -67,20 +55,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Whether the module doc has a table row with this head, plain or bold, and something beside it.
 fn has_row(text: &str, row: &str) -> bool {
-    text.lines()
-        .take_while(|line| line.starts_with("//!"))
-        .any(|line| {
-            let mut columns = line
-                .trim_start_matches("//!")
-                .trim()
-                .split('|')
-                .map(str::trim);
-            columns.next() == Some("")
-                && columns
-                    .next()
-                    .is_some_and(|head| head.trim_matches('*') == row)
-                && columns.any(|column| !column.is_empty())
-        })
+    text.lines().take_while(|line| line.starts_with("//!")).any(|line| {
+        let mut columns = line.trim_start_matches("//!").trim().split('|').map(str::trim);
+        columns.next() == Some("")
+            && columns.next().is_some_and(|head| head.trim_matches('*') == row)
+            && columns.any(|column| !column.is_empty())
+    })
 }
 
 #[cfg(test)]
@@ -98,17 +78,9 @@ mod tests {
 
     #[test]
     fn a_row_that_is_absent_or_empty_is_found() {
-        for text in [
-            GOOD.replace("Left out", "Missing"),
-            GOOD.replace("nothing", ""),
-        ] {
+        for text in [GOOD.replace("Left out", "Missing"), GOOD.replace("nothing", "")] {
             let findings = check(&Tree::of(&[(MOD, &text), (TESTS, "")]));
-            assert!(
-                findings
-                    .iter()
-                    .any(|finding| finding.what.ends_with("Left out")),
-                "{findings:?}"
-            );
+            assert!(findings.iter().any(|finding| finding.what.ends_with("Left out")), "{findings:?}");
         }
     }
 

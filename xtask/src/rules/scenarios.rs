@@ -10,21 +10,10 @@ use crate::tree::Tree;
 /// Parses every scenario.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (file, text) in tree
-        .texts(".toml")
-        .filter(|(file, _)| file.starts_with("scenarios/"))
-    {
+    for (file, text) in tree.texts(".toml").filter(|(file, _)| file.starts_with("scenarios/")) {
         if let Err(why) = text.parse::<toml::Table>() {
-            let line = why
-                .span()
-                .map_or(0, |span| super::line_of(text, span.start));
-            findings.push(Finding::new(
-                "scenario",
-                file,
-                line,
-                why.message(),
-                "TOML 1.0",
-            ));
+            let line = why.span().map_or(0, |span| super::line_of(text, span.start));
+            findings.push(Finding::new("scenario", file, line, why.message(), "TOML 1.0"));
         }
     }
     findings
@@ -36,17 +25,8 @@ mod tests {
 
     #[test]
     fn the_line_of_the_mistake_is_named() {
-        let findings = check(&Tree::of(&[(
-            "scenarios/a.toml",
-            "title = \"a\"\n[host.a\n",
-        )]));
-        assert_eq!(
-            findings
-                .iter()
-                .map(|finding| finding.line)
-                .collect::<Vec<_>>(),
-            [2]
-        );
+        let findings = check(&Tree::of(&[("scenarios/a.toml", "title = \"a\"\n[host.a\n")]));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [2]);
     }
 
     #[test]

@@ -29,28 +29,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             if !MAY_BE_UNSAFE.iter().any(|folder| file.starts_with(folder)) {
                 for word in ["unsafe", "unsafe_code"] {
                     if has_word(line, word) {
-                        let right =
-                            "move it into kumiki-octets (memory, SIMD) or kumiki-io (devices)";
-                        findings.push(Finding::new(
-                            "unsafe",
-                            file,
-                            number,
-                            format!("`{word}`"),
-                            right,
-                        ));
+                        let right = "move it into kumiki-octets (memory, SIMD) or kumiki-io (devices)";
+                        findings.push(Finding::new("unsafe", file, number, format!("`{word}`"), right));
                     }
                 }
             }
             for word in ["todo", "unimplemented"] {
                 if has_word(line, word) && line.contains(&format!("{word}!")) {
                     let right = "write it, return an error that says what is left out, or leave the item out";
-                    findings.push(Finding::new(
-                        "unfinished",
-                        file,
-                        number,
-                        format!("`{word}!`"),
-                        right,
-                    ));
+                    findings.push(Finding::new("unfinished", file, number, format!("`{word}!`"), right));
                 }
             }
         }
@@ -87,18 +74,12 @@ mod tests {
     use super::*;
 
     fn rules(file: &str, text: &str) -> Vec<&'static str> {
-        check(&Tree::of(&[(file, text)]))
-            .into_iter()
-            .map(|finding| finding.rule)
-            .collect()
+        check(&Tree::of(&[(file, text)])).into_iter().map(|finding| finding.rule).collect()
     }
 
     #[test]
     fn a_file_says_what_it_is() {
-        assert_eq!(
-            rules("crates/kumiki-wire/src/inet/llc.rs", "use x;\n"),
-            ["module-doc"]
-        );
+        assert_eq!(rules("crates/kumiki-wire/src/inet/llc.rs", "use x;\n"), ["module-doc"]);
         assert!(rules("crates/kumiki-wire/src/inet/llc.rs", "//! LLC.\nuse x;\n").is_empty());
         assert!(rules("crates/kumiki-wire/src/inet/llc/tests.rs", "use x;\n").is_empty());
     }
@@ -107,10 +88,7 @@ mod tests {
     fn a_long_file_is_found_and_its_tests_do_not_count() {
         let long = format!("//! Long.\n{}", "fn a() {}\n".repeat(LINES_MAX));
         assert_eq!(rules("crates/kumiki-wire/src/a.rs", &long), ["size"]);
-        let tested = format!(
-            "//! Short.\n#[cfg(test)]\nmod tests {{\n{}}}\n",
-            "    fn a() {}\n".repeat(LINES_MAX)
-        );
+        let tested = format!("//! Short.\n#[cfg(test)]\nmod tests {{\n{}}}\n", "    fn a() {}\n".repeat(LINES_MAX));
         assert!(rules("crates/kumiki-wire/src/a.rs", &tested).is_empty());
     }
 
@@ -120,23 +98,11 @@ mod tests {
         assert_eq!(rules("crates/kumiki-wire/src/a.rs", text), ["unsafe"]);
         assert!(rules("crates/kumiki-octets/src/a.rs", text).is_empty());
         assert!(rules("crates/kumiki-wire/src/a.rs", "//! Not unsafe.\n").is_empty());
-        assert_eq!(
-            rules(
-                "crates/kumiki-wire/src/a.rs",
-                "//! A.\n#![allow(unsafe_code)]\n"
-            ),
-            ["unsafe"]
-        );
+        assert_eq!(rules("crates/kumiki-wire/src/a.rs", "//! A.\n#![allow(unsafe_code)]\n"), ["unsafe"]);
     }
 
     #[test]
     fn a_placeholder_is_found() {
-        assert_eq!(
-            rules(
-                "crates/kumiki-wire/src/a.rs",
-                "//! A.\nfn a() { todo!() }\n"
-            ),
-            ["unfinished"]
-        );
+        assert_eq!(rules("crates/kumiki-wire/src/a.rs", "//! A.\nfn a() { todo!() }\n"), ["unfinished"]);
     }
 }

@@ -22,8 +22,7 @@ const RULE: &str = "standard";
 const DATA: &str = "docs/rfc9293.toml";
 /// What `cargo xtask standard` writes.
 pub(crate) const PAGE: &str = "docs/rfc9293.md";
-const FORM: &str =
-    "LABEL = { section = \"3.1\", what = \"...\" }, where it is not met with unmet = \"why\"";
+const FORM: &str = "LABEL = { section = \"3.1\", what = \"...\" }, where it is not met with unmet = \"why\"";
 
 /// What the RFC asks for under one label, and what answers it.
 #[derive(Default)]
@@ -59,19 +58,13 @@ pub(crate) fn page(tree: &Tree) -> Result<String, Vec<Finding>> {
     let mut findings = Vec::new();
     let rows = rows(tree, &mut findings);
     judge(&rows, &mut findings);
-    if findings.is_empty() {
-        Ok(written(&rows))
-    } else {
-        Err(findings)
-    }
+    if findings.is_empty() { Ok(written(&rows)) } else { Err(findings) }
 }
 
 /// Everything on one label, with lines; `None` where the RFC has no such label.
 pub(crate) fn places(tree: &Tree, label: &str) -> Option<String> {
     let rows = rows(tree, &mut Vec::new());
-    let (label, row) = rows
-        .iter()
-        .find(|(candidate, _)| candidate.to_string() == label)?;
+    let (label, row) = rows.iter().find(|(candidate, _)| candidate.to_string() == label)?;
     let mut out = format!("{label}, section {}: {}\n", row.section, row.what);
     if let Some(why) = &row.unmet {
         let _ = writeln!(out, "not met: {why}");
@@ -96,11 +89,7 @@ fn rows(tree: &Tree, findings: &mut Vec<Finding>) -> Rows {
     }
     for (label, place, is_test) in found.places {
         if let Some(row) = rows.get_mut(&label) {
-            let places = if is_test {
-                &mut row.tests
-            } else {
-                &mut row.code
-            };
+            let places = if is_test { &mut row.tests } else { &mut row.code };
             // One item may name a label twice.
             if !places.iter().any(|other| other.same_item(&place)) {
                 places.push(place);
@@ -140,8 +129,7 @@ fn data(tree: &Tree, findings: &mut Vec<Finding>) -> Rows {
         };
         let text = |name| {
             let text = value.get(name).and_then(toml::Value::as_str);
-            text.filter(|text| !text.trim().is_empty() && !text.contains(['|', '\n']))
-                .map(str::to_owned)
+            text.filter(|text| !text.trim().is_empty() && !text.contains(['|', '\n'])).map(str::to_owned)
         };
         let keys = value.as_table().map_or(0, toml::Table::len);
         let (Some(section), Some(what)) = (text("section"), text("what")) else {
@@ -152,12 +140,7 @@ fn data(tree: &Tree, findings: &mut Vec<Finding>) -> Rows {
         if keys != 2 + usize::from(unmet.is_some()) {
             wrong(format!("{key} has something that is not read"));
         }
-        let row = Row {
-            section,
-            what,
-            unmet,
-            ..Row::default()
-        };
+        let row = Row { section, what, unmet, ..Row::default() };
         rows.insert(label, row);
     }
     for label in Label::every().filter(|label| !rows.contains_key(label)) {
@@ -207,19 +190,11 @@ fn written(rows: &Rows) -> String {
     for kind in Kind::ALL {
         let of_kind = || rows.iter().filter(|(label, _)| label.kind == kind);
         let met = of_kind().filter(|(_, row)| row.unmet.is_none()).count();
-        let _ = writeln!(
-            out,
-            "| {} | {} | {met} |",
-            kind.meaning(),
-            of_kind().count()
-        );
+        let _ = writeln!(out, "| {} | {} | {met} |", kind.meaning(), of_kind().count());
     }
     for kind in Kind::ALL {
-        let _ = write!(
-            out,
-            "\n## {}\n\n| label | section | what | where | tests |\n|---|---|---|---|---|\n",
-            kind.name()
-        );
+        let _ =
+            write!(out, "\n## {}\n\n| label | section | what | where | tests |\n|---|---|---|---|---|\n", kind.name());
         for (label, row) in rows.iter().filter(|(label, _)| label.kind == kind) {
             let code: Vec<String> = row.code.iter().map(Place::in_code).collect();
             let tests: Vec<String> = match &row.unmet {

@@ -11,12 +11,8 @@ use crate::tree::Tree;
 
 // Written in two halves so that this file passes its own rule.
 const UNFINISHED: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
-const MACHINE_PATHS: [&str; 4] = [
-    concat!("/wo", "rk/"),
-    concat!("/ro", "ot/"),
-    concat!("/ho", "me/"),
-    concat!("/t", "mp/"),
-];
+const MACHINE_PATHS: [&str; 4] =
+    [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/t", "mp/")];
 
 /// Reads every text file.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -25,13 +21,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         for (number, line) in (1..).zip(text.lines()) {
             for word in UNFINISHED.into_iter().filter(|word| has_word(line, word)) {
                 let right = "finish it, or say under \"Left out\" what is missing and why";
-                findings.push(Finding::new(
-                    "unfinished",
-                    file,
-                    number,
-                    format!("\"{word}\""),
-                    right,
-                ));
+                findings.push(Finding::new("unfinished", file, number, format!("\"{word}\""), right));
             }
         }
         // What a test or a foreign peer's octets name is theirs.
@@ -39,18 +29,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         for (number, line) in (1..).zip(without_tests(text).lines()) {
-            for path in MACHINE_PATHS
-                .into_iter()
-                .filter(|path| starts_path(line, path))
-            {
+            for path in MACHINE_PATHS.into_iter().filter(|path| starts_path(line, path)) {
                 let right = "a path from the root of the repository, or one that the user gives";
-                findings.push(Finding::new(
-                    "machine-path",
-                    file,
-                    number,
-                    format!("\"{path}\""),
-                    right,
-                ));
+                findings.push(Finding::new("machine-path", file, number, format!("\"{path}\""), right));
             }
         }
     }
@@ -70,19 +51,13 @@ mod tests {
     use super::*;
 
     fn rules(file: &str, text: &str) -> Vec<&'static str> {
-        check(&Tree::of(&[(file, text)]))
-            .into_iter()
-            .map(|finding| finding.rule)
-            .collect()
+        check(&Tree::of(&[(file, text)])).into_iter().map(|finding| finding.rule).collect()
     }
 
     #[test]
     fn unfinished_work_is_found_everywhere() {
         for word in UNFINISHED {
-            assert_eq!(
-                rules("docs/a.md", &format!("text {word}: later")),
-                ["unfinished"]
-            );
+            assert_eq!(rules("docs/a.md", &format!("text {word}: later")), ["unfinished"]);
             assert!(rules("docs/a.md", &format!("A{word}B")).is_empty());
         }
     }
@@ -90,24 +65,12 @@ mod tests {
     #[test]
     fn a_path_of_one_machine_is_found() {
         for path in MACHINE_PATHS {
-            assert_eq!(
-                rules("README.md", &format!("see \"{path}me\"")),
-                ["machine-path"]
-            );
-            assert_eq!(
-                rules("src/a.rs", &format!("//! A.\nopen({path}me)")),
-                ["machine-path"]
-            );
+            assert_eq!(rules("README.md", &format!("see \"{path}me\"")), ["machine-path"]);
+            assert_eq!(rules("src/a.rs", &format!("//! A.\nopen({path}me)")), ["machine-path"]);
             assert!(rules("README.md", &format!("see https://example.org{path}")).is_empty());
             assert!(rules("crates/x/tests/a.rs", &format!("open({path}me)")).is_empty());
             assert!(rules("captures/ftam.txt", &format!("open {path}me")).is_empty());
-            assert!(
-                rules(
-                    "src/a.rs",
-                    &format!("//! A.\n#[cfg(test)]\nmod tests {{\n \"{path}\"\n}}\n")
-                )
-                .is_empty()
-            );
+            assert!(rules("src/a.rs", &format!("//! A.\n#[cfg(test)]\nmod tests {{\n \"{path}\"\n}}\n")).is_empty());
         }
     }
 }

@@ -46,24 +46,12 @@ pub(super) fn grows(limit: &Limit, values: &[f64]) -> Option<String> {
     let mean = values.iter().sum::<f64>() / count;
     let places = || (0_u32..).map(|at| f64::from(at) - middle);
     let spread: f64 = places().take(values.len()).map(|at| at * at).sum();
-    let slope = places()
-        .zip(values)
-        .map(|(at, it)| at * (it - mean))
-        .sum::<f64>()
-        / spread;
-    let rest: f64 = places()
-        .zip(values)
-        .map(|(at, it)| (it - mean - slope * at).powi(2))
-        .sum();
+    let slope = places().zip(values).map(|(at, it)| at * (it - mean)).sum::<f64>() / spread;
+    let rest: f64 = places().zip(values).map(|(at, it)| (it - mean - slope * at).powi(2)).sum();
     let error = (rest / (count - 2.0) / spread).sqrt();
     let growth = slope * (count - 1.0);
     let is_slope = slope > ERRORS * error && growth > limit.part * mean + limit.number;
-    is_slope.then(|| {
-        format!(
-            "{} grows: by {growth:.2} in {count} minutes, about a mean of {mean:.2}",
-            limit.name
-        )
-    })
+    is_slope.then(|| format!("{} grows: by {growth:.2} in {count} minutes, about a mean of {mean:.2}", limit.name))
 }
 
 #[cfg(test)]
@@ -82,9 +70,7 @@ mod tests {
     fn noise_does_not_grow_and_a_leak_in_it_does() {
         let flat: Vec<f64> = (0..120).map(|at| 20_000.0 + 3_000.0 * noise(at)).collect();
         assert_eq!(grows(&MEMORY, &flat), None);
-        let leaks = (0_u32..)
-            .zip(&flat)
-            .map(|(at, it)| it + 40.0 * f64::from(at));
+        let leaks = (0_u32..).zip(&flat).map(|(at, it)| it + 40.0 * f64::from(at));
         let leaks: Vec<f64> = leaks.collect();
         let said = grows(&MEMORY, &leaks).expect("40 KiB a minute are seen");
         assert!(said.starts_with("memory grows: by 3"), "{said}");
@@ -92,9 +78,7 @@ mod tests {
 
     #[test]
     fn what_fills_in_the_beginning_is_no_leak() {
-        let fills: Vec<f64> = (0..60)
-            .map(|at| if at < 10 { 8.0 + f64::from(at) } else { 18.0 })
-            .collect();
+        let fills: Vec<f64> = (0..60).map(|at| if at < 10 { 8.0 + f64::from(at) } else { 18.0 }).collect();
         assert_eq!(grows(&DESCRIPTORS, &fills), None);
         let leak: Vec<f64> = (0..60).map(|at| 8.0 + f64::from(at / 10)).collect();
         assert!(grows(&DESCRIPTORS, &leak).is_some());

@@ -12,9 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest,
-};
+use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest};
 use kumiki_wire::atm::aal34::cpcs::{Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer, around};
 use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
@@ -59,10 +57,7 @@ impl Aal34 {
     /// AAL3/4 as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -84,8 +79,7 @@ impl Aal34 {
             *room = front;
         }
         let from = back.len().saturating_sub(count);
-        unit.data
-            .append_octets(back.get(from..).unwrap_or_default());
+        unit.data.append_octets(back.get(from..).unwrap_or_default());
         self.counters.sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
@@ -93,14 +87,8 @@ impl Aal34 {
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
         let len = unit.data.len();
         let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
-        let whole = unit.data.copy_to(0, &mut front)
-            && unit
-                .data
-                .copy_to(len.saturating_sub(TRAILER_LEN), &mut back);
-        let read = Header::parse(&front)
-            .ok()
-            .zip(Trailer::parse(&back).ok())
-            .filter(|_| whole);
+        let whole = unit.data.copy_to(0, &mut front) && unit.data.copy_to(len.saturating_sub(TRAILER_LEN), &mut back);
+        let read = Header::parse(&front).ok().zip(Trailer::parse(&back).ok()).filter(|_| whole);
         let Some(((header, _), trailer)) = read else {
             self.counters.length_errors += 1;
             cx.drop("shorter than a header and a trailer");

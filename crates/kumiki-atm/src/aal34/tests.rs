@@ -15,10 +15,7 @@ fn bench(max_sdu: u16) -> (Bench, DeviceId, NodeId) {
 }
 
 fn unit(data: Message) -> Unit {
-    Unit {
-        data,
-        ..Unit::default()
-    }
+    Unit { data, ..Unit::default() }
 }
 
 fn counters(bench: &Bench) -> Counters {
@@ -35,13 +32,7 @@ fn the_sixth_pdu_is_the_published_one() {
     }
     let other = Address::Vc { vpi: 0, vci: 101 };
     let destination = other;
-    bench.send(
-        user,
-        Unit {
-            destination,
-            ..unit(Message::from_octets(b"elsewhere"))
-        },
-    );
+    bench.send(user, Unit { destination, ..unit(Message::from_octets(b"elsewhere")) });
     bench.sent();
     bench.send(user, unit(Message::from_octets(b"hello")));
     let pdu = bench.sent_octets().remove(0);
@@ -83,10 +74,7 @@ fn what_is_too_long_goes_neither_way() {
     small.send(user, unit(octets));
     small.send(user, unit(Message::new()));
     assert!(small.heard(user).is_empty() && small.sent().is_empty());
-    assert_eq!(
-        (counters(&small).oversize, counters(&small).refused),
-        (1, 2)
-    );
+    assert_eq!((counters(&small).oversize, counters(&small).refused), (1, 2));
 }
 
 #[test]
@@ -102,11 +90,7 @@ fn a_checksum_left_to_the_device_is_completed_and_super_segments_are_refused() {
     let sent = bench.sent();
     assert_eq!(sent[0].1.data.to_vec()[4..64], expected);
     assert_eq!(sent[0].1.data.meta().checksum, Checksum::Unknown);
-    *message.meta_mut() = Meta {
-        segment_size: 10,
-        header_len: 40,
-        ..Meta::default()
-    };
+    *message.meta_mut() = Meta { segment_size: 10, header_len: 40, ..Meta::default() };
     bench.send(user, unit(message));
     assert!(bench.sent().is_empty());
 }
@@ -115,19 +99,14 @@ fn a_checksum_left_to_the_device_is_completed_and_super_segments_are_refused() {
 fn limits_are_those_of_an_sdu() {
     let (mut bench, sar, user) = bench(9188);
     for pdu in [4800, 103, 7, 65568] {
-        let limits = Report::Limits {
-            unit: pdu,
-            burst: 8,
-        };
+        let limits = Report::Limits { unit: pdu, burst: 8 };
         bench.indicate(sar, Indication::Report(Box::new(limits)));
     }
     let units: Vec<(u32, u32)> = bench
         .reports(user)
         .iter()
         .map(|report| {
-            let Report::Limits { unit, burst } = report else {
-                panic!("{report:?}")
-            };
+            let Report::Limits { unit, burst } = report else { panic!("{report:?}") };
             (*unit, *burst)
         })
         .collect();

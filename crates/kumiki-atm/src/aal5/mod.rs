@@ -10,9 +10,7 @@
 //! For adapters without a trailer in hardware: the CRC reads every octet, and is charged as such. Adapters that do it
 //! themselves have their users straight on the device.
 
-use kumiki_graph::{
-    Above, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest, Work,
-};
+use kumiki_graph::{Above, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest, Work};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::atm::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
@@ -58,10 +56,7 @@ impl Aal5 {
     /// AAL5 as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -80,10 +75,7 @@ impl Aal5 {
         let Some(back) = back.get_mut(..pad + LEN) else {
             return;
         };
-        let mut trailer = Trailer {
-            length,
-            ..Trailer::default()
-        };
+        let mut trailer = Trailer { length, ..Trailer::default() };
         if let Some((_, octets)) = back.split_at_mut_checked(pad) {
             trailer.emit(octets);
         }
@@ -103,10 +95,8 @@ impl Aal5 {
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
         let len = unit.data.len();
         let mut back = [0; LEN];
-        let made_of_cells = len.is_multiple_of(PAYLOAD_LEN)
-            && len
-                .checked_sub(LEN)
-                .is_some_and(|at| unit.data.copy_to(at, &mut back));
+        let made_of_cells =
+            len.is_multiple_of(PAYLOAD_LEN) && len.checked_sub(LEN).is_some_and(|at| unit.data.copy_to(at, &mut back));
         let Some(trailer) = Trailer::parse(&back).ok().filter(|_| made_of_cells) else {
             self.counters.length_errors += 1;
             cx.drop("not a whole number of cells");
@@ -115,8 +105,7 @@ impl Aal5 {
         let mut crc = Aal5Crc::new();
         cx.charge(Work::Sum, len as u64);
         let covered = len - LEN + CRC_OFFSET;
-        unit.data
-            .for_each_in(0, covered, |octets| crc.update(octets));
+        unit.data.for_each_in(0, covered, |octets| crc.update(octets));
         let sdu = match trailer.check(len, crc.finish()) {
             Ok(sdu) => sdu,
             Err(fault) => {

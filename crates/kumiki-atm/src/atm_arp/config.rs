@@ -81,13 +81,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     }
     let known = config.known.iter().map(|&(_, vc)| vc);
     let is_circuit = |vc: &Address| matches!(vc, Address::Vc { .. });
-    if let Some(found) = config
-        .circuits
-        .iter()
-        .copied()
-        .chain(known)
-        .find(|vc| !is_circuit(vc))
-    {
+    if let Some(found) = config.circuits.iter().copied().chain(known).find(|vc| !is_circuit(vc)) {
         return Err(ConfigError::NotACircuit { found });
     }
     for (number, &found) in config.circuits.iter().enumerate() {
@@ -104,11 +98,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         });
     }
     if config.retry.is_zero() {
-        return Err(ConfigError::Time {
-            what: "retry",
-            found: config.retry,
-            expected: "more than nothing",
-        });
+        return Err(ConfigError::Time { what: "retry", found: config.retry, expected: "more than nothing" });
     }
     Ok(())
 }

@@ -27,8 +27,8 @@ use core::net::Ipv4Addr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Shape,
-    TimerSlot, Token, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Instant, Key, Protocol, Report, Request, Shape, TimerSlot, Token, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::atm::atm_arp::{Address as AtmAddress, Header, MAX_LEN};
@@ -107,15 +107,8 @@ impl AtmArp {
     /// [`ConfigError`] names what cannot be.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         check(&config)?;
-        let entry = |&(address, vc)| Entry {
-            address,
-            vc,
-            until: None,
-        };
-        let circuit = |&vc| Circuit {
-            vc,
-            ask: Instant::ZERO,
-        };
+        let entry = |&(address, vc)| Entry { address, vc, until: None };
+        let circuit = |&vc| Circuit { vc, ask: Instant::ZERO };
         Ok(Self {
             entries: config.known.iter().map(entry).collect(),
             circuits: config.circuits.iter().map(circuit).collect(),
@@ -135,9 +128,7 @@ impl AtmArp {
     /// The circuit to `next_hop`, where it is known at `now`.
     #[must_use]
     pub fn circuit(&self, next_hop: Ipv4Addr, now: Instant) -> Option<Address> {
-        let good = |entry: &&Entry| {
-            entry.address == next_hop && entry.until.is_none_or(|until| now < until)
-        };
+        let good = |entry: &&Entry| entry.address == next_hop && entry.until.is_none_or(|until| now < until);
         self.entries.iter().find(good).map(|entry| entry.vc)
     }
 
@@ -162,12 +153,7 @@ impl AtmArp {
             return;
         }
         self.counters.queued += 1;
-        self.waiting.push_back(Waiting {
-            next_hop,
-            since: cx.now(),
-            user,
-            unit,
-        });
+        self.waiting.push_back(Waiting { next_hop, since: cx.now(), user, unit });
     }
 
     fn unresolved(&mut self, cx: &mut Context<'_>) {
@@ -185,8 +171,7 @@ impl AtmArp {
             Some(Entry { until: None, .. }) => {}
             Some(entry) => (entry.vc, entry.until) = (vc, until),
             None => {
-                self.entries
-                    .retain(|it| it.until.is_none_or(|until| now < until));
+                self.entries.retain(|it| it.until.is_none_or(|until| now < until));
                 if self.entries.len() >= MOST_ENTRIES {
                     cx.drop("too many addresses");
                     return;
@@ -253,20 +238,8 @@ impl AtmArp {
         }
     }
 
-    fn reply(
-        &mut self,
-        op: Operation,
-        own: Ipv4Addr,
-        vc: Address,
-        to: &Header,
-        cx: &mut Context<'_>,
-    ) {
-        let reply = Header {
-            tha: to.sha,
-            tsa: to.ssa,
-            tpa: to.spa,
-            ..self.header(op, Some(own))
-        };
+    fn reply(&mut self, op: Operation, own: Ipv4Addr, vc: Address, to: &Header, cx: &mut Context<'_>) {
+        let reply = Header { tha: to.sha, tsa: to.ssa, tpa: to.spa, ..self.header(op, Some(own)) };
         self.counters.replies_sent += 1;
         packet(vc, &reply, cx);
     }
@@ -280,9 +253,7 @@ impl AtmArp {
             return;
         };
         // Null, or said to be what only we are: nothing to learn.
-        let sender = header
-            .spa
-            .filter(|spa| !self.config.addresses.contains(spa));
+        let sender = header.spa.filter(|spa| !self.config.addresses.contains(spa));
         match header.op {
             Operation::InverseRequest => {
                 self.counters.requests_received += 1;
@@ -330,10 +301,7 @@ impl AtmArp {
                 }
                 self.ask(cx);
             }
-            Report::Limits { .. }
-            | Report::Route { .. }
-            | Report::Unreachable { .. }
-            | Report::Link(_) => {}
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
         }
     }
 }

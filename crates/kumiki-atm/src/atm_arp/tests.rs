@@ -17,11 +17,7 @@ const UDP: Key = Key::IpProtocol(17);
 fn stack(own: Ipv4Addr, config: Config) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::new();
     let atm = bench.device("atm");
-    bench.node(
-        "llc_snap",
-        &["atm"],
-        LlcSnap::new(llc_snap::Config::default()),
-    );
+    bench.node("llc_snap", &["atm"], LlcSnap::new(llc_snap::Config::default()));
     bench.node("atm_arp", &["llc_snap"], AtmArp::new(config).unwrap());
     let ip = ip::Config::host(ip::Interface {
         mtu: 9180,
@@ -40,26 +36,12 @@ fn started(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn send(bench: &mut Bench, user: NodeId, to: Ipv4Addr, data: &[u8]) {
-    bench.send(
-        user,
-        Unit {
-            destination: Address::Ip4(to),
-            data: Message::from_octets(data),
-            ..Unit::default()
-        },
-    );
+    bench.send(user, Unit { destination: Address::Ip4(to), data: Message::from_octets(data), ..Unit::default() });
 }
 
 fn packet(bench: &mut Bench, atm: DeviceId, vc: Address, text: &str) {
     let octets = [&hex("aaaa03 000000 0806")[..], &hex(text)].concat();
-    bench.receive(
-        atm,
-        Unit {
-            source: vc,
-            data: Message::from_octets(&octets),
-            ..Unit::default()
-        },
-    );
+    bench.receive(atm, Unit { source: vc, data: Message::from_octets(&octets), ..Unit::default() });
 }
 
 /// `InATMARP_Reply` from `last octet of 10.0.0.x` to A.
@@ -77,32 +59,20 @@ fn every_circuit_is_asked_on_start_octet_by_octet() {
     let (mut bench, _, _) = started(Config::new(A, vec![VC, OTHER]));
     let sent = bench.sent();
     let expected = hex("aaaa03 000000 0806 0013 0800 00 00 0008 04 00 00 00 0a000001");
-    let octets: Vec<(Address, Vec<u8>)> = sent
-        .into_iter()
-        .map(|(_, unit)| (unit.destination, unit.data.to_vec()))
-        .collect();
+    let octets: Vec<(Address, Vec<u8>)> =
+        sent.into_iter().map(|(_, unit)| (unit.destination, unit.data.to_vec())).collect();
     assert_eq!(octets, [(VC, expected.clone()), (OTHER, expected)]);
 }
 
 #[test]
 fn a_request_is_answered_for_each_of_our_addresses_and_teaches_us() {
-    let config = Config {
-        addresses: vec![A, C],
-        ..Config::new(A, vec![VC])
-    };
+    let config = Config { addresses: vec![A, C], ..Config::new(A, vec![VC]) };
     let (mut bench, atm, user) = started(config);
     bench.sent();
     let request = "0013 0800 00 00 0008 04 00 00 04 0a000002 00000000";
     packet(&mut bench, atm, VC, request);
-    let expected = |own: &str| {
-        hex(&format!(
-            "aaaa03 000000 0806 0013 0800 00 00 0009 04 00 00 04 {own} 0a000002"
-        ))
-    };
-    assert_eq!(
-        bench.sent_octets(),
-        [expected("0a000001"), expected("0a000003")]
-    );
+    let expected = |own: &str| hex(&format!("aaaa03 000000 0806 0013 0800 00 00 0009 04 00 00 04 {own} 0a000002"));
+    assert_eq!(bench.sent_octets(), [expected("0a000001"), expected("0a000003")]);
     send(&mut bench, user, B, b"x");
     let sent = bench.sent();
     assert_eq!(sent[0].1.destination, VC);
@@ -111,10 +81,7 @@ fn a_request_is_answered_for_each_of_our_addresses_and_teaches_us() {
 
 #[test]
 fn datagrams_wait_until_somebody_says_who_is_there() {
-    let (mut bench, atm, user) = started(Config {
-        queue: 2,
-        ..Config::new(A, vec![VC, OTHER])
-    });
+    let (mut bench, atm, user) = started(Config { queue: 2, ..Config::new(A, vec![VC, OTHER]) });
     bench.sent();
     for data in [b"1", b"2", b"3"] {
         send(&mut bench, user, B, data);
@@ -124,17 +91,11 @@ fn datagrams_wait_until_somebody_says_who_is_there() {
     assert!(bench.sent().is_empty());
     packet(&mut bench, atm, OTHER, &reply(2));
     let sent = bench.sent();
-    let data: Vec<Vec<u8>> = sent
-        .iter()
-        .map(|(_, unit)| unit.data.to_vec()[28..].to_vec())
-        .collect();
+    let data: Vec<Vec<u8>> = sent.iter().map(|(_, unit)| unit.data.to_vec()[28..].to_vec()).collect();
     // The oldest gave way to the newest.
     assert_eq!(data, [b"2", b"3"]);
     assert!(sent.iter().all(|(_, unit)| unit.destination == OTHER));
-    assert_eq!(
-        (counters(&bench).queued, counters(&bench).unresolved),
-        (3, 1)
-    );
+    assert_eq!((counters(&bench).queued, counters(&bench).unresolved), (3, 1));
 }
 
 #[test]
@@ -174,10 +135,7 @@ fn a_silent_circuit_is_asked_again_and_a_known_one_before_it_ages() {
 
 #[test]
 fn what_is_configured_needs_no_asking_and_cannot_be_talked_away() {
-    let (mut bench, atm, user) = started(Config {
-        known: vec![(B, VC)],
-        ..Config::new(A, vec![])
-    });
+    let (mut bench, atm, user) = started(Config { known: vec![(B, VC)], ..Config::new(A, vec![]) });
     packet(&mut bench, atm, OTHER, &reply(2));
     send(&mut bench, user, B, b"x");
     let sent = bench.sent();
@@ -190,15 +148,9 @@ fn an_atmarp_request_for_us_is_answered() {
     let (mut bench, atm, _) = started(Config::new(A, vec![]));
     let request = "0013 0800 04 00 0001 04 00 00 04 47000001 0a000002 0a000001";
     packet(&mut bench, atm, VC, request);
-    let expected =
-        hex("aaaa03 000000 0806 0013 0800 00 00 0002 04 04 00 04 0a000001 47000001 0a000002");
+    let expected = hex("aaaa03 000000 0806 0013 0800 00 00 0002 04 04 00 04 0a000001 47000001 0a000002");
     assert_eq!(bench.sent_octets(), [expected]);
-    packet(
-        &mut bench,
-        atm,
-        VC,
-        &request.replace("0a000001", "0a000009"),
-    );
+    packet(&mut bench, atm, VC, &request.replace("0a000001", "0a000009"));
     assert!(bench.sent().is_empty());
 }
 
@@ -235,14 +187,7 @@ fn two_hosts_find_each_other() {
     b.start();
     let cross = |from: &mut Bench, to: &mut Bench, device, vc| {
         for (_, unit) in from.sent() {
-            to.receive(
-                device,
-                Unit {
-                    source: vc,
-                    destination: Address::None,
-                    ..unit
-                },
-            );
+            to.receive(device, Unit { source: vc, destination: Address::None, ..unit });
         }
     };
     for _ in 0..3 {
@@ -259,48 +204,12 @@ fn two_hosts_find_each_other() {
 fn settings_that_cannot_be_are_named() {
     let good = Config::new(A, vec![VC]);
     let cases = [
-        (
-            Config {
-                addresses: vec![],
-                ..good.clone()
-            },
-            "no address",
-        ),
-        (
-            Config {
-                circuits: vec![Address::Ip4(A)],
-                ..good.clone()
-            },
-            "VPI and a VCI",
-        ),
-        (
-            Config {
-                known: vec![(B, Address::None)],
-                ..good.clone()
-            },
-            "VPI and a VCI",
-        ),
-        (
-            Config {
-                circuits: vec![VC, VC],
-                ..good.clone()
-            },
-            "VC 0/100 twice",
-        ),
-        (
-            Config {
-                timeout: Duration::from_secs(901),
-                ..good.clone()
-            },
-            "15 minutes",
-        ),
-        (
-            Config {
-                retry: Duration::ZERO,
-                ..good
-            },
-            "retry is 0 s",
-        ),
+        (Config { addresses: vec![], ..good.clone() }, "no address"),
+        (Config { circuits: vec![Address::Ip4(A)], ..good.clone() }, "VPI and a VCI"),
+        (Config { known: vec![(B, Address::None)], ..good.clone() }, "VPI and a VCI"),
+        (Config { circuits: vec![VC, VC], ..good.clone() }, "VC 0/100 twice"),
+        (Config { timeout: Duration::from_secs(901), ..good.clone() }, "15 minutes"),
+        (Config { retry: Duration::ZERO, ..good }, "retry is 0 s"),
     ];
     for (config, expected) in cases {
         let said = AtmArp::new(config).unwrap_err().to_string();

@@ -13,8 +13,8 @@
 //! A user under several EtherTypes says in [`kumiki_graph::UnitOptions::under`] which one a unit belongs to.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_wire::atm::llc_snap::{Header, LEN};
 
@@ -60,10 +60,7 @@ impl LlcSnap {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -86,10 +83,7 @@ impl LlcSnap {
     }
 
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        if self.config.vc != Address::None
-            && unit.source != Address::None
-            && unit.source != self.config.vc
-        {
+        if self.config.vc != Address::None && unit.source != Address::None && unit.source != self.config.vc {
             self.counters.other_vc += 1;
             cx.drop("other VC");
             return;
@@ -130,9 +124,7 @@ impl Protocol for LlcSnap {
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
             Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage))
-                if matches!(*manage, Manage::Limits | Manage::Route { .. }) =>
-            {
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits | Manage::Route { .. }) => {
                 cx.down(BELOW, Request::Manage(manage));
             }
             Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),

@@ -20,32 +20,14 @@ fn bench(vc: Address) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
 }
 
 fn unit(octets: &[u8]) -> Unit {
-    Unit {
-        data: Message::from_octets(octets),
-        ..Unit::default()
-    }
+    Unit { data: Message::from_octets(octets), ..Unit::default() }
 }
 
 #[test]
 fn a_routed_pdu_gets_the_header_of_rfc_2684() {
     let (mut bench, _, user) = bench(Address::None);
-    bench.send(
-        user,
-        Unit {
-            destination: VC,
-            ..unit(&[0x45, 1, 2])
-        },
-    );
-    bench.send(
-        user,
-        Unit {
-            options: UnitOptions {
-                under: Some(ARP),
-                ..UnitOptions::default()
-            },
-            ..unit(&[0, 0x13])
-        },
-    );
+    bench.send(user, Unit { destination: VC, ..unit(&[0x45, 1, 2]) });
+    bench.send(user, Unit { options: UnitOptions { under: Some(ARP), ..UnitOptions::default() }, ..unit(&[0, 0x13]) });
     let sent = bench.sent();
     assert_eq!(sent[0].1.data.to_vec(), hex("aaaa03 000000 0800 450102"));
     assert_eq!(sent[0].1.destination, VC);
@@ -56,13 +38,7 @@ fn a_routed_pdu_gets_the_header_of_rfc_2684() {
 fn a_unit_says_under_which_key_and_from_which_channel_it_came() {
     let (mut bench, atm, user) = bench(Address::None);
     for text in ["aaaa03 000000 0800 4500", "aaaa03 000000 0806 0013"] {
-        bench.receive(
-            atm,
-            Unit {
-                source: VC,
-                ..unit(&hex(text))
-            },
-        );
+        bench.receive(atm, Unit { source: VC, ..unit(&hex(text)) });
     }
     let units = bench.units(user);
     assert_eq!(units[0].data.to_vec(), [0x45, 0]);
@@ -102,33 +78,17 @@ fn limits_shrink_by_the_header() {
     let (mut bench, atm, user) = bench(Address::None);
     bench.say(user, Request::Manage(Box::new(Manage::Limits)));
     assert!(matches!(&bench.requests()[..], [(_, Request::Manage(_))]));
-    let limits = Report::Limits {
-        unit: 9188,
-        burst: 7,
-    };
+    let limits = Report::Limits { unit: 9188, burst: 7 };
     bench.indicate(atm, Indication::Report(Box::new(limits)));
-    assert!(matches!(
-        bench.reports(user)[..],
-        [Report::Limits {
-            unit: 9180,
-            burst: 7
-        }]
-    ));
+    assert!(matches!(bench.reports(user)[..], [Report::Limits { unit: 9180, burst: 7 }]));
 }
 
 #[test]
 fn what_a_device_is_told_counts_from_the_new_front() {
     let (mut bench, _, user) = bench(VC);
     let mut unit = unit(&[0; 60]);
-    *unit.data.meta_mut() = Meta {
-        segment_size: 10,
-        header_len: 40,
-        ace: false,
-        checksum: Checksum::Partial {
-            start: 20,
-            field: 16,
-        },
-    };
+    *unit.data.meta_mut() =
+        Meta { segment_size: 10, header_len: 40, ace: false, checksum: Checksum::Partial { start: 20, field: 16 } };
     bench.send(user, unit);
     let meta = *bench.sent()[0].1.data.meta();
     assert_eq!(meta.header_len, 48);

@@ -9,9 +9,7 @@
 //!
 //! A layer without a header: it only knows its channel.
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Protocol, Request, Service, Shape,
-};
+use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Protocol, Request, Service, Shape};
 
 #[cfg(test)]
 mod tests;
@@ -45,10 +43,7 @@ impl VcMux {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.

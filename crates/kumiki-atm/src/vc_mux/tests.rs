@@ -13,11 +13,7 @@ fn octets_pass_as_they_are_over_the_one_channel() {
     bench.node("vc_mux", &["atm"], VcMux::new(Config { vc: VC }));
     let user = bench.user("user", "vc_mux", &[Key::EtherType(0x0800)]);
     bench.start();
-    let unit = |source| Unit {
-        source,
-        data: Message::from_octets(&[0x45, 7]),
-        ..Unit::default()
-    };
+    let unit = |source| Unit { source, data: Message::from_octets(&[0x45, 7]), ..Unit::default() };
     bench.send(user, unit(Address::None));
     let sent = bench.sent();
     assert_eq!(sent[0].1.data.to_vec(), [0x45, 7]);

@@ -104,14 +104,7 @@ impl Row {
         let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let most = rates.iter().copied().fold(0.0, f64::max);
         let cpu: Vec<f64> = taken.iter().map(|it| it.cpu_s).collect();
-        Self {
-            who,
-            way,
-            octets,
-            rate: [median(&rates), least, most],
-            cpu_s: median(&cpu),
-            taken,
-        }
+        Self { who, way, octets, rate: [median(&rates), least, most], cpu_s: median(&cpu), taken }
     }
 }
 
@@ -121,15 +114,8 @@ fn shapes(what: &Osi, octets: usize) -> Vec<Shape> {
     for element in ELEMENTS {
         for tpdu in TPDUS {
             let quick = !what.quick || element != 64 * 1024;
-            if quick
-                && what.element.is_none_or(|it| it == element)
-                && what.tpdu.is_none_or(|it| it == tpdu)
-            {
-                shapes.push(Shape {
-                    octets,
-                    element,
-                    tpdu,
-                });
+            if quick && what.element.is_none_or(|it| it == element) && what.tpdu.is_none_or(|it| it == tpdu) {
+                shapes.push(Shape { octets, element, tpdu });
             }
         }
     }
@@ -148,21 +134,15 @@ type Case = (&'static str, usize, fn(Shape) -> Who, Run);
 pub(crate) fn measure(what: &Osi) -> Result<(), String> {
     let runs = if what.quick { 3 } else { what.runs.max(1) };
     let mut rows = Vec::new();
-    let kinds: [Case; 2] = [
-        ("process", 64_000_000, Who::Process, whole::run),
-        ("tcp", 200_000_000, Who::Rfc1006, tcp::run),
-    ];
+    let kinds: [Case; 2] =
+        [("process", 64_000_000, Who::Process, whole::run), ("tcp", 200_000_000, Who::Rfc1006, tcp::run)];
     for (kind, octets, who, run) in kinds {
         if what.only.as_deref().is_some_and(|only| only != kind) {
             continue;
         }
         let octets = if what.quick { octets / 4 } else { octets };
         let content = Content::new(octets);
-        let plain = if kind == "tcp" && !what.alone {
-            content.octets()
-        } else {
-            Vec::new()
-        };
+        let plain = if kind == "tcp" && !what.alone { content.octets() } else { Vec::new() };
         let shapes = shapes(what, octets);
         if !what.alone {
             for &shape in &shapes {
@@ -173,8 +153,7 @@ pub(crate) fn measure(what: &Osi) -> Result<(), String> {
         let mut copies = [Vec::new(), Vec::new()];
         for _ in 0..runs {
             for (&shape, [puts, gets]) in shapes.iter().zip(&mut taken) {
-                let [put, get] = run(shape, &content, false)
-                    .map_err(|why| format!("{:?}: {why}", who(shape)))?;
+                let [put, get] = run(shape, &content, false).map_err(|why| format!("{:?}: {why}", who(shape)))?;
                 puts.push(put);
                 gets.push(get);
             }
@@ -211,16 +190,7 @@ fn show(rows: &[Row], runs: usize) {
     );
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header([
-        "below",
-        "element",
-        "TPDU",
-        "way",
-        "Gbit/s",
-        "spread",
-        "CPU s",
-        "CPU s/GiB",
-    ]);
+    table.set_header(["below", "element", "TPDU", "way", "Gbit/s", "spread", "CPU s", "CPU s/GiB"]);
     for row in rows {
         let (below, shape) = match row.who {
             Who::Process(shape) => ("in process", Some(shape)),

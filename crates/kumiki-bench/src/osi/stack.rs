@@ -56,9 +56,7 @@ impl Content {
 
     /// All of it; whoever has it has the same octets in memory.
     pub(crate) fn message(&self) -> Message {
-        self.message
-            .share(0, self.message.len())
-            .unwrap_or_default()
+        self.message.share(0, self.message.len()).unwrap_or_default()
     }
 
     /// All of it, as octets.
@@ -81,11 +79,7 @@ impl Content {
                 contents_type: None,
                 restart_at: 0,
                 sink: Box::new(Checked {
-                    period: if check {
-                        self.period.clone()
-                    } else {
-                        Vec::new()
-                    },
+                    period: if check { self.period.clone() } else { Vec::new() },
                     len: self.message.len() as u64,
                     taken: 0,
                 }),
@@ -132,10 +126,7 @@ impl Sink for Checked {
 /// The responder.
 pub(crate) fn server(shape: Shape) -> FileServer {
     let config = filestore::Config {
-        responder: ResponderConfig {
-            element: shape.element,
-            ..ResponderConfig::default()
-        },
+        responder: ResponderConfig { element: shape.element, ..ResponderConfig::default() },
         ..filestore::Config::default()
     };
     FileServer::new(config, Guard::new(Box::new(Memory::new())))
@@ -143,13 +134,7 @@ pub(crate) fn server(shape: Shape) -> FileServer {
 
 /// The initiator, which does what it is told.
 pub(crate) fn client(shape: Shape) -> FileClient {
-    let config = Config {
-        settings: Settings {
-            element: shape.element,
-            ..Settings::default()
-        },
-        ..Config::default()
-    };
+    let config = Config { settings: Settings { element: shape.element, ..Settings::default() }, ..Config::default() };
     FileClient::new(config, Vec::new()).held()
 }
 
@@ -200,12 +185,7 @@ pub(crate) fn want(graph: &mut Graph, node: NodeId, now: Instant, want: Want) {
 ///
 /// # Errors
 /// Why one of them, or the association, has failed.
-pub(crate) fn done(
-    graph: &Graph,
-    node: NodeId,
-    count: usize,
-    octets: usize,
-) -> Result<bool, String> {
+pub(crate) fn done(graph: &Graph, node: NodeId, count: usize, octets: usize) -> Result<bool, String> {
     let client: &FileClient = graph.protocol(node).ok_or("no client")?;
     let client = client.client().plan();
     if let Some(failure) = client.failure() {

@@ -29,11 +29,7 @@ struct End {
     user: NodeId,
 }
 
-fn graph(
-    user: Box<dyn Protocol>,
-    shape: Shape,
-    socket: &TcpStream,
-) -> Result<(Graph, NodeId, DeviceId), String> {
+fn graph(user: Box<dyn Protocol>, shape: Shape, socket: &TcpStream) -> Result<(Graph, NodeId, DeviceId), String> {
     let said = |misfit: Misfit| misfit.to_string();
     let end = |at: std::io::Result<core::net::SocketAddr>| at.map_err(|why| why.to_string());
     let pipe = pipe::Config {
@@ -43,9 +39,7 @@ fn graph(
     };
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let device = graph
-        .add_device("connection", Service::Frame)
-        .map_err(said)?;
+    let device = graph.add_device("connection", Service::Frame).map_err(said)?;
     stack::add(&mut graph, task, shape, vec![("user", user)])
         .and_then(|()| {
             graph.add_node("tpkt", task, Box::new(Tpkt::new(tpkt::Config::default())))?;
@@ -63,33 +57,21 @@ impl End {
     fn new(user: Box<dyn Protocol>, shape: Shape, socket: TcpStream) -> Result<Self, String> {
         let (graph, user, device) = graph(user, shape, &socket)?;
         // As the programs' executors.
-        let pace = Pace {
-            batch: 64,
-            ..Pace::default()
-        };
+        let pace = Pace { batch: 64, ..Pace::default() };
         let clock = RealClock::start();
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("host", graph);
         let stream = Stream::new(socket).map_err(|why| why.to_string())?;
-        let real = executor
-            .add_real(Box::new(stream))
-            .map_err(|why| why.to_string())?;
+        let real = executor.add_real(Box::new(stream)).map_err(|why| why.to_string())?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
         executor.start().map_err(|why| why.to_string())?;
-        Ok(Self {
-            executor,
-            clock,
-            host,
-            user,
-        })
+        Ok(Self { executor, clock, host, user })
     }
 
     /// Runs until `over` says so.
     fn run(&mut self, mut over: impl FnMut(&Graph, NodeId) -> bool) -> Result<(), String> {
         let (host, user) = (self.host, self.user);
-        let ended = self.executor.run(LIMIT, |executor| {
-            executor.graph(host).is_none_or(|graph| over(graph, user))
-        });
+        let ended = self.executor.run(LIMIT, |executor| executor.graph(host).is_none_or(|graph| over(graph, user)));
         match ended {
             Ended::Done => Ok(()),
             Ended::Idle | Ended::TimedOut | Ended::Failed => Err(format!("{ended:?}")),
@@ -99,15 +81,13 @@ impl End {
     /// Runs until the client has an association and so many operations are done.
     fn reach(&mut self, count: usize, octets: usize) -> Result<(), String> {
         let mut failed = Ok(());
-        self.run(
-            |graph, user| match stack::done(graph, user, count, octets) {
-                Ok(done) => done,
-                Err(why) => {
-                    failed = Err(why);
-                    true
-                }
-            },
-        )?;
+        self.run(|graph, user| match stack::done(graph, user, count, octets) {
+            Ok(done) => done,
+            Err(why) => {
+                failed = Err(why);
+                true
+            }
+        })?;
         failed
     }
 
@@ -191,10 +171,7 @@ pub(super) fn copy(content: &[u8], keeps: bool) -> Result<Taken, String> {
         writing.write_all(piece).map_err(|why| why.to_string())?;
     }
     let kept = reader.join().map_err(|_| "the reader panicked")??;
-    let taken = Taken {
-        cpu_s: cpu_s() - cpu,
-        wall_s: clock.now().saturating_since(begin).as_secs_f64(),
-    };
+    let taken = Taken { cpu_s: cpu_s() - cpu, wall_s: clock.now().saturating_since(begin).as_secs_f64() };
     drop(kept);
     Ok(taken)
 }

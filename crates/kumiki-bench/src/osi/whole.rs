@@ -14,19 +14,14 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     let task = graph.add_task("cpu");
     let client = stack::client(shape);
     let server = stack::server(shape);
-    stack::add(
-        &mut graph,
-        task,
-        shape,
-        vec![("server", Box::new(server)), ("client", Box::new(client))],
-    )
-    .and_then(|()| {
-        let loopback = Loopback::new(Config::default());
-        graph.add_node("loopback", task, Box::new(loopback))?;
-        graph.connect("tp0", "loopback")?;
-        graph.start(Instant::ZERO)
-    })
-    .map_err(|misfit| misfit.to_string())?;
+    stack::add(&mut graph, task, shape, vec![("server", Box::new(server)), ("client", Box::new(client))])
+        .and_then(|()| {
+            let loopback = Loopback::new(Config::default());
+            graph.add_node("loopback", task, Box::new(loopback))?;
+            graph.connect("tp0", "loopback")?;
+            graph.start(Instant::ZERO)
+        })
+        .map_err(|misfit| misfit.to_string())?;
     let node = graph.node("client").ok_or("no client")?;
     run_on(&mut graph, task);
     let mut taken = [Taken::default(); 2];

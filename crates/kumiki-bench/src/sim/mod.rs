@@ -176,11 +176,8 @@ pub(crate) fn one(parameters: &Parameters) -> Result<(), String> {
 }
 
 fn run(parameters: &Parameters) -> Result<Outcome, String> {
-    let topology::Built { mut world, sinks } =
-        topology::build(parameters).map_err(|misfit| misfit.to_string())?;
-    world
-        .start()
-        .map_err(|(host, misfit)| format!("{host}: {misfit}"))?;
+    let topology::Built { mut world, sinks } = topology::build(parameters).map_err(|misfit| misfit.to_string())?;
+    world.start().map_err(|(host, misfit)| format!("{host}: {misfit}"))?;
     let cpu_build_s = cpu_s();
     let warm = Instant::ZERO + Duration::from_millis(parameters.warm_ms);
     world.run_until(warm);
@@ -188,11 +185,8 @@ fn run(parameters: &Parameters) -> Result<Outcome, String> {
     world.run_until(warm + Duration::from_millis(parameters.measured_ms));
     let cpu_run_s = cpu_s() - cpu_build_s;
     let after = received(&mut world, &sinks);
-    let flows: Vec<f64> = after
-        .iter()
-        .enumerate()
-        .map(|(i, octets)| (octets - before.get(i).unwrap_or(&0)) as f64)
-        .collect();
+    let flows: Vec<f64> =
+        after.iter().enumerate().map(|(i, octets)| (octets - before.get(i).unwrap_or(&0)) as f64).collect();
     let sum: f64 = flows.iter().sum();
     let squares: f64 = flows.iter().map(|octets| octets * octets).sum();
     let link_packets = world
@@ -203,11 +197,7 @@ fn run(parameters: &Parameters) -> Result<Outcome, String> {
         .sum();
     Ok(Outcome {
         goodput_mbps: sum * 8.0 / (parameters.measured_ms as f64 * 1e3),
-        jain: if squares > 0.0 {
-            sum * sum / (flows.len() as f64 * squares)
-        } else {
-            0.0
-        },
+        jain: if squares > 0.0 { sum * sum / (flows.len() as f64 * squares) } else { 0.0 },
         events: world.events(),
         link_packets,
         cpu_build_s,
@@ -232,14 +222,7 @@ fn received(world: &mut kumiki_sim::World, sinks: &[kumiki_sim::HostId]) -> Vec<
 /// The most memory that this process has had, in megabytes of 2^20 octets; 0 where the system does not say.
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kilobytes = status.lines().find_map(|line| {
-        line.strip_prefix("VmHWM:")?
-            .trim()
-            .split(' ')
-            .next()?
-            .parse()
-            .ok()
-    });
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().split(' ').next()?.parse().ok());
     kilobytes.map_or(0.0, |kilobytes: f64| kilobytes / 1024.0)
 }
 
@@ -269,11 +252,7 @@ struct World {
 
 impl Comparison {
     fn worlds(&self) -> Vec<World> {
-        let world = |name: &str, parameters, alone| World {
-            name: name.to_owned(),
-            parameters,
-            alone,
-        };
+        let world = |name: &str, parameters, alone| World { name: name.to_owned(), parameters, alone };
         let mut pair = Parameters::pair();
         let (warm, measured) = if self.quick { (300, 100) } else { (1100, 400) };
         if self.quick {
@@ -282,19 +261,11 @@ impl Comparison {
         let flows = if self.quick { 100 } else { 1000 };
         let mut worlds = vec![
             world("(b') pair", pair, self.alone),
-            world(
-                "(c) dumbbell",
-                Parameters::dumbbell(flows, warm, measured),
-                self.alone,
-            ),
+            world("(c) dumbbell", Parameters::dumbbell(flows, warm, measured), self.alone),
         ];
         // How cost grows with connections: fewer of them run longer, for about as many packets.
         for flows in [1, 10, 100] {
-            let measured = if self.quick {
-                1000
-            } else {
-                40_000 / u64::from(flows)
-            };
+            let measured = if self.quick { 1000 } else { 40_000 / u64::from(flows) };
             let parameters = Parameters::dumbbell(flows, 1100, measured);
             worlds.push(world(&format!("dumbbell of {flows}"), parameters, true));
         }
@@ -305,25 +276,11 @@ impl Comparison {
 /// Runs the comparison and prints it.
 pub(crate) fn compare(comparison: &Comparison) -> Result<(), String> {
     let worlds = comparison.worlds();
-    let rival = if comparison.alone {
-        None
-    } else {
-        Some(rival::Built::new()?)
-    };
+    let rival = if comparison.alone { None } else { Some(rival::Built::new()?) };
     let own = std::env::current_exe().map_err(|why| why.to_string())?;
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "world",
-        "engine",
-        "CPU s",
-        "ratio",
-        "packets",
-        "ns/packet",
-        "goodput Mb/s",
-        "Jain",
-        "MB",
-    ]);
+    table.set_header(["world", "engine", "CPU s", "ratio", "packets", "ns/packet", "goodput Mb/s", "Jain", "MB"]);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -353,9 +310,7 @@ pub(crate) fn compare(comparison: &Comparison) -> Result<(), String> {
             println!("{line}");
             continue;
         }
-        let ratio = theirs
-            .as_ref()
-            .map(|theirs| format!("1/{:.1}", theirs.cpu() / ours.cpu()));
+        let ratio = theirs.as_ref().map(|theirs| format!("1/{:.1}", theirs.cpu() / ours.cpu()));
         add(&mut table, &world.name, "kumiki", &ours, ratio);
         if let Some(theirs) = &theirs {
             add(&mut table, "", "ns-3", theirs, None);
@@ -383,9 +338,7 @@ fn add(table: &mut Table, world: &str, engine: &str, outcome: &Outcome, ratio: O
 
 fn outcome(command: &mut Command) -> Result<Outcome, String> {
     let program = command.get_program().display().to_string();
-    let output = command
-        .output()
-        .map_err(|why| format!("{program}: {why}"))?;
+    let output = command.output().map_err(|why| format!("{program}: {why}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{program} failed: {}", said.trim()));

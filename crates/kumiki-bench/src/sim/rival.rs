@@ -5,14 +5,7 @@ use std::process::Command;
 
 const SOURCE: &str = include_str!("../../rivals/ns3.cc");
 /// The libraries it uses.
-const LIBRARIES: [&str; 6] = [
-    "applications",
-    "core",
-    "internet",
-    "network",
-    "point-to-point",
-    "traffic-control",
-];
+const LIBRARIES: [&str; 6] = ["applications", "core", "internet", "network", "point-to-point", "traffic-control"];
 
 /// The program, in a directory that goes with it.
 pub(super) struct Built {
@@ -42,10 +35,7 @@ impl Built {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let first = said.lines().find(|line| line.contains("error"));
-        Err(format!(
-            "ns-3's half could not be compiled ({}); {REMEDY}",
-            first.unwrap_or("no reason given")
-        ))
+        Err(format!("ns-3's half could not be compiled ({}); {REMEDY}", first.unwrap_or("no reason given")))
     }
 
     fn program(&self) -> PathBuf {

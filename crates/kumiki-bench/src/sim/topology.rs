@@ -42,11 +42,7 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(parameters: &'a Parameters) -> Self {
-        Self {
-            parameters,
-            world: World::new(),
-            hosts: 0,
-        }
+        Self { parameters, world: World::new(), hosts: 0 }
     }
 
     /// A host or router with one line for each interface.
@@ -59,11 +55,7 @@ impl<'a> Builder<'a> {
         self.hosts += 1;
         let mut graph = Graph::new(self.parameters.seed, self.hosts);
         let task = graph.add_task("kernel");
-        let lines: Vec<String> = config
-            .interfaces
-            .iter()
-            .map(|interface| interface.below.clone())
-            .collect();
+        let lines: Vec<String> = config.interfaces.iter().map(|interface| interface.below.clone()).collect();
         for line in &lines {
             graph.add_device(line, Service::UnitData)?;
         }
@@ -89,30 +81,18 @@ impl<'a> Builder<'a> {
     }
 
     fn line(&mut self, a: (HostId, usize), b: (HostId, usize), rate: Rate, propagation: Duration) {
-        let config = SerialConfig {
-            carrier: Carrier::Plain {
-                rate,
-                overhead: LINK_HEADER,
-            },
-            propagation,
-            say_sent: false,
-        };
+        let config =
+            SerialConfig { carrier: Carrier::Plain { rate, overhead: LINK_HEADER }, propagation, say_sent: false };
         let queue = DropTail::frames(self.parameters.queue());
-        let line = self
-            .world
-            .add_element("line", Box::new(Serial::new(config, queue)));
+        let line = self.world.add_element("line", Box::new(Serial::new(config, queue)));
         for (port, (host, device)) in [a, b].into_iter().enumerate() {
             let device = kumiki_graph::DeviceId(device);
-            self.world
-                .plug(Plug::Device(host, device), Plug::Port(line, port));
+            self.world.plug(Plug::Device(host, device), Plug::Port(line, port));
         }
     }
 
     fn interface(&self, line: &str, address: Ipv4Addr, prefix: u8) -> ip::Interface {
-        ip::Interface {
-            mtu: self.parameters.mtu,
-            ..ip::Interface::new(line, address, prefix)
-        }
+        ip::Interface { mtu: self.parameters.mtu, ..ip::Interface::new(line, address, prefix) }
     }
 
     fn quality(&self) -> Quality {
@@ -168,10 +148,7 @@ impl<'a> Builder<'a> {
         let to = self.machine("far", config, Some(sink))?;
         let (rate, delay) = (self.parameters.rate(), self.parameters.rtt() / 2);
         self.line((from, 0), (to, 0), rate, delay);
-        Ok(Built {
-            world: self.world,
-            sinks: vec![to],
-        })
+        Ok(Built { world: self.world, sinks: vec![to] })
     }
 
     fn dumbbell(mut self) -> Result<Built, Misfit> {
@@ -197,10 +174,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(Built {
-            world: self.world,
-            sinks,
-        })
+        Ok(Built { world: self.world, sinks })
     }
 
     /// A core router: the bottleneck, then an interface for each edge router.
@@ -215,11 +189,7 @@ impl<'a> Builder<'a> {
             let network = network(side, edge);
             let uplink = self.interface(&line, uplink(network, 2), 30);
             config.interfaces.push(uplink);
-            config.routes.push(ip::Route {
-                network,
-                prefix: 16,
-                via: ip::Via::Gateway(self::uplink(network, 1)),
-            });
+            config.routes.push(ip::Route { network, prefix: 16, via: ip::Via::Gateway(self::uplink(network, 1)) });
         }
         self.machine("core", config, None)
     }
@@ -229,9 +199,7 @@ impl<'a> Builder<'a> {
         let network = network(side, edge);
         let mut config = ip::Config::host(self.interface("core", uplink(network, 1), 30));
         config.forwarding = true;
-        config
-            .routes
-            .push(ip::Route::default_by(uplink(network, 2)));
+        config.routes.push(ip::Route::default_by(uplink(network, 2)));
         let first = edge * HOSTS_PER_EDGE;
         for place in 0..HOSTS_PER_EDGE.min(self.parameters.flows - first) {
             let access = access(network, place, 2);
@@ -245,9 +213,7 @@ impl<'a> Builder<'a> {
         let network = network(side, edge);
         let own = access(network, place, 1);
         let mut config = ip::Config::host(self.interface("line", own, 30));
-        config
-            .routes
-            .push(ip::Route::default_by(access(network, place, 2)));
+        config.routes.push(ip::Route::default_by(access(network, place, 2)));
         let program = if side == 0 {
             let peer = access(self::network(1, edge), place, 1);
             self.source(peer, 1, edge * HOSTS_PER_EDGE + place)

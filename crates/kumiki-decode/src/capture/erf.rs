@@ -43,49 +43,19 @@ pub(super) fn is_plausible(octets: &[u8], whole: bool) -> bool {
     true
 }
 
-pub(super) fn next<R: Read>(
-    source: &mut Source<R>,
-    number: u64,
-) -> Result<Option<Record>, Unreadable> {
+pub(super) fn next<R: Read>(source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
     loop {
-        let place = Place {
-            format: Format::Erf,
-            packet: number,
-            what: "a record",
-            began: source.offset(),
-        };
+        let place = Place { format: Format::Erf, packet: number, what: "a record", began: source.offset() };
         let Some(mut octets) = source.take(HEADER, &place)? else {
             return Ok(None);
         };
-        let Some(
-            &[
-                t0,
-                t1,
-                t2,
-                t3,
-                s0,
-                s1,
-                s2,
-                s3,
-                kind,
-                flags,
-                r0,
-                r1,
-                _,
-                _,
-                w0,
-                w1,
-            ],
-        ) = octets.first_chunk::<HEADER>()
+        let Some(&[t0, t1, t2, t3, s0, s1, s2, s3, kind, flags, r0, r1, _, _, w0, w1]) = octets.first_chunk::<HEADER>()
         else {
             return Ok(None);
         };
         let rlen = usize::from(u16::from_be_bytes([r0, r1]));
         if rlen < HEADER {
-            return Err(place.wrong(
-                format!("the record's length (rlen) is {rlen}"),
-                "at least 16, its own header",
-            ));
+            return Err(place.wrong(format!("the record's length (rlen) is {rlen}"), "at least 16, its own header"));
         }
         octets.extend(source.take_more(rlen - HEADER, &place)?);
         if kind & 0x7f == PAD {

@@ -41,21 +41,13 @@ impl fmt::Display for Guess {
 }
 
 impl Guess {
-    pub(super) fn of<R: Read>(
-        source: &mut Source<R>,
-        wish: Wish,
-        registry: &Registry,
-    ) -> Result<Self, Unreadable> {
+    pub(super) fn of<R: Read>(source: &mut Source<R>, wish: Wish, registry: &Registry) -> Result<Self, Unreadable> {
         let octets = source.peek(LOOKED_AT)?;
         let (format, why) = match wish.format {
             Some(format) => (format, String::new()),
             None => format(octets, wish)?,
         };
-        let mut guess = Self {
-            format,
-            layer: wish.layer,
-            why,
-        };
+        let mut guess = Self { format, layer: wish.layer, why };
         if format == Format::Hdlc && wish.layer.is_none() {
             guess.layer = Some("ppp");
         }
@@ -89,17 +81,11 @@ fn format(octets: &[u8], wish: Wish) -> Result<(Format, String), Unreadable> {
         return Ok((Format::Hex, "it is text of hexadecimal digits".to_owned()));
     }
     if hdlc::is_plausible(octets) {
-        return Ok((
-            Format::Hdlc,
-            "flags stand around a frame whose check sequence is right".to_owned(),
-        ));
+        return Ok((Format::Hdlc, "flags stand around a frame whose check sequence is right".to_owned()));
     }
     let whole = octets.len() < LOOKED_AT;
     if wish.layer.is_none() && erf::is_plausible(octets, whole) {
-        return Ok((
-            Format::Erf,
-            "the lengths of its records hang together".to_owned(),
-        ));
+        return Ok((Format::Erf, "the lengths of its records hang together".to_owned()));
     }
     Ok((Format::Raw, String::new()))
 }
@@ -114,10 +100,8 @@ fn is_hex(octets: &[u8]) -> bool {
         .map(<[u8]>::trim_ascii)
         .find(|line| !line.is_empty() && !line.starts_with(b"#"))
         .unwrap_or_default();
-    let word = line
-        .split(|octet| octet.is_ascii_whitespace() || matches!(octet, b':' | b','))
-        .next()
-        .unwrap_or_default();
+    let word =
+        line.split(|octet| octet.is_ascii_whitespace() || matches!(octet, b':' | b',')).next().unwrap_or_default();
     let word = word.strip_prefix(b"0x").unwrap_or(word);
     !word.is_empty() && word.iter().all(u8::is_ascii_hexdigit) && line.iter().all(is_text)
 }
@@ -127,11 +111,7 @@ fn is_hex(octets: &[u8]) -> bool {
 pub fn guess_layer(octets: &[u8]) -> Option<(&'static str, String)> {
     if octets.len() >= CELL_LEN && octets.len().is_multiple_of(CELL_LEN) {
         let mut cells = octets.chunks(CELL_LEN);
-        let right = |cell: &[u8]| {
-            cell.first_chunk::<HEADER_LEN>()
-                .map(|header| syndrome(*header))
-                == Some(0)
-        };
+        let right = |cell: &[u8]| cell.first_chunk::<HEADER_LEN>().map(|header| syndrome(*header)) == Some(0);
         if cells.all(right) {
             let why = format!("every {CELL_LEN} octets begin with a right HEC");
             return Some(("cells", why));
@@ -150,24 +130,12 @@ pub fn guess_layer(octets: &[u8]) -> Option<(&'static str, String)> {
         && first >> 4 == 6
         && usize::from(u16::from_be_bytes([l0, l1])).checked_add(40) == Some(octets.len())
     {
-        return Some((
-            "ip",
-            "it begins with an IPv6 header whose length fits".to_owned(),
-        ));
+        return Some(("ip", "it begins with an IPv6 header whose length fits".to_owned()));
     }
     let kind = octets.get(12..).and_then(<[u8]>::first_chunk::<2>);
-    let known = [
-        ethertype::IPV4,
-        ethertype::ARP,
-        ethertype::IPV6,
-        ethertype::XTP,
-        ethertype::VLAN,
-    ];
+    let known = [ethertype::IPV4, ethertype::ARP, ethertype::IPV6, ethertype::XTP, ethertype::VLAN];
     if kind.is_some_and(|kind| known.contains(&u16::from_be_bytes(*kind))) {
-        return Some((
-            "ethernet",
-            "octets 12 and 13 are a known EtherType".to_owned(),
-        ));
+        return Some(("ethernet", "octets 12 and 13 are a known EtherType".to_owned()));
     }
     if octets.starts_with(&[0xff, 0x03]) {
         return Some(("ppp", "it begins with ff 03".to_owned()));

@@ -38,34 +38,19 @@ pub(super) fn is_plausible(octets: &[u8]) -> bool {
 
 impl Reader {
     pub(super) const fn new(layer: &'static str) -> Self {
-        Self {
-            layer,
-            fcs_len: 2,
-            first: true,
-        }
+        Self { layer, fcs_len: 2, first: true }
     }
 
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Unreadable> {
+    pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
         let mut comments = Vec::new();
         if core::mem::take(&mut self.first) {
             let before = skip_to_flag(source)?;
             if before > 0 {
-                comments.push(format!(
-                    "{before} octets before the first flag were passed over"
-                ));
+                comments.push(format!("{before} octets before the first flag were passed over"));
             }
         }
         skip_flags(source)?;
-        let place = Place {
-            format: Format::Hdlc,
-            packet: number,
-            what: "a frame",
-            began: source.offset(),
-        };
+        let place = Place { format: Format::Hdlc, packet: number, what: "a frame", began: source.offset() };
         let (octets, stop) = frame(source, &place)?;
         if octets.is_empty() && stop == Stop::End {
             return Ok(None);
@@ -140,10 +125,9 @@ fn frame<R: Read>(source: &mut Source<R>, place: &Place) -> Result<(Vec<u8>, Sto
             Stop::End => {}
             Stop::Flag | Stop::Abort => return Ok((frame, taken.stop)),
             Stop::Full => {
-                return Err(place.wrong(
-                    format!("a frame of more than {MOST_OCTETS} octets"),
-                    "flags (7E) between frames",
-                ));
+                return Err(
+                    place.wrong(format!("a frame of more than {MOST_OCTETS} octets"), "flags (7E) between frames")
+                );
             }
         }
     }

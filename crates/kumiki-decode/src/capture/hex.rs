@@ -40,20 +40,11 @@ impl Reader {
         Self { layer, line: 0 }
     }
 
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Unreadable> {
+    pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
         let mut octets = Vec::new();
         let mut began = source.offset();
         loop {
-            let place = Place {
-                format: Format::Hex,
-                packet: number,
-                what: "a line",
-                began: source.offset(),
-            };
+            let place = Place { format: Format::Hex, packet: number, what: "a line", began: source.offset() };
             let (text, len) = peek_line(source, &place)?;
             if len == 0 {
                 break;
@@ -107,10 +98,7 @@ impl Reader {
 }
 
 /// The next line, and how many octets of the file it takes.
-fn peek_line<R: Read>(
-    source: &mut Source<R>,
-    place: &Place,
-) -> Result<(String, usize), Unreadable> {
+fn peek_line<R: Read>(source: &mut Source<R>, place: &Place) -> Result<(String, usize), Unreadable> {
     let mut looked = 256;
     loop {
         let ahead = source.peek(looked)?;
@@ -123,10 +111,8 @@ fn peek_line<R: Read>(
             return Ok((String::from_utf8_lossy(ahead).into_owned(), ahead.len()));
         }
         if looked >= MOST_LINE {
-            return Err(place.wrong(
-                format!("a line of more than {MOST_LINE} characters"),
-                "shorter lines of hexadecimal digits",
-            ));
+            return Err(place
+                .wrong(format!("a line of more than {MOST_LINE} characters"), "shorter lines of hexadecimal digits"));
         }
         looked *= 2;
     }
@@ -145,10 +131,7 @@ fn read(line: &str, before: usize) -> Result<Line, (String, String)> {
         return Ok(Line::Plain(digits(line).map_err(|why| {
             if is_swapped(line) {
                 let found = "words of 16 bits as hexdump prints them, in the order of the machine";
-                return (
-                    found.to_owned(),
-                    "octets in their order, as of hexdump -C or xxd".to_owned(),
-                );
+                return (found.to_owned(), "octets in their order, as of hexdump -C or xxd".to_owned());
             }
             why
         })?));
@@ -170,9 +153,7 @@ fn is_swapped(line: &str) -> bool {
 
 /// The offset that a line begins with, if it does.
 fn split_offset(line: &str, before: usize) -> Option<(usize, &str)> {
-    let end = line
-        .find(|c: char| !c.is_ascii_hexdigit())
-        .unwrap_or(line.len());
+    let end = line.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(line.len());
     let (first, rest) = line.split_at_checked(end)?;
     let offset = usize::from_str_radix(first, 16).ok()?;
     if let Some(rest) = rest.strip_prefix(':')
@@ -185,10 +166,7 @@ fn split_offset(line: &str, before: usize) -> Option<(usize, &str)> {
     if first.len() < 4 || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
         return None;
     }
-    let pairs = rest
-        .split_whitespace()
-        .next()
-        .is_some_and(|word| word.len() == 2);
+    let pairs = rest.split_whitespace().next().is_some_and(|word| word.len() == 2);
     let two = rest.starts_with("  ") || rest.starts_with('\t');
     let last = rest.is_empty() && before > 0 && offset == before;
     (last || (pairs && (two || offset == before))).then_some((offset, rest))
@@ -203,10 +181,7 @@ fn columns(rest: &str) -> Result<Vec<u8>, (String, String)> {
     if let Some((octets, _)) = rest.split_once("  |") {
         return digits(octets);
     }
-    let mut parts = rest
-        .split("  ")
-        .map(str::trim)
-        .filter(|part| !part.is_empty());
+    let mut parts = rest.split("  ").map(str::trim).filter(|part| !part.is_empty());
     let mut octets = digits(parts.next().unwrap_or_default())?;
     // A gap in the middle of sixteen octets is no end.
     let is_pairs = |part: &str| part.split(' ').all(|word| word.len() == 2);
@@ -228,17 +203,12 @@ fn digits(text: &str) -> Result<Vec<u8>, (String, String)> {
         let pairs = bare.as_bytes().chunks(2);
         for pair in pairs {
             let octet = match *pair {
-                [high, low] => nibble(high)
-                    .zip(nibble(low))
-                    .map(|(high, low)| high << 4 | low),
+                [high, low] => nibble(high).zip(nibble(low)).map(|(high, low)| high << 4 | low),
                 _ => None,
             };
             octets.push(octet.ok_or_else(|| {
                 (
-                    format!(
-                        "\"{}\"",
-                        word.chars().take(40).collect::<String>().escape_debug()
-                    ),
+                    format!("\"{}\"", word.chars().take(40).collect::<String>().escape_debug()),
                     "pairs of hexadecimal digits".to_owned(),
                 )
             })?);

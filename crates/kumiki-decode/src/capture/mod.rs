@@ -175,9 +175,7 @@ pub enum Unreadable {
         end: u64,
     },
     /// What is there is not what the format wants.
-    #[error(
-        "{format}, packet {packet}, octet {offset} (0x{offset:x}) of the file: {found}; right: {right}"
-    )]
+    #[error("{format}, packet {packet}, octet {offset} (0x{offset:x}) of the file: {found}; right: {right}")]
     Wrong {
         /// The format that it was read as.
         format: Format,
@@ -251,10 +249,7 @@ pub struct Capture<R> {
 
 impl<R> fmt::Debug for Capture<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Capture")
-            .field("guess", &self.guess)
-            .field("packets", &self.packets)
-            .finish_non_exhaustive()
+        f.debug_struct("Capture").field("guess", &self.guess).field("packets", &self.packets).finish_non_exhaustive()
     }
 }
 
@@ -284,13 +279,7 @@ impl<R: Read> Capture<R> {
             Format::Hdlc => Reader::Hdlc(hdlc::Reader::new(layer.unwrap_or("ppp"))),
             Format::Raw => Reader::Raw(raw::Reader::new(layer.unwrap_or("ip"))),
         };
-        Ok(Self {
-            source,
-            reader,
-            guess,
-            packets: 0,
-            ended: false,
-        })
+        Ok(Self { source, reader, guess, packets: 0, ended: false })
     }
 
     /// What the file was taken for, and why.

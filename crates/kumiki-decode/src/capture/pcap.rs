@@ -35,42 +35,24 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open<R: Read>(source: &mut Source<R>) -> Result<Self, Unreadable> {
-        let place = Place {
-            format: Format::Pcap,
-            packet: 1,
-            what: "the file's header",
-            began: source.offset(),
-        };
+        let place = Place { format: Format::Pcap, packet: 1, what: "the file's header", began: source.offset() };
         let octets = source.take(FILE_HEADER, &place)?.unwrap_or_default();
         let Ok((_, header)) = parse_pcap_header(&octets) else {
             return Err(place.wrong(
-                format!(
-                    "the file begins with {:02x?}",
-                    octets.get(..4).unwrap_or_default()
-                ),
+                format!("the file begins with {:02x?}", octets.get(..4).unwrap_or_default()),
                 "a magic number of pcap: d4c3b2a1, a1b2c3d4, 4d3cb2a1 or a1b23c4d",
             ));
         };
         if header.version_major != 2 {
-            return Err(place.wrong(
-                format!("version {}.{}", header.version_major, header.version_minor),
-                "version 2.4",
-            ));
+            return Err(
+                place.wrong(format!("version {}.{}", header.version_major, header.version_minor), "version 2.4")
+            );
         }
         Ok(Self { header })
     }
 
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Unreadable> {
-        let place = Place {
-            format: Format::Pcap,
-            packet: number,
-            what: "a record",
-            began: source.offset(),
-        };
+    pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
+        let place = Place { format: Format::Pcap, packet: number, what: "a record", began: source.offset() };
         let Some(mut octets) = source.take(HEADER, &place)? else {
             return Ok(None);
         };
@@ -89,22 +71,11 @@ impl Reader {
             ));
         }
         octets.extend(source.take_more(wanted, &place)?);
-        let parsed = if self.header.is_bigendian() {
-            parse_pcap_frame_be(&octets)
-        } else {
-            parse_pcap_frame(&octets)
-        };
+        let parsed = if self.header.is_bigendian() { parse_pcap_frame_be(&octets) } else { parse_pcap_frame(&octets) };
         let Ok((_, frame)) = parsed else {
-            return Err(place.wrong(
-                "a record that cannot be laid out".to_owned(),
-                "a pcap record",
-            ));
+            return Err(place.wrong("a record that cannot be laid out".to_owned(), "a pcap record"));
         };
-        let (unit, most) = if self.header.is_nanosecond_precision() {
-            (1, 1_000_000_000)
-        } else {
-            (1000, 1_000_000)
-        };
+        let (unit, most) = if self.header.is_nanosecond_precision() { (1, 1_000_000_000) } else { (1000, 1_000_000) };
         if frame.ts_usec >= most {
             return Err(place.wrong(
                 format!("the fraction of the time is {}", frame.ts_usec),
@@ -113,11 +84,8 @@ impl Reader {
         }
         // The upper bits of the link type may say how many octets of check sequence frames have, in units of two.
         let network = u32::from_ne_bytes(self.header.network.0.to_ne_bytes());
-        let fcs_len = if network & 0x0400_0000 == 0 {
-            0
-        } else {
-            2 * usize::try_from(network >> 28).unwrap_or_default()
-        };
+        let fcs_len =
+            if network & 0x0400_0000 == 0 { 0 } else { 2 * usize::try_from(network >> 28).unwrap_or_default() };
         Ok(Some(Record {
             number,
             file_offset: place.began,

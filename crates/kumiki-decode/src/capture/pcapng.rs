@@ -11,9 +11,8 @@ use std::io::Read;
 
 use pcap_parser::pcapng::{
     EnhancedPacketBlock, InterfaceDescriptionBlock, PcapNGOption, parse_enhancedpacketblock_be,
-    parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be,
-    parse_interfacedescriptionblock_le, parse_sectionheaderblock, parse_simplepacketblock_be,
-    parse_simplepacketblock_le,
+    parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
+    parse_sectionheaderblock, parse_simplepacketblock_be, parse_simplepacketblock_le,
 };
 
 use super::source::{Place, Source};
@@ -61,18 +60,9 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Unreadable> {
+    pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
         loop {
-            let place = Place {
-                format: Format::PcapNg,
-                packet: number,
-                what: "a block",
-                began: source.offset(),
-            };
+            let place = Place { format: Format::PcapNg, packet: number, what: "a block", began: source.offset() };
             let Some((kind, octets)) = self.block(source, &place)? else {
                 return Ok(None);
             };
@@ -98,29 +88,17 @@ impl Reader {
     fn u32(&self, octets: &[u8], at: usize) -> u32 {
         let four = octets.get(at..).and_then(<[u8]>::first_chunk::<4>);
         let four = four.copied().unwrap_or_default();
-        if self.big_endian {
-            u32::from_be_bytes(four)
-        } else {
-            u32::from_le_bytes(four)
-        }
+        if self.big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }
     }
 
     /// Takes one block. Its octets are kept where somebody will look at them.
-    fn block<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        place: &Place,
-    ) -> Result<Option<(u32, Vec<u8>)>, Unreadable> {
+    fn block<R: Read>(&mut self, source: &mut Source<R>, place: &Place) -> Result<Option<(u32, Vec<u8>)>, Unreadable> {
         let Some(mut octets) = source.take(FRONT, place)? else {
             return Ok(None);
         };
         if is_magic(&octets) {
             // Only the next field says how the two before it are to be read.
-            let magic = source
-                .peek(4)?
-                .first_chunk::<4>()
-                .copied()
-                .unwrap_or_default();
+            let magic = source.peek(4)?.first_chunk::<4>().copied().unwrap_or_default();
             self.big_endian = match magic {
                 magic if magic == MAGIC.to_be_bytes() => true,
                 magic if magic == MAGIC.to_le_bytes() => false,
@@ -133,10 +111,7 @@ impl Reader {
             };
         }
         let (kind, length) = (self.u32(&octets, 0), self.u32(&octets, 4));
-        let known = matches!(
-            kind,
-            SECTION_HEADER | INTERFACE_DESCRIPTION | SIMPLE_PACKET | ENHANCED_PACKET
-        );
+        let known = matches!(kind, SECTION_HEADER | INTERFACE_DESCRIPTION | SIMPLE_PACKET | ENHANCED_PACKET);
         let len = usize::try_from(length).unwrap_or(usize::MAX);
         if !length.is_multiple_of(4) || len < FRONT + 4 {
             return Err(place.wrong(
@@ -148,10 +123,9 @@ impl Reader {
         if known && len <= MOST_OCTETS {
             octets.extend(source.take_more(body, place)?);
         } else if known {
-            return Err(place.wrong(
-                format!("block type {kind:#x} has the length {length}"),
-                format!("at most {MOST_OCTETS}"),
-            ));
+            return Err(
+                place.wrong(format!("block type {kind:#x} has the length {length}"), format!("at most {MOST_OCTETS}"))
+            );
         } else {
             source.skip_more(body, place)?;
         }
@@ -159,9 +133,7 @@ impl Reader {
         let again = self.u32(&behind, 0);
         if again != length {
             return Err(place.wrong(
-                format!(
-                    "the length of block type {kind:#x} is {length} in front and {again} behind"
-                ),
+                format!("the length of block type {kind:#x} is {length} in front and {again} behind"),
                 "twice the same",
             ));
         }
@@ -174,13 +146,9 @@ impl Reader {
             return Err(layout(place, "section header", octets));
         };
         if section.major_version != 1 {
-            return Err(place.wrong(
-                format!(
-                    "version {}.{}",
-                    section.major_version, section.minor_version
-                ),
-                "version 1",
-            ));
+            return Err(
+                place.wrong(format!("version {}.{}", section.major_version, section.minor_version), "version 1")
+            );
         }
         self.interfaces.clear();
         Ok(())
@@ -196,21 +164,16 @@ impl Reader {
             return Err(layout(place, "interface description", octets));
         };
         if self.interfaces.len() >= MOST_INTERFACES {
-            return Err(place.wrong(
-                format!("more than {MOST_INTERFACES} interfaces"),
-                format!("at most {MOST_INTERFACES}"),
-            ));
+            return Err(
+                place.wrong(format!("more than {MOST_INTERFACES} interfaces"), format!("at most {MOST_INTERFACES}"))
+            );
         }
         let interface = self.describe(&block, place)?;
         self.interfaces.push(interface);
         Ok(())
     }
 
-    fn describe(
-        &self,
-        block: &InterfaceDescriptionBlock<'_>,
-        place: &Place,
-    ) -> Result<Interface, Unreadable> {
+    fn describe(&self, block: &InterfaceDescriptionBlock<'_>, place: &Place) -> Result<Interface, Unreadable> {
         let mut interface = Interface {
             link: u32::from_ne_bytes(block.linktype.0.to_ne_bytes()),
             snaplen: usize::try_from(block.snaplen).unwrap_or(usize::MAX),
@@ -240,11 +203,8 @@ impl Reader {
                 (option::IF_FCSLEN, [bits]) => interface.fcs_len = usize::from(bits / 8),
                 (option::IF_TSOFFSET, value) => {
                     if let Ok(octets) = <[u8; 8]>::try_from(value) {
-                        interface.offset_seconds = if self.big_endian {
-                            i64::from_be_bytes(octets)
-                        } else {
-                            i64::from_le_bytes(octets)
-                        };
+                        interface.offset_seconds =
+                            if self.big_endian { i64::from_be_bytes(octets) } else { i64::from_le_bytes(octets) };
                     }
                 }
                 _ => {}
@@ -267,28 +227,16 @@ impl Reader {
     }
 
     fn enhanced(&self, octets: &[u8], place: &Place) -> Result<Record, Unreadable> {
-        let parsed = if self.big_endian {
-            parse_enhancedpacketblock_be(octets)
-        } else {
-            parse_enhancedpacketblock_le(octets)
-        };
+        let parsed =
+            if self.big_endian { parse_enhancedpacketblock_be(octets) } else { parse_enhancedpacketblock_le(octets) };
         let Ok((_, block)) = parsed else {
             return Err(self.packet_layout(octets, place));
         };
-        let EnhancedPacketBlock {
-            if_id,
-            ts_high,
-            ts_low,
-            caplen,
-            origlen,
-            ..
-        } = block;
+        let EnhancedPacketBlock { if_id, ts_high, ts_low, caplen, origlen, .. } = block;
         let interface = self.on(if_id, place)?;
         let ticks = u64::from(ts_high) << 32 | u64::from(ts_low);
         let Time(since) = Time::from_ticks(ticks, interface.ticks_per_second);
-        let data = usize::try_from(caplen)
-            .ok()
-            .and_then(|len| block.data.get(..len));
+        let data = usize::try_from(caplen).ok().and_then(|len| block.data.get(..len));
         let mut record = Record {
             number: place.packet,
             file_offset: place.began,
@@ -303,9 +251,7 @@ impl Reader {
         };
         for (code, value) in options(&block.options) {
             match code {
-                option::COMMENT => record
-                    .comments
-                    .push(String::from_utf8_lossy(value).into_owned()),
+                option::COMMENT => record.comments.push(String::from_utf8_lossy(value).into_owned()),
                 option::EPB_FLAGS if value.len() == 4 => {
                     let flags = self.u32(value, 0);
                     record.direction = match flags & 3 {
@@ -341,11 +287,8 @@ impl Reader {
     }
 
     fn simple(&self, octets: &[u8], place: &Place) -> Result<Record, Unreadable> {
-        let parsed = if self.big_endian {
-            parse_simplepacketblock_be(octets)
-        } else {
-            parse_simplepacketblock_le(octets)
-        };
+        let parsed =
+            if self.big_endian { parse_simplepacketblock_be(octets) } else { parse_simplepacketblock_le(octets) };
         let Ok((_, block)) = parsed else {
             return Err(layout(place, "simple packet", octets));
         };
@@ -358,10 +301,7 @@ impl Reader {
         };
         let Some(data) = block.data.get(..kept) else {
             return Err(place.wrong(
-                format!(
-                    "a simple packet block with {} octets for a packet of {kept}",
-                    block.data.len()
-                ),
+                format!("a simple packet block with {} octets for a packet of {kept}", block.data.len()),
                 "as many octets as the packet has, or the interface keeps",
             ));
         };
@@ -379,10 +319,7 @@ impl Reader {
 }
 
 fn layout(place: &Place, what: &str, octets: &[u8]) -> Unreadable {
-    place.wrong(
-        format!("a block of {} octets is no {what}", octets.len()),
-        format!("a whole {what}"),
-    )
+    place.wrong(format!("a block of {} octets is no {what}", octets.len()), format!("a whole {what}"))
 }
 
 /// Number and value, without padding, up to the end of the options. Values that are not all there are left out.

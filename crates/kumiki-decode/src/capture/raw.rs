@@ -16,17 +16,8 @@ impl Reader {
         Self { layer }
     }
 
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Unreadable> {
-        let place = Place {
-            format: Format::Raw,
-            packet: number,
-            what: "a cell",
-            began: source.offset(),
-        };
+    pub(super) fn next<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Unreadable> {
+        let place = Place { format: Format::Raw, packet: number, what: "a cell", began: source.offset() };
         let octets = if self.layer == "cells" {
             match source.take(CELL_LEN, &place)? {
                 Some(octets) => octets,
@@ -39,10 +30,7 @@ impl Reader {
                 return Ok(None);
             }
             if !source.peek(1)?.is_empty() {
-                return Err(place.wrong(
-                    format!("more than {MOST_OCTETS} octets"),
-                    "one packet, or a capture",
-                ));
+                return Err(place.wrong(format!("more than {MOST_OCTETS} octets"), "one packet, or a capture"));
             }
             octets
         };

@@ -18,13 +18,7 @@ pub(super) struct Source<R> {
 
 impl<R: Read> Source<R> {
     pub(super) const fn new(file: R) -> Self {
-        Self {
-            file,
-            buffer: Vec::new(),
-            taken: 0,
-            offset: 0,
-            ended: false,
-        }
+        Self { file, buffer: Vec::new(), taken: 0, offset: 0, ended: false }
     }
 
     /// Where the next octet stands in the file.
@@ -50,10 +44,7 @@ impl<R: Read> Source<R> {
         let have = self.buffer.len();
         self.buffer.resize(have + PIECE, 0);
         let read = loop {
-            match self
-                .file
-                .read(self.buffer.get_mut(have..).unwrap_or_default())
-            {
+            match self.file.read(self.buffer.get_mut(have..).unwrap_or_default()) {
                 Err(why) if why.kind() == ErrorKind::Interrupted => {}
                 read => break read,
             }
@@ -81,13 +72,8 @@ impl<R: Read> Source<R> {
 
     /// Takes `len` octets: `what` of `format`, which began at `began` and of which `before` octets were taken. `None`
     /// where the file ends exactly there and nothing was taken.
-    pub(super) fn take(
-        &mut self,
-        len: usize,
-        reading: &Place,
-    ) -> Result<Option<Vec<u8>>, Unreadable> {
-        let before =
-            usize::try_from(self.offset.saturating_sub(reading.began)).unwrap_or(usize::MAX);
+    pub(super) fn take(&mut self, len: usize, reading: &Place) -> Result<Option<Vec<u8>>, Unreadable> {
+        let before = usize::try_from(self.offset.saturating_sub(reading.began)).unwrap_or(usize::MAX);
         let octets = self.peek(len)?.to_vec();
         self.skip(octets.len());
         if octets.len() == len {
@@ -150,13 +136,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn wrong(&self, found: String, right: impl Into<String>) -> Unreadable {
-        Unreadable::Wrong {
-            format: self.format,
-            packet: self.packet,
-            offset: self.began,
-            found,
-            right: right.into(),
-        }
+        Unreadable::Wrong { format: self.format, packet: self.packet, offset: self.began, found, right: right.into() }
     }
 }
 

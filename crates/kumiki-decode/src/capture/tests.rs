@@ -7,34 +7,14 @@ use super::*;
 /// Two packets of 3 and 5 octets, at 1.000002003 s and 2 s.
 fn pcap(big_endian: bool, nanoseconds: bool) -> Vec<u8> {
     let four = |number: u32| {
-        if big_endian {
-            number.to_be_bytes()
-        } else {
-            number.to_le_bytes()
-        }
+        if big_endian { number.to_be_bytes() } else { number.to_le_bytes() }
     };
     let two = |number: u16| {
-        if big_endian {
-            number.to_be_bytes()
-        } else {
-            number.to_le_bytes()
-        }
+        if big_endian { number.to_be_bytes() } else { number.to_le_bytes() }
     };
-    let magic = if nanoseconds {
-        0xa1b2_3c4d
-    } else {
-        0xa1b2_c3d4
-    };
+    let magic = if nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let fraction = if nanoseconds { 2003 } else { 2 };
-    let header = [
-        &four(magic)[..],
-        &two(2),
-        &two(4),
-        &[0; 8],
-        &four(65535),
-        &four(101),
-    ]
-    .concat();
+    let header = [&four(magic)[..], &two(2), &two(4), &[0; 8], &four(65535), &four(101)].concat();
     let first = [four(1), four(fraction), four(3), four(300)].concat();
     let second = [four(2), four(0), four(5), four(5)].concat();
     [&header[..], &first, b"abc", &second, b"defgh"].concat()
@@ -56,10 +36,7 @@ fn read(octets: &[u8], wish: Wish) -> (Vec<Record>, Option<Unreadable>) {
 }
 
 fn as_layer(layer: &'static str) -> Wish {
-    Wish {
-        layer: Some(layer),
-        format: None,
-    }
+    Wish { layer: Some(layer), format: None }
 }
 
 fn good(octets: &[u8]) -> Vec<Record> {
@@ -81,26 +58,13 @@ fn pcap_is_read_in_both_orders_and_units() {
             let seen: Vec<(u64, &[u8], usize, u64)> = records
                 .iter()
                 .map(|record| {
-                    let Record {
-                        number,
-                        octets,
-                        original_len,
-                        file_offset,
-                        ..
-                    } = record;
+                    let Record { number, octets, original_len, file_offset, .. } = record;
                     (*number, octets.as_slice(), *original_len, *file_offset)
                 })
                 .collect();
             assert_eq!(seen, [(1, &b"abc"[..], 300, 24), (2, b"defgh", 5, 43)]);
-            let times: Vec<String> = records
-                .iter()
-                .map(|r| r.time.unwrap().to_string())
-                .collect();
-            let first = if nanoseconds {
-                "1.000002003"
-            } else {
-                "1.000002000"
-            };
+            let times: Vec<String> = records.iter().map(|r| r.time.unwrap().to_string()).collect();
+            let first = if nanoseconds { "1.000002003" } else { "1.000002000" };
             assert_eq!(times, [first, "2.000000000"]);
             assert_eq!(records[0].link, Link::Number(101));
         }
@@ -136,10 +100,7 @@ struct Ng {
 
 impl Ng {
     fn new(big_endian: bool) -> Self {
-        let mut file = Self {
-            big_endian,
-            octets: Vec::new(),
-        };
+        let mut file = Self { big_endian, octets: Vec::new() };
         let version = [file.u16(1), file.u16(0)].concat();
         let body = [&file.u32(0x1a2b_3c4d)[..], &version, &[0xff; 8]].concat();
         file.block(SECTION, &body);
@@ -147,19 +108,11 @@ impl Ng {
     }
 
     fn u16(&self, number: u16) -> Vec<u8> {
-        if self.big_endian {
-            number.to_be_bytes().to_vec()
-        } else {
-            number.to_le_bytes().to_vec()
-        }
+        if self.big_endian { number.to_be_bytes().to_vec() } else { number.to_le_bytes().to_vec() }
     }
 
     fn u32(&self, number: u32) -> Vec<u8> {
-        if self.big_endian {
-            number.to_be_bytes().to_vec()
-        } else {
-            number.to_le_bytes().to_vec()
-        }
+        if self.big_endian { number.to_be_bytes().to_vec() } else { number.to_le_bytes().to_vec() }
     }
 
     fn block(&mut self, kind: u32, body: &[u8]) {
@@ -168,17 +121,12 @@ impl Ng {
         self.octets.extend(self.u32(kind));
         self.octets.extend(&len);
         self.octets.extend(body);
-        self.octets
-            .resize(self.octets.len() + padded - body.len(), 0);
+        self.octets.resize(self.octets.len() + padded - body.len(), 0);
         self.octets.extend(&len);
     }
 
     fn option(&self, code: u16, value: &[u8]) -> Vec<u8> {
-        let mut option = [
-            self.u16(code),
-            self.u16(u16::try_from(value.len()).unwrap()),
-        ]
-        .concat();
+        let mut option = [self.u16(code), self.u16(u16::try_from(value.len()).unwrap())].concat();
         option.extend(value);
         option.resize(option.len().next_multiple_of(4), 0);
         option
@@ -193,10 +141,7 @@ impl Ng {
         let ticks = [(ticks >> 32) as u32, (ticks & 0xffff_ffff) as u32];
         let len = u32::try_from(data.len()).unwrap();
         let numbers = [interface, ticks[0], ticks[1], len, len + 7];
-        let mut body: Vec<u8> = numbers
-            .iter()
-            .flat_map(|number| self.u32(*number))
-            .collect();
+        let mut body: Vec<u8> = numbers.iter().flat_map(|number| self.u32(*number)).collect();
         body.extend(data);
         body.resize(body.len().next_multiple_of(4), 0);
         body.extend(options);
@@ -211,28 +156,16 @@ fn pcapng_keeps_interfaces_time_units_and_options() {
     for big_endian in [false, true] {
         let mut file = Ng::new(big_endian);
         file.interface(1, 0, &[]);
-        let nanoseconds = [
-            file.option(2, b"eth0"),
-            file.option(9, &[9]),
-            file.option(0, &[]),
-        ];
+        let nanoseconds = [file.option(2, b"eth0"), file.option(9, &[9]), file.option(0, &[])];
         file.interface(101, 4, &nanoseconds.concat());
         // Halves of a second, an hour later.
-        let hour = if big_endian {
-            3600_i64.to_be_bytes()
-        } else {
-            3600_i64.to_le_bytes()
-        };
+        let hour = if big_endian { 3600_i64.to_be_bytes() } else { 3600_i64.to_le_bytes() };
         let halves = [file.option(9, &[0x81]), file.option(14, &hour)].concat();
         file.interface(147, 0, &halves);
         file.block(5, &[1; 20]);
         file.enhanced(0, 1_000_002, b"abc", &[]);
         let flags = file.u32(2 | 4 << 5);
-        let said = [
-            file.option(1, b"dropped: full"),
-            file.option(2, &flags),
-            file.option(4, &[0; 8]),
-        ];
+        let said = [file.option(1, b"dropped: full"), file.option(2, &flags), file.option(4, &[0; 8])];
         file.enhanced(1, 1_000_000_003, b"defgh", &said.concat());
         file.enhanced(2, 3, b"i", &[]);
         let simple = [&file.u32(5)[..], b"jklmn"].concat();
@@ -242,12 +175,7 @@ fn pcapng_keeps_interfaces_time_units_and_options() {
             .iter()
             .map(|record| {
                 let time = record.time.map(|time| time.to_string());
-                (
-                    record.interface,
-                    record.link,
-                    record.octets.as_slice(),
-                    time,
-                )
+                (record.interface, record.link, record.octets.as_slice(), time)
             })
             .collect();
         let time = |text: &str| Some(text.to_owned());
@@ -300,10 +228,7 @@ fn mistakes_of_pcapng_are_named() {
     let mut lies = file.octets.clone();
     lies[48 + 20] = 200;
     let why = refused(&lies);
-    assert!(
-        why.contains("says that it holds 200 of a packet; right: at most 4"),
-        "{why}"
-    );
+    assert!(why.contains("says that it holds 200 of a packet; right: at most 4"), "{why}");
     let mut odd = file.octets;
     odd[48 + 4] = 35;
     assert!(refused(&odd).contains("has the length 35; right: a multiple of 4"));
@@ -321,24 +246,13 @@ fn erf(kind: u8, wlen: u16, content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn erf_is_known_by_records_that_hang_together() {
-    let file = [
-        erf(3, 52, &[0; 52]),
-        erf(48, 0, &[0; 16]),
-        erf(4, 52, &[0; 52]),
-    ]
-    .concat();
+    let file = [erf(3, 52, &[0; 52]), erf(48, 0, &[0; 16]), erf(4, 52, &[0; 52])].concat();
     let records = good(&file);
     // The padding record is stepped over.
     assert_eq!(records.len(), 2);
     assert_eq!(records[1].file_offset, 68 + 32);
     assert_eq!(records[0].time.unwrap().to_string(), "5.500000000");
-    let (_, why) = read(
-        &file[..file.len() - 1],
-        Wish {
-            format: Some(Format::Erf),
-            layer: None,
-        },
-    );
+    let (_, why) = read(&file[..file.len() - 1], Wish { format: Some(Format::Erf), layer: None });
     assert!(why.unwrap().to_string().contains("has 67 of 68 octets"));
 }
 
@@ -369,10 +283,7 @@ fn the_same_octets_are_read_from_every_form_of_text() {
         // Twice the same packet: an offset of 0 or an empty line is between them.
         let (records, why) = read(format!("{form}\n\n{form}").as_bytes(), as_layer("ip"));
         assert!(why.is_none(), "{form}{why:?}");
-        let found: Vec<&[u8]> = records
-            .iter()
-            .map(|record| record.octets.as_slice())
-            .collect();
+        let found: Vec<&[u8]> = records.iter().map(|record| record.octets.as_slice()).collect();
         assert_eq!(found, [octets.as_slice(), octets.as_slice()], "{form}");
     }
 }
@@ -388,17 +299,9 @@ fn an_offset_begins_a_packet_and_a_wrong_one_is_named() {
         "hex, packet 1, octet 11 (0xb) of the file: line 2: the offset 0x10 after 0x2 octets; right: 0x2, or 0 for another packet"
     );
     let (_, why) = read(b"0000000 0045 2100\n", as_layer("ip"));
-    assert!(
-        why.unwrap()
-            .to_string()
-            .ends_with("right: octets in their order, as of hexdump -C or xxd")
-    );
+    assert!(why.unwrap().to_string().ends_with("right: octets in their order, as of hexdump -C or xxd"));
     let (_, why) = read(b"45 0g\n", as_layer("ip"));
-    assert!(
-        why.unwrap()
-            .to_string()
-            .contains("line 1: \"0g\"; right: pairs of hexadecimal digits")
-    );
+    assert!(why.unwrap().to_string().contains("line 1: \"0g\"; right: pairs of hexadecimal digits"));
 }
 
 #[test]
@@ -409,11 +312,7 @@ fn raw_octets_are_one_packet_or_cells() {
     assert_eq!((records.len(), why.is_none()), (2, true));
     let (records, why) = read(&[0; 60], as_layer("cells"));
     assert_eq!(records.len(), 1);
-    assert!(
-        why.unwrap()
-            .to_string()
-            .contains("a cell that began at octet 53 (0x35) has 7 of 53")
-    );
+    assert!(why.unwrap().to_string().contains("a cell that began at octet 53 (0x35) has 7 of 53"));
     assert!(refused(&[0; 60]).contains("say which it is with --as: ethernet, llc-snap"));
     assert_eq!(refused(b""), "the file is empty");
 }
@@ -434,15 +333,12 @@ impl Read for Slow<'_> {
 
 /// A line with the LCP Configure-Requests of magic 7E7D1234, made from RFC 1662, with either check sequence.
 const LINE: [u8; 43] = [
-    0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12,
-    0x34, 0xaf, 0x3d, 0x7e, 0x7e, 0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06,
-    0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34, 0xb5, 0x99, 0x82, 0x49, 0x7e,
+    0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34, 0xaf, 0x3d,
+    0x7e, 0x7e, 0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34,
+    0xb5, 0x99, 0x82, 0x49, 0x7e,
 ];
 
-const HDLC: Wish = Wish {
-    format: Some(Format::Hdlc),
-    layer: None,
-};
+const HDLC: Wish = Wish { format: Some(Format::Hdlc), layer: None };
 
 #[test]
 fn frames_are_found_between_the_flags_of_a_line() {
@@ -452,18 +348,12 @@ fn frames_are_found_between_the_flags_of_a_line() {
         "read as hdlc, first layer ppp (flags stand around a frame whose check sequence is right)"
     );
     let records: Vec<Record> = capture.by_ref().map(Result::unwrap).collect();
-    let shape: Vec<_> = records
-        .iter()
-        .map(|one| (one.file_offset, one.octets.len(), one.fcs_len, one.link))
-        .collect();
+    let shape: Vec<_> = records.iter().map(|one| (one.file_offset, one.octets.len(), one.fcs_len, one.link)).collect();
     let link = Link::Named("ppp");
     assert_eq!(shape, [(1, 16, 2, link), (22, 18, 4, link)]);
     for record in &records {
         assert_eq!(record.octets[8..14], [0x05, 0x06, 0x7e, 0x7d, 0x12, 0x34]);
-        assert_eq!(
-            (record.original_len, record.comments.len()),
-            (record.octets.len(), 0)
-        );
+        assert_eq!((record.original_len, record.comments.len()), (record.octets.len(), 0));
         let packet = crate::Decoder::new().decode(record);
         assert!(!packet.is_bad(), "{packet:?}");
         assert!(packet.layer("lcp").is_some(), "{packet:?}");
@@ -486,33 +376,20 @@ fn what_is_no_whole_frame_of_a_line_is_shown_as_far_as_it_goes() {
         .iter()
         .map(|one| {
             let missing = one.original_len - one.octets.len();
-            (
-                one.octets.len(),
-                one.fcs_len,
-                missing,
-                one.comments.join("; "),
-            )
+            (one.octets.len(), one.fcs_len, missing, one.comments.join("; "))
         })
         .collect();
     let said = |text: &str| text.to_owned();
     assert_eq!(
         shape,
         [
-            (
-                16,
-                2,
-                0,
-                said("3 octets before the first flag were passed over")
-            ),
+            (16, 2, 0, said("3 octets before the first flag were passed over")),
             (3, 0, 1, said("aborted: an escape stands before the flag")),
             (16, 2, 0, said("")),
             (8, 0, 1, said("the file ends within this frame")),
         ]
     );
-    let bad: Vec<bool> = records
-        .iter()
-        .map(|record| crate::Decoder::new().decode(record).is_bad())
-        .collect();
+    let bad: Vec<bool> = records.iter().map(|record| crate::Decoder::new().decode(record).is_bad()).collect();
     assert_eq!(bad, [false, false, true, false]);
 }
 
@@ -528,10 +405,7 @@ fn how_a_file_arrives_does_not_matter() {
 }
 
 fn formats() -> impl Strategy<Value = Option<Format>> {
-    prop_oneof![
-        Just(None),
-        proptest::sample::select(Format::NAMES.map(|(_, format)| Some(format)).to_vec()),
-    ]
+    prop_oneof![Just(None), proptest::sample::select(Format::NAMES.map(|(_, format)| Some(format)).to_vec()),]
 }
 
 proptest! {

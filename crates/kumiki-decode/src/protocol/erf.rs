@@ -14,12 +14,8 @@ use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(super) const LINK: Dissector = Dissector {
-    name: "erf",
-    title: "ERF records of DAG cards",
-    claims: &[Key::LinkType(197)],
-    dissect: record,
-};
+pub(super) const LINK: Dissector =
+    Dissector { name: "erf", title: "ERF records of DAG cards", claims: &[Key::LinkType(197)], dissect: record };
 
 pub(super) const CELL: Dissector = Dissector {
     name: "erf-cell",
@@ -77,14 +73,9 @@ fn type_name(kind: u8) -> &'static str {
 }
 
 fn record(reading: &mut Reading<'_>) {
-    let Some(&[_, _, _, _, _, _, _, _, kind, flags, r0, r1, l0, l1, w0, w1]) =
-        reading.octets().first_chunk::<LEN>()
+    let Some(&[_, _, _, _, _, _, _, _, kind, flags, r0, r1, l0, l1, w0, w1]) = reading.octets().first_chunk::<LEN>()
     else {
-        return reading.malformed(&Malformed::Short {
-            protocol: "ERF",
-            need: LEN,
-            have: reading.octets().len(),
-        });
+        return reading.malformed(&Malformed::Short { protocol: "ERF", need: LEN, have: reading.octets().len() });
     };
     let two = |high, low| u16::from_be_bytes([high, low]);
     let (rlen, lost, wlen) = (two(r0, r1), two(l0, l1), two(w0, w1));
@@ -123,12 +114,7 @@ fn record(reading: &mut Reading<'_>) {
         if !is_there(reading, at, EXTENSION) {
             return;
         }
-        reading.field(
-            "extension header",
-            at,
-            EXTENSION,
-            reading.part(at, EXTENSION),
-        );
+        reading.field("extension header", at, EXTENSION, reading.part(at, EXTENSION));
         at += EXTENSION;
     }
     // What stands between the header and what the line carried, and the type without it.
@@ -147,11 +133,7 @@ fn record(reading: &mut Reading<'_>) {
     }
     reading.header_len(at);
     // The card's ports are interfaces of their own.
-    reading.around.interface = reading
-        .around
-        .interface
-        .saturating_mul(4)
-        .saturating_add(u32::from(flags & 3));
+    reading.around.interface = reading.around.interface.saturating_mul(4).saturating_add(u32::from(flags & 3));
     // wlen counts what was on the line; Ethernet records have two octets more.
     let before = if matches!(number, 2 | 11) { 2 } else { 0 };
     let len = usize::from(wlen) + before;
@@ -173,14 +155,7 @@ fn is_there(reading: &mut Reading<'_>, at: usize, len: usize) -> bool {
     if have < len {
         reading.header_len(at);
         let (protocol, need, have) = ("ERF", at + len, at + have);
-        reading.malformed_at(
-            at,
-            &Malformed::Short {
-                protocol,
-                need,
-                have,
-            },
-        );
+        reading.malformed_at(at, &Malformed::Short { protocol, need, have });
     }
     have == len
 }
@@ -188,11 +163,7 @@ fn is_there(reading: &mut Reading<'_>, at: usize, len: usize) -> bool {
 /// Reads the four octets of a cell header; the HEC that they lack is put in for the codec.
 fn cell_header(reading: &mut Reading<'_>) -> Option<Header> {
     let Some(&[o1, o2, o3, o4]) = reading.octets().first_chunk::<CELL_HEADER>() else {
-        reading.malformed(&Malformed::Short {
-            protocol: "ATM",
-            need: CELL_HEADER,
-            have: reading.octets().len(),
-        });
+        reading.malformed(&Malformed::Short { protocol: "ATM", need: CELL_HEADER, have: reading.octets().len() });
         return None;
     };
     let octets = [o1, o2, o3, o4, hec([o1, o2, o3, o4])];
@@ -219,11 +190,8 @@ fn cell(reading: &mut Reading<'_>) {
 
 fn pdu(reading: &mut Reading<'_>) {
     if let Some(header) = cell_header(reading) {
-        reading.around.circuit = Some(Circuit {
-            interface: reading.around.interface,
-            vpi: header.vpi,
-            vci: header.vci,
-        });
+        reading.around.circuit =
+            Some(Circuit { interface: reading.around.interface, vpi: header.vpi, vci: header.vci });
         let inside = reading.total().saturating_sub(CELL_HEADER);
         reading.follow(&[Key::Named("aal5")], CELL_HEADER, inside);
     }
@@ -233,22 +201,12 @@ fn hdlc(reading: &mut Reading<'_>) {
     let octets = reading.octets();
     let total = reading.total();
     // Nothing in a record says which of the two a line has, so the octets are asked.
-    let fcs_len = if octets.len() < total {
-        0
-    } else {
-        crate::protocol::fcs::right_len(octets).unwrap_or(0)
-    };
+    let fcs_len = if octets.len() < total { 0 } else { crate::protocol::fcs::right_len(octets).unwrap_or(0) };
     let inside = total.saturating_sub(fcs_len);
     reading.around.fcs_len = 0;
     reading.summary("HDLC");
     if fcs_len > 0 {
-        reading.named(
-            "fcs",
-            inside,
-            fcs_len,
-            reading.part(inside, fcs_len),
-            "right",
-        );
+        reading.named("fcs", inside, fcs_len, reading.part(inside, fcs_len), "right");
     } else if octets.len() == total {
         reading.bad("neither the last two nor the last four octets are a right FCS");
     }

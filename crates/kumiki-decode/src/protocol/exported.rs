@@ -14,12 +14,8 @@ use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(super) const DISSECTOR: Dissector = Dissector {
-    name: "exported",
-    title: "exported PDUs behind tags",
-    claims: &[Key::LinkType(252)],
-    dissect,
-};
+pub(super) const DISSECTOR: Dissector =
+    Dissector { name: "exported", title: "exported PDUs behind tags", claims: &[Key::LinkType(252)], dissect };
 
 const DISSECTOR_NAME: u16 = 12;
 const IPV4_SOURCE: u16 = 20;
@@ -57,9 +53,7 @@ fn dissect(reading: &mut Reading<'_>) {
         match number {
             0 => break,
             DISSECTOR_NAME => {
-                name = String::from_utf8_lossy(value)
-                    .trim_end_matches('\0')
-                    .to_owned();
+                name = String::from_utf8_lossy(value).trim_end_matches('\0').to_owned();
                 reading.field("dissector", at, len + 4, Value::Text(name.clone()));
             }
             IPV4_SOURCE | IPV6_SOURCE => {
@@ -78,10 +72,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.header_len(header);
     reading.summary(format!("PDU for {name}"));
     if let (Some(source), Some(destination)) = (source, destination) {
-        reading.ends(Ends {
-            source,
-            destination,
-        });
+        reading.ends(Ends { source, destination });
     }
     let inside = reading.total().saturating_sub(header);
     // Wireshark's names are ours but for this one.
@@ -94,9 +85,5 @@ fn dissect(reading: &mut Reading<'_>) {
 
 fn short(reading: &mut Reading<'_>, need: usize) {
     let have = reading.octets().len();
-    reading.malformed(&Malformed::Short {
-        protocol: "exported PDU",
-        need,
-        have,
-    });
+    reading.malformed(&Malformed::Short { protocol: "exported PDU", need, have });
 }

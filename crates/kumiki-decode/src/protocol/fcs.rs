@@ -52,10 +52,7 @@ pub(super) fn check(reading: &mut Reading<'_>) -> usize {
     } else {
         let meant = format!("wrong, {right:#0w$x} would be right", w = digits + 2);
         reading.named(name, end, fcs_len, value, meant);
-        reading.bad(format!(
-            "{name} is {found:#0w$x}, the octets give {right:#0w$x}",
-            w = digits + 2
-        ));
+        reading.bad(format!("{name} is {found:#0w$x}, the octets give {right:#0w$x}", w = digits + 2));
     }
     end
 }

@@ -77,14 +77,8 @@ impl Framing {
                 let lost = flow.packet.is_begun();
                 let _ = flow.packet.end("");
                 let _ = flow.tsdu.end("");
-                let what = if lost {
-                    ", and the packet that they belong to is given up"
-                } else {
-                    ""
-                };
-                reading.note(format!(
-                    "{ahead} octets before this segment are not in the capture{what}"
-                ));
+                let what = if lost { ", and the packet that they belong to is given up" } else { "" };
+                reading.note(format!("{ahead} octets before this segment are not in the capture{what}"));
             }
         }
         let flow = reading.state.streams.flow(stream, packet);
@@ -106,14 +100,7 @@ impl Framing {
         }
         // As many as belong to the packet that is under way.
         let before = flow.packet.octets.len();
-        let head: Vec<u8> = flow
-            .packet
-            .octets
-            .iter()
-            .chain(octets)
-            .copied()
-            .take(self.header)
-            .collect();
+        let head: Vec<u8> = flow.packet.octets.iter().chain(octets).copied().take(self.header).collect();
         let need = match (self.length)(&head) {
             Ok(length) => length,
             Err(why) if head.len() >= self.header => {
@@ -125,8 +112,7 @@ impl Framing {
             Err(_) => usize::MAX,
         };
         let take = octets.len().min(need.saturating_sub(before));
-        flow.packet
-            .add(packet, octets.get(..take).unwrap_or_default());
+        flow.packet.add(packet, octets.get(..take).unwrap_or_default());
         flow.next = Some(seq.wrapping_add(u32::try_from(take).unwrap_or(u32::MAX)));
         let have = flow.packet.octets.len();
         let title = self.title;

@@ -9,8 +9,8 @@
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::xtp::{
-    Address, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, LEN,
-    Options, Rates, Traffic, TrafficControl, covered, service,
+    Address, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, LEN, Options, Rates,
+    Traffic, TrafficControl, covered, service,
 };
 
 use crate::key::{Ends, Key};
@@ -102,9 +102,7 @@ fn header(reading: &mut Reading<'_>) -> Option<Header> {
             Err(why) => why,
         };
         match why {
-            Malformed::Field {
-                field: "options", ..
-            } => (front[8], front[10]) = (front[8] & 0x7f, 0),
+            Malformed::Field { field: "options", .. } => (front[8], front[10]) = (front[8] & 0x7f, 0),
             Malformed::Field { field: "sort", .. } => (front[18], front[19]) = (0, 0),
             Malformed::Length { most, found, .. } if found > most => {
                 // What there is can be read, as far as it goes.
@@ -165,9 +163,8 @@ fn errors(reading: &mut Reading<'_>, payload: &[u8]) -> Result<usize, Malformed>
         if left >= right {
             reading.bad(format!("span {left} to {right} has no octets"));
         } else if left < before {
-            reading.bad(format!(
-                "span {left} to {right} begins below {before}, where the one before it ends or rseq is"
-            ));
+            reading
+                .bad(format!("span {left} to {right} begins below {before}, where the one before it ends or rseq is"));
         }
         before = before.max(right);
     }
@@ -220,44 +217,26 @@ fn address(reading: &mut Reading<'_>, at: usize, address: &Address, joins: bool)
         Address::Null => {
             reading.named("aformat", at + 3, 1, 0_u8, "null");
         }
-        Address::Ip {
-            domain,
-            destination,
-            source,
-        } => {
+        Address::Ip { domain, destination, source } => {
             reading.field("adomain", at + 2, 1, *domain);
-            let (format, words, width) = if destination.is_ipv4() {
-                (1_u8, "IPv4", 4)
-            } else {
-                (6, "IPv6", 16)
-            };
+            let (format, words, width) = if destination.is_ipv4() { (1_u8, "IPv4", 4) } else { (6, "IPv6", 16) };
             reading.named("aformat", at + 3, 1, format, words);
             let (there, here) = (Value::text(destination.ip()), Value::text(source.ip()));
             reading.field("dsthost", at + 4, width, there);
             reading.field("srchost", at + 4 + width, width, here);
             reading.field("dstport", at + 4 + 2 * width, 2, destination.port());
             reading.field("srcport", at + 6 + 2 * width, 2, source.port());
-            let ends = Ends {
-                source: source.ip(),
-                destination: destination.ip(),
-            };
+            let ends = Ends { source: source.ip(), destination: destination.ip() };
             match reading.around.ends {
                 // On a LAN nothing else says who speaks.
                 None => reading.ends(ends),
-                Some(around)
-                    if around.source != ends.source
-                        || !joins && around.destination != ends.destination =>
-                {
+                Some(around) if around.source != ends.source || !joins && around.destination != ends.destination => {
                     reading.note("the addresses are not those of IP");
                 }
                 Some(_) => {}
             }
         }
-        Address::Other {
-            domain,
-            format,
-            octets,
-        } => {
+        Address::Other { domain, format, octets } => {
             reading.field("adomain", at + 2, 1, *domain);
             let words = match format {
                 2 => "ISO CLNP",
@@ -292,20 +271,9 @@ fn traffic(reading: &mut Reading<'_>, at: usize, traffic: &Traffic) {
         return;
     };
     reading.field("tformat", at + 3, 1, 1_u8);
-    let Rates {
-        maxdata,
-        inrate,
-        inburst,
-        outrate,
-        outburst,
-    } = rates;
-    let values = [
-        ("maxdata", maxdata),
-        ("inrate", inrate),
-        ("inburst", inburst),
-        ("outrate", outrate),
-        ("outburst", outburst),
-    ];
+    let Rates { maxdata, inrate, inburst, outrate, outburst } = rates;
+    let values =
+        [("maxdata", maxdata), ("inrate", inrate), ("inburst", inburst), ("outrate", outrate), ("outburst", outburst)];
     for (number, (name, value)) in values.into_iter().enumerate() {
         reading.field(name, at + 4 + 4 * number, 4, value);
     }

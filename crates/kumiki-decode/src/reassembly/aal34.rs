@@ -22,11 +22,7 @@ pub(crate) enum Outcome {
     /// The PDU goes on, or there is none.
     Waiting,
     /// The PDU has ended.
-    Whole {
-        octets: Vec<u8>,
-        cells: usize,
-        packets: Vec<u64>,
-    },
+    Whole { octets: Vec<u8>, cells: usize, packets: Vec<u64> },
 }
 
 /// What a segment led to, and what was wrong.
@@ -58,20 +54,10 @@ pub(crate) struct Segments {
 
 impl Segments {
     /// Takes the octets of a segment whose sum is right.
-    pub(crate) fn add(
-        &mut self,
-        circuit: Circuit,
-        header: &Header,
-        octets: &[u8],
-        packet: u64,
-    ) -> Came {
+    pub(crate) fn add(&mut self, circuit: Circuit, header: &Header, octets: &[u8], packet: u64) -> Came {
         self.clock = self.clock.saturating_add(1);
         let key = (circuit, header.mid);
-        let mut came = Came {
-            outcome: Outcome::Waiting,
-            wrong: None,
-            given_up: None,
-        };
+        let mut came = Came { outcome: Outcome::Waiting, wrong: None, given_up: None };
         let mut partial = if header.segment_type.begins() {
             if let Some(old) = self.partial.remove(&key) {
                 came.wrong = Some(format!(
@@ -82,10 +68,7 @@ impl Segments {
             Partial::default()
         } else {
             let Some(partial) = self.partial.remove(&key) else {
-                came.wrong = Some(format!(
-                    "the beginning of the PDU under MID {} did not come",
-                    header.mid
-                ));
+                came.wrong = Some(format!("the beginning of the PDU under MID {} did not come", header.mid));
                 return came;
             };
             if partial.sn != header.sn {
@@ -103,18 +86,11 @@ impl Segments {
         partial.cells = partial.cells.saturating_add(1);
         noted(&mut partial.packets, packet);
         if partial.octets.len() > MOST_OCTETS {
-            came.wrong = Some(format!(
-                "{} octets and no end: a PDU has at most {MOST_OCTETS}",
-                partial.octets.len()
-            ));
+            came.wrong = Some(format!("{} octets and no end: a PDU has at most {MOST_OCTETS}", partial.octets.len()));
             return came;
         }
         if header.segment_type.ends() {
-            came.outcome = Outcome::Whole {
-                octets: partial.octets,
-                cells: partial.cells,
-                packets: partial.packets,
-            };
+            came.outcome = Outcome::Whole { octets: partial.octets, cells: partial.cells, packets: partial.packets };
             return came;
         }
         partial.sn = header.sn.wrapping_add(1) & 15;
@@ -133,23 +109,17 @@ impl Segments {
         if self.partial.len() < MOST_PDUS {
             return None;
         }
-        let oldest = self
-            .partial
-            .iter()
-            .min_by_key(|(_, partial)| partial.touched)
-            .map(|(key, _)| *key)?;
+        let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(key, _)| *key)?;
         self.partial.remove(&oldest);
         Some(oldest.0)
     }
 
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> {
-        self.partial
-            .iter()
-            .map(|((circuit, mid), partial)| Unfinished {
-                what: format!("AAL3/4 PDU on {circuit} under MID {mid}"),
-                parts: partial.cells,
-                octets: partial.octets.len(),
-                first_packet: partial.packets.first().copied().unwrap_or_default(),
-            })
+        self.partial.iter().map(|((circuit, mid), partial)| Unfinished {
+            what: format!("AAL3/4 PDU on {circuit} under MID {mid}"),
+            parts: partial.cells,
+            octets: partial.octets.len(),
+            first_packet: partial.packets.first().copied().unwrap_or_default(),
+        })
     }
 }

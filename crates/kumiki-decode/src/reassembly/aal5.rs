@@ -23,11 +23,7 @@ pub(crate) enum Outcome {
     /// So many cells came without an end in time; their octets are not kept.
     TooLong { cells: usize },
     /// The PDU has ended.
-    Whole {
-        octets: Vec<u8>,
-        cells: usize,
-        packets: Vec<u64>,
-    },
+    Whole { octets: Vec<u8>, cells: usize, packets: Vec<u64> },
 }
 
 #[derive(Debug, Default)]
@@ -69,11 +65,7 @@ impl Circuits {
         packet: u64,
     ) -> (Outcome, Option<Circuit>) {
         self.clock = self.clock.saturating_add(1);
-        let given_up = if self.partial.contains_key(&circuit) {
-            None
-        } else {
-            self.make_room()
-        };
+        let given_up = if self.partial.contains_key(&circuit) { None } else { self.make_room() };
         let partial = self.partial.entry(circuit).or_default();
         partial.touched = self.clock;
         partial.cells = partial.cells.saturating_add(1);
@@ -90,14 +82,8 @@ impl Circuits {
         if !ends {
             return (Outcome::Waiting { cells }, given_up);
         }
-        let Partial {
-            octets, packets, ..
-        } = self.partial.remove(&circuit).unwrap_or_default();
-        let whole = Outcome::Whole {
-            octets,
-            cells,
-            packets,
-        };
+        let Partial { octets, packets, .. } = self.partial.remove(&circuit).unwrap_or_default();
+        let whole = Outcome::Whole { octets, cells, packets };
         (whole, given_up)
     }
 
@@ -105,11 +91,7 @@ impl Circuits {
         if self.partial.len() < MOST_CIRCUITS {
             return None;
         }
-        let oldest = self
-            .partial
-            .iter()
-            .min_by_key(|(_, partial)| partial.touched)
-            .map(|(circuit, _)| *circuit)?;
+        let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched).map(|(circuit, _)| *circuit)?;
         self.partial.remove(&oldest);
         Some(oldest)
     }
@@ -129,11 +111,7 @@ mod tests {
     use super::*;
 
     fn circuit(vci: u16) -> Circuit {
-        Circuit {
-            interface: 0,
-            vpi: 0,
-            vci,
-        }
+        Circuit { interface: 0, vpi: 0, vci }
     }
 
     #[test]
@@ -142,11 +120,7 @@ mod tests {
         let waiting = |cells| (Outcome::Waiting { cells }, None);
         assert_eq!(circuits.add(circuit(1), &[1; 48], false, 1), waiting(1));
         assert_eq!(circuits.add(circuit(2), &[2; 48], false, 2), waiting(1));
-        let whole = Outcome::Whole {
-            octets: [[1; 48], [3; 48]].concat(),
-            cells: 2,
-            packets: vec![1, 3],
-        };
+        let whole = Outcome::Whole { octets: [[1; 48], [3; 48]].concat(), cells: 2, packets: vec![1, 3] };
         assert_eq!(circuits.add(circuit(1), &[3; 48], true, 3), (whole, None));
         assert_eq!(circuits.unfinished().count(), 1);
     }

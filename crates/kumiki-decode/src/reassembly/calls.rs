@@ -67,10 +67,7 @@ pub(crate) struct Way {
 impl Way {
     /// Where numbers begin.
     fn begin() -> Self {
-        Self {
-            next: Some(0),
-            ..Self::default()
-        }
+        Self { next: Some(0), ..Self::default() }
     }
 
     /// Takes note of a P(S), numbers being modulo `count`; whether it is the one that comes next.
@@ -86,11 +83,7 @@ impl Call {
     pub(crate) fn way(&mut self, stream: Option<Stream>) -> Option<&mut Way> {
         let stream = stream?;
         let [first, second] = &mut self.ways;
-        Some(if stream <= stream.back() {
-            first
-        } else {
-            second
-        })
+        Some(if stream <= stream.back() { first } else { second })
     }
 
     /// Octets of sequences that are under way.

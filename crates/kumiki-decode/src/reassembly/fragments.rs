@@ -45,18 +45,10 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source,
-            destination,
-            identification,
-            ..
-        } = self;
+        let Self { source, destination, identification, .. } = self;
         let what = self.what();
         match self.protocol {
-            Some(protocol) => write!(
-                f,
-                "{what} {identification} {source} > {destination} protocol {protocol}"
-            ),
+            Some(protocol) => write!(f, "{what} {identification} {source} > {destination} protocol {protocol}"),
             None => write!(f, "{what} {identification:#010x} {source} > {destination}"),
         }
     }
@@ -116,10 +108,7 @@ impl Datagrams {
     pub(crate) fn add(&mut self, name: Name, fragment: &Fragment<'_>) -> Outcome {
         self.clock = self.clock.saturating_add(1);
         if !self.partial.contains_key(&name) && self.partial.len() >= MOST_DATAGRAMS {
-            let oldest = self
-                .partial
-                .iter()
-                .min_by_key(|(_, partial)| partial.touched);
+            let oldest = self.partial.iter().min_by_key(|(_, partial)| partial.touched);
             if let Some(oldest) = oldest.map(|(name, _)| *name) {
                 self.partial.remove(&oldest);
             }
@@ -157,22 +146,14 @@ impl Datagrams {
 impl Partial {
     /// Whether the datagram is whole now.
     fn add(&mut self, fragment: &Fragment<'_>, most: usize) -> Result<bool, String> {
-        let (start, end) = (
-            fragment.start,
-            fragment.start.saturating_add(fragment.data.len()),
-        );
+        let (start, end) = (fragment.start, fragment.start.saturating_add(fragment.data.len()));
         if end > most {
-            return Err(format!(
-                "the fragment ends at octet {end}, a datagram has at most {most}"
-            ));
+            return Err(format!("the fragment ends at octet {end}, a datagram has at most {most}"));
         }
         if start == 0 {
             self.follows = fragment.follows;
         }
-        if self
-            .end
-            .is_some_and(|known| end > known || (!fragment.more && end != known))
-        {
+        if self.end.is_some_and(|known| end > known || (!fragment.more && end != known)) {
             let known = self.end.unwrap_or_default();
             return Err(format!(
                 "the fragment ends at octet {end}, an earlier one said that the datagram ends at {known}"
@@ -181,10 +162,7 @@ impl Partial {
         if !fragment.more {
             let beyond = self.pieces.iter().next_back();
             if let Some((at, piece)) = beyond.filter(|(at, piece)| *at + piece.len() > end) {
-                return Err(format!(
-                    "the last fragment ends at octet {end}, an earlier one at {}",
-                    at + piece.len()
-                ));
+                return Err(format!("the last fragment ends at octet {end}, an earlier one at {}", at + piece.len()));
             }
             self.end = Some(end);
         }
@@ -215,19 +193,13 @@ impl Partial {
                 let both = same.len().min(data.len());
                 let (again, later) = data.split_at_checked(both).unwrap_or((data, &[]));
                 if same.get(..both) != Some(again) {
-                    return Err(format!(
-                        "octets from {at} came before with other values; the datagram is given up"
-                    ));
+                    return Err(format!("octets from {at} came before with other values; the datagram is given up"));
                 }
                 at += both;
                 data = later;
                 continue;
             }
-            let next = self
-                .pieces
-                .range(at..)
-                .next()
-                .map_or(usize::MAX, |(at, _)| *at);
+            let next = self.pieces.range(at..).next().map_or(usize::MAX, |(at, _)| *at);
             let new = data.len().min(next - at);
             let (piece, later) = data.split_at_checked(new).unwrap_or((data, rest));
             self.pieces.insert(at, piece.to_vec());
@@ -252,16 +224,7 @@ mod tests {
     };
 
     fn add(datagrams: &mut Datagrams, start: usize, more: bool, data: &[u8]) -> Outcome {
-        datagrams.add(
-            NAME,
-            &Fragment {
-                start,
-                more,
-                follows: 17,
-                data,
-                packet: 1,
-            },
-        )
+        datagrams.add(NAME, &Fragment { start, more, follows: 17, data, packet: 1 })
     }
 
     #[test]
@@ -287,17 +250,8 @@ mod tests {
     fn no_more_datagrams_are_kept_than_said() {
         let mut datagrams = Datagrams::default();
         for identification in 0..1000 {
-            let name = Name {
-                identification,
-                ..NAME
-            };
-            let fragment = Fragment {
-                start: 0,
-                more: true,
-                follows: 17,
-                data: &[0; 8],
-                packet: 1,
-            };
+            let name = Name { identification, ..NAME };
+            let fragment = Fragment { start: 0, more: true, follows: 17, data: &[0; 8], packet: 1 };
             datagrams.add(name, &fragment);
         }
         assert_eq!(datagrams.unfinished().count(), MOST_DATAGRAMS);

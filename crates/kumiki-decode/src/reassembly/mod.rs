@@ -42,10 +42,7 @@ pub struct State {
 impl State {
     /// Who reads the payloads of user cells on this channel.
     pub(crate) fn adaptation(&self, vpi: u16, vci: u16) -> &'static str {
-        self.adaptation
-            .get(&(vpi, vci))
-            .copied()
-            .unwrap_or("aal5-cell")
+        self.adaptation.get(&(vpi, vci)).copied().unwrap_or("aal5-cell")
     }
 
     /// Gives the payloads of user cells on this channel to the dissector of this name.

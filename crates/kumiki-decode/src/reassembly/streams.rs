@@ -41,17 +41,8 @@ impl Parts {
     }
 
     pub(crate) fn end(&mut self, what: &'static str) -> Reassembled {
-        let Self {
-            octets,
-            packets,
-            parts,
-        } = std::mem::take(self);
-        Reassembled {
-            what,
-            packets,
-            parts,
-            octets,
-        }
+        let Self { octets, packets, parts } = std::mem::take(self);
+        Reassembled { what, packets, parts, octets }
     }
 
     pub(super) fn unfinished(&self, what: String) -> Option<Unfinished> {
@@ -137,9 +128,7 @@ impl Streams {
 
     /// Everything on channels of X.25 at an interface is over.
     pub(crate) fn restart(&mut self, interface: u32) {
-        self.flows.retain(|stream, _| {
-            stream.interface != interface || !matches!(stream.source, Party::Channel(..))
-        });
+        self.flows.retain(|stream, _| stream.interface != interface || !matches!(stream.source, Party::Channel(..)));
     }
 
     /// Octets of the TSDUs under way.
@@ -157,10 +146,7 @@ impl Streams {
 
     /// What a context is about, whichever side proposed it.
     pub(crate) fn syntax(&self, stream: Stream, id: i64) -> Option<Oid> {
-        [stream, stream.back()]
-            .iter()
-            .find_map(|stream| self.flows.get(stream)?.contexts.get(&id))
-            .copied()
+        [stream, stream.back()].iter().find_map(|stream| self.flows.get(stream)?.contexts.get(&id)).copied()
     }
 
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {

@@ -48,10 +48,8 @@ struct ShownUnfinished<'a> {
 /// The packet as one object on one line, without the line's end.
 #[must_use]
 pub fn json(record: &Record, packet: &Packet) -> String {
-    let options = record.options.iter().map(|(code, value)| RecordOption {
-        code: *code,
-        hex: crate::packet::hex(value),
-    });
+    let options =
+        record.options.iter().map(|(code, value)| RecordOption { code: *code, hex: crate::packet::hex(value) });
     let shown = Shown {
         packet: record.number,
         time: record.time.map(|time| time.to_string()),

@@ -67,28 +67,15 @@ fn what(packet: &Packet) -> String {
         return "not understood".to_owned();
     };
     // The summary of an innermost IP header has the addresses itself.
-    if last.ends.is_some()
-        && packet
-            .layers
-            .iter()
-            .filter_map(|layer| layer.ends.as_ref())
-            .count()
-            == 1
-    {
+    if last.ends.is_some() && packet.layers.iter().filter_map(|layer| layer.ends.as_ref()).count() == 1 {
         return last.summary.clone();
     }
     let mut out = String::new();
-    if let Some([source, destination]) = packet.layers.iter().find_map(|layer| layer.ends.as_ref())
-    {
+    if let Some([source, destination]) = packet.layers.iter().find_map(|layer| layer.ends.as_ref()) {
         let _ = write!(out, "{source} > {destination}  ");
     }
     // An error is about what it quotes.
-    let quoting = packet
-        .layers
-        .iter()
-        .rev()
-        .skip(1)
-        .find(|layer| layer.protocol.starts_with("icmp"));
+    let quoting = packet.layers.iter().rev().skip(1).find(|layer| layer.protocol.starts_with("icmp"));
     if let Some(error) = quoting {
         let _ = write!(out, "{} about ", error.summary);
     }
@@ -111,16 +98,12 @@ fn innermost(packet: &Packet) -> Vec<&Layer> {
     let ends = |layer: &Layer, next: Option<&Layer>| {
         next.is_none_or(|next| {
             let ftam = |layer: &Layer| layer.protocol.starts_with("ftam");
-            ["tpkt", "xot"].contains(&next.protocol) && layer.protocol != "tcp"
-                || ftam(layer) && ftam(next)
+            ["tpkt", "xot"].contains(&next.protocol) && layer.protocol != "tcp" || ftam(layer) && ftam(next)
         })
     };
     let following = packet.layers.iter().skip(1).map(Some).chain([None]);
     let pairs = packet.layers.iter().zip(following);
-    pairs
-        .filter(|(layer, next)| layer.stays || ends(layer, *next))
-        .map(|(layer, _)| layer)
-        .collect()
+    pairs.filter(|(layer, next)| layer.stays || ends(layer, *next)).map(|(layer, _)| layer).collect()
 }
 
 /// The packet with everything in it: layers, fields with their places, remarks, octets that were not understood.
@@ -144,11 +127,7 @@ pub fn tree(record: &Record, packet: &Packet, start: Option<Time>) -> String {
     if let Some(direction) = record.direction {
         let _ = write!(out, ", {direction:?}");
     }
-    let _ = writeln!(
-        out,
-        ", {}, at octet {} of the file",
-        record.link, record.file_offset
-    );
+    let _ = writeln!(out, ", {}, at octet {} of the file", record.link, record.file_offset);
     for comment in &record.comments {
         let _ = writeln!(out, "  comment: {}", printable(comment));
     }
@@ -170,10 +149,7 @@ pub fn tree(record: &Record, packet: &Packet, start: Option<Time>) -> String {
 }
 
 fn reassembled(out: &mut String, packet: &Packet, buffer: usize) {
-    let Some(pdu) = buffer
-        .checked_sub(1)
-        .and_then(|at| packet.reassembled.get(at))
-    else {
+    let Some(pdu) = buffer.checked_sub(1).and_then(|at| packet.reassembled.get(at)) else {
         return;
     };
     let packets: Vec<String> = pdu.packets.iter().map(ToString::to_string).collect();
@@ -203,11 +179,7 @@ fn one_layer(out: &mut String, layer: &Layer) {
 
 fn one_field(out: &mut String, field: &Field) {
     let value = printable(&field.value.to_string());
-    let _ = write!(
-        out,
-        "    {:>5} {:>4}  {:<22} {value}",
-        field.offset, field.length, field.name
-    );
+    let _ = write!(out, "    {:>5} {:>4}  {:<22} {value}", field.offset, field.length, field.name);
     if let Some(meaning) = &field.meaning {
         let _ = write!(out, " ({})", printable(meaning));
     }
@@ -215,13 +187,7 @@ fn one_field(out: &mut String, field: &Field) {
 }
 
 fn one_rest(out: &mut String, rest: &Rest) {
-    let _ = writeln!(
-        out,
-        "  {} octets from {}: {}",
-        rest.length,
-        rest.offset,
-        printable(&rest.why)
-    );
+    let _ = writeln!(out, "  {} octets from {}: {}", rest.length, rest.offset, printable(&rest.why));
     for (number, row) in rest.octets.chunks(16).enumerate() {
         let digits: Vec<String> = row.iter().map(|octet| format!("{octet:02x}")).collect();
         let shown = |octet: &u8| match octet {
@@ -236,13 +202,5 @@ fn one_rest(out: &mut String, rest: &Rest) {
 
 /// What comes from a file must not move a terminal's cursor or colour it.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if kumiki_octets::text::is_unseen(c) {
-                '.'
-            } else {
-                c
-            }
-        })
-        .collect()
+    text.chars().map(|c| if kumiki_octets::text::is_unseen(c) { '.' } else { c }).collect()
 }

@@ -20,9 +20,7 @@ fn within(layer: &'static str, octets: &[u8], total: usize) -> Result<(), TestCa
         }
         for rest in packet.rest.iter().filter(|rest| rest.buffer == 0) {
             prop_assert!(rest.octets.len() <= rest.length);
-            let found = octets
-                .get(rest.offset.min(octets.len())..)
-                .unwrap_or_default();
+            let found = octets.get(rest.offset.min(octets.len())..).unwrap_or_default();
             prop_assert!(found.starts_with(&rest.octets));
         }
         let line = show::line(&seen, &packet, None);

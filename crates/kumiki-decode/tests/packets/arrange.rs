@@ -40,11 +40,7 @@ pub(crate) fn ethernet(ethertype: u16, data: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn ip(header: ipv4::Header, data: &[u8]) -> Vec<u8> {
-    let mut header = ipv4::Header {
-        source: A,
-        destination: B,
-        ..header
-    };
+    let mut header = ipv4::Header { source: A, destination: B, ..header };
     header.total_length = len16(header.len() + data.len());
     let mut out = vec![0; header.len()];
     header.emit_summed(&mut out);
@@ -53,10 +49,7 @@ pub(crate) fn ip(header: ipv4::Header, data: &[u8]) -> Vec<u8> {
 
 /// A datagram of this protocol without anything special.
 pub(crate) fn plain(protocol: u8, data: &[u8]) -> Vec<u8> {
-    let header = ipv4::Header {
-        protocol,
-        ..ipv4::Header::default()
-    };
+    let header = ipv4::Header { protocol, ..ipv4::Header::default() };
     ip(header, data)
 }
 
@@ -66,12 +59,8 @@ fn summed(protocol: u8, octets: &[u8]) -> u16 {
 }
 
 pub(crate) fn udp(data: &[u8]) -> Vec<u8> {
-    let mut header = udp::Header {
-        source_port: 1024,
-        destination_port: 9,
-        length: len16(udp::LEN + data.len()),
-        checksum: 0,
-    };
+    let mut header =
+        udp::Header { source_port: 1024, destination_port: 9, length: len16(udp::LEN + data.len()), checksum: 0 };
     header.checksum = udp::on_wire(summed(17, &[&octets!(header)[..], data].concat()));
     [&octets!(header)[..], data].concat()
 }
@@ -83,10 +72,7 @@ pub(crate) fn tcp(mut header: tcp::Header, data: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn icmp(message: icmpv4::Message, data: &[u8]) -> Vec<u8> {
-    let mut header = icmpv4::Header {
-        message,
-        checksum: 0,
-    };
+    let mut header = icmpv4::Header { message, checksum: 0 };
     header.checksum = Sum::of(&[&octets!(header)[..], data].concat()).checksum();
     [&octets!(header)[..], data].concat()
 }
@@ -96,21 +82,13 @@ pub(crate) const B6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 
 /// A packet of IPv6 with `data` behind the header.
 pub(crate) fn ip6(header: ipv6::Header, data: &[u8]) -> Vec<u8> {
-    let header = ipv6::Header {
-        source: A6,
-        destination: B6,
-        payload_length: len16(data.len()),
-        ..header
-    };
+    let header = ipv6::Header { source: A6, destination: B6, payload_length: len16(data.len()), ..header };
     [&octets!(header)[..], data].concat()
 }
 
 /// As [`ip6`], without anything special.
 pub(crate) fn plain6(next_header: u8, data: &[u8]) -> Vec<u8> {
-    let header = ipv6::Header {
-        next_header,
-        ..ipv6::Header::default()
-    };
+    let header = ipv6::Header { next_header, ..ipv6::Header::default() };
     ip6(header, data)
 }
 
@@ -125,10 +103,7 @@ pub(crate) fn summed6(next_header: u8, mut pdu: Vec<u8>, field: usize) -> Vec<u8
 }
 
 pub(crate) fn icmp6(message: icmpv6::Message, data: &[u8]) -> Vec<u8> {
-    let header = icmpv6::Header {
-        message,
-        checksum: 0,
-    };
+    let header = icmpv6::Header { message, checksum: 0 };
     summed6(58, [&octets!(header)[..], data].concat(), 2)
 }
 
@@ -155,10 +130,7 @@ pub(crate) fn cells34(vci: u16, mid: u16, datagram: &[u8]) -> Vec<Vec<u8>> {
                 sn: u8::try_from(at % 16).unwrap(),
                 mid,
             };
-            let header = cell::Header {
-                vci,
-                ..cell::Header::default()
-            };
+            let header = cell::Header { vci, ..cell::Header::default() };
             let payload = aal34::sar::pdu(segment, octets, true);
             [&header.octets(Interface::Uni)[..], &payload].concat()
         })
@@ -171,10 +143,7 @@ pub(crate) fn pdu(datagram: &[u8]) -> Vec<u8> {
     let mut pdu = sdu.clone();
     pdu.resize(aal5::pdu_len(sdu.len()), 0);
     let at = pdu.len() - aal5::LEN;
-    let mut trailer = aal5::Trailer {
-        length: len16(sdu.len()),
-        ..aal5::Trailer::default()
-    };
+    let mut trailer = aal5::Trailer { length: len16(sdu.len()), ..aal5::Trailer::default() };
     trailer.emit(&mut pdu[at..]);
     let mut crc = Aal5Crc::new();
     crc.update(&pdu[..at + aal5::CRC_OFFSET]);
@@ -200,22 +169,13 @@ pub(crate) fn cells(vci: u16, pdu: &[u8]) -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn record(number: u64, link: Link, octets: &[u8]) -> Record {
-    Record {
-        number,
-        link,
-        octets: octets.to_vec(),
-        original_len: octets.len(),
-        ..Record::default()
-    }
+    Record { number, link, octets: octets.to_vec(), original_len: octets.len(), ..Record::default() }
 }
 
 /// Decodes each as a packet that begins with the layer of this name.
 pub(crate) fn decode_all(layer: &'static str, packets: &[Vec<u8>]) -> Vec<Packet> {
     let mut decoder = Decoder::new();
-    (1..)
-        .zip(packets)
-        .map(|(number, octets)| decoder.decode(&record(number, Link::Named(layer), octets)))
-        .collect()
+    (1..).zip(packets).map(|(number, octets)| decoder.decode(&record(number, Link::Named(layer), octets))).collect()
 }
 
 pub(crate) fn decode(layer: &'static str, octets: &[u8]) -> Packet {
@@ -228,20 +188,13 @@ pub(crate) fn names(packet: &Packet) -> Vec<&'static str> {
 
 /// What is wrong.
 pub(crate) fn bad(packet: &Packet) -> Vec<String> {
-    let bad = packet
-        .remarks()
-        .filter(|(_, remark)| remark.level == Level::Bad);
-    bad.map(|(layer, remark)| format!("{}: {}", layer.protocol, remark.text))
-        .collect()
+    let bad = packet.remarks().filter(|(_, remark)| remark.level == Level::Bad);
+    bad.map(|(layer, remark)| format!("{}: {}", layer.protocol, remark.text)).collect()
 }
 
 pub(crate) fn notes(packet: &Packet) -> Vec<String> {
-    let notes = packet
-        .remarks()
-        .filter(|(_, remark)| remark.level == Level::Note);
-    notes
-        .map(|(layer, remark)| format!("{}: {}", layer.protocol, remark.text))
-        .collect()
+    let notes = packet.remarks().filter(|(_, remark)| remark.level == Level::Note);
+    notes.map(|(layer, remark)| format!("{}: {}", layer.protocol, remark.text)).collect()
 }
 
 /// The value of a field, as text.

@@ -38,10 +38,7 @@ fn what_is_read_is_written_as_the_same_octets() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|end| end == "pcap" || end == "pcapng")
-        })
+        .filter(|path| path.extension().is_some_and(|end| end == "pcap" || end == "pcapng"))
         .collect();
     files.sort();
     assert!(files.len() >= 4, "{files:?}");
@@ -66,13 +63,7 @@ fn what_is_read_is_written_as_the_same_octets() {
                     continue;
                 }
                 // `None`: no codec, as for LLC with other access points than SNAP's.
-                assert_ne!(
-                    layer.verbatim,
-                    Some(false),
-                    "{place}, {}: {:?}",
-                    layer.protocol,
-                    notes(&packet)
-                );
+                assert_ne!(layer.verbatim, Some(false), "{place}, {}: {:?}", layer.protocol, notes(&packet));
                 headers += usize::from(layer.verbatim == Some(true));
             }
         }
@@ -89,9 +80,6 @@ fn segments_of_a_loopback_have_their_sums_left_to_a_device() {
     for packet in decoded(&folder.join("isode-bin-small.pcap")) {
         let mut notes = notes(&packet);
         notes.retain(|it| it.starts_with("tcp: "));
-        assert!(
-            matches!(notes.as_slice(), [one] if one.contains("left to a device")),
-            "{notes:?}"
-        );
+        assert!(matches!(notes.as_slice(), [one] if one.contains("left to a device")), "{notes:?}");
     }
 }

@@ -5,9 +5,7 @@ use kumiki_decode::capture::Link;
 use kumiki_wire::atm::cell::oam::{END_POINT, Loopback};
 use kumiki_wire::atm::cell::{self, Interface, Pti};
 
-use super::arrange::{
-    bad, cells, cells34, decode, decode_all, names, pdu, plain, record, udp, value,
-};
+use super::arrange::{bad, cells, cells34, decode, decode_all, names, pdu, plain, record, udp, value};
 
 const CARRIED: [&str; 7] = ["cells", "aal5-cell", "aal5", "llc-snap", "ipv4", "udp", ""];
 
@@ -28,39 +26,21 @@ fn a_datagram_is_read_out_of_its_cells() {
     assert_eq!(value(&packets[3], "udp", "length"), "128");
     for packet in &packets {
         assert_eq!(bad(packet), [""; 0]);
-        assert!(
-            packet
-                .layers
-                .iter()
-                .all(|layer| layer.verbatim != Some(false))
-        );
+        assert!(packet.layers.iter().all(|layer| layer.verbatim != Some(false)));
     }
     // And all in one packet.
     let at_once = decode("cells", &row.concat());
-    let all = at_once
-        .layers
-        .iter()
-        .filter(|layer| layer.protocol == "cells");
+    let all = at_once.layers.iter().filter(|layer| layer.protocol == "cells");
     assert_eq!(all.count(), 4);
     assert_eq!(value(&at_once, "udp", "length"), "128");
 }
 
 #[test]
 fn channels_are_put_together_each_on_its_own() {
-    let (first, second) = (
-        cells(100, &pdu(&datagram(60))),
-        cells(101, &pdu(&datagram(61))),
-    );
-    let mixed: Vec<Vec<u8>> = first
-        .into_iter()
-        .zip(second)
-        .flat_map(|(a, b)| [a, b])
-        .collect();
+    let (first, second) = (cells(100, &pdu(&datagram(60))), cells(101, &pdu(&datagram(61))));
+    let mixed: Vec<Vec<u8>> = first.into_iter().zip(second).flat_map(|(a, b)| [a, b]).collect();
     let packets = decode_all("cells", &mixed);
-    let found: Vec<String> = packets
-        .iter()
-        .map(|packet| value(packet, "udp", "length"))
-        .collect();
+    let found: Vec<String> = packets.iter().map(|packet| value(packet, "udp", "length")).collect();
     assert_eq!(found[found.len() - 2..], ["68", "69"]);
 }
 
@@ -71,19 +51,13 @@ fn a_lost_cell_shows_in_the_trailer() {
     let packets = decode_all("cells", &row);
     let remarks = bad(packets.last().unwrap());
     assert!(remarks[1].starts_with("aal5: CRC-32 is 0x"), "{remarks:?}");
-    assert_eq!(
-        remarks[..1],
-        ["aal5: Length 236 takes 6 cells and 5 came: 1 lost"]
-    );
+    assert_eq!(remarks[..1], ["aal5: Length 236 takes 6 cells and 5 came: 1 lost"]);
     assert_eq!(packets.last().unwrap().rest[0].why, "a damaged AAL5 PDU");
 }
 
 #[test]
 fn a_lost_end_makes_two_pdus_one() {
-    let (first, second) = (
-        cells(100, &pdu(&datagram(120))),
-        cells(100, &pdu(&datagram(60))),
-    );
+    let (first, second) = (cells(100, &pdu(&datagram(120))), cells(100, &pdu(&datagram(60))));
     let row = [&first[..first.len() - 1], &second[..]].concat();
     let remarks = bad(decode_all("cells", &row).last().unwrap());
     assert!(
@@ -120,22 +94,14 @@ fn a_wrong_header_is_corrected_and_said() {
 
 #[test]
 fn cells_without_end_are_oversize_once_and_at_the_end() {
-    let header = |pti| cell::Header {
-        vci: 100,
-        pti,
-        ..cell::Header::default()
-    };
+    let header = |pti| cell::Header { vci: 100, pti, ..cell::Header::default() };
     let cell = |pti| [&header(pti).octets(Interface::Uni)[..], &[0; 48]].concat();
     let mut row = vec![cell(Pti::USER); 1400];
     row.push(cell(Pti::USER_END));
     let packets = decode_all("cells", &row);
-    let places: Vec<usize> = (0..packets.len())
-        .filter(|at| packets[*at].is_bad())
-        .collect();
+    let places: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_bad()).collect();
     assert_eq!(places, [1366, 1400]);
-    assert!(
-        bad(&packets[1366])[0].contains("1367 cells and no end before: a PDU has at most 1366")
-    );
+    assert!(bad(&packets[1366])[0].contains("1367 cells and no end before: a PDU has at most 1366"));
 }
 
 #[test]
@@ -145,38 +111,19 @@ fn what_has_not_ended_is_told_at_the_end() {
     for octets in &row[..3] {
         decoder.decode(&record(7, Link::Named("cells"), octets));
     }
-    let unfinished: Vec<String> = decoder
-        .unfinished()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(
-        unfinished,
-        ["not finished at the end: AAL5 PDU on 0/100, 3 parts with 144 octets since packet 7"]
-    );
+    let unfinished: Vec<String> = decoder.unfinished().iter().map(ToString::to_string).collect();
+    assert_eq!(unfinished, ["not finished at the end: AAL5 PDU on 0/100, 3 parts with 144 octets since packet 7"]);
 }
 
 #[test]
 fn oam_cells_are_read_and_checked() {
-    let header = cell::Header {
-        vci: 100,
-        pti: Pti::F5_END_TO_END,
-        ..cell::Header::default()
-    };
-    let loopback = Loopback {
-        indication: true,
-        correlation_tag: 7,
-        location: END_POINT,
-        source: [1; 16],
-    };
+    let header = cell::Header { vci: 100, pti: Pti::F5_END_TO_END, ..cell::Header::default() };
+    let loopback = Loopback { indication: true, correlation_tag: 7, location: END_POINT, source: [1; 16] };
     let mut cell = [&header.octets(Interface::Uni)[..], &loopback.octets()].concat();
     let packet = decode("cells", &cell);
     assert_eq!(names(&packet), ["cells", "oam"]);
     assert_eq!(packet.layers[1].summary, "OAM loopback request tag 7");
-    assert_eq!(
-        (packet.layers[1].verbatim, bad(&packet).len()),
-        (Some(true), 0)
-    );
+    assert_eq!((packet.layers[1].verbatim, bad(&packet).len()), (Some(true), 0));
     cell[20] ^= 1;
     assert!(bad(&decode("cells", &cell))[0].starts_with("oam: CRC-10 is 0x"));
 }
@@ -200,33 +147,21 @@ fn a_channel_can_be_given_to_another_dissector() {
 }
 
 fn aal34() -> Decoder {
-    let cells = kumiki_decode::Registry::new()
-        .by_name("aal34-cell")
-        .unwrap();
+    let cells = kumiki_decode::Registry::new().by_name("aal34-cell").unwrap();
     Decoder::new().adapting(0, 100, cells)
 }
 
 fn decode34(row: &[Vec<u8>]) -> Vec<kumiki_decode::Packet> {
     let mut decoder = aal34();
-    (1..)
-        .zip(row)
-        .map(|(number, octets)| decoder.decode(&record(number, Link::Named("cells"), octets)))
-        .collect()
+    (1..).zip(row).map(|(number, octets)| decoder.decode(&record(number, Link::Named("cells"), octets))).collect()
 }
 
 #[test]
 fn a_datagram_is_read_out_of_cells_of_aal34() {
-    let (first, second) = (
-        cells34(100, 3, &datagram(120)),
-        cells34(100, 900, &datagram(121)),
-    );
+    let (first, second) = (cells34(100, 3, &datagram(120)), cells34(100, 900, &datagram(121)));
     assert_eq!(first.len(), 4);
     // Two PDUs of one channel, cell by cell in turn.
-    let mixed: Vec<Vec<u8>> = first
-        .into_iter()
-        .zip(second)
-        .flat_map(|(a, b)| [a, b])
-        .collect();
+    let mixed: Vec<Vec<u8>> = first.into_iter().zip(second).flat_map(|(a, b)| [a, b]).collect();
     let packets = decode34(&mixed);
     assert_eq!(names(&packets[0]), ["cells", "aal34-cell"]);
     let carried = ["cells", "aal34-cell", "aal34", "llc-snap", "ipv4", "udp"];
@@ -250,21 +185,13 @@ fn what_is_missing_or_wrong_in_aal34_is_named() {
     let packets = decode34(&lost);
     assert_eq!(
         bad(&packets[2]),
-        [
-            "aal34-cell: SN is 3, 2 would be right: 1 cells of the PDU are missing, or so many less 16"
-        ]
+        ["aal34-cell: SN is 3, 2 would be right: 1 cells of the PDU are missing, or so many less 16"]
     );
-    assert_eq!(
-        bad(&packets[3]),
-        ["aal34-cell: the beginning of the PDU under MID 3 did not come"]
-    );
+    assert_eq!(bad(&packets[3]), ["aal34-cell: the beginning of the PDU under MID 3 did not come"]);
     let mut spoilt = row.clone();
     spoilt[1][20] ^= 1;
     let remarks = bad(&decode34(&spoilt)[1]);
-    assert!(
-        remarks[0].starts_with("aal34-cell: CRC-10 is 0x"),
-        "{remarks:?}"
-    );
+    assert!(remarks[0].starts_with("aal34-cell: CRC-10 is 0x"), "{remarks:?}");
     // Begins again before it has ended.
     let again = [&row[..2], &row[..]].concat();
     assert_eq!(
@@ -287,8 +214,5 @@ fn a_header_and_a_trailer_that_do_not_belong_together_are_named() {
     assert_eq!(bad(&decode("aal34", &pdu)), [""; 0]);
     let etag = pdu.len() - 3;
     pdu[etag] = 6;
-    assert_eq!(
-        bad(&decode("aal34", &pdu)),
-        ["aal34: BTag is 0x05, Etag is 0x06"]
-    );
+    assert_eq!(bad(&decode("aal34", &pdu)), ["aal34: BTag is 0x05, Etag is 0x06"]);
 }

@@ -38,26 +38,16 @@ fn a_group_is_one_layer_for_each_fpdu() {
 
 #[test]
 fn fields_say_where_they_lie_and_what_they_are() {
-    let packet = decode(
-        "ftam",
-        &octets("a613730da00b1909736d616c6c2e62696e43020780"),
-    );
+    let packet = decode("ftam", &octets("a613730da00b1909736d616c6c2e62696e43020780"));
     let layer = packet.layer("ftam").unwrap();
     assert_eq!(layer.summary, "F-SELECT request: small.bin, read");
     assert_eq!(layer.verbatim, Some(true));
-    let fields: Vec<(&str, usize, usize, String)> = layer
-        .fields
-        .iter()
-        .map(|one| (one.name, one.offset, one.length, one.value.to_string()))
-        .collect();
+    let fields: Vec<(&str, usize, usize, String)> =
+        layer.fields.iter().map(|one| (one.name, one.offset, one.length, one.value.to_string())).collect();
     let text = |text: &str| text.to_owned();
     assert_eq!(
         fields,
-        [
-            ("fpdu", 0, 21, text("6")),
-            ("pathname", 4, 13, text("small.bin")),
-            ("requested-access", 17, 4, text("read")),
-        ]
+        [("fpdu", 0, 21, text("6")), ("pathname", 4, 13, text("small.bin")), ("requested-access", 17, 4, text("read")),]
     );
 }
 
@@ -65,21 +55,14 @@ fn fields_say_where_they_lie_and_what_they_are() {
 fn a_refusal_says_why_and_what_may_help() {
     let packet = decode(
         "ftam",
-        &octets(
-            "a126 550101 450102 83020410 84020037 85020780 860100 6d0f 300d 800102 810207e4 820105 830101",
-        ),
+        &octets("a126 550101 450102 83020410 84020037 85020780 860100 6d0f 300d 800102 810207e4 820105 830101"),
     );
     let line = &packet.layer("ftam").unwrap().summary;
-    assert!(
-        line.ends_with("permanent error, 2020 invalid filestore password"),
-        "{line}"
-    );
+    assert!(line.ends_with("permanent error, 2020 invalid filestore password"), "{line}");
     assert_eq!(
         notes(&packet),
-        [
-            "ftam: 2020 invalid filestore password (permanent, seen by the filestore, caused by the initiating user); \
-             check the user's name and password"
-        ]
+        ["ftam: 2020 invalid filestore password (permanent, seen by the filestore, caused by the initiating user); \
+             check the user's name and password"]
     );
 }
 
@@ -101,27 +84,17 @@ fn a_password_is_not_shown() {
 #[test]
 fn octets_that_would_be_written_otherwise_are_no_mistake() {
     let packet = decode("ftam", &octets("af80 7280 a280 0000 0000 0000"));
-    assert_eq!(
-        bad(&packet).len(),
-        1,
-        "a contents type without anything in it"
-    );
+    assert_eq!(bad(&packet).len(), 1, "a contents type without anything in it");
     let packet = decode("ftam", &octets("af80 7280 ad80 810105 0000 0000 0000"));
     assert_eq!(bad(&packet), [""; 0]);
-    assert_eq!(
-        notes(&packet),
-        ["ftam: written anew, the header would have 9 octets and not 15"]
-    );
+    assert_eq!(notes(&packet), ["ftam: written anew, the header would have 9 octets and not 15"]);
     assert_eq!(value(&packet, "ftam", "object-size"), "5");
 }
 
 #[test]
 fn what_is_no_fpdu_is_said_to_be_none() {
     let packet = decode("ftam", &octets("bf2103 450103"));
-    assert_eq!(
-        bad(&packet),
-        ["ftam: file-access-data-unit-operation: missing, [0] is expected"]
-    );
+    assert_eq!(bad(&packet), ["ftam: file-access-data-unit-operation: missing, [0] is expected"]);
     // The remark does not say which FPDU it is.
     assert_eq!(packet.layer("ftam").unwrap().summary, "F-WRITE request");
 }

@@ -5,8 +5,7 @@ use kumiki_wire::inet::icmpv6::option::Opt;
 use kumiki_wire::inet::ipv6::extension::Fragment;
 
 use super::arrange::{
-    B6, bad, decode, decode_all, fragment6, icmp6, names, nd_option, notes, plain6, summed6, tcp,
-    udp, value,
+    B6, bad, decode, decode_all, fragment6, icmp6, names, nd_option, notes, plain6, summed6, tcp, udp, value,
 };
 
 fn datagram() -> Vec<u8> {
@@ -14,12 +13,7 @@ fn datagram() -> Vec<u8> {
 }
 
 fn fragment(start: usize, more: bool, data: &[u8]) -> Vec<u8> {
-    let fragment = Fragment {
-        next_header: 17,
-        offset: u16::try_from(start / 8).unwrap(),
-        more,
-        identification: 77,
-    };
+    let fragment = Fragment { next_header: 17, offset: u16::try_from(start / 8).unwrap(), more, identification: 77 };
     plain6(44, &fragment6(fragment, data))
 }
 
@@ -32,13 +26,7 @@ fn extension_headers_are_layers_in_front_of_what_they_carry() {
     let segment = summed6(6, tcp(Default::default(), b"data"), 16);
     let packet = plain6(0, &[&hop[..], &destination, &routing, &segment].concat());
     let packet = decode("ip", &packet);
-    let all = [
-        "ipv6",
-        "ipv6-hop-by-hop",
-        "ipv6-destination",
-        "ipv6-routing",
-        "tcp",
-    ];
+    let all = ["ipv6", "ipv6-hop-by-hop", "ipv6-destination", "ipv6-routing", "tcp"];
     assert_eq!(names(&packet), all);
     assert_eq!(bad(&packet), [""; 0]);
     let meaning = |layer: &str| {
@@ -46,14 +34,8 @@ fn extension_headers_are_layers_in_front_of_what_they_carry() {
         let option = layer.fields.iter().find(|field| field.name == "option");
         option.unwrap().meaning.clone().unwrap()
     };
-    assert_eq!(
-        meaning("ipv6-hop-by-hop"),
-        "type 0x05, router alert, else skip"
-    );
-    assert_eq!(
-        meaning("ipv6-destination"),
-        "type 0x9e, else discard and tell"
-    );
+    assert_eq!(meaning("ipv6-hop-by-hop"), "type 0x05, router alert, else skip");
+    assert_eq!(meaning("ipv6-destination"), "type 0x9e, else discard and tell");
 }
 
 /// RFC 8200 section 8.1.
@@ -102,10 +84,7 @@ fn a_payload_beyond_the_packet_is_named() {
     let cut = decode("ip", &whole[..50]);
     assert_eq!(
         bad(&cut),
-        [
-            "ipv6: payload length is 13 octets, expected 0 to 10",
-            "udp: length is 13 octets, expected 8 to 10"
-        ]
+        ["ipv6: payload length is 13 octets, expected 0 to 10", "udp: length is 13 octets, expected 8 to 10"]
     );
     let padded = [&whole[..], &[0; 6]].concat();
     let packet = decode("ip", &padded);
@@ -116,17 +95,10 @@ fn a_payload_beyond_the_packet_is_named() {
 #[test]
 fn fragments_are_read_on_when_the_packet_is_whole() {
     let data = summed6(17, udp(&[5; 100]), 6);
-    let row = [
-        fragment(64, false, &data[64..]),
-        fragment(0, true, &data[..32]),
-        fragment(32, true, &data[32..64]),
-    ];
+    let row = [fragment(64, false, &data[64..]), fragment(0, true, &data[..32]), fragment(32, true, &data[32..64])];
     let packets = decode_all("ip", &row);
     assert_eq!(names(&packets[1]), ["ipv6", "ipv6-fragment"]);
-    assert_eq!(
-        packets[1].rest[0].why,
-        "fragment: octets 0 to 32 of packet 0x0000004d"
-    );
+    assert_eq!(packets[1].rest[0].why, "fragment: octets 0 to 32 of packet 0x0000004d");
     assert_eq!(names(&packets[2]), ["ipv6", "ipv6-fragment", "udp"]);
     assert_eq!(packets[2].reassembled[0].what, "IPv6 packet");
     assert!(packets.iter().all(|packet| !packet.is_bad()));
@@ -148,10 +120,7 @@ fn an_error_quotes_a_packet_that_may_be_cut() {
     assert_eq!(names(&packet), ["ipv6", "icmpv6", "ipv6", "udp"]);
     assert_eq!(bad(&packet), [""; 0]);
     let redirected = nd_option(Opt::Redirected(&quoted[..48]));
-    let redirect = Message::Redirect {
-        target: super::arrange::A6,
-        destination: B6,
-    };
+    let redirect = Message::Redirect { target: super::arrange::A6, destination: B6 };
     let packet = decode("ip", &plain6(58, &icmp6(redirect, &redirected)));
     assert_eq!(names(&packet), ["ipv6", "icmpv6", "ipv6", "udp"]);
     assert_eq!(bad(&packet), [""; 0]);
@@ -160,18 +129,9 @@ fn an_error_quotes_a_packet_that_may_be_cut() {
 #[test]
 fn an_option_of_no_length_ends_the_options() {
     let octets = [&[1, 1, 2, 0, 0, 0, 0, 1][..], &[7, 0, 0, 0, 0, 0, 0, 0]].concat();
-    let packet = decode(
-        "ip",
-        &plain6(58, &icmp6(Message::RouterSolicitation, &octets)),
-    );
-    assert_eq!(
-        bad(&packet),
-        ["icmpv6: option at octet 16: option length is 0 octets, expected 8 to 8"]
-    );
-    assert_eq!(
-        value(&packet, "icmpv6", "source link-layer address"),
-        "02:00:00:00:00:01"
-    );
+    let packet = decode("ip", &plain6(58, &icmp6(Message::RouterSolicitation, &octets)));
+    assert_eq!(bad(&packet), ["icmpv6: option at octet 16: option length is 0 octets, expected 8 to 8"]);
+    assert_eq!(value(&packet, "icmpv6", "source link-layer address"), "02:00:00:00:00:01");
     assert_eq!(packet.rest[0].why, "options");
     assert_eq!(notes(&packet), [""; 0]);
 }

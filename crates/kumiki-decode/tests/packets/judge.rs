@@ -16,8 +16,7 @@ use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
 use kumiki_wire::inet::{icmpv6, ipv4, ipv6};
 
 use super::arrange::{
-    A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6,
-    tcp, udp, value,
+    A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6, tcp, udp, value,
 };
 
 /// What tshark reads in each packet of `file`: one row per packet, one text per field.
@@ -26,20 +25,13 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
 }
 
 /// As [`tshark`], with more arguments.
-pub(crate) fn tshark_with(
-    more: &[&str],
-    name: &str,
-    file: &[u8],
-    fields: &[&str],
-) -> Option<Vec<Vec<String>>> {
+pub(crate) fn tshark_with(more: &[&str], name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, file).unwrap();
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(&path);
     for protocol in ["ip", "tcp", "udp"] {
-        command
-            .arg("-o")
-            .arg(format!("{protocol}.check_checksum:TRUE"));
+        command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
     }
     // Each packet for itself, as we read them.
     command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
@@ -59,25 +51,15 @@ pub(crate) fn tshark_with(
             return None;
         }
     };
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    Some(
-        text.lines()
-            .map(|line| line.split('|').map(str::to_owned).collect())
-            .collect(),
-    )
+    Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
 }
 
 pub(crate) fn ours(file: &[u8]) -> Vec<Packet> {
     let capture = Capture::open(file, Wish::default(), &Registry::new()).unwrap();
     let mut decoder = Decoder::new();
-    capture
-        .map(|record| decoder.decode(&record.unwrap()))
-        .collect()
+    capture.map(|record| decoder.decode(&record.unwrap())).collect()
 }
 
 /// A pcap file of nanoseconds.
@@ -112,12 +94,7 @@ pub(crate) fn compare_with(more: &[&str], name: &str, file: &[u8], pairs: &[(&st
     for (number, (row, packet)) in rows.iter().zip(&packets).enumerate() {
         for ((field, layer, ours), theirs) in pairs.iter().zip(row) {
             let ours = value(packet, layer, ours);
-            assert_eq!(
-                number_of(&ours),
-                number_of(theirs),
-                "packet {} {field}",
-                number + 1
-            );
+            assert_eq!(number_of(&ours), number_of(theirs), "packet {} {field}", number + 1);
             same += usize::from(!theirs.is_empty());
         }
     }
@@ -162,17 +139,10 @@ const TCP: [Pair; 9] = [
 #[test]
 fn tcp_of_real_peers_is_read_as_tshark_reads_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let captures: Vec<_> = root
-        .skip(3)
-        .take(2)
-        .map(|above| above.join("shared/captures"))
-        .collect();
+    let captures: Vec<_> = root.skip(3).take(2).map(|above| above.join("shared/captures")).collect();
     let pairs = [&IP[..], &TCP].concat();
     for name in ["isode-bin-small.pcap", "xot-xotpad.pcap"] {
-        match captures
-            .iter()
-            .find_map(|folder| std::fs::read(folder.join(name)).ok())
-        {
+        match captures.iter().find_map(|folder| std::fs::read(folder.join(name)).ok()) {
             Some(file) => compare(&format!("judge-{name}"), &file, &pairs),
             None => println!("skipped: there is no ../shared/captures/{name}"),
         }
@@ -187,17 +157,10 @@ fn frames_are_read_as_tshark_reads_them() {
         seq: Seq(7),
         flags: Flags::SYN | Flags::ECE | Flags::CWR,
         window: 65535,
-        options: Options {
-            mss: Some(9140),
-            window_scale: Some(7),
-            ..Options::NONE
-        },
+        options: Options { mss: Some(9140), window_scale: Some(7), ..Options::NONE },
         ..tcp::Header::default()
     };
-    let echo = Message::Echo {
-        identifier: 5,
-        sequence: 6,
-    };
+    let echo = Message::Echo { identifier: 5, sequence: 6 };
     let marked = ipv4::Header {
         protocol: 17,
         type_of_service: 0xbb,
@@ -207,10 +170,7 @@ fn frames_are_read_as_tshark_reads_them() {
     };
     let accecn = tcp::Header {
         flags: Flags::ACK | Flags::AE | Flags::ECE,
-        options: Options {
-            accecn: Some(AccEcn::new(Order::One, 3, 70_000, 1460, 1)),
-            ..Options::NONE
-        },
+        options: Options { accecn: Some(AccEcn::new(Order::One, 3, 70_000, 1460, 1)), ..Options::NONE },
         ..tcp::Header::default()
     };
     let packets = [
@@ -234,11 +194,7 @@ fn frames_are_read_as_tshark_reads_them() {
         ("icmp.seq", "icmp", "sequence number"),
         ("icmp.checksum", "icmp", "checksum"),
     ];
-    compare(
-        "judge-frames.pcap",
-        &pcap(1, &packets),
-        &[&IP[..], &TCP, &own].concat(),
-    );
+    compare("judge-frames.pcap", &pcap(1, &packets), &[&IP[..], &TCP, &own].concat());
 }
 
 const IP6: [Pair; 7] = [
@@ -271,28 +227,11 @@ fn ipv6_is_read_as_tshark_reads_it() {
         prefix: A6,
     }));
     let mac = nd_option(Opt::Source(MacAddr([2, 0, 0, 0, 0, 1])));
-    let echo = icmp6(
-        icmpv6::Message::Echo {
-            identifier: 5,
-            sequence: 6,
-        },
-        b"odd",
-    );
+    let echo = icmp6(icmpv6::Message::Echo { identifier: 5, sequence: 6 }, b"odd");
     let datagram = summed6(17, udp(b"hello"), 6);
     let quoted = plain6(17, &datagram);
-    let fragment = |offset, more| Fragment {
-        next_header: 58,
-        offset,
-        more,
-        identification: 0x0a0b_0c0d,
-    };
-    let long = icmp6(
-        icmpv6::Message::EchoReply {
-            identifier: 8,
-            sequence: 9,
-        },
-        &[3; 60],
-    );
+    let fragment = |offset, more| Fragment { next_header: 58, offset, more, identification: 0x0a0b_0c0d };
+    let long = icmp6(icmpv6::Message::EchoReply { identifier: 8, sequence: 9 }, &[3; 60]);
     let packets = [
         ip6(
             ipv6::Header {
@@ -305,43 +244,21 @@ fn ipv6_is_read_as_tshark_reads_it() {
             &echo,
         ),
         plain6(17, &datagram),
-        plain6(
-            58,
-            &icmp6(icmpv6::Message::NeighbourSolicitation { target }, &mac),
-        ),
+        plain6(58, &icmp6(icmpv6::Message::NeighbourSolicitation { target }, &mac)),
         plain6(
             58,
             &icmp6(
-                icmpv6::Message::NeighbourAdvertisement {
-                    router: false,
-                    solicited: true,
-                    overrides: true,
-                    target,
-                },
+                icmpv6::Message::NeighbourAdvertisement { router: false, solicited: true, overrides: true, target },
                 &mac,
             ),
         ),
         plain6(
             58,
-            &icmp6(
-                icmpv6::Message::RouterAdvertisement(router),
-                &[&nd_option(Opt::Mtu(1400))[..], &prefix].concat(),
-            ),
+            &icmp6(icmpv6::Message::RouterAdvertisement(router), &[&nd_option(Opt::Mtu(1400))[..], &prefix].concat()),
         ),
-        plain6(
-            58,
-            &icmp6(icmpv6::Message::PacketTooBig { mtu: 1300 }, &quoted),
-        ),
+        plain6(58, &icmp6(icmpv6::Message::PacketTooBig { mtu: 1300 }, &quoted)),
         // Behind a router alert and behind padding.
-        plain6(
-            0,
-            &[
-                &[60, 0, 5, 2, 0, 0, 1, 0][..],
-                &[58, 0, 1, 4, 0, 0, 0, 0],
-                &echo,
-            ]
-            .concat(),
-        ),
+        plain6(0, &[&[60, 0, 5, 2, 0, 0, 1, 0][..], &[58, 0, 1, 4, 0, 0, 0, 0], &echo].concat()),
         // Two fragments of which the second makes it whole.
         plain6(44, &fragment6(fragment(0, true), &long[..40])),
         plain6(44, &fragment6(fragment(5, false), &long[40..])),
@@ -359,21 +276,9 @@ fn ipv6_is_read_as_tshark_reads_it() {
         ("icmpv6.nd.ra.retrans_timer", "icmpv6", "retrans timer"),
         ("icmpv6.nd.na.flag.s", "icmpv6", "solicited"),
         ("icmpv6.nd.na.flag.o", "icmpv6", "override"),
-        (
-            "icmpv6.opt.src_linkaddr",
-            "icmpv6",
-            "source link-layer address",
-        ),
-        (
-            "icmpv6.opt.prefix.valid_lifetime",
-            "icmpv6",
-            "valid lifetime",
-        ),
-        (
-            "icmpv6.opt.prefix.preferred_lifetime",
-            "icmpv6",
-            "preferred lifetime",
-        ),
+        ("icmpv6.opt.src_linkaddr", "icmpv6", "source link-layer address"),
+        ("icmpv6.opt.prefix.valid_lifetime", "icmpv6", "valid lifetime"),
+        ("icmpv6.opt.prefix.preferred_lifetime", "icmpv6", "preferred lifetime"),
         ("ipv6.fraghdr.offset", "ipv6-fragment", "fragment offset"),
         ("ipv6.fraghdr.more", "ipv6-fragment", "more fragments"),
         ("ipv6.fraghdr.ident", "ipv6-fragment", "identification"),
@@ -400,11 +305,7 @@ fn whose_sums_are_wrong_is_agreed_on() {
     let last = data.len() - 1;
     data[last] ^= 1;
     let file = pcap(101, &[right, header, data]);
-    let Some(rows) = tshark(
-        "judge-sums.pcap",
-        &file,
-        &["ip.checksum.status", "tcp.checksum.status"],
-    ) else {
+    let Some(rows) = tshark("judge-sums.pcap", &file, &["ip.checksum.status", "tcp.checksum.status"]) else {
         return;
     };
     // 1 is right, 0 is wrong.
@@ -431,12 +332,7 @@ fn with_fcs(octets: &[u8]) -> Vec<u8> {
 #[test]
 fn records_of_dag_cards_are_read_as_tshark_reads_them() {
     let datagram = plain(17, &udp(&[7; 60]));
-    let header = cell::Header {
-        vpi: 3,
-        vci: 100,
-        pti: Pti::USER_END,
-        ..cell::Header::default()
-    };
+    let header = cell::Header { vpi: 3, vci: 100, pti: Pti::USER_END, ..cell::Header::default() };
     let cell_header = header.octets(Interface::Uni)[..4].to_vec();
     let aal5 = [cell_header.clone(), pdu(&datagram)].concat();
     let frame = with_fcs(&ethernet(0x0800, &datagram));
@@ -465,16 +361,8 @@ fn records_of_dag_cards_are_read_as_tshark_reads_them() {
         ("atm.aal5t_len", "aal5", "length"),
         ("atm.aal5t_crc", "aal5", "crc-32"),
     ];
-    compare(
-        "judge-aal5.erf",
-        &records[..1].concat(),
-        &[&pairs[..3], &aal5_pairs, &IP].concat(),
-    );
-    compare(
-        "judge-all.erf",
-        &records[1..].concat(),
-        &[&pairs[..], &IP].concat(),
-    );
+    compare("judge-aal5.erf", &records[..1].concat(), &[&pairs[..3], &aal5_pairs, &IP].concat());
+    compare("judge-all.erf", &records[1..].concat(), &[&pairs[..], &IP].concat());
     let packets = ours(&records.concat());
     for packet in &packets[..4] {
         assert_eq!(bad(packet), [""; 0]);

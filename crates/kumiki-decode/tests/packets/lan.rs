@@ -28,23 +28,14 @@ fn ieee(llc: &[u8]) -> Vec<u8> {
 }
 
 fn fddi(control: Control, llc: &[u8]) -> Vec<u8> {
-    let header = fddi::Header {
-        control,
-        destination: B,
-        source: A,
-    };
+    let header = fddi::Header { control, destination: B, source: A };
     let mut out = vec![0; fddi::LEN];
     header.emit(&mut out);
     [out, llc.to_vec()].concat()
 }
 
 fn header(dsap: u8, ssap: u8, response: bool, control: llc::Control) -> Vec<u8> {
-    let header = llc::Header {
-        dsap,
-        ssap,
-        response,
-        control,
-    };
+    let header = llc::Header { dsap, ssap, response, control };
     let mut out = vec![0; header.len()];
     header.emit(&mut out);
     out
@@ -63,45 +54,16 @@ fn snap(datagram: &[u8]) -> Vec<u8> {
 /// Every kind of LLC that there is.
 fn kinds() -> Vec<Vec<u8>> {
     let with = |header: Vec<u8>, data: &[u8]| [header, data.to_vec()].concat();
-    let receive = |kind| llc::Control::Supervisory {
-        kind,
-        reserved: 0,
-        nr: 5,
-        poll: true,
-    };
+    let receive = |kind| llc::Control::Supervisory { kind, reserved: 0, nr: 5, poll: true };
     vec![
         snap(&plain(17, &udp(&[7; 20]))),
-        with(
-            header(0xaa, 0xaa, false, unnumbered(function::XID, true)),
-            &llc::XID_CLASS_1,
-        ),
-        with(
-            header(0xaa, 0xaa, true, unnumbered(function::XID, true)),
-            &llc::XID_CLASS_1,
-        ),
-        with(
-            header(0, 0xaa, false, unnumbered(function::TEST, false)),
-            b"echo",
-        ),
-        with(
-            header(0xf0, 0xf0, false, unnumbered(function::UI, false)),
-            b"name",
-        ),
+        with(header(0xaa, 0xaa, false, unnumbered(function::XID, true)), &llc::XID_CLASS_1),
+        with(header(0xaa, 0xaa, true, unnumbered(function::XID, true)), &llc::XID_CLASS_1),
+        with(header(0, 0xaa, false, unnumbered(function::TEST, false)), b"echo"),
+        with(header(0xf0, 0xf0, false, unnumbered(function::UI, false)), b"name"),
         header(0xf0, 0xf0, false, unnumbered(function::SABME, true)),
         header(0xf0, 0xf0, true, unnumbered(function::UA, true)),
-        with(
-            header(
-                0xf0,
-                0xf0,
-                false,
-                llc::Control::Information {
-                    ns: 3,
-                    nr: 4,
-                    poll: false,
-                },
-            ),
-            b"data",
-        ),
+        with(header(0xf0, 0xf0, false, llc::Control::Information { ns: 3, nr: 4, poll: false }), b"data"),
         header(0xf0, 0xf0, true, receive(llc::Supervisory::ReceiveReady)),
         header(0xf0, 0xf0, false, receive(llc::Supervisory::Reject)),
     ]
@@ -113,44 +75,25 @@ fn llc_on_ethernet_is_what_tshark_reads() {
     for frame in &frames {
         let packet = decode("ethernet", frame);
         assert_eq!(names(&packet)[..2], ["ethernet", "llc"]);
-        assert_eq!(
-            (bad(&packet), packet.layers[1].verbatim),
-            (vec![], Some(true))
-        );
+        assert_eq!((bad(&packet), packet.layers[1].verbatim), (vec![], Some(true)));
     }
-    let pairs = [
-        ("eth.dst", "ethernet", "destination"),
-        ("eth.len", "ethernet", "length"),
-        ("llc.dsap", "llc", "dsap"),
-    ];
+    let pairs =
+        [("eth.dst", "ethernet", "destination"), ("eth.len", "ethernet", "length"), ("llc.dsap", "llc", "dsap")];
     compare("llc.pcap", &pcap(1, &frames), &pairs);
 }
 
 #[test]
 fn fddi_is_what_tshark_reads() {
-    let synchronous = Control::Llc {
-        synchronous: true,
-        priority: 0,
-    };
-    let mut frames: Vec<Vec<u8>> = kinds()
-        .into_iter()
-        .skip(1)
-        .map(|it| fddi(Control::ASYNCHRONOUS, &it))
-        .collect();
+    let synchronous = Control::Llc { synchronous: true, priority: 0 };
+    let mut frames: Vec<Vec<u8>> = kinds().into_iter().skip(1).map(|it| fddi(Control::ASYNCHRONOUS, &it)).collect();
     frames.push(fddi(synchronous, &kinds()[1]));
     for frame in &frames {
         let packet = decode("fddi", frame);
         assert_eq!(names(&packet)[..2], ["fddi", "llc"]);
-        assert_eq!(
-            (bad(&packet), packet.layers[0].verbatim),
-            (vec![], Some(true))
-        );
+        assert_eq!((bad(&packet), packet.layers[0].verbatim), (vec![], Some(true)));
     }
-    let mut pairs = vec![
-        ("fddi.fc", "fddi", "frame control"),
-        ("fddi.dst", "fddi", "destination"),
-        ("fddi.src", "fddi", "source"),
-    ];
+    let mut pairs =
+        vec![("fddi.fc", "fddi", "frame control"), ("fddi.dst", "fddi", "destination"), ("fddi.src", "fddi", "source")];
     compare("fddi.pcap", &pcap(10, &frames), &pairs);
     // Of synchronous frames tshark reads no more.
     frames.pop();
@@ -160,11 +103,8 @@ fn fddi_is_what_tshark_reads() {
     let datagrams = [fddi(Control::ASYNCHRONOUS, &kinds()[0])];
     let names = names(&decode("fddi", &datagrams[0]));
     assert_eq!(names, ["fddi", "llc-snap", "ipv4", "udp"]);
-    let pairs = [
-        ("fddi.src", "fddi", "source"),
-        ("ip.src", "ipv4", "source"),
-        ("udp.dstport", "udp", "destination port"),
-    ];
+    let pairs =
+        [("fddi.src", "fddi", "source"), ("ip.src", "ipv4", "source"), ("udp.dstport", "udp", "destination port")];
     compare("fddi-ip.pcap", &pcap(10, &datagrams), &pairs);
 }
 
@@ -186,34 +126,20 @@ fn what_is_wrong_with_llc_is_said() {
         ["llc: UI that is a response or polls, and is ignored"]
     );
     assert_eq!(
-        said(&header(
-            sap::SNAP,
-            0xf0,
-            false,
-            unnumbered(function::UI, false)
-        )),
+        said(&header(sap::SNAP, 0xf0, false, unnumbered(function::UI, false))),
         ["llc: the SAP of SNAP in one place only"]
     );
     assert_eq!(
         said(&header(0xaa, 0xaa, false, unnumbered(function::XID, false))),
         ["llc: XID without its information of three octets"]
     );
-    assert_eq!(
-        said(&[0xf0, 0xf0, 0x01]),
-        ["llc: 3 octets, at least 4 needed"]
-    );
+    assert_eq!(said(&[0xf0, 0xf0, 0x01]), ["llc: 3 octets, at least 4 needed"]);
 }
 
 #[test]
 fn what_is_wrong_with_fddi_is_said() {
-    let long = fddi(
-        Control::ASYNCHRONOUS,
-        &vec![0xf0; fddi::MAX_INFORMATION + 1],
-    );
-    assert_eq!(
-        bad(&decode("fddi", &long))[0],
-        "fddi: 4479 octets of information, and a frame has at most 4478"
-    );
+    let long = fddi(Control::ASYNCHRONOUS, &vec![0xf0; fddi::MAX_INFORMATION + 1]);
+    assert_eq!(bad(&decode("fddi", &long))[0], "fddi: 4479 octets of information, and a frame has at most 4478");
     assert!(bad(&decode("fddi", &[0x10; 20]))[0].contains("addresses of 48 bits"));
     let claim = decode("fddi", &fddi(Control::Mac(0xc3), &[0; 4]));
     assert!(claim.layers[0].summary.ends_with("MAC claim"));
@@ -229,10 +155,7 @@ fn the_check_sequence_of_fddi_is_checked_where_it_was_captured() {
     let right = fddi::fcs(&frame);
     let said = |sum: u32| {
         let octets = [frame.clone(), sum.to_be_bytes().to_vec()].concat();
-        let record = Record {
-            fcs_len: 4,
-            ..record(1, Link::Number(10), &octets)
-        };
+        let record = Record { fcs_len: 4, ..record(1, Link::Number(10), &octets) };
         bad(&Decoder::new().decode(&record))
     };
     assert_eq!(said(right), [""; 0]);

@@ -1,10 +1,6 @@
 //! What is decoded: octets of real peers, cells, mistakes made on purpose, and tshark beside us.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 mod any;
 mod arrange;

@@ -27,10 +27,7 @@ fn at(width: Width, value: u32) -> Address {
 }
 
 fn frame(destination: Address, protocol: u16, information: &[u8]) -> Vec<u8> {
-    let header = Header {
-        destination,
-        protocol,
-    };
+    let header = Header { destination, protocol };
     [octets!(header), information.to_vec()].concat()
 }
 
@@ -47,11 +44,7 @@ fn routes(width: Width, metrics: &[u32]) -> Vec<Entry> {
     let subnet = Subnet::new(width, 5).unwrap();
     let entry = |(switch, metric): (u16, &u32)| {
         let metric = Metric(*metric);
-        Entry::from(Route {
-            subnet,
-            switch,
-            metric,
-        })
+        Entry::from(Route { subnet, switch, metric })
     };
     (1..).zip(metrics).map(entry).collect()
 }
@@ -73,16 +66,8 @@ fn frames(width: Width) -> Vec<Vec<u8>> {
         frame(all, protocol::ARP, &octets!(request)),
         frame(node, protocol::ARP, &octets!(request.answered_by(other))),
         frame(all, protocol::ARP, &octets!(arp::Header::unarp(node, A))),
-        frame(
-            control,
-            protocol::SSP,
-            &packet(ssp::Command::Request, &[Entry::WHOLE_TABLE]),
-        ),
-        frame(
-            control,
-            protocol::SSP,
-            &packet(ssp::Command::Response, &table),
-        ),
+        frame(control, protocol::SSP, &packet(ssp::Command::Request, &[Entry::WHOLE_TABLE])),
+        frame(control, protocol::SSP, &packet(ssp::Command::Response, &table)),
         frame(other, protocol::IPV4, &datagram),
         frame(all, protocol::IPV4, &datagram),
         frame(group, protocol::IPV4, &datagram),
@@ -99,13 +84,7 @@ fn right_frames_have_no_remarks_and_are_written_as_they_were() {
             let name = show::line(&record(1, Default::default(), frame), &packet, None);
             assert_eq!(packet.remarks().count(), 0, "{name} {packet:?}");
             assert!(packet.layers.len() > 1, "{name}");
-            assert!(
-                packet
-                    .layers
-                    .iter()
-                    .all(|layer| layer.verbatim == Some(true)),
-                "{name}"
-            );
+            assert!(packet.layers.iter().all(|layer| layer.verbatim == Some(true)), "{name}");
             assert_eq!(packet, by_link);
         }
     }
@@ -134,10 +113,7 @@ fn a_line_says_what_is_in_a_frame() {
             "SSP response 0x05/0xfc metric 0, 0x09/0xfc metric 1, 0x0d/0xfc metric 15, 3 more",
         ]
     );
-    assert_eq!(
-        names(&decode("mapos", &frames(Eight)[8])),
-        ["mapos", "ipv4", "udp"]
-    );
+    assert_eq!(names(&decode("mapos", &frames(Eight)[8])), ["mapos", "ipv4", "udp"]);
 }
 
 #[test]
@@ -159,16 +135,8 @@ fn json_has_the_fields_with_their_meaning() {
 fn a_frame_that_switches_discard_is_read_all_the_same() {
     let datagram = plain(17, &udp(b"hello"));
     for (layer, front, wrong) in [
-        (
-            "mapos",
-            [0x22, 3, 0, 0x21],
-            "mapos: address is 0x22, expected 8 bits, the last of them 1",
-        ),
-        (
-            "mapos",
-            [0x23, 0x13, 0, 0x21],
-            "mapos: control is 0x13, expected 0x3 (UI)",
-        ),
+        ("mapos", [0x22, 3, 0, 0x21], "mapos: address is 0x22, expected 8 bits, the last of them 1"),
+        ("mapos", [0x23, 0x13, 0, 0x21], "mapos: control is 0x13, expected 0x3 (UI)"),
         (
             "mapos-16",
             [1, 1, 0, 0x21],
@@ -182,43 +150,27 @@ fn a_frame_that_switches_discard_is_read_all_the_same() {
     let unknown = decode("mapos", &frame(at(Eight, 3), 0x0122, &[0; 3]));
     assert_eq!(
         bad(&unknown),
-        [
-            "mapos: protocol is 0x0122; RFC 2172 section 2 wants the first octet even and the second odd"
-        ]
+        ["mapos: protocol is 0x0122; RFC 2172 section 2 wants the first octet even and the second odd"]
     );
     assert_eq!(unknown.rest[0].why, "no decoder for MAPOS protocol 0x0122");
     let long = decode("mapos", &frame(at(Eight, 3), 0x0023, &[0; 65_281]));
-    assert_eq!(
-        bad(&long),
-        ["mapos: 65281 octets of information, at most 65280 are allowed"]
-    );
+    assert_eq!(bad(&long), ["mapos: 65281 octets of information, at most 65280 are allowed"]);
 }
 
 #[test]
 fn an_address_that_nobody_can_have_or_that_went_astray_is_named() {
     let nsp = |destination, packet: nsp::Header| {
-        let packet = decode(
-            "mapos",
-            &frame(at(Eight, destination), protocol::NSP, &octets!(packet)),
-        );
+        let packet = decode("mapos", &frame(at(Eight, destination), protocol::NSP, &octets!(packet)));
         [bad(&packet), notes(&packet)].concat()
     };
     let node = at(Eight, 0x23);
     assert_eq!(
         nsp(0x25, nsp::Header::assignment(node)),
-        [
-            "mapos-nsp: 0x23 is assigned in a frame to 0x25; RFC 2173 section 4.1 wants it sent to the address assigned"
-        ]
+        ["mapos-nsp: 0x23 is assigned in a frame to 0x25; RFC 2173 section 4.1 wants it sent to the address assigned"]
     );
     let group = nsp::Header::assignment(at(Eight, 0x81));
-    assert_eq!(
-        nsp(0x81, group),
-        ["mapos-nsp: 0x81 is assigned, which no node can have"]
-    );
-    let request = nsp::Header {
-        address: 9,
-        ..nsp::Header::REQUEST
-    };
+    assert_eq!(nsp(0x81, group), ["mapos-nsp: 0x81 is assigned, which no node can have"]);
+    let request = nsp::Header { address: 9, ..nsp::Header::REQUEST };
     assert_eq!(
         nsp(0x03, request),
         [
@@ -236,10 +188,7 @@ fn an_unarp_that_is_none_is_named() {
     let mut unarp = arp::Header::unarp(at(Eight, 0x23), A);
     unarp.sender = 0;
     unarp.target_ip = B;
-    let packet = decode(
-        "mapos",
-        &frame(at(Eight, 0x25), protocol::ARP, &octets!(unarp)),
-    );
+    let packet = decode("mapos", &frame(at(Eight, 0x25), protocol::ARP, &octets!(unarp)));
     assert_eq!(
         bad(&packet),
         [
@@ -258,10 +207,7 @@ fn entries_that_a_switch_ignores_are_named_by_number() {
     entries[4].afi = 0;
     let ssp = |command, entries: &[Entry]| {
         let packet = packet(command, entries);
-        decode(
-            "mapos",
-            &frame(Address::local_control(Eight), protocol::SSP, &packet),
-        )
+        decode("mapos", &frame(Address::local_control(Eight), protocol::SSP, &packet))
     };
     assert_eq!(
         bad(&ssp(ssp::Command::Response, &entries)),
@@ -275,25 +221,17 @@ fn entries_that_a_switch_ignores_are_named_by_number() {
     );
     assert_eq!(
         bad(&ssp(ssp::Command::Request, &entries[..1])),
-        [
-            "mapos-ssp: entry 1 of a request has the address family 2; only 0, for the whole table, is answered"
-        ]
+        ["mapos-ssp: entry 1 of a request has the address family 2; only 0, for the whole table, is answered"]
     );
     // Lengths that do not fit hide nothing that is whole.
     let many = ssp(ssp::Command::Response, &routes(Eight, &[1; 26]));
-    assert_eq!(
-        bad(&many),
-        ["mapos-ssp: packet is 524 octets, expected 24 to 504"]
-    );
+    assert_eq!(bad(&many), ["mapos-ssp: packet is 524 octets, expected 24 to 504"]);
     assert_eq!(many.layer("mapos-ssp").unwrap().length, 504);
     assert_eq!(many.rest[0].why, "more than a packet can have");
     let mut cut = packet(ssp::Command::Response, &routes(Eight, &[1, 1]));
     cut.truncate(40);
     let cut = decode("mapos-ssp", &cut);
-    assert_eq!(
-        bad(&cut),
-        ["mapos-ssp: rest behind the last whole entry is 16 octets, expected 0 to 0"]
-    );
+    assert_eq!(bad(&cut), ["mapos-ssp: rest behind the last whole entry is 16 octets, expected 0 to 0"]);
     assert_eq!(cut.rest[0].length, 16);
     let other = decode("mapos-ssp", &[2, 2, 0, 0, 1, 1]);
     assert_eq!(bad(&other), ["mapos-ssp: version is 0x2, expected 1"]);
@@ -305,16 +243,9 @@ fn an_fcs_that_the_capture_speaks_of_is_checked() {
     let (mut short, mut long) = (Fcs16::new(), Fcs32::new());
     short.update(plain);
     long.update(plain);
-    let both = [
-        short.finish().to_le_bytes().to_vec(),
-        long.finish().to_le_bytes().to_vec(),
-    ];
+    let both = [short.finish().to_le_bytes().to_vec(), long.finish().to_le_bytes().to_vec()];
     for fcs in both {
-        let mut seen = record(
-            1,
-            kumiki_decode::capture::Link::Named("mapos"),
-            &[&plain[..], &fcs].concat(),
-        );
+        let mut seen = record(1, kumiki_decode::capture::Link::Named("mapos"), &[&plain[..], &fcs].concat());
         seen.fcs_len = fcs.len();
         let packet = Decoder::new().decode(&seen);
         assert_eq!(packet.remarks().count(), 0);
@@ -337,11 +268,7 @@ fn every(packet: &Packet, layer: &str, field: &str) -> String {
 
 #[test]
 fn tshark_with_our_dissector_reads_the_same() {
-    const SCRIPT: &str = concat!(
-        "lua_script:",
-        env!("CARGO_MANIFEST_DIR"),
-        "/dissectors/mapos.lua"
-    );
+    const SCRIPT: &str = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/dissectors/mapos.lua");
     let inside = [
         ("mapos_nsp.command", "mapos-nsp", "command"),
         ("mapos_nsp.address", "mapos-nsp", "address"),

@@ -8,9 +8,7 @@ use kumiki_wire::inet::icmpv4::Message;
 use kumiki_wire::inet::ipv4::{self, Options};
 use kumiki_wire::inet::tcp::{self, Flags, Seq};
 
-use super::arrange::{
-    A, B, bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value,
-};
+use super::arrange::{A, B, bad, decode, decode_all, ethernet, icmp, ip, names, notes, plain, record, tcp, udp, value};
 
 fn segment() -> Vec<u8> {
     let header = tcp::Header {
@@ -18,10 +16,7 @@ fn segment() -> Vec<u8> {
         destination_port: 4000,
         seq: Seq(9),
         flags: Flags::ACK,
-        options: tcp::Options {
-            timestamps: Some((1, 2)),
-            ..tcp::Options::NONE
-        },
+        options: tcp::Options { timestamps: Some((1, 2)), ..tcp::Options::NONE },
         ..tcp::Header::default()
     };
     tcp(header, b"data")
@@ -32,16 +27,8 @@ fn a_right_packet_has_no_remarks() {
     let packet = decode("ethernet", &ethernet(0x0800, &plain(6, &segment())));
     assert_eq!(names(&packet), ["ethernet", "ipv4", "tcp"]);
     assert_eq!(packet.remarks().count(), 0);
-    assert!(
-        packet
-            .layers
-            .iter()
-            .all(|layer| layer.verbatim == Some(true))
-    );
-    assert_eq!(
-        (packet.rest[0].offset, packet.rest[0].octets.as_slice()),
-        (66, &b"data"[..])
-    );
+    assert!(packet.layers.iter().all(|layer| layer.verbatim == Some(true)));
+    assert_eq!((packet.rest[0].offset, packet.rest[0].octets.as_slice()), (66, &b"data"[..]));
 }
 
 #[test]
@@ -51,14 +38,9 @@ fn wrong_sums_are_named_with_the_right_ones() {
     octets[20 + 14] ^= 0x80; // window
     let packet = decode("ip", &octets);
     let right = decode("ip", &plain(6, &segment()));
-    let (header, sum) = (
-        value(&right, "ipv4", "header checksum"),
-        value(&right, "tcp", "checksum"),
-    );
+    let (header, sum) = (value(&right, "ipv4", "header checksum"), value(&right, "tcp", "checksum"));
     let remarks = bad(&packet);
-    assert!(remarks[0].starts_with(&format!(
-        "ipv4: header checksum is {header}, the octets give 0x"
-    )));
+    assert!(remarks[0].starts_with(&format!("ipv4: header checksum is {header}, the octets give 0x")));
     assert!(remarks[1].starts_with(&format!("tcp: checksum is {sum}, the octets give 0x")));
     assert_eq!(remarks.len(), 2);
 }
@@ -69,20 +51,14 @@ fn a_length_beyond_the_packet_is_named() {
     let cut = decode("ip", &whole[..60]);
     assert_eq!(
         bad(&cut),
-        [
-            "ipv4: total length is 78 octets, expected 20 to 60",
-            "udp: length is 58 octets, expected 8 to 40"
-        ]
+        ["ipv4: total length is 78 octets, expected 20 to 60", "udp: length is 58 octets, expected 8 to 40"]
     );
     // Cut by the capture, and so nobody's mistake.
     let mut recorded = record(1, Link::Named("ip"), &whole[..60]);
     recorded.original_len = whole.len();
     let packet = Decoder::new().decode(&recorded);
     assert_eq!(bad(&packet), [""; 0]);
-    assert_eq!(
-        (packet.rest[0].length, packet.rest[0].octets.len()),
-        (50, 32)
-    );
+    assert_eq!((packet.rest[0].length, packet.rest[0].octets.len()), (50, 32));
 }
 
 #[test]
@@ -93,10 +69,7 @@ fn headers_that_we_would_write_otherwise_are_noted() {
     let packet = decode("ip", &plain(6, &octets));
     assert_eq!(value(&packet, "tcp", "maximum segment size"), "1460");
     assert_eq!(packet.layer("tcp").unwrap().verbatim, Some(false));
-    assert_eq!(
-        notes(&packet),
-        ["tcp: written anew, the header would have 28 octets and not 32"]
-    );
+    assert_eq!(notes(&packet), ["tcp: written anew, the header would have 28 octets and not 32"]);
     let mut octets = ip(ipv4::Header::default(), &[]);
     octets[6] |= 0x80;
     let packet = decode("ip", &octets);
@@ -114,10 +87,7 @@ fn options_of_tcp_are_named_whoever_knows_them() {
     let tcp = packet.layer("tcp").unwrap();
     let options = tcp.fields.iter().filter(|field| field.name == "option");
     let meanings: Vec<&str> = options.filter_map(|it| it.meaning.as_deref()).collect();
-    assert_eq!(
-        meanings,
-        ["kind 34, fast open cookie", "kind 254, experiment f989"]
-    );
+    assert_eq!(meanings, ["kind 34, fast open cookie", "kind 254, experiment f989"]);
     octets[20..24].copy_from_slice(&[28, 3, 0, 0]);
     let packet = decode("ip", &plain(6, &octets));
     assert!(bad(&packet)[1].contains("option 28 at octet 20 has the illegal length 3"));
@@ -133,12 +103,7 @@ fn a_record_of_a_card_that_breaks_off_in_its_header_says_so() {
         let remarks: Vec<_> = packet.remarks().map(|(_, it)| it.text.clone()).collect();
         let text = format!("at least {need} needed");
         assert!(remarks.iter().any(|it| it.contains(&text)), "{remarks:?}");
-        assert!(
-            packet
-                .layers
-                .iter()
-                .all(|layer| layer.offset <= octets.len())
-        );
+        assert!(packet.layers.iter().all(|layer| layer.offset <= octets.len()));
     }
 }
 
@@ -148,15 +113,9 @@ fn illegal_options_are_named() {
     octets[20..22].copy_from_slice(&[tcp::options::kind::MSS, 3]);
     let packet = decode("ip", &plain(6, &octets));
     assert!(bad(&packet)[1].contains("option 2 at octet 20 has the illegal length 3"));
-    let header = ipv4::Header {
-        options: Options::new(&[7, 99, 0, 0]).unwrap(),
-        ..ipv4::Header::default()
-    };
+    let header = ipv4::Header { options: Options::new(&[7, 99, 0, 0]).unwrap(), ..ipv4::Header::default() };
     let packet = decode("ip", &ip(header, &[]));
-    assert_eq!(
-        bad(&packet),
-        ["ipv4: option at octet 20: option-length is 99 octets, expected 2 to 4"]
-    );
+    assert_eq!(bad(&packet), ["ipv4: option at octet 20: option-length is 99 octets, expected 2 to 4"]);
 }
 
 /// `data` on its way to B by `option`, as it is when it goes to the first gateway.
@@ -188,19 +147,13 @@ fn sums_behind_a_source_route_cover_the_last_destination() {
             // A route that has come to its end leads nowhere.
             let packet = decode("ip", &by_a_gateway(protocol, &route(kind, 12), &data));
             assert!(bad(&packet)[0].contains("checksum is 0x"), "{packet:?}");
-            let header = ipv4::Header {
-                protocol,
-                options: Options::new(&route(kind, 12)).unwrap(),
-                ..ipv4::Header::default()
-            };
+            let header =
+                ipv4::Header { protocol, options: Options::new(&route(kind, 12)).unwrap(), ..ipv4::Header::default() };
             assert_eq!(bad(&decode("ip", &ip(header, &data))), [""; 0]);
         }
     }
     let packet = decode("ip", &by_a_gateway(6, &route(131, 5), &segment()));
-    assert_eq!(
-        bad(&packet),
-        ["ipv4: pointer of a source route is 0x5, expected the beginning of an address in it"]
-    );
+    assert_eq!(bad(&packet), ["ipv4: pointer of a source route is 0x5, expected the beginning of an address in it"]);
     let fields = &packet.layer("tcp").unwrap().fields;
     let sum = fields.iter().find(|field| field.name == "checksum");
     let meaning = sum.unwrap().meaning.as_deref();
@@ -215,10 +168,7 @@ fn sums_behind_a_source_route_cover_the_last_destination() {
 #[test]
 fn an_error_message_shows_what_it_is_about() {
     let quoted = plain(6, &segment());
-    let message = Message::DestinationUnreachable {
-        code: 4,
-        next_hop_mtu: 1400,
-    };
+    let message = Message::DestinationUnreachable { code: 4, next_hop_mtu: 1400 };
     let packet = decode("ip", &plain(1, &icmp(message, &quoted[..28])));
     assert_eq!(names(&packet), ["ipv4", "icmp", "ipv4", "tcp"]);
     assert_eq!(bad(&packet), [""; 0]);
@@ -267,15 +217,9 @@ fn a_datagram_is_read_out_of_its_fragments() {
     let mut packets = fragments(&datagram, 128);
     packets.swap(0, 2);
     let decoded = decode_all("ip", &packets);
-    let has_udp: Vec<bool> = decoded
-        .iter()
-        .map(|packet| packet.layer("udp").is_some())
-        .collect();
+    let has_udp: Vec<bool> = decoded.iter().map(|packet| packet.layer("udp").is_some()).collect();
     assert_eq!(has_udp, [false, false, true]);
-    assert_eq!(
-        decoded[0].rest[0].why,
-        "fragment: octets 256 to 308 of datagram 77"
-    );
+    assert_eq!(decoded[0].rest[0].why, "fragment: octets 256 to 308 of datagram 77");
     assert_eq!(decoded[2].reassembled[0].packets, [1, 2, 3]);
     assert!(decoded.iter().all(|packet| !packet.is_bad()));
 }
@@ -288,21 +232,12 @@ fn fragments_that_contradict_are_named() {
     other[60] ^= 1;
     packets.insert(2, other);
     let decoded = decode_all("ip", &packets);
-    assert_eq!(
-        bad(&decoded[2]),
-        ["ipv4: octets from 128 came before with other values; the datagram is given up"]
-    );
+    assert_eq!(bad(&decoded[2]), ["ipv4: octets from 128 came before with other values; the datagram is given up"]);
 }
 
 #[test]
 fn exported_pdus_are_read_by_the_name_in_their_tags() {
-    let tags = [
-        &[0, 12, 0, 4][..],
-        b"tcp\0",
-        &[
-            0, 20, 0, 4, 10, 0, 0, 1, 0, 21, 0, 4, 10, 0, 0, 2, 0, 0, 0, 0,
-        ],
-    ];
+    let tags = [&[0, 12, 0, 4][..], b"tcp\0", &[0, 20, 0, 4, 10, 0, 0, 1, 0, 21, 0, 4, 10, 0, 0, 2, 0, 0, 0, 0]];
     let octets = [&tags.concat()[..], &segment()].concat();
     let packet: Packet = Decoder::new().decode(&record(1, Link::Number(252), &octets));
     assert_eq!(names(&packet), ["exported", "tcp"]);

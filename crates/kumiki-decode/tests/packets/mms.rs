@@ -21,19 +21,11 @@ fn line(hex: &str) -> String {
 
 #[test]
 fn services_for_files_say_which_file() {
-    assert_eq!(
-        line("a013 020101 bf480d a0081906 622e62696e31 810100"),
-        "confirmed-Request 1 fileOpen b.bin1 at 0"
-    );
-    assert_eq!(
-        line("a10d 020102 bf4907 8002 6162 810100"),
-        "confirmed-Response 2 fileRead 2 octets, the last"
-    );
+    assert_eq!(line("a013 020101 bf480d a0081906 622e62696e31 810100"), "confirmed-Request 1 fileOpen b.bin1 at 0");
+    assert_eq!(line("a10d 020102 bf4907 8002 6162 810100"), "confirmed-Response 2 fileRead 2 octets, the last");
     assert_eq!(line("8b00"), "conclude-Request");
     assert_eq!(
-        line(
-            "a826 800300fde8 810105 820105 83010a a416 800101 810305f100 820c03ee1c00000408000079ef18"
-        ),
+        line("a826 800300fde8 810105 820105 83010a a416 800101 810305f100 820c03ee1c00000408000079ef18"),
         "initiate-Request PDUs of 65000 octets"
     );
 }
@@ -44,19 +36,10 @@ const VARIABLES: [(&str, &str); 8] = [
         "a038020101a433a131a02f302da02ba1291a1173696d706c65494f47656e65726963494f1a144747494f31244d5824416e496e31246d61672466",
         "confirmed-Request 1 read simpleIOGenericIO/GGIO1$MX$AnIn1$mag$f",
     ),
-    (
-        "a10e020101a409a1078705083e1081f3",
-        "confirmed-Response 1 read 0.14112072",
-    ),
+    ("a10e020101a409a1078705083e1081f3", "confirmed-Response 1 read 0.14112072"),
     ("a107020102a5028100", "confirmed-Response 2 write success"),
-    (
-        "a108020102a503800103",
-        "confirmed-Response 2 write failure 3: object-access-denied",
-    ),
-    (
-        "a00e020101a109a003800109a1028000",
-        "confirmed-Request 1 getNameList domain vmdSpecific",
-    ),
+    ("a108020102a503800103", "confirmed-Response 2 write failure 3: object-access-denied"),
+    ("a00e020101a109a003800109a1028000", "confirmed-Request 1 getNameList domain vmdSpecific"),
     (
         "a11d020101a118a0131a1173696d706c65494f47656e65726963494f810100",
         "confirmed-Response 1 getNameList simpleIOGenericIO",
@@ -85,10 +68,7 @@ const MORE: [(&str, &str); 12] = [
         "a129020105a424a122910865f1a2b38000000a8c0403f1d0e887090b3fc20fe5c91d14e48d01129002c3a4",
         "confirmed-Response 5 read 2024-03-13 12:57:23.500000 UTC, quality 0a, 18:22:59.304, 0.14111015625, 18, \"ä\"",
     ),
-    (
-        "a016020106a611a00fa10d1a01441a084c24535424412471",
-        "confirmed-Request 6 getVariableAccessAttributes D/L$ST$A$q",
-    ),
+    ("a016020106a611a00fa10d1a01441a084c24535424412471", "confirmed-Request 6 getVariableAccessAttributes D/L$ST$A$q"),
     (
         "a143020106a63e800100a239a237a135300f80036d6167a108a7060201200201083008800171a1038401f33007800174a1029100300f80016ea10aa108810103a203850120",
         "confirmed-Response 6 getVariableAccessAttributes structure {mag: floating-point of 32 bits, exponent of 8, q: bit-string -13, t: utc-time, n: array of 3 integer 32}",
@@ -105,22 +85,13 @@ const MORE: [(&str, &str); 12] = [
         "a122020108ac1d800101a118300aa008a1061a01441a0161300aa008a1061a01441a0162",
         "confirmed-Response 8 getNamedVariableListAttributes D/a, D/b",
     ),
-    (
-        "a010020109ad0b800100a10682046d696e65",
-        "confirmed-Request 9 deleteNamedVariableList @mine",
-    ),
-    (
-        "a10b020109ad06800101810101",
-        "confirmed-Response 9 deleteNamedVariableList 1 of 1 deleted",
-    ),
+    ("a010020109ad0b800100a10682046d696e65", "confirmed-Request 9 deleteNamedVariableList @mine"),
+    ("a10b020109ad06800101810101", "confirmed-Response 9 deleteNamedVariableList 1 of 1 deleted"),
     (
         "a01502010aa110a003800100a10381014482044c4c4e30",
         "confirmed-Request 10 getNameList namedVariable of D behind LLN0",
     ),
-    (
-        "a01e02010ba419800101a114a112a1101a01441a0b4c4c4e30244576656e7473",
-        "confirmed-Request 11 read D/LLN0$Events",
-    ),
+    ("a01e02010ba419800101a114a112a1101a01441a0b4c4c4e30244576656e7473", "confirmed-Request 11 read D/LLN0$Events"),
 ];
 
 #[test]
@@ -156,16 +127,8 @@ const FIELDS: [Pair; 13] = [
     ("mms.numberMatched", "mms", "numberMatched"),
     ("mms.numberDeleted", "mms", "numberDeleted"),
     ("mms.scopeOfDelete", "mms", "scopeOfDelete"),
-    (
-        "mms.getNameList-Request_continueAfter",
-        "mms",
-        "continueAfter",
-    ),
-    (
-        "mms.specificationWithResult",
-        "mms",
-        "specificationWithResult",
-    ),
+    ("mms.getNameList-Request_continueAfter", "mms", "continueAfter"),
+    ("mms.specificationWithResult", "mms", "specificationWithResult"),
 ];
 
 #[test]
@@ -173,12 +136,7 @@ fn tshark_reads_the_same_in_services_for_variables() {
     let pdus: Vec<&str> = VARIABLES.into_iter().chain(MORE).map(|it| it.0).collect();
     let file = exported(&pdus);
     compare("mms.pcap", &file, &FIELDS);
-    let names = [
-        "mms.domainId",
-        "mms.itemId",
-        "mms.vmd_specific",
-        "mms.aa_specific",
-    ];
+    let names = ["mms.domainId", "mms.itemId", "mms.vmd_specific", "mms.aa_specific"];
     let values = ["mms.data.binary-time", "mms.utc_time"];
     let fields = [&names[..], &values].concat();
     let Some(rows) = tshark_with(&[], "mms-names.pcap", &file, &fields) else {
@@ -190,11 +148,7 @@ fn tshark_reads_the_same_in_services_for_variables() {
         let [domain, item, vmd, aa, binary, utc] = &row[..] else {
             panic!("{row:?}");
         };
-        for (seen, shown) in [
-            (domain, format!("{domain}/{item}")),
-            (vmd, vmd.clone()),
-            (aa, format!("@{aa}")),
-        ] {
+        for (seen, shown) in [(domain, format!("{domain}/{item}")), (vmd, vmd.clone()), (aa, format!("@{aa}"))] {
             if !seen.is_empty() {
                 assert!(summary.contains(&shown), "{summary}");
                 same += 1;
@@ -217,13 +171,7 @@ fn fields_of_values_have_their_types_and_places() {
     let layer = packet.layer("mms").unwrap();
     let seen: Vec<(&str, String, &str)> = layer.fields[3..]
         .iter()
-        .map(|it| {
-            (
-                it.name,
-                it.value.to_string(),
-                it.meaning.as_deref().unwrap_or(""),
-            )
-        })
+        .map(|it| (it.name, it.value.to_string(), it.meaning.as_deref().unwrap_or("")))
         .collect();
     let seen: Vec<(&str, &str, &str)> = seen.iter().map(|it| (it.0, it.1.as_str(), it.2)).collect();
     assert_eq!(
@@ -246,29 +194,17 @@ fn fields_of_values_have_their_types_and_places() {
 /// A report whose results are not as many as its first fields say has no names for them.
 #[test]
 fn a_report_that_does_not_fit_is_a_list_of_results() {
-    let packet = decode(
-        "mms",
-        &octets("a313 a011 a105 8003 525054 a008 8a0145 84030678 80"),
-    );
-    assert_eq!(
-        packet.layer("mms").unwrap().summary,
-        "unconfirmed informationReport RPT: \"E\", 0111100010"
-    );
+    let packet = decode("mms", &octets("a313 a011 a105 8003 525054 a008 8a0145 84030678 80"));
+    assert_eq!(packet.layer("mms").unwrap().summary, "unconfirmed informationReport RPT: \"E\", 0111100010");
 }
 
 #[test]
 fn a_service_that_is_not_known_further_shows_its_values() {
     // deleteDomain of "D1".
     let packet = decode("mms", &octets("a008 020103 9f24 02 4431"));
-    assert_eq!(
-        packet.layer("mms").unwrap().summary,
-        "confirmed-Request 3 deleteDomain"
-    );
+    assert_eq!(packet.layer("mms").unwrap().summary, "confirmed-Request 3 deleteDomain");
     // readJournal of "J" in "D", from the beginning.
-    let packet = decode(
-        "mms",
-        &octets("a012 020103 bf41 0c a008 a106 1a0144 1a014a a100"),
-    );
+    let packet = decode("mms", &octets("a012 020103 bf41 0c a008 a106 1a0144 1a014a a100"));
     assert_eq!(bad(&packet), [""; 0]);
     assert_eq!(value(&packet, "mms", "value"), "44");
 }
@@ -278,34 +214,20 @@ fn a_service_that_is_not_known_further_shows_its_values() {
 fn who_begins_says_which_services_it_has() {
     let packet = decode(
         "mms",
-        &octets(
-            "a826 800300fde8 810105 820105 83010a a416 800101 810305f100 820c03ee1c00000408000079ef18",
-        ),
+        &octets("a826 800300fde8 810105 820105 83010a a416 800101 810305f100 820c03ee1c00000408000079ef18"),
     );
     let services = value(&packet, "mms", "servicesSupported");
-    assert!(
-        services.starts_with("status getNameList identify read write "),
-        "{services}"
-    );
-    assert!(
-        services.contains(" fileDirectory unsolicitedStatus informationReport conclude"),
-        "{services}"
-    );
+    assert!(services.starts_with("status getNameList identify read write "), "{services}");
+    assert!(services.contains(" fileDirectory unsolicitedStatus informationReport conclude"), "{services}");
     assert_eq!(value(&packet, "mms", "parameterCBB"), "11110001000");
 }
 
 #[test]
 fn an_error_says_why() {
     let packet = decode("mms", &octets("a20a 800104 a205 a003 8b0107"));
-    assert_eq!(
-        notes(&packet),
-        ["mms: file error 7, the file does not exist"]
-    );
+    assert_eq!(notes(&packet), ["mms: file error 7, the file does not exist"]);
     let packet = decode("mms", &octets("a406 800105 810101"));
-    assert_eq!(
-        notes(&packet),
-        ["mms: rejected a request: unrecognized service (reject reason 1.1)"]
-    );
+    assert_eq!(notes(&packet), ["mms: rejected a request: unrecognized service (reject reason 1.1)"]);
 }
 
 #[test]

@@ -54,12 +54,7 @@ pub(crate) fn segment_at(ports: (u16, u16), initiator: bool, seq: u32, data: &[u
     header.checksum = Sum::of(&pseudo).plus(Sum::of(&octets)).checksum();
     let at = header.len();
     header.emit(&mut octets[..at]);
-    let mut ip = ipv4::Header {
-        protocol: 6,
-        source,
-        destination,
-        ..ipv4::Header::default()
-    };
+    let mut ip = ipv4::Header { protocol: 6, source, destination, ..ipv4::Header::default() };
     ip.total_length = len + u16::try_from(ip.len()).unwrap();
     let mut out = vec![0; ip.len()];
     ip.emit_summed(&mut out);
@@ -131,8 +126,7 @@ fn what_we_would_write_differs_from_isode_in_known_ways() {
     // have lengths of the indefinite form around CP, CPA and the octets of the file, and segments around grouped FPDUs.
     assert!(same >= 3 * 27, "{same}");
     let presentation = |(protocol, text): &(&str, &str)| {
-        *protocol == "presentation"
-            && text.starts_with("written anew, in definite lengths and strings of one piece,")
+        *protocol == "presentation" && text.starts_with("written anew, in definite lengths and strings of one piece,")
     };
     assert!(differ.iter().all(presentation), "{differ:?}");
     assert_eq!(differ.len(), 14);
@@ -150,16 +144,9 @@ fn tpkts_are_put_together_from_segments() {
         assert_eq!(wrong, [""; 0]);
     }
     // Several in one segment.
-    let all: Vec<u8> = tpkts()
-        .into_iter()
-        .filter(|(initiator, _)| *initiator)
-        .flat_map(|(_, tpkt)| tpkt)
-        .collect();
+    let all: Vec<u8> = tpkts().into_iter().filter(|(initiator, _)| *initiator).flat_map(|(_, tpkt)| tpkt).collect();
     let packets = ours(&pcap(1, &[segment(true, 7, &all)]));
-    let tpkts = packets[0]
-        .layers
-        .iter()
-        .filter(|layer| layer.protocol == "tpkt");
+    let tpkts = packets[0].layers.iter().filter(|layer| layer.protocol == "tpkt");
     assert_eq!(tpkts.count(), 15);
     assert_eq!(bad(&packets[0]), [""; 0]);
 }
@@ -179,10 +166,7 @@ fn a_segment_full_of_small_tpkts_is_read_to_its_end_and_the_next_one_too() {
     let next = 7 + u32::try_from(first.len()).unwrap();
     let segments = [segment(true, 7, first), segment(true, next, second)];
     let packets = ours(&pcap(1, &segments));
-    let tpdus = packets
-        .iter()
-        .flat_map(|packet| &packet.layers)
-        .filter(|layer| layer.protocol == "cotp");
+    let tpdus = packets.iter().flat_map(|packet| &packet.layers).filter(|layer| layer.protocol == "cotp");
     assert_eq!(tpdus.count(), 1000);
     let rest = packets.iter().flat_map(|packet| &packet.rest);
     let given_up: Vec<_> = rest.filter(|rest| rest.why.contains("layers")).collect();
@@ -193,19 +177,10 @@ fn a_segment_full_of_small_tpkts_is_read_to_its_end_and_the_next_one_too() {
 
 #[test]
 fn the_line_of_a_packet_tells_all_that_it_holds() {
-    let all: Vec<u8> = tpkts()
-        .into_iter()
-        .filter(|(initiator, _)| *initiator)
-        .skip(1)
-        .take(3)
-        .flat_map(|(_, tpkt)| tpkt)
-        .collect();
+    let all: Vec<u8> =
+        tpkts().into_iter().filter(|(initiator, _)| *initiator).skip(1).take(3).flat_map(|(_, tpkt)| tpkt).collect();
     let packet = segment(true, 7, &all);
-    let line = show::line(
-        &record(1, Link::Number(1), &packet),
-        &ours(&pcap(1, &[packet]))[0],
-        None,
-    );
+    let line = show::line(&record(1, Link::Number(1), &packet), &ours(&pcap(1, &[packet]))[0], None);
     let told = [
         "F-INITIALIZE request",
         "F-BEGIN-GROUP request",
@@ -215,10 +190,7 @@ fn the_line_of_a_packet_tells_all_that_it_holds() {
         "F-WRITE request",
     ];
     let places: Vec<_> = told.iter().map(|told| line.find(told)).collect();
-    assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{line}"
-    );
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{line}");
 }
 
 #[test]
@@ -235,10 +207,7 @@ fn what_is_sent_again_or_missing_is_said() {
         segment(true, seq + 279, &tpkts[4].1),
     ];
     let packets = ours(&pcap(1, &sent));
-    assert_eq!(
-        notes(&packets[1]),
-        ["tpkt: read before, in the segment that brought them first"]
-    );
+    assert_eq!(notes(&packets[1]), ["tpkt: read before, in the segment that brought them first"]);
     let tpkt = packets[2].layer("tpkt").unwrap();
     assert_eq!(tpkt.summary, "TPKT length 279, 100 octets so far");
     assert!(notes(&packets[3]).contains(
@@ -256,18 +225,9 @@ fn a_tsdu_is_put_together_from_tpdus() {
     };
     let (one, two) = (dt(&cn[..125], 0), dt(&cn[125..], 0x80));
     let seq = 1 + u32::try_from(one.len()).unwrap();
-    let packets = ours(&pcap(
-        1,
-        &[segment(true, 1, &one), segment(true, seq, &two)],
-    ));
-    assert_eq!(
-        notes(&packets[0]),
-        ["cotp: part of a TSDU, 125 octets so far"]
-    );
-    assert_eq!(
-        packets[1].layer("session").unwrap().summary,
-        "CN kernel, duplex data 228"
-    );
+    let packets = ours(&pcap(1, &[segment(true, 1, &one), segment(true, seq, &two)]));
+    assert_eq!(notes(&packets[0]), ["cotp: part of a TSDU, 125 octets so far"]);
+    assert_eq!(packets[1].layer("session").unwrap().summary, "CN kernel, duplex data 228");
     assert_eq!(packets[1].reassembled[0].packets, [1, 2]);
     // Without the connection around it, a part is only a part.
     let alone = decode("cotp", &one[4..]);
@@ -278,36 +238,20 @@ fn a_tsdu_is_put_together_from_tpdus() {
 fn what_is_wrong_is_named() {
     let wrong = |layer: &'static str, octets: &[u8]| bad(&decode(layer, octets)).join("; ");
     for (layer, octets, text) in [
-        (
-            "tpkt",
-            &b"GET / HTTP/1.1"[..],
-            "tpkt: vrsn is 0x47, expected 3",
-        ),
-        (
-            "tpkt",
-            &[3, 0, 0, 5, 1, 2],
-            "tpkt: packet length is 5 octets, expected 7 to 65535",
-        ),
+        ("tpkt", &b"GET / HTTP/1.1"[..], "tpkt: vrsn is 0x47, expected 3"),
+        ("tpkt", &[3, 0, 0, 5, 1, 2], "tpkt: packet length is 5 octets, expected 7 to 65535"),
         (
             "cotp",
             &[6, 0xc0, 0, 1, 0, 2, 0],
             "cotp: TPDU code is 0xc0, expected 0xe0 (CR), 0xd0 (CC), 0x80 (DR), 0xf0 (DT) or 0x70 (ER): class 0",
         ),
-        (
-            "session",
-            &[13, 4, 52, 1, 1],
-            "session: LI is 4 octets, expected 0 to 3",
-        ),
+        ("session", &[13, 4, 52, 1, 1], "session: LI is 4 octets, expected 0 to 3"),
         (
             "presentation",
             &[0x61, 2, 0x30, 0],
             "presentation: presentation-context-identifier: missing, INTEGER is expected",
         ),
-        (
-            "acse",
-            &[0x64, 0],
-            "acse: abort-source: missing, [0] is expected",
-        ),
+        ("acse", &[0x64, 0], "acse: abort-source: missing, [0] is expected"),
     ] {
         assert_eq!(wrong(layer, octets), text);
     }
@@ -327,16 +271,8 @@ fn tshark_reads_the_same_fields() {
             ("ses.type", "session", "si"),
             ("ses.length", "session", "li"),
             ("ses.common_reference", "session", "common reference"),
-            (
-                "ses.calling_ss_user_reference",
-                "session",
-                "calling user reference",
-            ),
-            (
-                "ses.called_ss_user_reference",
-                "session",
-                "called user reference",
-            ),
+            ("ses.calling_ss_user_reference", "session", "calling user reference"),
+            ("ses.called_ss_user_reference", "session", "called user reference"),
             ("ses.req.flags", "session", "session user requirements"),
             ("pres.mode_value", "presentation", "mode-selector"),
             ("pres.result", "presentation", "result"),

@@ -24,10 +24,7 @@ fn lwip() -> Vec<Vec<u8>> {
         include_str!("../../../kumiki-wire/tests/exchanges/lwip-pap.txt"),
     ];
     let lines = texts.iter().flat_map(|text| text.lines());
-    lines
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| octets(line.split_once(' ').unwrap().1))
-        .collect()
+    lines.filter(|line| !line.starts_with('#')).map(|line| octets(line.split_once(' ').unwrap().1)).collect()
 }
 
 fn frame(hex: &str) -> Packet {
@@ -61,11 +58,7 @@ fn frames_of_real_peers_have_nothing_wrong_and_are_written_the_same() {
     );
     assert_eq!(value(&request, "lcp", "magic-number"), "0x2cec13f9");
     assert_eq!(value(&request, "lcp", "algorithm"), "5");
-    let seen = record(
-        1,
-        Link::Number(9),
-        &octets("ff03c02301010012066b756d696b6906736563726574"),
-    );
+    let seen = record(1, Link::Number(9), &octets("ff03c02301010012066b756d696b6906736563726574"));
     let packet = Decoder::new().decode(&seen);
     assert_eq!(value(&packet, "pap", "password"), "secret");
     assert!(!show::line(&seen, &packet, None).contains("secret"));
@@ -113,10 +106,7 @@ fn ppp_is_found_behind_a_direction_and_on_aal5() {
 fn a_check_sequence_is_taken_off_and_checked() {
     // The two vectors of HDLC-like framing, without flags and escapes.
     let request = "ff03c0210101000a05067e7d1234";
-    for (fcs, wrong, right) in [
-        ("af3d", "0x3dae", "0x3daf"),
-        ("b5998249", "0x498299b4", "0x498299b5"),
-    ] {
+    for (fcs, wrong, right) in [("af3d", "0x3dae", "0x3daf"), ("b5998249", "0x498299b4", "0x498299b5")] {
         let octets = octets(&format!("{request}{fcs}"));
         let mut seen = record(1, Link::Number(50), &octets);
         seen.fcs_len = fcs.len() / 2;
@@ -136,11 +126,7 @@ fn a_check_sequence_is_taken_off_and_checked() {
     let cisco = [&[0x0f, 0, 8, 0][..], &plain(17, &udp(b"hello"))].concat();
     let mut fcs = Fcs16::new();
     fcs.update(&cisco);
-    let mut seen = record(
-        1,
-        Link::Number(104),
-        &[&cisco[..], &fcs.finish().to_le_bytes()].concat(),
-    );
+    let mut seen = record(1, Link::Number(104), &[&cisco[..], &fcs.finish().to_le_bytes()].concat());
     seen.fcs_len = 2;
     for link in [104, 50] {
         seen.link = Link::Number(link);
@@ -152,33 +138,15 @@ fn a_check_sequence_is_taken_off_and_checked() {
 
 #[test]
 fn lengths_that_cannot_be_are_named() {
-    assert_eq!(
-        lcp("01010003"),
-        ["lcp: length is 3 octets, expected 4 to 4"]
-    );
-    assert_eq!(
-        lcp("01010020 0702"),
-        ["lcp: length is 32 octets, expected 4 to 6"]
-    );
+    assert_eq!(lcp("01010003"), ["lcp: length is 3 octets, expected 4 to 4"]);
+    assert_eq!(lcp("01010020 0702"), ["lcp: length is 32 octets, expected 4 to 6"]);
     assert_eq!(
         lcp("0101000a 0702 0507 0000"),
-        [
-            "lcp: option at octet 6: option length is 7 octets, expected 2 to 4; the packet is to be dropped"
-        ]
+        ["lcp: option at octet 6: option length is 7 octets, expected 2 to 4; the packet is to be dropped"]
     );
-    assert_eq!(
-        lcp("0101000a 0506 1234 0701"),
-        [""; 0],
-        "four octets of a magic number, whatever they look like"
-    );
-    assert_eq!(
-        lcp("01010009 0105 05dc00"),
-        ["lcp: maximum-receive-unit is 5 octets, expected 4 to 4"]
-    );
-    assert_eq!(
-        lcp("01010009 0305 c02305"),
-        ["lcp: PAP with a length of 5, 4 is right"]
-    );
+    assert_eq!(lcp("0101000a 0506 1234 0701"), [""; 0], "four octets of a magic number, whatever they look like");
+    assert_eq!(lcp("01010009 0105 05dc00"), ["lcp: maximum-receive-unit is 5 octets, expected 4 to 4"]);
+    assert_eq!(lcp("01010009 0305 c02305"), ["lcp: PAP with a length of 5, 4 is right"]);
     assert_eq!(lcp("0901000600ff"), ["lcp: 6 octets, at least 8 needed"]);
     let chap = bad(&frame("ff03c223 01010007 05 0102"));
     assert_eq!(chap, ["chap: value-size is 5 octets, expected 1 to 2"]);
@@ -192,22 +160,10 @@ fn lengths_that_cannot_be_are_named() {
 fn values_that_a_standard_forbids_are_named() {
     let cases = [
         ("0101000a 0506 00000000", "magic-number is 0"),
-        (
-            "01010008 0702 0702",
-            "protocol-field-compression comes more than once",
-        ),
-        (
-            "03010006 0802",
-            "an option without a value can only be rejected",
-        ),
-        (
-            "01010007 0903 08",
-            "fcs-alternatives is 0x08, expected 0x01 to 0x07",
-        ),
-        (
-            "01010007 0a03 00",
-            "self-describing-padding is 0, expected 1 to 255",
-        ),
+        ("01010008 0702 0702", "protocol-field-compression comes more than once"),
+        ("03010006 0802", "an option without a value can only be rejected"),
+        ("01010007 0903 08", "fcs-alternatives is 0x08, expected 0x01 to 0x07"),
+        ("01010007 0a03 00", "self-describing-padding is 0, expected 1 to 255"),
     ];
     for (hex, expected) in cases {
         let said = lcp(hex);
@@ -222,10 +178,7 @@ fn values_that_a_standard_forbids_are_named() {
     let even = bad(&frame("ff03c020 0101"));
     assert!(even[0].contains("0xc020 cannot be"), "{even:?}");
     let control = bad(&frame("ff13c021 0101"));
-    assert_eq!(
-        control,
-        ["ppp: control is 0x13, expected 0x03 (unnumbered information)"]
-    );
+    assert_eq!(control, ["ppp: control is 0x13, expected 0x03 (unnumbered information)"]);
 }
 
 #[test]
@@ -234,10 +187,7 @@ fn padding_is_shown_and_noted_where_it_is_not_zero() {
     assert_eq!(value(&packet, "lcp", "padding"), "0000");
     assert_eq!(packet.remarks().count(), 0);
     let packet = frame("ff03c021 01010004 0102");
-    assert_eq!(
-        notes(&packet),
-        ["lcp: 2 octets of padding are not all zero"]
-    );
+    assert_eq!(notes(&packet), ["lcp: 2 octets of padding are not all zero"]);
     assert_eq!(bad(&packet), [""; 0]);
 }
 
@@ -246,10 +196,7 @@ fn quality_is_asked_for_and_reported() {
     let packet = frame("ff03c021 0101000c 0408 c025 000001f5");
     let field = packet.layers[1].field("reporting-period").unwrap();
     assert_eq!(field.to_string(), "501");
-    let meanings = packet.layers[1]
-        .fields
-        .iter()
-        .filter_map(|field| field.meaning.clone());
+    let meanings = packet.layers[1].fields.iter().filter_map(|field| field.meaning.clone());
     assert!(meanings.eq(["Configure-Request", "LQR", "5.01 s"].map(str::to_owned)));
     let report: Vec<u8> = (1..=12_u32).flat_map(u32::to_be_bytes).collect();
     let packet = decode("lqr", &[&report[..], &[0, 0]].concat());
@@ -273,10 +220,7 @@ fn what_is_rejected_is_read_as_a_quotation() {
     let packet = frame("ff03c021 0703000a 0e090020 0000");
     assert_eq!(names(&packet), ["ppp", "lcp", "lcp"]);
     assert_eq!(bad(&packet), [""; 0]);
-    assert_eq!(
-        notes(&packet),
-        ["lcp: length is 32 octets, expected 4 to 6"]
-    );
+    assert_eq!(notes(&packet), ["lcp: length is 32 octets, expected 4 to 6"]);
     // Quotations of quotations end.
     let mut nested = octets("01000004");
     for _ in 0..1000 {
@@ -309,12 +253,7 @@ fn with(protocol: [u8; 2], more: &[&str]) -> Vec<Vec<u8>> {
     frames
 }
 
-fn judged(
-    name: &str,
-    frames: &[Vec<u8>],
-    layer: &'static str,
-    pairs: &[(&'static str, &'static str)],
-) {
+fn judged(name: &str, frames: &[Vec<u8>], layer: &'static str, pairs: &[(&'static str, &'static str)]) {
     let all = [("ppp.protocol", "ppp", "protocol")];
     let own = pairs.iter().map(|(theirs, ours)| (*theirs, layer, *ours));
     let pairs: Vec<Pair> = all.into_iter().chain(own).collect();
@@ -346,19 +285,10 @@ fn lcp_is_read_as_tshark_reads_it() {
         ("lcp.secs_remaining", "seconds-remaining"),
     ];
     // tshark names the magic number of an option and that of a packet differently.
-    let (options, others): (Vec<_>, Vec<_>) = with([0xc0, 0x21], &more)
-        .into_iter()
-        .partition(|frame| frame[4] <= 4);
+    let (options, others): (Vec<_>, Vec<_>) = with([0xc0, 0x21], &more).into_iter().partition(|frame| frame[4] <= 4);
     judged("judge-lcp.pcap", &options, "lcp", &pairs);
-    let magic = [
-        ("lcp.magic_number", "magic-number"),
-        ("lcp.message", "message"),
-    ];
-    let pairs: Vec<_> = pairs
-        .into_iter()
-        .filter(|(_, ours)| *ours != "magic-number")
-        .chain(magic)
-        .collect();
+    let magic = [("lcp.magic_number", "magic-number"), ("lcp.message", "message")];
+    let pairs: Vec<_> = pairs.into_iter().filter(|(_, ours)| *ours != "magic-number").chain(magic).collect();
     judged("judge-lcp-other.pcap", &others, "lcp", &pairs);
 }
 
@@ -368,11 +298,7 @@ fn ipcp_and_ipv6cp_are_read_as_tshark_reads_them() {
         "01090022 010a 0a000001 0a000002 0206 002d 0f01 0306 00000000 8106 09090909 8206 0a000003 ",
         "01090010 8306 09090909 8406 0a000003",
     ];
-    let header = [
-        ("ppp.code", "code"),
-        ("ppp.identifier", "identifier"),
-        ("ppp.length", "length"),
-    ];
+    let header = [("ppp.code", "code"), ("ppp.identifier", "identifier"), ("ppp.length", "length")];
     let own = [
         ("ipcp.opt.compress_proto", "ip-compression-protocol"),
         ("ipcp.opt.max_slot_id", "max-slot-id"),
@@ -384,20 +310,10 @@ fn ipcp_and_ipv6cp_are_read_as_tshark_reads_them() {
         ("ipcp.opt.sec_nbns_address", "secondary-nbns-address"),
     ];
     let frames = with([0x80, 0x21], &more);
-    judged(
-        "judge-ipcp.pcap",
-        &frames,
-        "ipcp",
-        &[&header[..], &own].concat(),
-    );
+    judged("judge-ipcp.pcap", &frames, "ipcp", &[&header[..], &own].concat());
     let own = [("ipv6cp.interface_identifier", "interface-identifier")];
     let frames = with([0x80, 0x57], &["05010006 6f6b"]);
-    judged(
-        "judge-ipv6cp.pcap",
-        &frames,
-        "ipv6cp",
-        &[&header[..], &own].concat(),
-    );
+    judged("judge-ipv6cp.pcap", &frames, "ipv6cp", &[&header[..], &own].concat());
 }
 
 #[test]
@@ -425,12 +341,7 @@ fn authentication_is_read_as_tshark_reads_it() {
         ("pap.message.length", "msg-length"),
         ("pap.message", "message"),
     ];
-    judged(
-        "judge-pap.pcap",
-        &with([0xc0, 0x23], &["03010007 024e6f"]),
-        "pap",
-        &pairs,
-    );
+    judged("judge-pap.pcap", &with([0xc0, 0x23], &["03010007 024e6f"]), "pap", &pairs);
 }
 
 #[test]

@@ -90,31 +90,20 @@ fn line(pointers: &[u16]) -> Vec<Vec<u8>> {
 }
 
 fn remarks(packets: &[Packet]) -> Vec<String> {
-    let all = packets
-        .iter()
-        .flat_map(|packet| [bad(packet), notes(packet)].concat());
+    let all = packets.iter().flat_map(|packet| [bad(packet), notes(packet)].concat());
     all.collect()
 }
 
 #[test]
 fn frames_are_read_as_tshark_reads_them() {
     let single = [
-        "A1", "A2", "J0", "B1", "E1", "F1", "D1", "D2", "D3", "B2", "K1", "K2", "D4", "D5", "D6",
-        "D7", "D8", "D9", "D10", "D11", "D12", "S1", "M1", "E2", "J1",
+        "A1", "A2", "J0", "B1", "E1", "F1", "D1", "D2", "D3", "B2", "K1", "K2", "D4", "D5", "D6", "D7", "D8", "D9",
+        "D10", "D11", "D12", "S1", "M1", "E2", "J1",
     ];
-    let names: Vec<String> = single
-        .iter()
-        .map(|name| format!("sdh.{}", name.to_lowercase()))
-        .collect();
-    let pairs: Vec<(&str, &str, &str)> = names
-        .iter()
-        .zip(single)
-        .map(|(theirs, ours)| (theirs.as_str(), "sdh", ours))
-        .collect();
-    let more = [
-        "-o",
-        r#"uat:user_dlts:"User 13 (DLT=160)","sdh","0","","0","""#,
-    ];
+    let names: Vec<String> = single.iter().map(|name| format!("sdh.{}", name.to_lowercase())).collect();
+    let pairs: Vec<(&str, &str, &str)> =
+        names.iter().zip(single).map(|(theirs, ours)| (theirs.as_str(), "sdh", ours)).collect();
+    let more = ["-o", r#"uat:user_dlts:"User 13 (DLT=160)","sdh","0","","0","""#];
     for pointer in [0, 1, 86, 87, 300, 521, 522, 782] {
         let file = pcap(160, &line(&[pointer; 4]));
         compare_with(&more, "judge-sdh.pcap", &file, &pairs);
@@ -140,10 +129,7 @@ fn right_frames_are_named_and_nothing_is_remarked() {
         scramble::frame(0, &mut frame[9..]);
     }
     let packets = decode_all("sdh", &scrambled);
-    assert_eq!(
-        remarks(&packets),
-        ["sdh: captured scrambled; the fields are shown as they are before"; 3]
-    );
+    assert_eq!(remarks(&packets), ["sdh: captured scrambled; the fields are shown as they are before"; 3]);
     for (one, other) in packets.iter().zip(plain) {
         assert_eq!(one.layers[0].fields, other.layers[0].fields);
     }
@@ -171,11 +157,7 @@ fn wrong_parities_are_told_from_the_frame_before() {
     let link = || kumiki_decode::capture::Link::Named("sdh");
     let mut other = record(2, link(), &frames[1]);
     other.interface = 1;
-    for record in [
-        record(1, link(), &frames[0]),
-        other,
-        record(3, link(), &frames[1]),
-    ] {
+    for record in [record(1, link(), &frames[0]), other, record(3, link(), &frames[1])] {
         assert_eq!(bad(&decoder.decode(&record)), [""; 0]);
     }
 }
@@ -184,10 +166,7 @@ fn wrong_parities_are_told_from_the_frame_before() {
 fn what_a_pointer_says_is_told() {
     // 522 with the bits of an increment inverted, then 523.
     let packets = decode_all("sdh", &line(&[522, 522 ^ 0x2aa, 523, 523 ^ 0x155, 522]));
-    let said: Vec<&str> = packets
-        .iter()
-        .map(|packet| packet.layers[0].summary.as_str())
-        .collect();
+    let said: Vec<&str> = packets.iter().map(|packet| packet.layers[0].summary.as_str()).collect();
     assert_eq!(
         said,
         [
@@ -225,10 +204,7 @@ fn what_a_pointer_says_is_told() {
             "sdh: 1 of 2 further pairs of H1 and H2 do not say that the envelope is concatenated (0x93ff or 0x9bff)"
         ]
     );
-    assert_eq!(
-        one(&|frame| frame.set_path(522, 6, 7)),
-        ["sdh: H4 is 0x07; RFC 2615 section 2 wants 0 with PPP"]
-    );
+    assert_eq!(one(&|frame| frame.set_path(522, 6, 7)), ["sdh: H4 is 0x07; RFC 2615 section 2 wants 0 with PPP"]);
     assert_eq!(
         remarks(&decode_all("sdh", &[vec![0; 2431]])),
         ["sdh: frame (2430, 9720, 38880 or 155520) is 2431 octets, expected 2430 to 155520"]
@@ -241,10 +217,7 @@ fn alarms_are_in_the_line_of_a_frame() {
     frame.0[3 * 270..].fill(0xff);
     let packet = decode_all("sdh", &[frame.0.clone()]).remove(0);
     let text = show::line(&record(1, Default::default(), &frame.0), &packet, None);
-    assert!(
-        text.ends_with("STS-3c (STM-1) frame, AIS-P, AIS-L"),
-        "{text}"
-    );
+    assert!(text.ends_with("STS-3c (STM-1) frame, AIS-P, AIS-L"), "{text}");
     assert_eq!(
         notes(&packet),
         [

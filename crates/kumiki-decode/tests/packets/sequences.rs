@@ -38,29 +38,22 @@ fn line(packets: &[(bool, Vec<u8>)]) -> Vec<Vec<u8>> {
 
 fn on_lapb(frames: &[Vec<u8>]) -> Vec<Packet> {
     let mut decoder = Decoder::new();
-    let records = (1..)
-        .zip(frames)
-        .map(|(number, it)| record(number, Link::Number(207), it));
+    let records = (1..).zip(frames).map(|(number, it)| record(number, Link::Number(207), it));
     records.map(|it| decoder.decode(&it)).collect()
 }
 
 /// Without LAPB; the direction is what the capture says, if that.
 fn bare(packets: &[(Option<Direction>, Vec<u8>)]) -> Vec<Packet> {
     let mut decoder = Decoder::new();
-    let records = (1..).zip(packets).map(|(number, (direction, it))| Record {
-        direction: *direction,
-        ..record(number, Link::Named("x25"), it)
-    });
+    let records = (1..)
+        .zip(packets)
+        .map(|(number, (direction, it))| Record { direction: *direction, ..record(number, Link::Named("x25"), it) });
     records.map(|it| decoder.decode(&it)).collect()
 }
 
 /// The TPDUs that were read, by the packet they came whole in, and how many packets they took.
 fn tpdus(packets: &[Packet]) -> Vec<(usize, usize, Vec<u8>)> {
-    assert_eq!(
-        packets.iter().flat_map(bad).collect::<Vec<_>>(),
-        [""; 0],
-        "nothing is wrong with these"
-    );
+    assert_eq!(packets.iter().flat_map(bad).collect::<Vec<_>>(), [""; 0], "nothing is wrong with these");
     let read = (0..).zip(packets).filter(|(_, packet)| {
         let mut layers = packet.layers.iter();
         layers.any(|layer| layer.protocol == "cotp")
@@ -96,21 +89,13 @@ fn both_ways() -> Vec<(bool, Vec<u8>)> {
         (false, data(2, false, &down[60..])),
     ];
     for ps in 3..12 {
-        packets.push((
-            true,
-            data(ps % 8, ps < 11, if ps == 3 { &up } else { &[0xaa] }),
-        ));
+        packets.push((true, data(ps % 8, ps < 11, if ps == 3 { &up } else { &[0xaa] })));
     }
     packets
 }
 
 fn read_both_ways() -> Vec<(usize, usize, Vec<u8>)> {
-    vec![
-        (4, 2, vec![0xaa; 100]),
-        (6, 1, b"short".to_vec()),
-        (7, 3, vec![0xbb; 90]),
-        (16, 9, vec![0xaa; 108]),
-    ]
+    vec![(4, 2, vec![0xaa; 100]), (6, 1, b"short".to_vec()), (7, 3, vec![0xbb; 90]), (16, 9, vec![0xaa; 108])]
 }
 
 #[test]
@@ -123,11 +108,7 @@ fn the_direction_may_be_that_of_the_capture() {
     let packets: Vec<_> = both_ways()
         .into_iter()
         .map(|(up, packet)| {
-            let direction = if up {
-                Direction::Outbound
-            } else {
-                Direction::Inbound
-            };
+            let direction = if up { Direction::Outbound } else { Direction::Inbound };
             (Some(direction), packet)
         })
         .collect();
@@ -155,10 +136,7 @@ fn a_tsdu_is_put_together_from_the_tpdus_of_a_call() {
         (true, data(2, false, &last)),
     ]));
     let whole = &packets[3].reassembled[0];
-    assert_eq!(
-        (whole.what, whole.octets.as_slice()),
-        ("TSDU", &b"one and another"[..])
-    );
+    assert_eq!((whole.what, whole.octets.as_slice()), ("TSDU", &b"one and another"[..]));
 }
 
 /// After a loss LAPB sends the lost frame and all behind it again.
@@ -186,17 +164,10 @@ fn what_lapb_sends_again_counts_once() {
 #[test]
 fn clears_resets_and_restarts_forget_a_part() {
     let up = dt(&[0xaa; 100]);
-    let endings: [(&[u8], bool); 3] = [
-        (&[0x10, 1, 0x13, 0, 0], true),
-        (&[0x10, 1, 0x1b, 0, 0], false),
-        (&[0x10, 0, 0xfb, 0, 0], true),
-    ];
+    let endings: [(&[u8], bool); 3] =
+        [(&[0x10, 1, 0x13, 0, 0], true), (&[0x10, 1, 0x1b, 0, 0], false), (&[0x10, 0, 0xfb, 0, 0], true)];
     for (ending, anew) in endings {
-        let mut packets = vec![
-            (true, CALL.to_vec()),
-            (true, data(0, true, &up[..50])),
-            (false, ending.to_vec()),
-        ];
+        let mut packets = vec![(true, CALL.to_vec()), (true, data(0, true, &up[..50])), (false, ending.to_vec())];
         if anew {
             // What came too late for the call is data of nobody.
             packets.push((true, data(1, false, &up[50..])));
@@ -214,10 +185,7 @@ fn clears_resets_and_restarts_forget_a_part() {
 #[test]
 fn what_a_circuit_carries_whose_call_was_not_seen_is_data() {
     let up = dt(&[0xaa; 100]);
-    let packets = on_lapb(&line(&[
-        (true, data(0, true, &up[..50])),
-        (true, data(1, false, &up[50..])),
-    ]));
+    let packets = on_lapb(&line(&[(true, data(0, true, &up[..50])), (true, data(1, false, &up[50..]))]));
     assert_eq!(tpdus(&packets), []);
     assert_eq!(packets[1].rest[0].octets, [0xaa; 53]);
 }

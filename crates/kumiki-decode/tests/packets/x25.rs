@@ -18,16 +18,8 @@ const FIELDS: [Pair; 13] = [
     ("x25.p_r", "x25", "p(r)"),
     ("x25.called_address", "x25", "called"),
     ("x25.calling_address", "x25", "calling"),
-    (
-        "x25.facility.packet_size.called_dte",
-        "x25",
-        "packet size code, called",
-    ),
-    (
-        "x25.facility.packet_size.calling_dte",
-        "x25",
-        "packet size code, calling",
-    ),
+    ("x25.facility.packet_size.called_dte", "x25", "packet size code, called"),
+    ("x25.facility.packet_size.calling_dte", "x25", "packet size code, calling"),
     ("x25.window_size.called_dte", "x25", "window, called"),
     ("x25.window_size.calling_dte", "x25", "window, calling"),
 ];
@@ -57,11 +49,7 @@ fn captures_of_linux_and_xotpad_are_read_as_tshark_reads_them() {
 }
 
 fn hex(octets: &str) -> Vec<u8> {
-    let digits: Vec<u8> = octets
-        .chars()
-        .filter_map(|c| c.to_digit(16))
-        .map(|it| u8::try_from(it).unwrap())
-        .collect();
+    let digits: Vec<u8> = octets.chars().filter_map(|c| c.to_digit(16)).map(|it| u8::try_from(it).unwrap()).collect();
     let pairs = digits.chunks(2);
     pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
 }
@@ -174,10 +162,7 @@ fn packets_of_xot_are_put_together_from_segments() {
     };
     let whole = told(1000);
     assert_eq!(whole.len(), 4);
-    assert_eq!(
-        whole[3],
-        "X.25 1 CLEAR cause 00 diagnostic 241: DTE originated, disconnection, normal"
-    );
+    assert_eq!(whole[3], "X.25 1 CLEAR cause 00 diagnostic 241: DTE originated, disconnection, normal");
     for most in [1, 3, 7, 20] {
         assert_eq!(told(most), whole, "{most}");
     }
@@ -190,11 +175,7 @@ fn that_there_is_an_nui_is_shown_and_what_it_is_only_when_asked() {
     let call = record(1, Link::Named("x25"), &call);
     let shown = value(&Decoder::new().decode(&call), "x25", "nui");
     assert_eq!(shown, "4 octets, not shown");
-    let shown = value(
-        &Decoder::new().showing_secrets().decode(&call),
-        "x25",
-        "nui",
-    );
+    let shown = value(&Decoder::new().showing_secrets().decode(&call), "x25", "nui");
     assert_eq!(shown, "hush");
 }
 
@@ -243,10 +224,7 @@ fn pad_messages_are_read_as_tshark_reads_them() {
     let packets = ours(&file);
     assert_eq!(packets.iter().flat_map(bad).count(), 0);
     let layers = packets.iter().flat_map(|packet| &packet.layers);
-    let said: Vec<&str> = layers
-        .filter(|layer| layer.protocol == "x29")
-        .map(|layer| layer.summary.as_str())
-        .collect();
+    let said: Vec<&str> = layers.filter(|layer| layer.protocol == "x29").map(|layer| layer.summary.as_str()).collect();
     assert_eq!(
         said,
         [
@@ -268,10 +246,7 @@ fn a_wrong_pad_message_is_remarked_on() {
     let file = xot(&[(true, CALL_OF_A_PAD), (false, "90 01 00 02 02")]);
     let packets = ours(&file);
     let bad: Vec<String> = packets.iter().flat_map(bad).collect();
-    assert_eq!(
-        bad[0],
-        "x29: error type 2: parameter field incorrect or incompatible with the message code"
-    );
+    assert_eq!(bad[0], "x29: error type 2: parameter field incorrect or incompatible with the message code");
 }
 
 /// Of a call of ISO transport: its TPDUs, also one that takes two packets.
@@ -326,40 +301,21 @@ fn data_that_are_no_tpdu_are_no_mistake_where_only_the_call_said_so() {
 /// A call that has had a TPDU is one of transport.
 #[test]
 fn what_is_no_tpdu_behind_one_is_a_mistake() {
-    let said = lines(&[
-        CALL_OF_TRANSPORT,
-        "10 01 0f",
-        "10 01 00 06 e0 00 00 00 01 00",
-        "10 01 02 68 65 6c 6c 6f 30",
-    ]);
-    assert_eq!(
-        said[3],
-        "4  X.25 1 DATA P(S)=1 P(R)=0; AK  6 octets not read  !! LI is 104 octets, expected 2 to 5"
-    );
+    let said = lines(&[CALL_OF_TRANSPORT, "10 01 0f", "10 01 00 06 e0 00 00 00 01 00", "10 01 02 68 65 6c 6c 6f 30"]);
+    assert_eq!(said[3], "4  X.25 1 DATA P(S)=1 P(R)=0; AK  6 octets not read  !! LI is 104 octets, expected 2 to 5");
 }
 
 #[test]
 fn numbers_stay_in_the_line_whatever_a_packet_carries() {
     let file = pcap(
         1,
-        &[
-            "01 3f",
-            "03 00 10 01 0b 22 12 34 00 03 01 01 00",
-            "01 20 10 01 0f",
-            "03 22 10 01 20 06 e0 00 00 00 01 00",
-        ]
-        .map(frame),
+        &["01 3f", "03 00 10 01 0b 22 12 34 00 03 01 01 00", "01 20 10 01 0f", "03 22 10 01 20 06 e0 00 00 00 01 00"]
+            .map(frame),
     );
     let packets = ours(&file);
-    let line = show::line(
-        &record(4, Link::Named("lapb"), &[]),
-        packets.last().unwrap(),
-        None,
-    );
+    let line = show::line(&record(4, Link::Named("lapb"), &[]), packets.last().unwrap(), None);
     assert!(
-        line.ends_with(
-            "LAPB 03 I N(S)=1 N(R)=1; X.25 1 DATA P(S)=0 P(R)=1; CR dst 0000 src 0001 class 0"
-        ),
+        line.ends_with("LAPB 03 I N(S)=1 N(R)=1; X.25 1 DATA P(S)=0 P(R)=1; CR dst 0000 src 0001 class 0"),
         "{line}"
     );
 }

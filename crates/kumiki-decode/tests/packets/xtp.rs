@@ -19,18 +19,14 @@ use kumiki_octets::Sum;
 use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::xtp::{
-    Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN,
-    Options, Rates, Span, Traffic, TrafficControl, covered, service,
+    Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN, Options, Rates, Span,
+    Traffic, TrafficControl, covered, service,
 };
 
 use super::arrange::{bad, decode, ethernet, names, notes, plain, plain6, udp, value};
 use super::judge::{number_of, ours, pcap, tshark_with};
 
-const SCRIPT: &str = concat!(
-    "lua_script:",
-    env!("CARGO_MANIFEST_DIR"),
-    "/dissectors/xtp.lua"
-);
+const SCRIPT: &str = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/dissectors/xtp.lua");
 
 macro_rules! octets {
     ($what:expr) => {{
@@ -43,11 +39,7 @@ macro_rules! octets {
 
 fn packet(header: Header, payload: &[u8]) -> Vec<u8> {
     let dlen = u32::try_from(payload.len()).unwrap();
-    let header = Header {
-        dlen,
-        check: 0,
-        ..header
-    };
+    let header = Header { dlen, check: 0, ..header };
     summed([octets!(header), payload.to_vec()].concat())
 }
 
@@ -61,99 +53,45 @@ fn summed(mut packet: Vec<u8>) -> Vec<u8> {
 }
 
 fn of(format: Format, options: Options) -> Header {
-    Header {
-        key: Key(0x2_0000_0007).returned(),
-        options,
-        format,
-        sync: 7,
-        seq: 0x1_0000_0005,
-        ..Header::default()
-    }
+    Header { key: Key(0x2_0000_0007).returned(), options, format, sync: 7, seq: 0x1_0000_0005, ..Header::default() }
 }
 
 fn addresses() -> Address {
     let at = |text: &str| text.parse::<SocketAddr>().unwrap();
-    Address::Ip {
-        domain: 0,
-        destination: at("10.0.0.2:5001"),
-        source: at("10.0.0.1:6001"),
-    }
+    Address::Ip { domain: 0, destination: at("10.0.0.2:5001"), source: at("10.0.0.1:6001") }
 }
 
 const TRAFFIC: Traffic = Traffic {
     service: service::RELIABLE_STREAM,
-    rates: Some(Rates {
-        maxdata: 9000,
-        inrate: 1_000_000,
-        inburst: 9001,
-        outrate: 2_000_000,
-        outburst: 9002,
-    }),
+    rates: Some(Rates { maxdata: 9000, inrate: 1_000_000, inburst: 9001, outrate: 2_000_000, outburst: 9002 }),
 };
-const CONTROL: Control = Control {
-    rseq: 256,
-    alloc: 1 << 40,
-    echo: 5,
-};
+const CONTROL: Control = Control { rseq: 256, alloc: 1 << 40, echo: 5 };
 
 fn spans(edges: &[(u64, u64)]) -> Errors {
     let span = |&(left, right): &(u64, u64)| Span { left, right };
-    Errors {
-        control: CONTROL,
-        spans: edges.iter().map(span).collect(),
-    }
+    Errors { control: CONTROL, spans: edges.iter().map(span).collect() }
 }
 
 /// One of every type; of data with each thing that changes how a packet is read.
 fn all() -> Vec<Vec<u8>> {
     let text: Vec<u8> = (0..64).collect();
     let xkey = Key(0x3_0000_0009);
-    let first = First {
-        address: addresses(),
-        traffic: TRAFFIC,
-    };
-    let calling = Header {
-        key: Key(0x1_0000_0001),
-        ..of(Format::First, Options::EDGE | Options::SREQ)
-    };
-    let traffic = TrafficControl {
-        control: CONTROL,
-        xkey,
-        traffic: TRAFFIC,
-    };
-    let join = Join {
-        control: CONTROL,
-        xkey,
-        address: addresses(),
-        traffic: TRAFFIC,
-    };
-    let sorted = Header {
-        sort: 0x1234,
-        ..of(Format::Data, Options::SORT | Options::BTAG)
-    };
+    let first = First { address: addresses(), traffic: TRAFFIC };
+    let calling = Header { key: Key(0x1_0000_0001), ..of(Format::First, Options::EDGE | Options::SREQ) };
+    let traffic = TrafficControl { control: CONTROL, xkey, traffic: TRAFFIC };
+    let join = Join { control: CONTROL, xkey, address: addresses(), traffic: TRAFFIC };
+    let sorted = Header { sort: 0x1234, ..of(Format::Data, Options::SORT | Options::BTAG) };
     let code = Diagnosis { code: 1, val: 1 };
     vec![
         packet(calling, &[octets!(first), text.clone()].concat()),
         packet(of(Format::Data, Options::DREQ | Options::EOM), &text),
         packet(of(Format::Data, Options::NOCHECK), &text),
         packet(sorted, &[b"TAGTAGTA", &text[..]].concat()),
-        packet(
-            of(
-                Format::Cntl,
-                Options::RCLOSE | Options::WCLOSE | Options::END,
-            ),
-            &octets!(CONTROL),
-        ),
-        packet(
-            of(Format::Ecntl, Options::NONE),
-            &octets!(spans(&[(320, 384), (448, 1 << 33)])),
-        ),
+        packet(of(Format::Cntl, Options::RCLOSE | Options::WCLOSE | Options::END), &octets!(CONTROL)),
+        packet(of(Format::Ecntl, Options::NONE), &octets!(spans(&[(320, 384), (448, 1 << 33)]))),
         packet(of(Format::Tcntl, Options::NONE), &octets!(traffic)),
         packet(of(Format::Jcntl, Options::MULTI), &octets!(join)),
-        packet(
-            of(Format::Diag, Options::NONE),
-            &[&octets!(code)[..], b"no listener\0"].concat(),
-        ),
+        packet(of(Format::Diag, Options::NONE), &[&octets!(code)[..], b"no listener\0"].concat()),
     ]
 }
 
@@ -192,13 +130,7 @@ fn judged(name: &str, link: u32, more: &[&str], packets: &[Vec<u8>]) {
     let states: Vec<(String, &str)> = states.collect();
     let mut fields: Vec<&str> = FIELDS.iter().map(|(theirs, _)| *theirs).collect();
     fields.extend(states.iter().map(|(theirs, _)| theirs.as_str()));
-    fields.extend([
-        "xtp.checksum.status",
-        "xtp.ecntl.span_le",
-        "xtp.ecntl.span_re",
-        "xtp.diag.msg",
-        "_ws.malformed",
-    ]);
+    fields.extend(["xtp.checksum.status", "xtp.ecntl.span_le", "xtp.ecntl.span_re", "xtp.diag.msg", "_ws.malformed"]);
     let file = pcap(link, packets);
     let Some(rows) = tshark_with(more, name, &file, &fields) else {
         return;
@@ -248,10 +180,7 @@ fn tshark_reads_every_type_over_ip_with_a_good_checksum() {
 
 #[test]
 fn tshark_with_our_script_reads_them_on_ethernet_and_behind_snap() {
-    let frames: Vec<Vec<u8>> = all()
-        .iter()
-        .map(|it| ethernet(ethertype::XTP, it))
-        .collect();
+    let frames: Vec<Vec<u8>> = all().iter().map(|it| ethernet(ethertype::XTP, it)).collect();
     judged("xtp-eth.pcap", 1, &["-X", SCRIPT], &frames);
     let mut snap = vec![0; llc_snap::LEN];
     llc_snap::Header::EtherType(ethertype::XTP).emit(&mut snap);
@@ -262,10 +191,7 @@ fn tshark_with_our_script_reads_them_on_ethernet_and_behind_snap() {
 /// SimEther's frames are the data of datagrams: here to port 9, which the preference of the script names.
 #[test]
 fn tshark_with_our_script_reads_the_frames_of_sim_ether() {
-    let frames: Vec<Vec<u8>> = all()
-        .iter()
-        .map(|it| ethernet(ethertype::XTP, it))
-        .collect();
+    let frames: Vec<Vec<u8>> = all().iter().map(|it| ethernet(ethertype::XTP, it)).collect();
     let datagrams: Vec<Vec<u8>> = frames.iter().map(|it| plain(17, &udp(it))).collect();
     let file = pcap(101, &datagrams);
     let more = ["-X", SCRIPT, "-o", "sim_ether.ports:9"];
@@ -274,10 +200,7 @@ fn tshark_with_our_script_reads_the_frames_of_sim_ether() {
         return;
     };
     for row in rows {
-        assert!(
-            row[0].contains("udp:sim_ether:eth:ethertype:xtp"),
-            "{row:?}"
-        );
+        assert!(row[0].contains("udp:sim_ether:eth:ethertype:xtp"), "{row:?}");
         assert_eq!(row[1], "1");
     }
 }
@@ -286,10 +209,7 @@ fn tshark_with_our_script_reads_the_frames_of_sim_ether() {
 fn options_are_named_and_text_is_shown() {
     let all = all();
     let first = decode("xtp", &all[0]);
-    assert_eq!(
-        first.layers[0].summary,
-        "XTP FIRST key 1:1 EDGE,SREQ sync 7 seq 4294967301 dlen 104"
-    );
+    assert_eq!(first.layers[0].summary, "XTP FIRST key 1:1 EDGE,SREQ sync 7 seq 4294967301 dlen 104");
     assert_eq!(first.layers[0].verbatim, Some(true));
     // Without IP around it the addresses of the segment are those of the packet.
     let ends = first.layers[0].ends.clone().unwrap();
@@ -299,37 +219,21 @@ fn options_are_named_and_text_is_shown() {
     let named = |packet: &kumiki_decode::Packet, name: &str| {
         let fields = packet.layers[0].fields.iter();
         let found = fields.filter(|field| field.name == name);
-        found
-            .filter_map(|field| field.meaning.clone())
-            .collect::<Vec<_>>()
+        found.filter_map(|field| field.meaning.clone()).collect::<Vec<_>>()
     };
     assert_eq!(named(&first, "service"), ["reliable unicast stream"]);
     let diag = decode("xtp", &all[8]);
     assert_eq!(named(&diag, "code"), ["context refused"]);
     assert_eq!(named(&diag, "val"), ["no listener"]);
     assert_eq!(value(&diag, "xtp", "message"), "no listener");
-    assert_eq!(
-        names(&decode("ethernet", &ethernet(ethertype::XTP, &all[1]))),
-        ["ethernet", "xtp"]
-    );
+    assert_eq!(names(&decode("ethernet", &ethernet(ethertype::XTP, &all[1]))), ["ethernet", "xtp"]);
 }
 
 #[test]
 fn of_a_multicast_nothing_is_remarked() {
-    let traffic = Traffic {
-        service: service::RELIABLE_MULTICAST,
-        ..TRAFFIC
-    };
-    let join = Join {
-        control: CONTROL,
-        xkey: Key(5),
-        address: addresses_of_a_group(),
-        traffic,
-    };
-    let joins = packet(
-        of(Format::Jcntl, Options::MULTI | Options::SREQ),
-        &octets!(&join),
-    );
+    let traffic = Traffic { service: service::RELIABLE_MULTICAST, ..TRAFFIC };
+    let join = Join { control: CONTROL, xkey: Key(5), address: addresses_of_a_group(), traffic };
+    let joins = packet(of(Format::Jcntl, Options::MULTI | Options::SREQ), &octets!(&join));
     let answer = packet(of(Format::Jcntl, Options::MULTI), &octets!(&join));
     let data = packet(of(Format::Data, Options::MULTI | Options::EOM), &[7; 64]);
     for octets in [joins, answer, data] {
@@ -339,21 +243,14 @@ fn of_a_multicast_nothing_is_remarked() {
         assert_eq!(packet.layers[1].verbatim, Some(true));
     }
     // A call to the group goes to the group.
-    let first = First {
-        address: addresses_of_a_group(),
-        traffic,
-    };
+    let first = First { address: addresses_of_a_group(), traffic };
     let first = packet(of(Format::First, Options::MULTI), &octets!(first));
     let packet = decode("ip", &plain(36, &first));
     assert_eq!(notes(&packet), ["xtp: the addresses are not those of IP"]);
 }
 
 fn addresses_of_a_group() -> Address {
-    Address::Ip {
-        domain: 0,
-        destination: "239.1.2.3:5001".parse().unwrap(),
-        source: "10.0.0.1:5001".parse().unwrap(),
-    }
+    Address::Ip { domain: 0, destination: "239.1.2.3:5001".parse().unwrap(), source: "10.0.0.1:5001".parse().unwrap() }
 }
 
 #[test]
@@ -365,40 +262,26 @@ fn what_is_wrong_is_said_and_the_rest_is_read() {
         decode("xtp", &octets)
     };
     let packet = changed(&|it| it[40] ^= 1);
-    assert!(
-        bad(&packet)[0].starts_with("xtp: check is"),
-        "{:?}",
-        bad(&packet)
-    );
+    assert!(bad(&packet)[0].starts_with("xtp: check is"), "{:?}", bad(&packet));
     // What the codec refuses is got over where the rest makes sense.
     let packet = changed(&|it| {
         it[8] |= 0x80;
         *it = summed(it.clone());
     });
-    assert!(
-        bad(&packet)[0].contains("options is 0x80"),
-        "{:?}",
-        bad(&packet)
-    );
+    assert!(bad(&packet)[0].contains("options is 0x80"), "{:?}", bad(&packet));
     assert_eq!(value(&packet, "xtp", "sync"), "7");
     let packet = changed(&|it| {
         it[19] = 1;
         *it = summed(it.clone());
     });
-    assert_eq!(
-        bad(&packet),
-        ["xtp: sort is 0x1, expected 0 where SORT is not set"]
-    );
+    assert_eq!(bad(&packet), ["xtp: sort is 0x1, expected 0 where SORT is not set"]);
     let packet = changed(&|it| it[15] += 1);
     assert_eq!(bad(&packet)[0], "xtp: dlen is 65 octets, expected 1 to 64");
     assert_eq!(packet.rest[0].why, "user data");
     // And where it does not, that is all.
     let packet = changed(&|it| it[11] = 0x40);
     assert_eq!(bad(&packet), ["xtp: version is 0x2, expected 1 (XTP 4.0)"]);
-    assert_eq!(
-        bad(&decode("xtp", &data[..31])),
-        ["xtp: 31 octets, at least 32 needed"]
-    );
+    assert_eq!(bad(&decode("xtp", &data[..31])), ["xtp: 31 octets, at least 32 needed"]);
 
     let ecntl = |edges: &[(u64, u64)]| {
         let errors = octets!(spans(edges));
@@ -412,11 +295,7 @@ fn what_is_wrong_is_said_and_the_rest_is_read() {
     errors[20..24].copy_from_slice(&0x1000_0001_u32.to_be_bytes());
     let said = bad(&decode("xtp", &packet_of(Format::Ecntl, &errors)));
     assert!(said[0].contains("nspan is 0x10000001"), "{said:?}");
-    let xkey = TrafficControl {
-        control: CONTROL,
-        xkey: Key(5).returned(),
-        traffic: TRAFFIC,
-    };
+    let xkey = TrafficControl { control: CONTROL, xkey: Key(5).returned(), traffic: TRAFFIC };
     let said = bad(&decode("xtp", &packet_of(Format::Tcntl, &octets!(xkey))));
     assert_eq!(said, ["xtp: xkey has RTN set, and is the sender's own"]);
 }
@@ -434,11 +313,7 @@ fn padding_and_cuts_are_no_mistakes() {
     assert_eq!(value(&packet, "xtp", "padding").len(), 2 * (80 - 14 - 52));
     for (number, whole) in all().iter().enumerate() {
         for len in [LEN, LEN + 8, whole.len() - 1] {
-            let mut record = super::arrange::record(
-                1,
-                kumiki_decode::capture::Link::Named("xtp"),
-                &whole[..len],
-            );
+            let mut record = super::arrange::record(1, kumiki_decode::capture::Link::Named("xtp"), &whole[..len]);
             record.original_len = whole.len();
             let packet = kumiki_decode::Decoder::new().decode(&record);
             assert_eq!(bad(&packet), [""; 0], "{number}, {len}");

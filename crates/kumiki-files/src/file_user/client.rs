@@ -13,8 +13,8 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::data::DataElement;
 use kumiki_osi_service::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind,
-    Outcome as Said, Primitive, StateResult,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
+    Primitive, StateResult,
 };
 
 use super::run::{Moving, Run, response};
@@ -49,9 +49,7 @@ pub struct Client {
 
 impl core::fmt::Debug for Client {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Client")
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 
@@ -175,11 +173,7 @@ impl Client {
             return self.end_all(given_up());
         }
         self.go_on(out);
-        if self
-            .run
-            .as_ref()
-            .is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out))
-        {
+        if self.run.as_ref().is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out)) {
             self.cancel(given_up(), out);
         }
     }
@@ -191,10 +185,7 @@ impl Client {
         }
         let abort = Abort {
             action_result: ActionResult::PermanentError,
-            diagnostic: vec![Diagnostic {
-                further_details: Some(why.meaning.as_str().into()),
-                ..diagnostic(1)
-            }],
+            diagnostic: vec![Diagnostic { further_details: Some(why.meaning.as_str().into()), ..diagnostic(1) }],
         };
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
         self.end_all(why);
@@ -264,11 +255,7 @@ impl Client {
             Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) => {
                 let why = Failure::of_diagnostics(&abort.diagnostic);
                 // Who was not let in hears so by an abort too.
-                self.abort = Some(if self.plan.stands() {
-                    why.aborted()
-                } else {
-                    why
-                });
+                self.abort = Some(if self.plan.stands() { why.aborted() } else { why });
             }
             Fpdu::InitializeResponse(response) => {
                 self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
@@ -324,10 +311,7 @@ impl Client {
         let said = fpdu.outcome();
         let entered = said.and_then(|said| said.state_result) != Some(StateResult::Failure);
         let done = entered && said.is_none_or(|said| said.action_result.is_success());
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "these are the services that enter and leave regimes"
-        )]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "these are the services that enter and leave regimes")]
         match kind {
             Kind::SelectResponse | Kind::CreateResponse => run.selected = entered,
             Kind::OpenResponse => run.open = entered,
@@ -350,8 +334,7 @@ impl Client {
             if entered && run.form.is_none() {
                 run.fail(unknown(&opened.contents_type));
             }
-            if run.form == Some(Form::Directory) && !matches!(run.operation, Operation::List { .. })
-            {
+            if run.form == Some(Form::Directory) && !matches!(run.operation, Operation::List { .. }) {
                 run.fail(is_directory());
             }
         }
@@ -403,10 +386,7 @@ impl Client {
         if run.unwinding && !leaving.is_empty() {
             // Not even that: what is selected or open now is anybody's guess.
             let failure = run.failure.clone();
-            let abort = Abort {
-                action_result: ActionResult::PermanentError,
-                diagnostic: vec![diagnostic(5039)],
-            };
+            let abort = Abort { action_result: ActionResult::PermanentError, diagnostic: vec![diagnostic(5039)] };
             out.push(Fpdu::UserAbort(Box::new(abort)).into());
             self.end_all(failure.unwrap_or_else(|| Failure::local("the association was ended")));
             return;
@@ -520,15 +500,9 @@ impl Client {
     }
 
     fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Do>) {
-        let diagnostic = Diagnostic {
-            further_details: Some(kind.name().into()),
-            ..diagnostic(1008)
-        };
+        let diagnostic = Diagnostic { further_details: Some(kind.name().into()), ..diagnostic(1008) };
         let failure = Failure::of_diagnostics(core::slice::from_ref(&diagnostic)).aborted();
-        let abort = Abort {
-            action_result: ActionResult::PermanentError,
-            diagnostic: vec![diagnostic],
-        };
+        let abort = Abort { action_result: ActionResult::PermanentError, diagnostic: vec![diagnostic] };
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
         self.end_all(failure);
     }
@@ -537,10 +511,7 @@ impl Client {
         let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
             return;
         };
-        let Operation::Get {
-            sink, restart_at, ..
-        } = &mut run.operation
-        else {
+        let Operation::Get { sink, restart_at, .. } = &mut run.operation else {
             return self.cancel(wrong_data(), out);
         };
         if let Err(why) = run.lengths.check(data.len()) {
@@ -594,10 +565,7 @@ impl Client {
         };
         let cancel = Cancel {
             action_result: ActionResult::PermanentError,
-            diagnostic: vec![Diagnostic {
-                further_details: Some(failure.meaning.as_str().into()),
-                ..diagnostic(5028)
-            }],
+            diagnostic: vec![Diagnostic { further_details: Some(failure.meaning.as_str().into()), ..diagnostic(5028) }],
             ..Cancel::default()
         };
         run.fail(failure);
@@ -629,10 +597,7 @@ impl Client {
         }
         run.waiting.clear();
         run.moving = if sends { Moving::Out } else { Moving::In };
-        let answer = Restart {
-            checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX),
-            ..Restart::default()
-        };
+        let answer = Restart { checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX), ..Restart::default() };
         out.push(Fpdu::RestartResponse(Box::new(answer)).into());
         self.pump(out);
     }
@@ -679,9 +644,7 @@ impl Client {
                             let octets = string;
                             Do::Say(Primitive::Data(DataElement::Text { class, octets }))
                         }
-                        Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => {
-                            Do::Data(string)
-                        }
+                        Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Do::Data(string),
                     });
                     let last = run.points.last().copied().unwrap_or(0);
                     let due = run.offset - last >= self.settings.checkpoint_every.max(1);
@@ -711,22 +674,14 @@ fn wrong_data() -> Failure {
 }
 
 fn bad_string(why: String) -> Failure {
-    Failure::of_diagnostics(&[Diagnostic {
-        further_details: Some(why.as_str().into()),
-        ..diagnostic(5001)
-    }])
+    Failure::of_diagnostics(&[Diagnostic { further_details: Some(why.as_str().into()), ..diagnostic(5001) }])
 }
 
 /// A file was asked for.
 fn is_directory() -> Failure {
-    Failure::of_diagnostics(&[Diagnostic {
-        further_details: Some("this is a directory".into()),
-        ..diagnostic(5036)
-    }])
+    Failure::of_diagnostics(&[Diagnostic { further_details: Some("this is a directory".into()), ..diagnostic(5036) }])
 }
 
 fn unknown(contents_type: &ContentsType) -> Failure {
-    Failure::local(format!(
-        "the file is {contents_type}, which is not known here"
-    ))
+    Failure::local(format!("the file is {contents_type}, which is not known here"))
 }

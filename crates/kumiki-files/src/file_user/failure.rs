@@ -102,9 +102,7 @@ impl Failure {
                 diagnostics: Vec::new(),
             };
         };
-        let remedy = cause
-            .identifier()
-            .map_or("", |identifier| identifier.remedy);
+        let remedy = cause.identifier().map_or("", |identifier| identifier.remedy);
         Self {
             layer: Layer::Ftam,
             code: Some(cause.error_identifier),
@@ -129,16 +127,13 @@ impl Failure {
             (class, file_error::FILE_ACCESS_DENIED) if class == file => {
                 ("ask whoever runs the responder; is it a directory?", false)
             }
-            (class, file_error::POSITION_INVALID) if class == file => (
-                "the file has become shorter: fetch it from its beginning",
-                false,
-            ),
+            (class, file_error::POSITION_INVALID) if class == file => {
+                ("the file has become shorter: fetch it from its beginning", false)
+            }
             (class, file_error::DUPLICATE_FILENAME) if class == file => {
                 ("use another name, or delete that file", false)
             }
-            (class, file_error::INSUFFICIENT_SPACE) if class == file => {
-                ("delete files there, or wait", true)
-            }
+            (class, file_error::INSUFFICIENT_SPACE) if class == file => ("delete files there, or wait", true),
             (class, 3) if class == access => ("ask whoever runs the responder", false),
             (ErrorClass::SERVICE, 3) => ("let PDUs be longer", false),
             _ => ("", false),
@@ -158,9 +153,7 @@ impl Failure {
     #[must_use]
     pub fn of_reject(reject: &Reject) -> Self {
         let remedy = match (reject.pdu.0, reject.code) {
-            (1, Reject::UNRECOGNIZED_SERVICE) => {
-                "the device has no such service for files, or not for this client"
-            }
+            (1, Reject::UNRECOGNIZED_SERVICE) => "the device has no such service for files, or not for this client",
             (1, Reject::MAX_SERV_OUTSTANDING_EXCEEDED) => "ask for less at a time",
             _ => "take a capture and report it",
         };
@@ -183,17 +176,11 @@ impl Failure {
             Reason::User | Reason::NoSession => (Layer::Local, None, ""),
             Reason::BadAddress => (Layer::Local, None, "check host and port"),
             Reason::NoResources => (Layer::Local, None, "use fewer associations at once"),
-            Reason::Refused => (
-                Layer::Network,
-                None,
-                "check host and port, and whether a responder runs there",
-            ),
+            Reason::Refused => (Layer::Network, None, "check host and port, and whether a responder runs there"),
             Reason::Reset | Reason::Down => (Layer::Network, None, "try again; check the line"),
-            Reason::TimedOut | Reason::Unreachable => (
-                Layer::Network,
-                None,
-                "check host and line, and firewalls between",
-            ),
+            Reason::TimedOut | Reason::Unreachable => {
+                (Layer::Network, None, "check host and line, and firewalls between")
+            }
             // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
             Reason::Told(told) => of_told(told, user),
@@ -217,10 +204,7 @@ impl Failure {
             code,
             meaning,
             remedy: remedy.to_owned(),
-            transient: matches!(
-                reason,
-                Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down
-            ),
+            transient: matches!(reason, Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down),
             is_abort: matches!(
                 reason,
                 Reason::Protocol
@@ -242,9 +226,7 @@ impl Failure {
     pub const fn is_of_selectors(&self) -> bool {
         matches!(
             (self.layer, self.code),
-            (Layer::Transport, Some(2 | 3))
-                | (Layer::Session, Some(0x81 | 0x82))
-                | (Layer::Presentation, Some(3 | 7))
+            (Layer::Transport, Some(2 | 3)) | (Layer::Session, Some(0x81 | 0x82)) | (Layer::Presentation, Some(3 | 7))
         )
     }
 
@@ -275,15 +257,11 @@ impl Failure {
     /// The same of an association that the peer has aborted.
     #[must_use]
     pub(crate) fn aborted(self) -> Self {
-        Self {
-            is_abort: true,
-            ..self
-        }
+        Self { is_abort: true, ..self }
     }
 }
 
-const SELECTORS: &str =
-    "check the selectors: those that the responder is configured with, octet by octet";
+const SELECTORS: &str = "check the selectors: those that the responder is configured with, octet by octet";
 
 /// The same where it is not said that they are the cause.
 const COMMON_SELECTORS: &str =
@@ -299,11 +277,7 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
         Told::X25(told) => (Layer::Network, None, of_x25(told)),
         Told::FrameRejected(_) => (Layer::Network, None, CAPTURE),
         // Calls are no permanent circuits.
-        Told::CircuitRefused(_) => (
-            Layer::Network,
-            None,
-            "check the X.121 address and the facilities",
-        ),
+        Told::CircuitRefused(_) => (Layer::Network, None, "check the X.121 address and the facilities"),
         Told::Disconnected(code) => (
             Layer::Transport,
             Some(code.into()),
@@ -354,14 +328,8 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 "the peer has no FTAM under this address: check port and selectors, and whether it is one for MMS (kumiki mms)"
             },
         ),
-        Told::Rejected { .. } => (
-            Layer::Acse,
-            None,
-            "check the application titles, and user and password",
-        ),
-        Told::AssociationAborted { .. } => {
-            (Layer::Acse, None, "look into the log of the responder")
-        }
+        Told::Rejected { .. } => (Layer::Acse, None, "check the application titles, and user and password"),
+        Told::AssociationAborted { .. } => (Layer::Acse, None, "look into the log of the responder"),
         Told::Mms { class, code } => (
             Layer::Mms,
             Some(code.into()),
@@ -401,9 +369,7 @@ const fn of_x25(told: x25::Told) -> &'static str {
         return match told.diagnostic {
             x25::diagnostic::RESOURCES => "the host takes no more calls now: try later",
             x25::diagnostic::TIMER_CALL => "who was called did not answer in time: try again",
-            _ => {
-                "who was called has cleared: check the X.121 address, and look into the log of the responder"
-            }
+            _ => "who was called has cleared: check the X.121 address, and look into the log of the responder",
         };
     }
     match told.cause {
@@ -412,14 +378,10 @@ const fn of_x25(told: x25::Told) -> &'static str {
         cause::CLEAR_OUT_OF_ORDER | cause::ABSENT => {
             "the host there or its line is down: try later, or ask whoever runs it"
         }
-        cause::BARRED => {
-            "the network does not let this address call that one: check from-x121 and closed user groups"
-        }
+        cause::BARRED => "the network does not let this address call that one: check from-x121 and closed user groups",
         cause::NOT_OBTAINABLE => "the network does not know the X.121 address: check it",
         cause::CLEAR_REMOTE => "the host broke the protocol of X.25: take a capture and report it",
-        cause::CLEAR_LOCAL => {
-            "the network finds fault with what this end sent: take a capture and report it"
-        }
+        cause::CLEAR_LOCAL => "the network finds fault with what this end sent: take a capture and report it",
         cause::RPOA => "the transit network is down: try later",
         cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the X.121 address",
         _ => "ask the network what the cause means: check the X.121 address and the facilities",
@@ -450,11 +412,7 @@ mod tests {
     #[test]
     fn what_helps_against_x25_depends_on_its_cause() {
         let remedy = |what, cause, diagnostic| {
-            let told = x25::Told {
-                what,
-                cause,
-                diagnostic,
-            };
+            let told = x25::Told { what, cause, diagnostic };
             Failure::of_reason(Reason::Told(Told::X25(told)), Layer::Ftam).remedy
         };
         for (cause, part) in [
@@ -507,17 +465,10 @@ mod tests {
     #[test]
     fn a_refusal_of_transport_may_be_one_of_selectors() {
         let of = |told| Failure::of_reason(Reason::Told(told), Layer::Ftam);
-        for told in [
-            Told::Disconnected(128),
-            Told::Disconnected(0),
-            Told::Unanswered,
-        ] {
+        for told in [Told::Disconnected(128), Told::Disconnected(0), Told::Unanswered] {
             let failure = of(told);
             assert!(failure.may_be_of_selectors(), "{failure}");
-            assert!(
-                !failure.is_of_selectors() && !failure.transient,
-                "{failure}"
-            );
+            assert!(!failure.is_of_selectors() && !failure.transient, "{failure}");
             assert!(failure.remedy.contains("0x0103"), "{failure}");
         }
         for told in [Told::TpduRejected(1), Told::SessionRefused(0x86)] {

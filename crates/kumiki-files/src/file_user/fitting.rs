@@ -12,10 +12,7 @@ impl Failure {
     /// The same, with what helps against it in `operation`.
     pub(crate) fn of_operation(self, operation: &Operation) -> Self {
         match remedy(&self, operation) {
-            Some(remedy) => Self {
-                remedy: remedy.to_owned(),
-                ..self
-            },
+            Some(remedy) => Self { remedy: remedy.to_owned(), ..self },
             None => self,
         }
     }
@@ -34,17 +31,12 @@ fn remedy(failure: &Failure, operation: &Operation) -> Option<&'static str> {
     let is_missing = match failure.layer {
         Layer::Ftam => matches!(failure.code, Some(3000 | 3004)),
         Layer::Mms => failure.code == Some(kumiki_osi_service::mms::file_error::FILE_NON_EXISTENT),
-        Layer::Local
-        | Layer::Network
-        | Layer::Transport
-        | Layer::Session
-        | Layer::Presentation
-        | Layer::Acse => return None,
+        Layer::Local | Layer::Network | Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse => {
+            return None;
+        }
     };
     if is_missing && is_pattern(operation) {
-        return Some(
-            "names are taken as they are, and are no patterns; collect --prefix fetches all that begin alike",
-        );
+        return Some("names are taken as they are, and are no patterns; collect --prefix fetches all that begin alike");
     }
     if failure.layer != Layer::Ftam {
         return None;
@@ -53,12 +45,8 @@ fn remedy(failure: &Failure, operation: &Operation) -> Option<&'static str> {
     match (failure.code?, operation) {
         // Access control is never asked for here: it is how some say that this user may not.
         (3014..=3016, _) => Some(match operation {
-            Operation::Get { .. } => {
-                "the user may not read it; ask its owner, or whoever runs the responder"
-            }
-            Operation::Put { .. } => {
-                "the user may not write it; ask its owner, or whoever runs the responder"
-            }
+            Operation::Get { .. } => "the user may not read it; ask its owner, or whoever runs the responder",
+            Operation::Put { .. } => "the user may not write it; ask its owner, or whoever runs the responder",
             Operation::List { .. }
             | Operation::Stat { .. }
             | Operation::Rename { .. }
@@ -69,14 +57,12 @@ fn remedy(failure: &Failure, operation: &Operation) -> Option<&'static str> {
         }),
         // Nor are locks: the responder has its own.
         (3008..=3010, _) => Some("somebody else may have it open: try again later"),
-        (3007, Operation::Remove { .. }) if NOT_EMPTY.iter().any(|it| words.contains(it)) => {
-            Some("empty it first")
-        }
+        (3007, Operation::Remove { .. }) if NOT_EMPTY.iter().any(|it| words.contains(it)) => Some("empty it first"),
         // It has said why: nothing general is of more use.
         (3007, Operation::Remove { .. }) if !words.is_empty() => Some(""),
-        (3007, Operation::Remove { .. }) => Some(
-            "check owner and permissions on the responder, and, of a directory, that it is empty",
-        ),
+        (3007, Operation::Remove { .. }) => {
+            Some("check owner and permissions on the responder, and, of a directory, that it is empty")
+        }
         _ => None,
     }
 }
@@ -110,9 +96,7 @@ mod tests {
     }
 
     fn remove() -> Operation {
-        Operation::Remove {
-            name: "d".to_owned(),
-        }
+        Operation::Remove { name: "d".to_owned() }
     }
 
     #[test]
@@ -126,14 +110,8 @@ mod tests {
 
     #[test]
     fn what_the_peer_says_wins_over_the_table() {
-        assert_eq!(
-            said(3007, Some("the directory is not empty"), &remove()),
-            "empty it first"
-        );
-        assert_eq!(
-            said(3007, Some("Directory not empty"), &remove()),
-            "empty it first"
-        );
+        assert_eq!(said(3007, Some("the directory is not empty"), &remove()), "empty it first");
+        assert_eq!(said(3007, Some("Directory not empty"), &remove()), "empty it first");
         assert_eq!(said(3007, Some("read-only medium"), &remove()), "");
         assert!(said(3007, None, &remove()).contains("permissions"));
     }

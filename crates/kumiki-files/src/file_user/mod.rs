@@ -110,9 +110,7 @@ pub trait Sink: Send {
 /// A message, to be sent.
 impl Source for Message {
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
-        let from = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(self.len());
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.len());
         let len = most.min(self.len() - from);
         self.share(from, len).map_err(|short| short.to_string())
     }
@@ -271,9 +269,7 @@ impl Gain {
             Operation::Get { .. } | Operation::Put { .. } => Self::Moved(moved),
             Operation::List { .. } => Self::Entries(entries),
             Operation::Stat { .. } => Self::Attributes(attributes.unwrap_or_default()),
-            Operation::Rename { .. }
-            | Operation::Remove { .. }
-            | Operation::MakeDirectory { .. } => Self::Done,
+            Operation::Rename { .. } | Operation::Remove { .. } | Operation::MakeDirectory { .. } => Self::Done,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular,
-    Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular, Protocol, Reason, Request,
+    Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::Fpdu;
@@ -107,11 +107,7 @@ impl FileClient {
     /// One that goes on, as soon as it is started, with what [`FileClient::take_broken`] gave.
     #[must_use]
     pub fn going_on(config: Config, client: Client) -> Self {
-        Self {
-            client,
-            goes_on: true,
-            ..Self::new(config, Vec::new())
-        }
+        Self { client, goes_on: true, ..Self::new(config, Vec::new()) }
     }
 
     /// One whose network below is good for one call: where its association breaks, whoever runs the node takes what is to go on to another one.
@@ -196,10 +192,7 @@ impl FileClient {
             (false, false) if self.client.wants_again() && !self.is_once => self.config.again,
             _ => return cx.clear_timer(&mut self.timer),
         };
-        let token = Token {
-            session: self.own,
-            kind: WAITED,
-        };
+        let token = Token { session: self.own, kind: WAITED };
         let deadline = cx.now() + wait;
         cx.set_timer(&mut self.timer, token, deadline);
     }
@@ -257,12 +250,7 @@ impl FileClient {
 
 impl Protocol for FileClient {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -292,9 +280,7 @@ impl Protocol for FileClient {
             }
             Indication::Opened(opened) => {
                 self.provider = Some(opened.provider);
-                let said = opened
-                    .association
-                    .and_then(|association| association.initialize);
+                let said = opened.association.and_then(|association| association.initialize);
                 match said.map(|fpdu| *fpdu) {
                     Some(Fpdu::InitializeResponse(response)) => {
                         self.with(cx, |client, out| client.on_initialized(&response, out));

@@ -22,10 +22,7 @@ pub struct Plan {
 impl Plan {
     /// One whose operations are done in order.
     pub(crate) fn new(operations: Vec<Operation>) -> Self {
-        Self {
-            waiting: operations.into(),
-            ..Self::default()
-        }
+        Self { waiting: operations.into(), ..Self::default() }
     }
 
     /// Whether the association stands.

@@ -2,9 +2,7 @@
 
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, QualityOfService};
-use kumiki_osi_service::ftam::{
-    AttributeGroups, FunctionalUnits, GraphicString, Password, ServiceClasses, oids,
-};
+use kumiki_osi_service::ftam::{AttributeGroups, FunctionalUnits, GraphicString, Password, ServiceClasses, oids};
 
 /// Who asks, for what.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,9 +60,7 @@ impl Settings {
         let document = ContentsTypeName::DocumentType;
         // Without groups there is one class only.
         let service_class = if self.units.contains(FunctionalUnits::GROUPING) {
-            ServiceClasses::MANAGEMENT
-                | ServiceClasses::TRANSFER
-                | ServiceClasses::TRANSFER_AND_MANAGEMENT
+            ServiceClasses::MANAGEMENT | ServiceClasses::TRANSFER | ServiceClasses::TRANSFER_AND_MANAGEMENT
         } else {
             ServiceClasses::UNCONSTRAINED
         };

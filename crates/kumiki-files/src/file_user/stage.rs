@@ -7,12 +7,10 @@ use kumiki_osi_service::ftam::attributes::{ChangeAttributes, CreateAttributes};
 use kumiki_osi_service::ftam::bulk::{ReadRequest, WriteRequest};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{
-    ChangeAttribRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoveryMode,
-    SelectRequest,
+    ChangeAttribRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoveryMode, SelectRequest,
 };
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, PermittedActions,
-    ProcessingMode, oids,
+    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, PermittedActions, ProcessingMode, oids,
 };
 
 use super::{Operation, PutMode};
@@ -51,11 +49,7 @@ const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::DELETE);
 
 fn select(name: &str, requested_access: AccessRequest) -> Fpdu {
-    Fpdu::SelectRequest(Box::new(SelectRequest {
-        pathname: name.into(),
-        requested_access,
-        ..SelectRequest::default()
-    }))
+    Fpdu::SelectRequest(Box::new(SelectRequest { pathname: name.into(), requested_access, ..SelectRequest::default() }))
 }
 
 fn create(
@@ -78,29 +72,18 @@ fn create(
     }))
 }
 
-fn open(
-    processing_mode: ProcessingMode,
-    contents_type: Option<ContentsType>,
-    activity: Option<i64>,
-) -> Fpdu {
+fn open(processing_mode: ProcessingMode, contents_type: Option<ContentsType>, activity: Option<i64>) -> Fpdu {
     Fpdu::OpenRequest(Box::new(OpenRequest {
         processing_mode,
         contents_type,
         activity_identifier: activity,
-        recovery_mode: if activity.is_some() {
-            RecoveryMode::AtAnyActiveCheckpoint
-        } else {
-            RecoveryMode::None
-        },
+        recovery_mode: if activity.is_some() { RecoveryMode::AtAnyActiveCheckpoint } else { RecoveryMode::None },
         ..OpenRequest::default()
     }))
 }
 
 fn read_attributes(attribute_names: AttributeNames) -> Fpdu {
-    Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest {
-        attribute_names,
-        attribute_extension_names: None,
-    }))
+    Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest { attribute_names, attribute_extension_names: None }))
 }
 
 /// F-CLOSE and F-DESELECT, as far as they are needed.
@@ -137,19 +120,11 @@ pub(super) fn stages(
     use AccessRequest as Access;
     use FunctionalUnits as U;
     let needs = |unit: FunctionalUnits| {
-        if units.contains(unit) {
-            Ok(())
-        } else {
-            Err(unit)
-        }
+        if units.contains(unit) { Ok(()) } else { Err(unit) }
     };
     let leave = || Stage::Ask(leaving(true, true));
     Ok(match operation {
-        Operation::Get {
-            name,
-            contents_type,
-            ..
-        } => {
+        Operation::Get { name, contents_type, .. } => {
             needs(U::READ)?;
             let open = open(ProcessingMode::READ, contents_type.clone(), activity);
             let enter = vec![select(name, Access::READ), open];
@@ -162,33 +137,22 @@ pub(super) fn stages(
             let enter = vec![select(name, Access::READ), open];
             [Stage::Ask(enter), reading(), leave()].into()
         }
-        Operation::Put {
-            name,
-            contents_type,
-            mode,
-            ..
-        } => {
+        Operation::Put { name, contents_type, mode, .. } => {
             needs(U::WRITE)?;
             let records = contents_type.document_type() == Some(oids::FTAM_2);
             let (access, processing, mut operation, over) = match mode {
-                PutMode::New => (
-                    Access::REPLACE,
-                    ProcessingMode::REPLACE,
-                    FaduOperation::Replace,
-                    Override::CreateFailure,
-                ),
+                PutMode::New => {
+                    (Access::REPLACE, ProcessingMode::REPLACE, FaduOperation::Replace, Override::CreateFailure)
+                }
                 PutMode::Replace => (
                     Access::REPLACE,
                     ProcessingMode::REPLACE,
                     FaduOperation::Replace,
                     Override::DeleteAndCreateWithOldAttributes,
                 ),
-                PutMode::Append => (
-                    Access::EXTEND,
-                    ProcessingMode::EXTEND,
-                    FaduOperation::Extend,
-                    Override::SelectOldObject,
-                ),
+                PutMode::Append => {
+                    (Access::EXTEND, ProcessingMode::EXTEND, FaduOperation::Extend, Override::SelectOldObject)
+                }
             };
             let (mut access, mut processing) = (access, processing);
             let mut actions = ACTIONS;
@@ -205,34 +169,22 @@ pub(super) fn stages(
                 select(name, access)
             };
             let open = open(processing, Some(contents_type.clone()), activity);
-            let write = Stage::Write(WriteRequest {
-                fadu_operation: operation,
-                fadu_identity,
-                ..WriteRequest::default()
-            });
+            let write =
+                Stage::Write(WriteRequest { fadu_operation: operation, fadu_identity, ..WriteRequest::default() });
             [Stage::Ask(vec![enter, open]), write, leave()].into()
         }
         Operation::Stat { name } => {
             needs(U::LIMITED_FILE_MANAGEMENT)?;
-            let mut group = vec![
-                select(name, Access::READ_ATTRIBUTE),
-                read_attributes(groups.names()),
-            ];
+            let mut group = vec![select(name, Access::READ_ATTRIBUTE), read_attributes(groups.names())];
             group.extend(leaving(true, false));
             [Stage::Ask(group)].into()
         }
         Operation::Rename { name, to } => {
             needs(U::ENHANCED_FILE_MANAGEMENT)?;
             let change = ChangeAttribRequest {
-                attributes: ChangeAttributes {
-                    pathname: Some(to.as_str().into()),
-                    ..ChangeAttributes::default()
-                },
+                attributes: ChangeAttributes { pathname: Some(to.as_str().into()), ..ChangeAttributes::default() },
             };
-            let mut group = vec![
-                select(name, Access::CHANGE_ATTRIBUTE),
-                Fpdu::ChangeAttribRequest(Box::new(change)),
-            ];
+            let mut group = vec![select(name, Access::CHANGE_ATTRIBUTE), Fpdu::ChangeAttribRequest(Box::new(change))];
             group.extend(leaving(true, false));
             [Stage::Ask(group)].into()
         }

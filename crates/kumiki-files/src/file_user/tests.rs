@@ -63,12 +63,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(
-        settings: Settings,
-        config: ResponderConfig,
-        store: Memory,
-        plan: Vec<Operation>,
-    ) -> Self {
+    fn new(settings: Settings, config: ResponderConfig, store: Memory, plan: Vec<Operation>) -> Self {
         let client = Client::new(settings, plan);
         let mut guard = Guard::new(Box::new(store));
         let mut responder = Responder::new(config);
@@ -81,14 +76,8 @@ impl Pair {
             let response = Fpdu::InitializeResponse(Box::new(response.clone()));
             machine.on(Side::Responder, &response).unwrap();
         }
-        let mut pair = Self {
-            client,
-            responder,
-            guard,
-            machines,
-            to_responder: VecDeque::new(),
-            to_client: VecDeque::new(),
-        };
+        let mut pair =
+            Self { client, responder, guard, machines, to_responder: VecDeque::new(), to_client: VecDeque::new() };
         let stands = response.state_result == StateResult::Success;
         let mut out = Vec::new();
         pair.client.on_initialized(&response, &mut out);
@@ -181,20 +170,12 @@ impl Pair {
     }
 
     fn failure(&self, at: usize) -> &Failure {
-        self.client.plan().outcomes()[at]
-            .result
-            .as_ref()
-            .unwrap_err()
+        self.client.plan().outcomes()[at].result.as_ref().unwrap_err()
     }
 }
 
 fn get(name: &str, shelf: &Shelf) -> Operation {
-    Operation::Get {
-        name: name.to_owned(),
-        contents_type: None,
-        restart_at: 0,
-        sink: Box::new(shelf.clone()),
-    }
+    Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
 fn put(name: &str, mode: PutMode, contents: &[u8]) -> Operation {
@@ -216,19 +197,13 @@ fn text(class: StringClass, name: &str, contents: &[u8]) -> Operation {
 }
 
 fn small() -> ResponderConfig {
-    ResponderConfig {
-        element: 100,
-        ..ResponderConfig::default()
-    }
+    ResponderConfig { element: 100, ..ResponderConfig::default() }
 }
 
 /// All that a client can do, once with groups and once without.
 #[test]
 fn a_plan_is_done_in_order_grouped_or_not() {
-    let without = Settings {
-        units: Settings::default().units - FunctionalUnits::GROUPING,
-        ..Settings::default()
-    };
+    let without = Settings { units: Settings::default().units - FunctionalUnits::GROUPING, ..Settings::default() };
     for settings in [Settings::default(), without] {
         let contents: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let shelf = Shelf::default();
@@ -237,10 +212,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
             Operation::MakeDirectory { name: named("d") },
             put("d/f", PutMode::New, &contents),
             put("d/f", PutMode::Append, b"more"),
-            Operation::Rename {
-                name: named("d/f"),
-                to: named("d/g"),
-            },
+            Operation::Rename { name: named("d/f"), to: named("d/g") },
             get("d/g", &shelf),
             Operation::Stat { name: named("d/g") },
             Operation::List { name: named("d") },
@@ -250,10 +222,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
         ];
         let pair = Pair::new(settings, small(), Memory::new(), plan).run();
         let outcomes = pair.client.plan().outcomes();
-        let gains: Vec<&Gain> = outcomes
-            .iter()
-            .map(|it| it.result.as_ref().unwrap())
-            .collect();
+        let gains: Vec<&Gain> = outcomes.iter().map(|it| it.result.as_ref().unwrap()).collect();
         assert_eq!(*gains[1], Gain::Moved(1000));
         assert_eq!(*gains[4], Gain::Moved(1004));
         assert_eq!(shelf.taken(), [&contents[..], b"more"].concat());
@@ -287,11 +256,7 @@ fn an_empty_file_goes_both_ways() {
 fn lines_of_text_arrive_as_lines() {
     let shelf = Shelf::default();
     let lines = b"one\n\nthree\n";
-    for class in [
-        StringClass::Graphic,
-        StringClass::Visible,
-        StringClass::General,
-    ] {
+    for class in [StringClass::Graphic, StringClass::Visible, StringClass::General] {
         let plan = vec![text(class, "t", lines), get("t", &shelf)];
         let mut pair = Pair::new(Settings::default(), small(), Memory::new(), plan).run();
         assert_eq!(shelf.taken(), lines);
@@ -307,29 +272,17 @@ fn what_fails_says_why_and_the_plan_goes_on() {
         get("missing", &shelf),
         put("new", PutMode::New, b"1"),
         put("new", PutMode::New, b"2"),
-        Operation::List {
-            name: "new".to_owned(),
-        },
-        Operation::Remove {
-            name: "../x".to_owned(),
-        },
-        Operation::Remove {
-            name: String::new(),
-        },
+        Operation::List { name: "new".to_owned() },
+        Operation::Remove { name: "../x".to_owned() },
+        Operation::Remove { name: String::new() },
         get("new", &shelf),
     ];
     let pair = Pair::new(Settings::default(), small(), Memory::new(), plan).run();
-    let codes: Vec<Option<i64>> = (0..6)
-        .filter(|at| *at != 1)
-        .map(|at| pair.failure(at).code)
-        .collect();
+    let codes: Vec<Option<i64>> = (0..6).filter(|at| *at != 1).map(|at| pair.failure(at).code).collect();
     let expected = [3004, 3005, 5036, 3027, 3028];
     assert_eq!(codes, expected.map(Some));
     let shown = pair.failure(0).to_string();
-    assert!(
-        shown.starts_with("FTAM: 3004 the file does not exist"),
-        "{shown}"
-    );
+    assert!(shown.starts_with("FTAM: 3004 the file does not exist"), "{shown}");
     assert!(shown.ends_with("list the directory; check case, version and directory in the name"));
     assert_eq!(pair.client.plan().outcomes()[6].result, Ok(Gain::Moved(1)));
 }
@@ -339,34 +292,19 @@ fn a_store_that_fills_up_cancels_and_keeps_what_was_there() {
     let mut store = Memory::new().with_quota(600);
     store.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
     let shelf = Shelf::default();
-    let plan = vec![
-        put("a", PutMode::Append, &[1; 1000]),
-        put("b", PutMode::New, &[2; 500]),
-        get("a", &shelf),
-    ];
-    let settings = Settings {
-        element: 100,
-        ..Settings::default()
-    };
+    let plan = vec![put("a", PutMode::Append, &[1; 1000]), put("b", PutMode::New, &[2; 500]), get("a", &shelf)];
+    let settings = Settings { element: 100, ..Settings::default() };
     let pair = Pair::new(settings, small(), store, plan).run();
     assert_eq!(pair.failure(0).code, Some(5029));
     assert!(pair.failure(0).transient);
-    assert_eq!(
-        pair.client.plan().outcomes()[1].result,
-        Ok(Gain::Moved(500))
-    );
+    assert_eq!(pair.client.plan().outcomes()[1].result, Ok(Gain::Moved(500)));
     assert_eq!(shelf.taken(), b"old");
 }
 
 #[test]
 fn a_sink_that_fails_cancels_and_is_not_finished() {
     let mut store = Memory::new();
-    store.put(
-        &name("a"),
-        ContentsType::binary(),
-        octets(&[3; 1000]),
-        today(),
-    );
+    store.put(&name("a"), ContentsType::binary(), octets(&[3; 1000]), today());
     let full = Shelf::default();
     full.0.lock().unwrap().2 = Some(250);
     let shelf = Shelf::default();
@@ -382,12 +320,7 @@ fn a_sink_that_fails_cancels_and_is_not_finished() {
 fn a_get_that_goes_on_skips_what_is_there() {
     let contents: Vec<u8> = (0..200).collect();
     let mut store = Memory::new();
-    store.put(
-        &name("a"),
-        ContentsType::binary(),
-        octets(&contents),
-        today(),
-    );
+    store.put(&name("a"), ContentsType::binary(), octets(&contents), today());
     let shelf = Shelf::default();
     shelf.0.lock().unwrap().0.extend(&contents[..130]);
     let plan = vec![Operation::Get {
@@ -437,17 +370,9 @@ fn a_transfer_restarts_from_a_checkpoint() {
                 Do::Say(Primitive::CheckReply { identifier: 3 }) if !restarted => {
                     // Here the responder would say so; it lost what came behind its second checkpoint.
                     restarted = true;
-                    let restart = Restart {
-                        checkpoint_identifier: 2,
-                        ..Restart::default()
-                    };
+                    let restart = Restart { checkpoint_identifier: 2, ..Restart::default() };
                     let request = Fpdu::RestartRequest(Box::new(restart.clone()));
-                    responder.on(
-                        Primitive::Pdu(request.clone()),
-                        today(),
-                        &mut guard,
-                        &mut Vec::new(),
-                    );
+                    responder.on(Primitive::Pdu(request.clone()), today(), &mut guard, &mut Vec::new());
                     // The service drops what is under way, and gives the room for it back.
                     let room = |it: &Do| matches!(it, Do::Data(_) | Do::Say(Primitive::Data(_)));
                     let dropped = wishes.iter().filter(|it| room(it)).count();
@@ -474,15 +399,9 @@ fn a_transfer_restarts_from_a_checkpoint() {
 
 #[test]
 fn a_refused_login_is_what_every_operation_failed_of() {
-    let settings = Settings {
-        initiator: Some("ada".into()),
-        password: Some("guess".into()),
-        ..Settings::default()
-    };
+    let settings = Settings { initiator: Some("ada".into()), password: Some("guess".into()), ..Settings::default() };
     let store = Memory::new().with_user("ada", "secret");
-    let plan = vec![Operation::Stat {
-        name: "a".to_owned(),
-    }];
+    let plan = vec![Operation::Stat { name: "a".to_owned() }];
     let pair = Pair::new(settings, small(), store, plan);
     assert!(pair.client.plan().is_over());
     assert_eq!(pair.failure(0).code, Some(2020));
@@ -491,29 +410,17 @@ fn a_refused_login_is_what_every_operation_failed_of() {
 
 #[test]
 fn a_functional_unit_that_was_not_agreed_fails_before_anything_is_sent() {
-    let settings = Settings {
-        units: FunctionalUnits::READ,
-        ..Settings::default()
-    };
+    let settings = Settings { units: FunctionalUnits::READ, ..Settings::default() };
     let plan = vec![put("a", PutMode::New, b"x")];
     let pair = Pair::new(settings, small(), Memory::new(), plan).run();
     assert_eq!(pair.failure(0).code, Some(1009));
-    assert!(
-        pair.failure(0).meaning.ends_with("write"),
-        "{}",
-        pair.failure(0)
-    );
+    assert!(pair.failure(0).meaning.ends_with("write"), "{}", pair.failure(0));
 }
 
 #[test]
 fn giving_up_cancels_and_ends_in_order() {
     let mut store = Memory::new();
-    store.put(
-        &name("a"),
-        ContentsType::binary(),
-        octets(&[3; 1000]),
-        today(),
-    );
+    store.put(&name("a"), ContentsType::binary(), octets(&[3; 1000]), today());
     let shelf = Shelf::default();
     let plan = vec![get("a", &shelf), get("a", &shelf)];
     let mut pair = Pair::new(Settings::default(), small(), store, plan);
@@ -533,11 +440,7 @@ fn giving_up_cancels_and_ends_in_order() {
 #[test]
 fn what_breaks_behind_the_end_of_a_transfer_is_done() {
     let shelf = Shelf::default();
-    for operation in [
-        put("a", PutMode::Append, b"+new"),
-        put("b", PutMode::New, b"new"),
-        get("a", &shelf),
-    ] {
+    for operation in [put("a", PutMode::Append, b"+new"), put("b", PutMode::New, b"new"), get("a", &shelf)] {
         let title = operation.title();
         let mut memory = Memory::new();
         memory.put(&name("a"), ContentsType::binary(), octets(b"old"), today());

@@ -1,10 +1,7 @@
 //! The door of a node that serves a filestore, whichever protocol brings the callers: who is called and answers, how many come in, how long they may be
 //! silent, and how it ended.
 
-use kumiki_graph::{
-    Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot,
-    Token,
-};
+use kumiki_graph::{Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::acse::Names;
 use kumiki_osi_service::ftam::time::Zone;
@@ -13,31 +10,17 @@ use kumiki_osi_service::ftam::{Diagnostic, Moment};
 use super::Fault;
 
 /// The handle of the passive open.
-pub(crate) const LISTENER: Handle = Handle {
-    index: u32::MAX,
-    generation: u32::MAX,
-};
+pub(crate) const LISTENER: Handle = Handle { index: u32::MAX, generation: u32::MAX };
 
 /// The token by which whoever runs a node of files, client or server, has it look at what was asked of it meanwhile.
-pub(crate) const WAKE: Token = Token {
-    session: LISTENER,
-    kind: 0,
-};
+pub(crate) const WAKE: Token = Token { session: LISTENER, kind: 0 };
 
 /// The kind of the token by which nothing has come of an association for too long.
 const IDLE: u32 = 0;
 
 /// 1970-01-01, where a clock says nothing that a date can be made of.
-const EPOCH: Moment = Moment {
-    year: 1970,
-    month: 1,
-    day: 1,
-    hour: 0,
-    minute: 0,
-    second: 0,
-    nanosecond: 0,
-    zone: Zone::Offset(0),
-};
+const EPOCH: Moment =
+    Moment { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
 
 /// How an association ended, or why there was none.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,15 +71,7 @@ pub struct Door {
 impl Door {
     /// One for so many associations at a time, of which none is silent for longer than `idle` (zero: than it likes); the graph's clock began at this second since 1970.
     pub(crate) fn new(associations: u32, idle: Duration, began: i64) -> Self {
-        Self {
-            associations,
-            idle,
-            began,
-            counters: Counters::default(),
-            last_end: None,
-            stopping: None,
-            failure: None,
-        }
+        Self { associations, idle, began, counters: Counters::default(), last_end: None, stopping: None, failure: None }
     }
 
     /// How the association that ended last did so, or why there was none.
@@ -150,13 +125,7 @@ impl Door {
     }
 
     /// Begins to wait anew for a word on an association: not longer than `most`, where that is given.
-    pub(crate) fn wait(
-        &self,
-        session: Handle,
-        timer: &mut TimerSlot,
-        most: Option<Duration>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(crate) fn wait(&self, session: Handle, timer: &mut TimerSlot, most: Option<Duration>, cx: &mut Context<'_>) {
         let idle = Some(self.idle).filter(|idle| *idle > Duration::ZERO);
         let most = most.filter(|most| *most > Duration::ZERO);
         match idle.into_iter().chain(most).min() {
@@ -214,16 +183,7 @@ pub(crate) fn accept(
 ) {
     association.authentication = None;
     association.calling = association.called;
-    association.calling_names = if *own == Names::default() {
-        association.called_names.clone()
-    } else {
-        own.clone()
-    };
-    let accept = Accept {
-        session,
-        user,
-        association: Some(association),
-        ..Accept::default()
-    };
+    association.calling_names = if *own == Names::default() { association.called_names.clone() } else { own.clone() };
+    let accept = Accept { session, user, association: Some(association), ..Accept::default() };
     cx.down(below, Request::Accept(Box::new(accept)));
 }

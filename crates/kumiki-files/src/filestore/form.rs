@@ -8,9 +8,7 @@
 //! answered as "not significant".
 
 use kumiki_octets::Message;
-use kumiki_osi_service::ftam::contents::{
-    ContentsType, DocumentParameter, Significance, StringClass, StringParameter,
-};
+use kumiki_osi_service::ftam::contents::{ContentsType, DocumentParameter, Significance, StringClass, StringParameter};
 use kumiki_osi_service::ftam::oids;
 
 /// The longest line that is one string; a longer one is cut.
@@ -66,15 +64,10 @@ impl Form {
                 Err("strings of fixed length need a maximum length".to_owned())
             }
             (Self::Lines(_) | Self::Records(_), _) => Ok(wanted.clone()),
-            (Self::Octets | Self::Text(_), Some(Significance::NotSignificant)) => {
-                Ok(wanted.clone())
+            (Self::Octets | Self::Text(_), Some(Significance::NotSignificant)) => Ok(wanted.clone()),
+            (Self::Octets | Self::Text(_), Some(meaning @ (Significance::Variable | Significance::Fixed))) => {
+                Err(format!("boundaries of strings are not kept, and here they are {meaning}"))
             }
-            (
-                Self::Octets | Self::Text(_),
-                Some(meaning @ (Significance::Variable | Significance::Fixed)),
-            ) => Err(format!(
-                "boundaries of strings are not kept, and here they are {meaning}"
-            )),
             (Self::Octets | Self::Text(_), None) => Ok(ContentsType::Document {
                 name: *name,
                 parameter: Some(DocumentParameter::Strings(StringParameter {
@@ -149,9 +142,7 @@ impl Form {
 fn strings(parameter: Option<&DocumentParameter>) -> StringParameter {
     match parameter {
         Some(DocumentParameter::Strings(strings)) => *strings,
-        Some(DocumentParameter::Attributes(_) | DocumentParameter::Other(_)) | None => {
-            StringParameter::default()
-        }
+        Some(DocumentParameter::Attributes(_) | DocumentParameter::Other(_)) | None => StringParameter::default(),
     }
 }
 
@@ -171,10 +162,7 @@ impl Lengths {
             return Self::default();
         };
         let strings = strings(parameter.as_ref());
-        Self {
-            most: strings.maximum_length,
-            fixed: strings.significance == Some(Significance::Fixed),
-        }
+        Self { most: strings.maximum_length, fixed: strings.significance == Some(Significance::Fixed) }
     }
 
     /// The longest string to send, where `element` octets would be sent otherwise.
@@ -190,12 +178,12 @@ impl Lengths {
     /// Why not, in words.
     pub fn check(self, octets: usize) -> Result<(), String> {
         match self.most {
-            Some(most) if octets as u64 > most => Err(format!(
-                "a string has {octets} octets, and the document type allows {most}"
-            )),
-            Some(most) if self.fixed && octets as u64 != most => Err(format!(
-                "a string has {octets} octets, and in this document each has {most}"
-            )),
+            Some(most) if octets as u64 > most => {
+                Err(format!("a string has {octets} octets, and the document type allows {most}"))
+            }
+            Some(most) if self.fixed && octets as u64 != most => {
+                Err(format!("a string has {octets} octets, and in this document each has {most}"))
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -206,10 +194,7 @@ fn line_feed(data: &Message) -> Option<usize> {
     let (mut before, mut found) = (0, None);
     data.for_each(|part| {
         if found.is_none() {
-            found = part
-                .iter()
-                .position(|octet| *octet == b'\n')
-                .map(|at| before + at);
+            found = part.iter().position(|octet| *octet == b'\n').map(|at| before + at);
         }
         before += part.len();
     });
@@ -247,10 +232,7 @@ mod tests {
     #[test]
     fn octets_are_cut_anywhere_and_kept_as_they_are() {
         assert_eq!(strings(Form::Octets, "a\nbc", 3), ["a\nb", "c"]);
-        assert_eq!(
-            Form::Octets.stored(Message::from_octets(b"ab")).to_vec(),
-            b"ab"
-        );
+        assert_eq!(Form::Octets.stored(Message::from_octets(b"ab")).to_vec(), b"ab");
         assert_eq!(Form::of(&ContentsType::binary()), Some(Form::Octets));
         let text = ContentsType::text(StringClass::General);
         assert_eq!(Form::of(&text), Some(Form::Text(StringClass::General)));

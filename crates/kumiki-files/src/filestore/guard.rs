@@ -9,9 +9,7 @@ mod interrupted;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_osi_service::ftam::access::{
-    AccessControlElement, AccessPasswords, ConcurrencyControl, Lock, PerAction,
-};
+use kumiki_osi_service::ftam::access::{AccessControlElement, AccessPasswords, ConcurrencyControl, Lock, PerAction};
 use kumiki_osi_service::ftam::attributes::{Attribute, ReadAttributes};
 use kumiki_osi_service::ftam::file::{CreateRequest, Override};
 use kumiki_osi_service::ftam::{
@@ -77,9 +75,7 @@ pub struct Guard {
 
 impl core::fmt::Debug for Guard {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Guard")
-            .field("own", &self.own)
-            .finish_non_exhaustive()
+        f.debug_struct("Guard").field("own", &self.own).finish_non_exhaustive()
     }
 }
 
@@ -190,32 +186,16 @@ impl Guard {
         self.hold(name, access, locks)
     }
 
-    fn hold(
-        &mut self,
-        name: Name,
-        access: AccessRequest,
-        locks: ConcurrencyControl,
-    ) -> Result<Selection, Fault> {
+    fn hold(&mut self, name: Name, access: AccessRequest, locks: ConcurrencyControl) -> Result<Selection, Fault> {
         let held = self.table(|table| {
             table.is_free(&name, &locks, None)?;
             table.next += 1;
-            let held = Held {
-                name: name.clone(),
-                locks,
-                open: None,
-                activity: None,
-                is_claimed: false,
-                makes: false,
-            };
+            let held = Held { name: name.clone(), locks, open: None, activity: None, is_claimed: false, makes: false };
             table.held.insert(table.next, held);
             Ok(Selection(table.next))
         });
         let selection = held.unwrap_or_else(|| Err(Fault::transient(9, "")))?;
-        let own = Own {
-            name,
-            access,
-            emptied: None,
-        };
+        let own = Own { name, access, emptied: None };
         self.own.insert(selection, own);
         Ok(selection)
     }
@@ -231,12 +211,7 @@ impl Guard {
     ///
     /// # Errors
     /// As [`Filestore::list`].
-    pub(crate) fn list(
-        &mut self,
-        user: &User,
-        directory: &Name,
-        most: usize,
-    ) -> Result<Vec<GraphicString>, Fault> {
+    pub(crate) fn list(&mut self, user: &User, directory: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
         let mut names = self.store.list(user, directory, most)?;
         let made = self.table(|table| {
             let made = table.held.values().filter(|held| held.makes);
@@ -261,9 +236,7 @@ impl Guard {
     ) -> Result<Option<ReadAttributes>, Fault> {
         match self.store.attributes(user, &directory.with(last)) {
             Ok(attributes) => Ok(Some(attributes)),
-            Err(fault) if fault.identifier == 3004 => {
-                self.store.attributes(user, directory).map(|_| None)
-            }
+            Err(fault) if fault.identifier == 3004 => self.store.attributes(user, directory).map(|_| None),
             Err(fault) => Err(fault),
         }
     }
@@ -271,10 +244,7 @@ impl Guard {
     /// Whether somebody has selected one of the files that `which` says, but for `except`.
     fn is_used(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> bool {
         let used = self.table(|table| {
-            let mut others = table
-                .held
-                .iter()
-                .filter(|(number, _)| except != Some(Selection(**number)));
+            let mut others = table.held.iter().filter(|(number, _)| except != Some(Selection(**number)));
             others.any(|(_, held)| which(&held.name))
         });
         used.unwrap_or(true)
@@ -284,12 +254,7 @@ impl Guard {
     ///
     /// # Errors
     /// 3005, 3006, 3023 and so on, and those of [`Guard::select`].
-    pub(crate) fn create(
-        &mut self,
-        user: &User,
-        request: &CreateRequest,
-        now: Moment,
-    ) -> Result<Created, Fault> {
+    pub(crate) fn create(&mut self, user: &User, request: &CreateRequest, now: Moment) -> Result<Created, Fault> {
         let initial = &request.initial_attributes;
         let name = Name::parse(&initial.pathname)?;
         let given = request.create_password.as_ref().map(Password::octets);
@@ -301,10 +266,7 @@ impl Guard {
         let mut file = NewFile {
             contents_type: initial.contents_type.clone(),
             permitted_actions: initial.permitted_actions,
-            future_size: initial
-                .future_size
-                .as_ref()
-                .and_then(|it| it.actual().copied()),
+            future_size: initial.future_size.as_ref().and_then(|it| it.actual().copied()),
             access_control: match &initial.access_control {
                 Some(Attribute::Actual(elements)) => elements.clone(),
                 Some(Attribute::NoValueAvailable) | None => Vec::new(),
@@ -340,17 +302,12 @@ impl Guard {
                     return Err(Fault::permanent(3023, "a directory is not emptied"));
                 }
                 let delete = AccessRequest::DELETE;
-                permit(
-                    &old,
-                    user,
-                    delete,
-                    passwords,
-                    &ConcurrencyControl::default(),
-                )
-                .map_err(|why| match why.identifier {
-                    // No password would help.
-                    3028 => why,
-                    _ => Fault::permanent(3026, ""),
+                permit(&old, user, delete, passwords, &ConcurrencyControl::default()).map_err(|why| {
+                    match why.identifier {
+                        // No password would help.
+                        3028 => why,
+                        _ => Fault::permanent(3026, ""),
+                    }
                 })?;
                 if self.is_used(None, |held| *held == name) {
                     self.take_over(user, |held| *held == name);
@@ -411,12 +368,7 @@ impl Guard {
                 held.makes = is_new;
             }
         });
-        Ok(Created {
-            selection,
-            is_new,
-            attributes,
-            remarks,
-        })
+        Ok(Created { selection, is_new, attributes, remarks })
     }
 
     /// Gives a selection up, with its locks. What F-CREATE was to empty and nothing was written to stays as it was.
@@ -472,12 +424,8 @@ impl Guard {
     /// # Errors
     /// 1017 where it was not.
     pub fn may(&self, selection: Selection, action: AccessRequest) -> Result<&Name, Fault> {
-        let own = self
-            .own
-            .get(&selection)
-            .filter(|own| own.access.contains(action));
-        own.map(|own| &own.name)
-            .ok_or_else(|| Fault::permanent(1017, format!("{action} was not asked for")))
+        let own = self.own.get(&selection).filter(|own| own.access.contains(action));
+        own.map(|own| &own.name).ok_or_else(|| Fault::permanent(1017, format!("{action} was not asked for")))
     }
 
     /// Deletes what is selected; the selection is gone, whatever comes of it.
@@ -501,16 +449,8 @@ impl Guard {
     ///
     /// # Errors
     /// 1017, 3012, 4005.
-    pub fn rename(
-        &mut self,
-        user: &User,
-        selection: Selection,
-        to: Name,
-        now: Moment,
-    ) -> Result<(), Fault> {
-        let name = self
-            .may(selection, AccessRequest::CHANGE_ATTRIBUTE)?
-            .clone();
+    pub fn rename(&mut self, user: &User, selection: Selection, to: Name, now: Moment) -> Result<(), Fault> {
+        let name = self.may(selection, AccessRequest::CHANGE_ATTRIBUTE)?.clone();
         if name == to {
             return Ok(());
         }
@@ -536,11 +476,7 @@ impl Guard {
     ///
     /// # Errors
     /// 5018 where they cannot be had.
-    pub fn lock_open(
-        &mut self,
-        selection: Selection,
-        locks: ConcurrencyControl,
-    ) -> Result<(), Fault> {
+    pub fn lock_open(&mut self, selection: Selection, locks: ConcurrencyControl) -> Result<(), Fault> {
         let Some(name) = self.name(selection).cloned() else {
             return Err(Fault::permanent(5039, ""));
         };
@@ -592,12 +528,7 @@ impl Drop for Guard {
 
 impl Table {
     /// Whether nobody but `except` has locks on `name` against these.
-    fn is_free(
-        &self,
-        name: &Name,
-        wanted: &ConcurrencyControl,
-        except: Option<Selection>,
-    ) -> Result<(), Fault> {
+    fn is_free(&self, name: &Name, wanted: &ConcurrencyControl, except: Option<Selection>) -> Result<(), Fault> {
         for (number, held) in &self.held {
             if held.name != *name || except == Some(Selection(*number)) {
                 continue;
@@ -619,11 +550,7 @@ impl Table {
 /// The locks of who says nothing.
 fn usual(access: AccessRequest) -> ConcurrencyControl {
     let lock = |action, lock| {
-        if access.contains(action) {
-            lock
-        } else {
-            Lock::NotRequired
-        }
+        if access.contains(action) { lock } else { Lock::NotRequired }
     };
     PerAction {
         read: lock(AccessRequest::READ, Lock::Shared),
@@ -640,11 +567,7 @@ fn usual(access: AccessRequest) -> ConcurrencyControl {
 /// Who does something needs others to let him: "not required" is said of what one does not do, and is no way past the locks of others.
 fn needed(access: AccessRequest, locks: ConcurrencyControl) -> ConcurrencyControl {
     let lock = |action, lock| {
-        if lock == Lock::NotRequired && access.contains(action) {
-            Lock::Shared
-        } else {
-            lock
-        }
+        if lock == Lock::NotRequired && access.contains(action) { Lock::Shared } else { lock }
     };
     PerAction {
         read: lock(AccessRequest::READ, locks.read),
@@ -711,11 +634,7 @@ fn permit_new(
         let more = access - AccessRequest::from_bits(permitted.bits());
         let looks = PermittedActions::READ | PermittedActions::READ_ATTRIBUTE;
         // So it is with all files of a responder that only reads.
-        let why = if (permitted - looks).is_empty() {
-            ", for it can only be read"
-        } else {
-            ""
-        };
+        let why = if (permitted - looks).is_empty() { ", for it can only be read" } else { "" };
         let text = format!("{more} is not permitted{why}");
         return Err(Fault::permanent(3028, text));
     }
@@ -724,22 +643,14 @@ fn permit_new(
     }
     let none = AccessPasswords::default();
     let given = passwords.unwrap_or(&none);
-    for (((action, lock), (_, password)), index) in locks
-        .each()
-        .into_iter()
-        .zip(given.actions.each())
-        .zip(0_usize..)
-    {
+    for (((action, lock), (_, password)), index) in locks.each().into_iter().zip(given.actions.each()).zip(0_usize..) {
         let allows = |element: &AccessControlElement| {
             let keys = element.concurrency_access.as_ref();
             let keys = keys.and_then(|keys| keys.each().into_iter().nth(index));
             let asked = element.passwords.as_ref();
             let asked = asked.and_then(|asked| asked.actions.each().into_iter().nth(index));
             element.action_list.contains(action)
-                && element
-                    .identity
-                    .as_ref()
-                    .is_none_or(|who| *who == user.name)
+                && element.identity.as_ref().is_none_or(|who| *who == user.name)
                 && element.location.is_none()
                 && keys.is_none_or(|(_, keys)| keys.contains(key(*lock)))
                 && asked.is_none_or(|(_, asked)| asked.octets() == password.octets())

@@ -9,9 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::access::AccessControlElement;
-use kumiki_osi_service::ftam::attributes::{
-    Attribute, Availability, ObjectType, Pathname, ReadAttributes,
-};
+use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, Pathname, ReadAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::{
     AttributeNames, GeneralizedTime, GraphicString, Moment, Password, PermittedActions, oids,
@@ -159,11 +157,7 @@ impl Memory {
 
     /// Puts a file there, as whoever has the store; its directories are to be there. What was there of this name goes.
     pub fn put(&mut self, name: &Name, contents_type: ContentsType, data: Message, now: Moment) {
-        let file = NewFile {
-            contents_type,
-            permitted_actions: FILE_ACTIONS,
-            ..NewFile::default()
-        };
+        let file = NewFile { contents_type, permitted_actions: FILE_ACTIONS, ..NewFile::default() };
         let mut entry = Entry::new(file, now, GraphicString::default());
         Arc::make_mut(&mut entry.contents).append(data);
         self.entries.insert(name.clone(), entry);
@@ -175,11 +169,7 @@ impl Memory {
     }
 
     fn is_directory(&self, name: &Name) -> bool {
-        name.components().is_empty()
-            || self
-                .entries
-                .get(name)
-                .is_some_and(|entry| entry.is_directory())
+        name.components().is_empty() || self.entries.get(name).is_some_and(|entry| entry.is_directory())
     }
 
     /// Octets of all that is there or is being written.
@@ -229,28 +219,16 @@ impl Entry {
             Some(
                 event
                     .as_ref()
-                    .map_or(Attribute::NoValueAvailable, |(at, _)| {
-                        Attribute::Actual(GeneralizedTime::from(*at))
-                    }),
+                    .map_or(Attribute::NoValueAvailable, |(at, _)| Attribute::Actual(GeneralizedTime::from(*at))),
             )
         };
         let who = |event: &Option<(Moment, GraphicString)>| {
-            Some(
-                event
-                    .as_ref()
-                    .map_or(Attribute::NoValueAvailable, |(_, who)| {
-                        Attribute::Actual(who.clone())
-                    }),
-            )
+            Some(event.as_ref().map_or(Attribute::NoValueAvailable, |(_, who)| Attribute::Actual(who.clone())))
         };
         let last = name.components().last().cloned().unwrap_or_default();
         ReadAttributes {
             pathname: Some(last.into()),
-            object_type: Some(if self.is_directory() {
-                ObjectType::FileDirectory
-            } else {
-                ObjectType::File
-            }),
+            object_type: Some(if self.is_directory() { ObjectType::FileDirectory } else { ObjectType::File }),
             permitted_actions: Some(self.file.permitted_actions),
             contents_type: Some(self.file.contents_type.clone()),
             created: Some(GeneralizedTime::from(self.created).into()),
@@ -263,11 +241,7 @@ impl Entry {
             attribute_modifier: who(&self.attributes_modified),
             availability: Some(Availability::Immediate.into()),
             size: Some(self.contents.size.into()),
-            future_size: Some(
-                self.file
-                    .future_size
-                    .map_or(Attribute::NoValueAvailable, Attribute::Actual),
-            ),
+            future_size: Some(self.file.future_size.map_or(Attribute::NoValueAvailable, Attribute::Actual)),
             access_control: Some(self.file.access_control.clone().into()),
             ..ReadAttributes::default()
         }
@@ -324,13 +298,7 @@ impl Filestore for Memory {
         Ok(names)
     }
 
-    fn create(
-        &mut self,
-        user: &User,
-        name: &Name,
-        file: &NewFile,
-        now: Moment,
-    ) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
         let Some((directory, _)) = name.split() else {
             return Err(Fault::exists(name));
         };
@@ -350,12 +318,7 @@ impl Filestore for Memory {
     fn delete(&mut self, _: &User, name: &Name) -> Result<(), Fault> {
         self.entry(name)?;
         let is_full = |(other, _): (&Name, &Entry)| other != name && other.is_within(name);
-        if self
-            .entries
-            .range(name.clone()..)
-            .nth(1)
-            .is_some_and(is_full)
-        {
+        if self.entries.range(name.clone()..).nth(1).is_some_and(is_full) {
             return Err(Fault::permanent(3007, "the directory is not empty"));
         }
         self.entries.remove(name);
@@ -382,10 +345,7 @@ impl Filestore for Memory {
             let behind = name.components().iter().skip(from.components().len());
             let components = to.components().iter().chain(behind).cloned().collect();
             let renamed = Name::parse(&Pathname::Incomplete(components));
-            moved.push((
-                name.clone(),
-                renamed.map_err(|_| bad("a name would become too long"))?,
-            ));
+            moved.push((name.clone(), renamed.map_err(|_| bad("a name would become too long"))?));
         }
         for (name, renamed) in moved {
             if let Some(mut entry) = self.entries.remove(&name) {
@@ -465,9 +425,7 @@ impl Filestore for Memory {
                 entry.modified = Some((now, user.name.clone()));
                 Ok(())
             }
-            Some(Opened::Reading(_)) | None => {
-                Err(Fault::permanent(5026, "the file is not open for writing"))
-            }
+            Some(Opened::Reading(_)) | None => Err(Fault::permanent(5026, "the file is not open for writing")),
         }
     }
 
@@ -479,11 +437,7 @@ impl Filestore for Memory {
         let opened = self.opened.remove(&file.0)?;
         let octets = opened.octets();
         self.apart.fetch_add(octets, Ordering::SeqCst);
-        Some(Detached::new(Apart {
-            opened: Some(opened),
-            octets,
-            apart: Arc::clone(&self.apart),
-        }))
+        Some(Detached::new(Apart { opened: Some(opened), octets, apart: Arc::clone(&self.apart) }))
     }
 
     fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {

@@ -39,8 +39,7 @@ use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::{
-    ActionResult, Diagnostic, DiagnosticType, Entity, GraphicString, Moment, Password,
-    PermittedActions,
+    ActionResult, Diagnostic, DiagnosticType, Entity, GraphicString, Moment, Password, PermittedActions,
 };
 use thiserror::Error;
 
@@ -71,20 +70,13 @@ impl Fault {
     /// One that stays.
     #[must_use]
     pub fn permanent(identifier: i64, text: impl Into<String>) -> Self {
-        Self {
-            identifier,
-            transient: false,
-            text: text.into(),
-        }
+        Self { identifier, transient: false, text: text.into() }
     }
 
     /// One that may pass.
     #[must_use]
     pub fn transient(identifier: i64, text: impl Into<String>) -> Self {
-        Self {
-            transient: true,
-            ..Self::permanent(identifier, text)
-        }
+        Self { transient: true, ..Self::permanent(identifier, text) }
     }
 
     /// 3004: there is no such file.
@@ -127,11 +119,7 @@ impl Fault {
     #[must_use]
     pub fn diagnostic(&self) -> Diagnostic {
         Diagnostic {
-            diagnostic_type: if self.transient {
-                DiagnosticType::Transient
-            } else {
-                DiagnosticType::Permanent
-            },
+            diagnostic_type: if self.transient { DiagnosticType::Transient } else { DiagnosticType::Permanent },
             error_identifier: self.identifier,
             error_observer: Entity::RespondingUser,
             // 5026 to 5031 are the store's own troubles, the others come of what was asked for.
@@ -148,11 +136,7 @@ impl Fault {
     /// The result that goes with it.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
-        if self.transient {
-            ActionResult::TransientError
-        } else {
-            ActionResult::PermanentError
-        }
+        if self.transient { ActionResult::TransientError } else { ActionResult::PermanentError }
     }
 }
 
@@ -269,13 +253,7 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 3005 where there is one, 3006 where the directory is missing.
-    fn create(
-        &mut self,
-        user: &User,
-        name: &Name,
-        file: &NewFile,
-        now: Moment,
-    ) -> Result<(), Fault>;
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault>;
 
     /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name as it was written, and why. For stores that
     /// keep a journal.

@@ -79,10 +79,7 @@ impl Globaliser {
 pub(super) fn localised(at: Point, data: &Message) -> (Message, Point) {
     let (mut localiser, mut out) = (Localiser { cr: at.cr }, Vec::with_capacity(data.len() + 1));
     data.for_each(|octets| localiser.take(octets, &mut out));
-    let end = Point {
-        octets: at.octets.saturating_add(out.len() as u64),
-        cr: localiser.cr,
-    };
+    let end = Point { octets: at.octets.saturating_add(out.len() as u64), cr: localiser.cr };
     (Message::from_octets(&out), end)
 }
 
@@ -110,10 +107,7 @@ pub(super) fn string_at<E>(
             is_full = len < octets.len();
         }
     });
-    let end = Point {
-        octets: at.octets.saturating_add(taken as u64),
-        cr: globaliser.cr,
-    };
+    let end = Point { octets: at.octets.saturating_add(taken as u64), cr: globaliser.cr };
     Ok(Some((Message::from_octets(&out), end)))
 }
 

@@ -1,8 +1,8 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered,
-    Particular, Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered, Particular, Protocol,
+    Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::file::RecoverRequest;
@@ -141,11 +141,7 @@ impl FileServer {
     }
 
     fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
-        let Offered {
-            provider,
-            association,
-            ..
-        } = offered;
+        let Offered { provider, association, .. } = offered;
         let mut association = association.unwrap_or_default();
         let initialize = association.initialize.take().map(|fpdu| *fpdu);
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
@@ -195,12 +191,7 @@ impl FileServer {
     }
 
     /// Lets the responder of a session do something, and does what it wants.
-    fn with(
-        &mut self,
-        user: Handle,
-        cx: &mut Context<'_>,
-        act: impl FnOnce(&mut Responder, &mut Guard, &mut Vec<Do>),
-    ) {
+    fn with(&mut self, user: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Responder, &mut Guard, &mut Vec<Do>)) {
         let Some(session) = self.sessions.get(user) else {
             cx.drop("no such association");
             return;
@@ -243,13 +234,7 @@ impl FileServer {
     }
 
     /// F-RECOVER: a user is back to go on with an activity. Where that is with an association of another node, it waits until that has given it up.
-    fn recover(
-        &mut self,
-        by: Handle,
-        request: Box<RecoverRequest>,
-        looks: u32,
-        cx: &mut Context<'_>,
-    ) {
+    fn recover(&mut self, by: Handle, request: Box<RecoverRequest>, looks: u32, cx: &mut Context<'_>) {
         let Some(session) = self.sessions.get(by) else {
             return;
         };
@@ -259,17 +244,10 @@ impl FileServer {
         self.supersede(&user, activity, Some(by), cx);
         if waits && self.guard.claim(&user, activity) {
             let mut timer = TimerSlot::default();
-            let token = Token {
-                session: by,
-                kind: RECOVER,
-            };
+            let token = Token { session: by, kind: RECOVER };
             cx.set_timer(&mut timer, token, cx.now() + AGAIN);
             if let Some(session) = self.sessions.get(by) {
-                session.held = Some(Held {
-                    request,
-                    looks,
-                    timer,
-                });
+                session.held = Some(Held { request, looks, timer });
             }
             return;
         }
@@ -291,10 +269,7 @@ impl FileServer {
             return;
         }
         self.due = due;
-        let token = Token {
-            session: LISTENER,
-            kind: AGE,
-        };
+        let token = Token { session: LISTENER, kind: AGE };
         match due {
             Some(due) => cx.set_timer(&mut self.age, token, due),
             None => cx.clear_timer(&mut self.age),
@@ -338,19 +313,9 @@ pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
         cx.down(
             FILES,
             match wish {
-                Do::Say(primitive) => Request::Particular {
-                    session,
-                    what: Box::new(Particular::File(primitive)),
-                },
-                Do::Data(data) => Request::Data {
-                    session,
-                    data,
-                    end: true,
-                },
-                Do::Grant(messages) => Request::Credit {
-                    session,
-                    credit: Credit::messages(messages),
-                },
+                Do::Say(primitive) => Request::Particular { session, what: Box::new(Particular::File(primitive)) },
+                Do::Data(data) => Request::Data { session, data, end: true },
+                Do::Grant(messages) => Request::Credit { session, credit: Credit::messages(messages) },
             },
         );
     }
@@ -358,12 +323,7 @@ pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
 
 impl Protocol for FileServer {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -389,8 +349,7 @@ impl Protocol for FileServer {
                     return cx.drop("not of the file service");
                 };
                 let now = self.door.date(cx.now());
-                if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) =
-                    &primitive
+                if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) = &primitive
                     && let Some(session) = self.sessions.get(session)
                 {
                     session.aborted = Some(abort.diagnostic.clone());
@@ -411,12 +370,8 @@ impl Protocol for FileServer {
             }
             // It can be called.
             Indication::Opened(_) => {}
-            Indication::Aborted {
-                session, reason, ..
-            } if session == LISTENER => self.door.failure = Some(reason),
-            Indication::Aborted {
-                session, reason, ..
-            } => self.end(session, Some(reason), cx),
+            Indication::Aborted { session, reason, .. } if session == LISTENER => self.door.failure = Some(reason),
+            Indication::Aborted { session, reason, .. } => self.end(session, Some(reason), cx),
             Indication::Closed { session } => self.end(session, None, cx),
             Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_)

@@ -7,22 +7,20 @@ mod newlines;
 use kumiki_graph::Duration;
 use kumiki_octets::Message;
 use kumiki_osi_service::Oid;
-use kumiki_osi_service::ftam::access::{
-    AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction,
-};
+use kumiki_osi_service::ftam::access::{AccessControlElement, FaduIdentity, FaduOperation, Lock, PerAction};
 use kumiki_osi_service::ftam::attributes::{Attribute, ChangeAttributes, CreateAttributes};
 use kumiki_osi_service::ftam::bulk::{Restart, WriteRequest};
 use kumiki_osi_service::ftam::contents::{
     ContentsType, ContentsTypeName, DocumentParameter, Significance, StringClass, StringParameter,
 };
 use kumiki_osi_service::ftam::file::{
-    BeginGroupRequest, ChangeAttribRequest, CreateRequest, OpenRequest, Override,
-    ReadAttribRequest, RecoverRequest, RecoveryMode, SelectRequest,
+    BeginGroupRequest, ChangeAttribRequest, CreateRequest, OpenRequest, Override, ReadAttribRequest, RecoverRequest,
+    RecoveryMode, SelectRequest,
 };
 use kumiki_osi_service::ftam::regime::InitializeRequest;
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment,
-    PermittedActions, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
+    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
+    ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::*;
@@ -43,12 +41,7 @@ pub(crate) fn octets(text: &[u8]) -> Message {
 /// A store with the binary file `a` in it.
 fn store(contents: &[u8]) -> Guard {
     let mut store = Memory::new();
-    store.put(
-        &name("a"),
-        ContentsType::binary(),
-        octets(contents),
-        today(),
-    );
+    store.put(&name("a"), ContentsType::binary(), octets(contents), today());
     Guard::new(Box::new(store))
 }
 
@@ -76,11 +69,7 @@ fn say(responder: &mut Responder, guard: &mut Guard, fpdus: Vec<Fpdu>) -> Vec<Do
 }
 
 fn select(name: &str, requested_access: AccessRequest) -> Fpdu {
-    Fpdu::SelectRequest(Box::new(SelectRequest {
-        pathname: name.into(),
-        requested_access,
-        ..SelectRequest::default()
-    }))
+    Fpdu::SelectRequest(Box::new(SelectRequest { pathname: name.into(), requested_access, ..SelectRequest::default() }))
 }
 
 fn open() -> Fpdu {
@@ -106,9 +95,7 @@ fn errors(out: &[Do]) -> Vec<i64> {
         Do::Say(Primitive::Pdu(fpdu)) => fpdu.outcome(),
         Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
     });
-    let mut said = fpdus
-        .map(|outcome| outcome.diagnostic)
-        .filter(|all| !all.is_empty());
+    let mut said = fpdus.map(|outcome| outcome.diagnostic).filter(|all| !all.is_empty());
     let all = said.next().unwrap_or_default();
     all.iter().map(|one| one.error_identifier).collect()
 }
@@ -159,18 +146,12 @@ fn the_type_of_directories_has_one_name_in_an_association() {
             let names = names.iter().copied();
             names.map(ContentsTypeName::DocumentType).collect()
         };
-        let request = InitializeRequest {
-            contents_type_list: types(&asked),
-            ..asking(ResponderConfig::UNITS)
-        };
+        let request = InitializeRequest { contents_type_list: types(&asked), ..asking(ResponderConfig::UNITS) };
         let mut guard = store(b"x");
         let mut responder = Responder::new(ResponderConfig::default());
         let response = responder.initialize(&request, &mut guard);
         assert_eq!(response.contents_type_list, types(&agreed));
-        let cut = response
-            .diagnostic
-            .iter()
-            .any(|it| it.error_identifier == 2018);
+        let cut = response.diagnostic.iter().any(|it| it.error_identifier == 2018);
         assert!(!cut, "{:?}", response.diagnostic);
         let names = AttributeNames::PATHNAME | AttributeNames::CONTENTS_TYPE;
         let read = Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest {
@@ -196,18 +177,9 @@ fn a_group_ends_with_the_member_that_failed() {
     let mut guard = store(b"x");
     let mut responder = responder(ResponderConfig::default(), &mut guard);
     let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
-    let group = vec![
-        begin,
-        select("missing", AccessRequest::READ),
-        open(),
-        Fpdu::EndGroupRequest,
-    ];
+    let group = vec![begin, select("missing", AccessRequest::READ), open(), Fpdu::EndGroupRequest];
     let out = say(&mut responder, &mut guard, group);
-    let expected = [
-        Kind::BeginGroupResponse,
-        Kind::SelectResponse,
-        Kind::EndGroupResponse,
-    ];
+    let expected = [Kind::BeginGroupResponse, Kind::SelectResponse, Kind::EndGroupResponse];
     assert_eq!(kinds(&out), expected);
     assert_eq!(errors(&out), [3004]);
 }
@@ -226,10 +198,7 @@ fn a_group_below_its_threshold_leaves_nothing_behind() {
         ..CreateRequest::default()
     }));
     let text = ContentsType::text(StringClass::General);
-    let open = Fpdu::OpenRequest(Box::new(OpenRequest {
-        contents_type: Some(text),
-        ..OpenRequest::default()
-    }));
+    let open = Fpdu::OpenRequest(Box::new(OpenRequest { contents_type: Some(text), ..OpenRequest::default() }));
     let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
     let group = vec![begin, create, open, Fpdu::EndGroupRequest];
     let out = say(&mut responder, &mut guard, group);
@@ -248,10 +217,7 @@ fn changing() -> AccessRequest {
 
 fn change(to: &str) -> Fpdu {
     Fpdu::ChangeAttribRequest(Box::new(ChangeAttribRequest {
-        attributes: ChangeAttributes {
-            pathname: Some(to.into()),
-            ..ChangeAttributes::default()
-        },
+        attributes: ChangeAttributes { pathname: Some(to.into()), ..ChangeAttributes::default() },
     }))
 }
 
@@ -297,26 +263,12 @@ fn what_a_group_within_a_selection_has_changed_stays_as_it_was_answered() {
     let mut guard = store(b"x");
     let mut responder = responder(ResponderConfig::default(), &mut guard);
     let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 3 });
-    let group = vec![
-        select("a", changing()),
-        begin,
-        change("b"),
-        open_as_directory(),
-        Fpdu::EndGroupRequest,
-    ];
+    let group = vec![select("a", changing()), begin, change("b"), open_as_directory(), Fpdu::EndGroupRequest];
     let out = say(&mut responder, &mut guard, group);
-    assert_eq!(
-        kinds(&out)[2..4],
-        [Kind::ChangeAttribResponse, Kind::OpenResponse]
-    );
+    assert_eq!(kinds(&out)[2..4], [Kind::ChangeAttribResponse, Kind::OpenResponse]);
     assert_eq!(errors(&out), [5036]);
     assert_eq!(guard.selections(), 1);
-    assert!(
-        guard
-            .store()
-            .attributes(&User::default(), &name("b"))
-            .is_ok()
-    );
+    assert!(guard.store().attributes(&User::default(), &name("b")).is_ok());
 }
 
 #[test]
@@ -325,31 +277,17 @@ fn what_a_group_has_changed_that_ends_in_an_abort_is_put_back() {
     let mut responder = responder(ResponderConfig::default(), &mut guard);
     let begin = Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 });
     let odd = Fpdu::OpenResponse(Box::default());
-    let group = vec![
-        begin,
-        select("a", changing()),
-        change("b"),
-        odd,
-        Fpdu::EndGroupRequest,
-    ];
+    let group = vec![begin, select("a", changing()), change("b"), odd, Fpdu::EndGroupRequest];
     let out = say(&mut responder, &mut guard, group);
     assert_eq!(kinds(&out), [Kind::UserAbort]);
     assert_eq!(guard.selections(), 0);
-    assert!(
-        guard
-            .store()
-            .attributes(&User::default(), &name("a"))
-            .is_ok()
-    );
+    assert!(guard.store().attributes(&User::default(), &name("a")).is_ok());
 }
 
 #[test]
 fn data_is_read_only_as_there_is_credit() {
     let mut guard = store(&[7; 100]);
-    let config = ResponderConfig {
-        element: 30,
-        ..ResponderConfig::default()
-    };
+    let config = ResponderConfig { element: 30, ..ResponderConfig::default() };
     let mut responder = responder(config, &mut guard);
     let begin = vec![select("a", AccessRequest::READ), open(), read()];
     let out = say(&mut responder, &mut guard, begin);
@@ -370,20 +308,10 @@ fn data_is_read_only_as_there_is_credit() {
 fn the_responder_goes_back_to_the_checkpoint_that_is_asked_for() {
     let contents: Vec<u8> = (0..100).collect();
     let mut guard = store(&contents);
-    let config = ResponderConfig {
-        element: 10,
-        checkpoint_every: 20,
-        ..ResponderConfig::default()
-    };
+    let config = ResponderConfig { element: 10, checkpoint_every: 20, ..ResponderConfig::default() };
     let mut responder = Responder::new(config);
-    let request = InitializeRequest {
-        checkpoint_window: 2,
-        ..asking(ResponderConfig::UNITS)
-    };
-    assert_eq!(
-        responder.initialize(&request, &mut guard).checkpoint_window,
-        2
-    );
+    let request = InitializeRequest { checkpoint_window: 2, ..asking(ResponderConfig::UNITS) };
+    assert_eq!(responder.initialize(&request, &mut guard).checkpoint_window, 2);
     let begin = vec![select("a", AccessRequest::READ), open(), read()];
     say(&mut responder, &mut guard, begin);
     let mut out = Vec::new();
@@ -399,10 +327,7 @@ fn the_responder_goes_back_to_the_checkpoint_that_is_asked_for() {
         all
     };
     assert_eq!(sent(&out), contents[..40]);
-    let restart = Fpdu::RestartRequest(Box::new(Restart {
-        checkpoint_identifier: 1,
-        ..Restart::default()
-    }));
+    let restart = Fpdu::RestartRequest(Box::new(Restart { checkpoint_identifier: 1, ..Restart::default() }));
     let out = say(&mut responder, &mut guard, vec![restart]);
     assert_eq!(kinds(&out), [Kind::RestartResponse]);
     assert_eq!(sent(&out), contents[20..60]);
@@ -428,10 +353,7 @@ fn what_a_write_lock_holds_another_user_does_not_get() {
     assert_eq!(past.unwrap_err().identifier, 3011);
     // Reading is another action: it is locked only if that is asked for.
     let reading = guard.select(&user, name("a"), AccessRequest::READ, None, None);
-    let none = PerAction {
-        read: Lock::NoAccess,
-        ..PerAction::default()
-    };
+    let none = PerAction { read: Lock::NoAccess, ..PerAction::default() };
     let alone = guard.select(&user, name("a"), AccessRequest::NONE, None, Some(none));
     assert_eq!(alone.unwrap_err().identifier, 3011);
     guard.deselect(reading.unwrap());
@@ -445,10 +367,7 @@ fn access_control_asks_for_the_password_of_each_action() {
     let mut guard = store(b"x");
     let user = User { name: "ada".into() };
     let passwords = |read: &str| kumiki_osi_service::ftam::access::AccessPasswords {
-        actions: PerAction {
-            read: read.into(),
-            ..PerAction::default()
-        },
+        actions: PerAction { read: read.into(), ..PerAction::default() },
         ..Default::default()
     };
     let element = AccessControlElement {
@@ -458,23 +377,15 @@ fn access_control_asks_for_the_password_of_each_action() {
         ..AccessControlElement::default()
     };
     let (a, all) = (name("a"), vec![element]);
-    guard
-        .store()
-        .set_access_control(&user, &a, all, today())
-        .unwrap();
+    guard.store().set_access_control(&user, &a, all, today()).unwrap();
     let mut select = |user: &User, access, given: &str| {
         let given = passwords(given);
         let selected = guard.select(user, name("a"), access, Some(&given), None);
-        selected
-            .map(|selected| guard.deselect(selected))
-            .map_err(|fault| fault.identifier)
+        selected.map(|selected| guard.deselect(selected)).map_err(|fault| fault.identifier)
     };
     assert_eq!(select(&user, AccessRequest::READ, "open"), Ok(()));
     assert_eq!(select(&user, AccessRequest::READ, "guess"), Err(10));
-    assert_eq!(
-        select(&User::default(), AccessRequest::READ, "open"),
-        Err(10)
-    );
+    assert_eq!(select(&User::default(), AccessRequest::READ, "open"), Err(10));
     assert_eq!(select(&user, AccessRequest::DELETE, "open"), Err(10));
 }
 
@@ -530,20 +441,13 @@ fn begin_writing(file: &str, override_: Override) -> Vec<Fpdu> {
         requested_access: AccessRequest::REPLACE,
         ..CreateRequest::default()
     };
-    let open = OpenRequest {
-        processing_mode: ProcessingMode::REPLACE,
-        ..OpenRequest::default()
-    };
+    let open = OpenRequest { processing_mode: ProcessingMode::REPLACE, ..OpenRequest::default() };
     let write = WriteRequest {
         fadu_operation: FaduOperation::Replace,
         fadu_identity: FaduIdentity::First,
         ..WriteRequest::default()
     };
-    vec![
-        Fpdu::CreateRequest(Box::new(create)),
-        Fpdu::OpenRequest(Box::new(open)),
-        Fpdu::WriteRequest(Box::new(write)),
-    ]
+    vec![Fpdu::CreateRequest(Box::new(create)), Fpdu::OpenRequest(Box::new(open)), Fpdu::WriteRequest(Box::new(write))]
 }
 
 #[test]
@@ -658,12 +562,7 @@ fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
     interrupted(&mut guard);
     let user = User::default();
     let other = User { name: "ada".into() };
-    let alone = || {
-        Some(PerAction {
-            read: Lock::NoAccess,
-            ..PerAction::default()
-        })
-    };
+    let alone = || Some(PerAction { read: Lock::NoAccess, ..PerAction::default() });
     let none = AccessRequest::NONE;
     let theirs = guard.select(&other, name("a"), none, None, alone());
     assert_eq!(theirs.unwrap_err().identifier, 3011);
@@ -689,11 +588,7 @@ fn an_interrupted_transfer_that_nobody_comes_back_for_gives_its_locks_back() {
 }
 
 /// A document type with this of its strings.
-fn strings(
-    name: Oid,
-    maximum_length: Option<u64>,
-    significance: Option<Significance>,
-) -> ContentsType {
+fn strings(name: Oid, maximum_length: Option<u64>, significance: Option<Significance>) -> ContentsType {
     ContentsType::Document {
         name,
         parameter: Some(DocumentParameter::Strings(StringParameter {
@@ -740,10 +635,7 @@ fn strings_that_mean_something_are_refused_where_their_boundaries_are_not_kept()
     // Who says nothing is told that they mean nothing.
     let mut guard = store(b"abcdef");
     let mut responder = responder(ResponderConfig::default(), &mut guard);
-    let begin = vec![
-        select("a", access),
-        open_as(strings(oids::FTAM_3, Some(3), None)),
-    ];
+    let begin = vec![select("a", access), open_as(strings(oids::FTAM_3, Some(3), None))];
     let out = say(&mut responder, &mut guard, begin);
     let told = out.iter().find_map(|wish| match wish {
         Do::Say(Primitive::Pdu(Fpdu::OpenResponse(it))) => Some(it.contents_type.clone()),
@@ -757,12 +649,9 @@ fn strings_that_mean_something_are_refused_where_their_boundaries_are_not_kept()
 fn a_string_of_a_wrong_length_ends_the_transfer() {
     let variable = strings(oids::FTAM_1, Some(3), None);
     let fixed = strings(oids::FTAM_1, Some(3), Some(Significance::Fixed));
-    for (kept, line, error) in [
-        (&variable, "abcd", Some(5001)),
-        (&variable, "ab", None),
-        (&fixed, "ab", Some(5001)),
-        (&fixed, "abc", None),
-    ] {
+    for (kept, line, error) in
+        [(&variable, "abcd", Some(5001)), (&variable, "ab", None), (&fixed, "ab", Some(5001)), (&fixed, "abc", None)]
+    {
         let mut memory = Memory::new();
         memory.put(&name("a"), kept.clone(), octets(b""), today());
         let mut guard = Guard::new(Box::new(memory));
@@ -777,9 +666,7 @@ fn a_string_of_a_wrong_length_ends_the_transfer() {
         let mut out = Vec::new();
         responder.on_data(octets(line.as_bytes()), &mut guard, &mut out);
         let cancel = out.iter().find_map(|wish| match wish {
-            Do::Say(Primitive::Pdu(Fpdu::CancelRequest(it))) => {
-                Some(it.diagnostic[0].error_identifier)
-            }
+            Do::Say(Primitive::Pdu(Fpdu::CancelRequest(it))) => Some(it.diagnostic[0].error_identifier),
             Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
         });
         assert_eq!(cancel, error, "{kept}, {line}");
@@ -790,10 +677,7 @@ fn a_string_of_a_wrong_length_ends_the_transfer() {
 fn an_attribute_without_a_value_is_said_to_have_none() {
     let mut guard = store(b"x");
     let mut responder = Responder::new(ResponderConfig::default());
-    let request = InitializeRequest {
-        attribute_groups: AttributeGroups::STORAGE,
-        ..asking(ResponderConfig::UNITS)
-    };
+    let request = InitializeRequest { attribute_groups: AttributeGroups::STORAGE, ..asking(ResponderConfig::UNITS) };
     responder.initialize(&request, &mut guard);
     let read = Fpdu::ReadAttribRequest(Box::new(ReadAttribRequest {
         attribute_names: AttributeNames::SIZE | AttributeNames::STORAGE_ACCOUNT,
@@ -807,9 +691,6 @@ fn an_attribute_without_a_value_is_said_to_have_none() {
     });
     let attributes = attributes.unwrap();
     assert_eq!(attributes.size, Some(Attribute::Actual(1)));
-    assert_eq!(
-        attributes.storage_account,
-        Some(Attribute::NoValueAvailable)
-    );
+    assert_eq!(attributes.storage_account, Some(Attribute::NoValueAvailable));
     assert_eq!(attributes.future_size, None);
 }

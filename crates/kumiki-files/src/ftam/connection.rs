@@ -8,9 +8,7 @@ use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::regime::InitializeRequest;
 use kumiki_osi_service::ftam::{Diagnostic, Fpdu, Primitive, oids};
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Value, Values};
-use kumiki_osi_service::session::{
-    self, FunctionalUnits as SessionUnits, SyncPoint, TokenSetting, Tokens,
-};
+use kumiki_osi_service::session::{self, FunctionalUnits as SessionUnits, SyncPoint, TokenSetting, Tokens};
 
 use super::ACSE;
 use super::document::Document;
@@ -79,13 +77,7 @@ pub(super) struct Points {
 impl Points {
     /// None yet.
     pub(super) const fn new() -> Self {
-        Self {
-            next: 1,
-            base: 1,
-            set: 0,
-            secured: 0,
-            window: 1,
-        }
+        Self { next: 1, base: 1, set: 0, secured: 0, window: 1 }
     }
 
     /// A transfer begins, or goes on behind this checkpoint.
@@ -223,8 +215,7 @@ impl Connection {
     /// What was agreed on for the session.
     pub(super) fn agreed(&mut self, options: &session::Options, setting: TokenSetting) {
         self.units = options.functional_units;
-        self.points
-            .abandoned(options.initial_sync_point.unwrap_or(1));
+        self.points.abandoned(options.initial_sync_point.unwrap_or(1));
         self.token = self.owns(setting);
     }
 
@@ -248,9 +239,7 @@ impl Connection {
 
     /// Whether the first context is FTAM-PCI, and stands.
     pub(super) fn speaks(&self) -> bool {
-        self.contexts
-            .first()
-            .is_some_and(|(_, syntax, result)| *syntax == oids::PCI && result.is_accepted())
+        self.contexts.first().is_some_and(|(_, syntax, result)| *syntax == oids::PCI && result.is_accepted())
     }
 
     /// The context of FTAM-PCI.
@@ -270,10 +259,7 @@ impl Connection {
 
     /// The abstract syntax of a context.
     pub(super) fn syntax(&self, context: ContextId) -> Option<&Oid> {
-        self.contexts
-            .iter()
-            .find(|(id, ..)| *id == context)
-            .map(|(_, syntax, _)| syntax)
+        self.contexts.iter().find(|(id, ..)| *id == context).map(|(_, syntax, _)| syntax)
     }
 
     /// The user is told of a primitive.
@@ -391,8 +377,7 @@ impl Connection {
                 Out::Release(_) => self.has_points(),
                 Out::Values { .. } => false,
             };
-            let blocked =
-                matches!(next, Out::Values { .. }) && self.room == 0 || needs_token && !self.token;
+            let blocked = matches!(next, Out::Values { .. }) && self.room == 0 || needs_token && !self.token;
             if blocked {
                 self.out.push_front(next);
                 if needs_token && !self.pleased {
@@ -460,9 +445,6 @@ pub(super) fn written(fpdu: &Fpdu) -> Message {
 pub(super) fn identifier(diagnostics: &[Diagnostic]) -> Option<u16> {
     use kumiki_osi_service::ftam::DiagnosticType;
     let errors = |it: &&Diagnostic| it.diagnostic_type != DiagnosticType::Informative;
-    let first = diagnostics
-        .iter()
-        .find(errors)
-        .or_else(|| diagnostics.first())?;
+    let first = diagnostics.iter().find(errors).or_else(|| diagnostics.first())?;
     Some(u16::try_from(first.error_identifier).unwrap_or(0))
 }

@@ -29,12 +29,7 @@ pub(super) struct Document {
 impl Document {
     /// As F-OPEN or F-RECOVER has said.
     pub(super) fn of(contents: &ContentsType) -> Self {
-        let mut document = Self {
-            main: None,
-            class: StringClass::default(),
-            structured: true,
-            old: false,
-        };
+        let mut document = Self { main: None, class: StringClass::default(), structured: true, old: false };
         match contents {
             ContentsType::Document { name, parameter } => {
                 if let Some(DocumentParameter::Strings(strings)) = parameter {
@@ -50,9 +45,7 @@ impl Document {
                 };
                 document.old = *name == oids::NBS_9_OLD;
             }
-            ContentsType::ConstraintSet {
-                abstract_syntax, ..
-            } => document.main = Syntax::of(abstract_syntax),
+            ContentsType::ConstraintSet { abstract_syntax, .. } => document.main = Syntax::of(abstract_syntax),
         }
         document
     }
@@ -67,10 +60,7 @@ impl Document {
     pub(super) fn string(self, content: Message) -> Option<DataElement> {
         match self.main? {
             Syntax::Binary => Some(DataElement::Octets(content)),
-            Syntax::Text => Some(DataElement::Text {
-                class: self.class,
-                octets: content,
-            }),
+            Syntax::Text => Some(DataElement::Text { class: self.class, octets: content }),
             Syntax::Structure | Syntax::Entries => None,
         }
     }
@@ -79,9 +69,7 @@ impl Document {
     pub(super) fn content(self, element: DataElement) -> Content {
         match (self.main, element) {
             (Some(Syntax::Binary), DataElement::Octets(content)) => Content::String(content),
-            (Some(Syntax::Text), DataElement::Text { class, octets }) if class == self.class => {
-                Content::String(octets)
-            }
+            (Some(Syntax::Text), DataElement::Text { class, octets }) if class == self.class => Content::String(octets),
             (_, element) => Content::Other(element),
         }
     }
@@ -92,14 +80,8 @@ impl Document {
             DataElement::Octets(_) => (Syntax::Binary, [oids::UNSTRUCTURED_BINARY; 2]),
             DataElement::Text { .. } => (Syntax::Text, [oids::UNSTRUCTURED_TEXT; 2]),
             DataElement::Structuring(_) => (Syntax::Structure, [oids::FADU; 2]),
-            DataElement::Entry(_) if self.old => (
-                Syntax::Entries,
-                [oids::NBS_9_ENTRIES_OLD, oids::NBS_9_ENTRIES],
-            ),
-            DataElement::Entry(_) => (
-                Syntax::Entries,
-                [oids::NBS_9_ENTRIES, oids::NBS_9_ENTRIES_OLD],
-            ),
+            DataElement::Entry(_) if self.old => (Syntax::Entries, [oids::NBS_9_ENTRIES_OLD, oids::NBS_9_ENTRIES]),
+            DataElement::Entry(_) => (Syntax::Entries, [oids::NBS_9_ENTRIES, oids::NBS_9_ENTRIES_OLD]),
         }
     }
 }

@@ -33,15 +33,15 @@
 //! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the user.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Finder, Handle, Indication, Mode, Offered, Open,
-    Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
+    Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{Abort, QualityOfService};
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind,
-    Primitive, ProtocolVersions, ServiceClasses, oids,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Primitive,
+    ProtocolVersions, ServiceClasses, oids,
 };
 use kumiki_osi_service::presentation::Value;
 use kumiki_osi_service::{Association, Oid};
@@ -159,10 +159,7 @@ impl Ftam {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -240,12 +237,7 @@ mod error {
 
 impl Protocol for Ftam {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -271,9 +263,7 @@ impl Protocol for Ftam {
                 }
             }
             Request::Release { session, .. } => self.release(session, cx),
-            Request::Abort {
-                session, reason, ..
-            } => self.abort(session, reason, None, cx),
+            Request::Abort { session, reason, .. } => self.abort(session, reason, None, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
@@ -310,11 +300,7 @@ impl Protocol for Ftam {
             }
             Indication::Released { session, data } => self.released(session, data, cx),
             Indication::Closed { session } => self.closed(session, cx),
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            } => self.ended(session, reason, data, cx),
+            Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
             Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }

@@ -14,8 +14,8 @@
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse, QualityOfService};
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, FunctionalUnits,
-    GraphicString, ProtocolVersions, ServiceClasses, StateResult, oids,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, FunctionalUnits, GraphicString,
+    ProtocolVersions, ServiceClasses, StateResult, oids,
 };
 
 /// Directories, and their old name.
@@ -53,8 +53,7 @@ const VERSION_2: FunctionalUnits = FunctionalUnits::LIMITED_FILESTORE_MANAGEMENT
 
 const READ_OR_WRITE: FunctionalUnits = FunctionalUnits::READ.with(FunctionalUnits::WRITE);
 
-const RECOVERING: FunctionalUnits =
-    FunctionalUnits::RECOVERY.with(FunctionalUnits::RESTART_DATA_TRANSFER);
+const RECOVERING: FunctionalUnits = FunctionalUnits::RECOVERY.with(FunctionalUnits::RESTART_DATA_TRANSFER);
 
 const MANAGING: FunctionalUnits =
     FunctionalUnits::LIMITED_FILE_MANAGEMENT.with(FunctionalUnits::ENHANCED_FILE_MANAGEMENT);
@@ -88,24 +87,9 @@ const CLASSES: [Class; 5] = {
             one_of: READ_OR_WRITE,
             may: READ_OR_WRITE.with(MANAGING).with(RECOVERING),
         },
-        Class {
-            class: S::ACCESS,
-            must: READ_OR_WRITE.with(U::FILE_ACCESS),
-            one_of: U::NONE,
-            may: EVERY,
-        },
-        Class {
-            class: S::MANAGEMENT,
-            must: managed,
-            one_of: U::NONE,
-            may: MANAGING,
-        },
-        Class {
-            class: S::UNCONSTRAINED,
-            must: U::NONE,
-            one_of: U::NONE,
-            may: EVERY,
-        },
+        Class { class: S::ACCESS, must: READ_OR_WRITE.with(U::FILE_ACCESS), one_of: U::NONE, may: EVERY },
+        Class { class: S::MANAGEMENT, must: managed, one_of: U::NONE, may: MANAGING },
+        Class { class: S::UNCONSTRAINED, must: U::NONE, one_of: U::NONE, may: EVERY },
     ]
 };
 
@@ -113,13 +97,7 @@ impl Class {
     /// What of `units` this class has, if that is enough for it.
     fn of(&self, units: FunctionalUnits, version_2: bool) -> Option<FunctionalUnits> {
         // What version 2 adds is for any class.
-        let may = self.must
-            | self.may
-            | if version_2 {
-                VERSION_2
-            } else {
-                FunctionalUnits::NONE
-            };
+        let may = self.must | self.may | if version_2 { VERSION_2 } else { FunctionalUnits::NONE };
         let mut units = units & may;
         if !version_2 {
             units = units - VERSION_2;
@@ -144,11 +122,7 @@ impl Capabilities {
             attribute_groups: self.attribute_groups,
             quality_of_service: self.quality_of_service,
             contents_type_list: self.contents_types.clone(),
-            checkpoint_window: if (self.units & RECOVERING).is_empty() {
-                1
-            } else {
-                self.checkpoint_window
-            },
+            checkpoint_window: if (self.units & RECOVERING).is_empty() { 1 } else { self.checkpoint_window },
             ..InitializeRequest::default()
         }
     }
@@ -167,11 +141,7 @@ impl Capabilities {
         // Of equals the last one is taken, which is the first of the table.
         let chosen = usable.max_by_key(|(_, units)| units.bits().count_ones());
         let answer = InitializeResponse {
-            protocol_version: if version_2 {
-                ProtocolVersions::VERSION_2
-            } else {
-                ProtocolVersions::VERSION_1
-            },
+            protocol_version: if version_2 { ProtocolVersions::VERSION_2 } else { ProtocolVersions::VERSION_1 },
             implementation_information: self.implementation.clone(),
             attribute_groups: self.attribute_groups & request.attribute_groups,
             quality_of_service: self.quality_of_service.min(request.quality_of_service),
@@ -190,11 +160,7 @@ impl Capabilities {
         InitializeResponse {
             service_class,
             functional_units,
-            quality_of_service: if recovering {
-                answer.quality_of_service
-            } else {
-                QualityOfService::NoRecovery
-            },
+            quality_of_service: if recovering { answer.quality_of_service } else { QualityOfService::NoRecovery },
             checkpoint_window: if recovering {
                 self.checkpoint_window.min(request.checkpoint_window).max(1)
             } else {
@@ -218,11 +184,7 @@ impl Capabilities {
 }
 
 /// `answer` as a refusal. Class and units are those that were asked for, as there are no others to tell.
-fn refuse(
-    answer: InitializeResponse,
-    request: &InitializeRequest,
-    number: i64,
-) -> InitializeResponse {
+fn refuse(answer: InitializeResponse, request: &InitializeRequest, number: i64) -> InitializeResponse {
     InitializeResponse {
         state_result: StateResult::Failure,
         action_result: ActionResult::PermanentError,
@@ -263,8 +225,7 @@ pub fn remarks(request: &InitializeRequest, response: &InitializeResponse) -> Ve
     let agreed = &response.contents_type_list;
     let has_new = agreed.contains(&NBS_9);
     // That one of two names of NBS-9 is left out is nothing to be told.
-    let is_missing =
-        |one: &ContentsTypeName| !agreed.contains(one) && (*one != NBS_9_OLD || !has_new);
+    let is_missing = |one: &ContentsTypeName| !agreed.contains(one) && (*one != NBS_9_OLD || !has_new);
     if request.contents_type_list.iter().any(is_missing) {
         remarks.push(remark(2018, String::new()));
     }
@@ -278,9 +239,7 @@ pub fn objection(request: &InitializeRequest, response: &InitializeResponse) -> 
         return None;
     }
     let (units, class) = (response.functional_units, response.service_class);
-    let version_2 = response
-        .protocol_version
-        .contains(ProtocolVersions::VERSION_2);
+    let version_2 = response.protocol_version.contains(ProtocolVersions::VERSION_2);
     let row = CLASSES.iter().find(|one| one.class == class);
     let suits = row.and_then(|row| row.of(units, version_2)) == Some(units);
     let (number, what) = if !request.service_class.contains(class) || row.is_none() {

@@ -150,15 +150,8 @@ impl Ftam {
     }
 
     /// Synchronisation, and tokens.
-    pub(super) fn session_said(
-        &mut self,
-        own: Handle,
-        primitive: session::Primitive,
-        cx: &mut Context<'_>,
-    ) {
-        let standing = self
-            .connection(own)
-            .is_some_and(|it| matches!(it.phase, Phase::Standing | Phase::Terminating));
+    pub(super) fn session_said(&mut self, own: Handle, primitive: session::Primitive, cx: &mut Context<'_>) {
+        let standing = self.connection(own).is_some_and(|it| matches!(it.phase, Phase::Standing | Phase::Terminating));
         if !standing {
             return cx.drop("no such association, or not while it begins or ends");
         }
@@ -170,14 +163,10 @@ impl Ftam {
             session::Primitive::SyncMinorReply { number, .. } => {
                 self.take_check_reply(own, number, cx);
             }
-            session::Primitive::Resync {
-                kind, number, data, ..
-            } => self.take_resync(own, kind, number, data, cx),
-            session::Primitive::ResyncReply {
-                number,
-                tokens,
-                data,
-            } => self.take_resync_reply(own, number, tokens, data, cx),
+            session::Primitive::Resync { kind, number, data, .. } => self.take_resync(own, kind, number, data, cx),
+            session::Primitive::ResyncReply { number, tokens, data } => {
+                self.take_resync_reply(own, number, tokens, data, cx)
+            }
             session::Primitive::GiveTokens { tokens, .. } => {
                 if let Some(connection) = self.connection(own)
                     && tokens.has(session::Tokens::MINOR)
@@ -242,14 +231,7 @@ impl Ftam {
     }
 
     /// F-CANCEL or F-RESTART request as a resynchronisation.
-    fn take_resync(
-        &mut self,
-        own: Handle,
-        kind: Resync,
-        number: u32,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn take_resync(&mut self, own: Handle, kind: Resync, number: u32, data: Option<Message>, cx: &mut Context<'_>) {
         let wanted = match kind {
             Resync::Abandon => Kind::CancelRequest,
             Resync::Restart | Resync::Set => Kind::RestartRequest,

@@ -10,8 +10,7 @@ use super::connection::{Out, identifier, written};
 use super::*;
 
 /// Functional units that need synchronisation points.
-const CHECKED: FunctionalUnits =
-    FunctionalUnits::RECOVERY.with(FunctionalUnits::RESTART_DATA_TRANSFER);
+const CHECKED: FunctionalUnits = FunctionalUnits::RECOVERY.with(FunctionalUnits::RESTART_DATA_TRANSFER);
 /// What session needs for them.
 const POINTS: SessionUnits = SessionUnits::MINOR_SYNCHRONIZE.or(SessionUnits::RESYNCHRONIZE);
 /// What the user of an association says of a wrong application context (X.227, Associate-source-diagnostic).
@@ -52,12 +51,7 @@ impl Ftam {
             let data = Some(written(&fpdu));
             (self.entries.keep(connection), data)
         };
-        let open = Open {
-            user: own,
-            association: Some(association),
-            data,
-            ..open
-        };
+        let open = Open { user: own, association: Some(association), data, ..open };
         cx.down(ACSE, Request::Open(Box::new(open)));
     }
 
@@ -65,17 +59,10 @@ impl Ftam {
     fn propose(&self, contexts: &mut Vec<Proposed>) {
         if contexts.is_empty() {
             let all = core::iter::once(&oids::PCI).chain(&self.config.abstract_syntaxes);
-            contexts.extend(
-                (0..)
-                    .map(odd)
-                    .zip(all)
-                    .map(|(id, it)| Proposed::basic(id, *it)),
-            );
+            contexts.extend((0..).map(odd).zip(all).map(|(id, it)| Proposed::basic(id, *it)));
             return;
         }
-        let pci = contexts
-            .iter()
-            .position(|it| it.abstract_syntax == oids::PCI);
+        let pci = contexts.iter().position(|it| it.abstract_syntax == oids::PCI);
         let first = match pci {
             Some(at) => contexts.remove(at),
             None => {
@@ -126,10 +113,7 @@ impl Ftam {
             self.counters.refused += 1;
             self.counters.strangers += 1;
             let diagnostic = AssociationDiagnostic::User(WRONG_CONTEXT);
-            let told = Told::Rejected {
-                permanent: true,
-                diagnostic,
-            };
+            let told = Told::Rejected { permanent: true, diagnostic };
             return abort_below(ACSE, lower, Reason::Told(told), None, cx);
         }
         let deny = |action_result, number, details: &str| {
@@ -142,8 +126,7 @@ impl Ftam {
             let response = deny(action, number, "too many associations");
             return refuse_with(lower, &response, cx);
         }
-        let mut connection =
-            Connection::new(above, Handle::default(), Phase::Offered, Side::Responder);
+        let mut connection = Connection::new(above, Handle::default(), Phase::Offered, Side::Responder);
         let request = match self.read_one(offered.data.take()) {
             Ok(Fpdu::InitializeRequest(request)) => request,
             Ok(fpdu) => {
@@ -172,28 +155,16 @@ impl Ftam {
             let response = deny(ActionResult::PermanentError, error::PROTOCOL, details);
             return refuse_with(lower, &response, cx);
         }
-        connection.agreed(
-            &association.session,
-            association.session.tokens.unwrap_or_default(),
-        );
+        connection.agreed(&association.session, association.session.tokens.unwrap_or_default());
         association.initialize = Some(Box::new(fpdu));
         let own = self.entries.keep(connection);
         let deadline = cx.now() + self.config.patience;
-        let token = Token {
-            session: own,
-            kind: PATIENCE,
-        };
+        let token = Token { session: own, kind: PATIENCE };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.timer, token, deadline);
         }
         self.counters.received += 1;
-        let offered = Offered {
-            user,
-            provider: own,
-            association: Some(association),
-            data: None,
-            ..offered
-        };
+        let offered = Offered { user, provider: own, association: Some(association), data: None, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -360,13 +331,8 @@ impl Ftam {
         connection.agreed(options, options.tokens.unwrap_or(TokenSetting::INITIATOR));
         connection.phase = Phase::Standing;
         association.initialize = Some(Box::new(fpdu));
-        let told = Opened {
-            user: connection.user,
-            provider: own,
-            association: Some(association),
-            data: None,
-            ..*opened
-        };
+        let told =
+            Opened { user: connection.user, provider: own, association: Some(association), data: None, ..*opened };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         connection.flush(cx);
         self.counters.received += 1;
@@ -391,11 +357,8 @@ impl Ftam {
             return cx.drop("no such association");
         };
         let asks = fpdu.kind() == Kind::TerminateRequest;
-        let (before, next) = if asks {
-            (Phase::Standing, Phase::Terminating)
-        } else {
-            (Phase::Terminated, Phase::Ending)
-        };
+        let (before, next) =
+            if asks { (Phase::Standing, Phase::Terminating) } else { (Phase::Terminated, Phase::Ending) };
         let side = connection.side;
         if connection.phase != before || connection.machine.on(side, fpdu).is_err() {
             return cx.drop("F-TERMINATE at the wrong time");
@@ -429,11 +392,9 @@ impl Ftam {
         };
         let (wanted, next) = match phase {
             Phase::Terminating => (Kind::TerminateResponse, Phase::Ending),
-            Phase::Opening
-            | Phase::Offered
-            | Phase::Standing
-            | Phase::Terminated
-            | Phase::Ending => (Kind::TerminateRequest, Phase::Terminated),
+            Phase::Opening | Phase::Offered | Phase::Standing | Phase::Terminated | Phase::Ending => {
+                (Kind::TerminateRequest, Phase::Terminated)
+            }
         };
         if fpdu.kind() != wanted {
             let details = format!("{} with a release", fpdu.kind());
@@ -467,13 +428,7 @@ impl Ftam {
 
     /// F-U-ABORT, or a refusal of what was offered, or the end of listening. Where the user has found the association broken, F-P-ABORT: what is under
     /// way can be recovered then.
-    pub(super) fn abort(
-        &mut self,
-        own: Handle,
-        reason: Reason,
-        fpdu: Option<Fpdu>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn abort(&mut self, own: Handle, reason: Reason, fpdu: Option<Fpdu>, cx: &mut Context<'_>) {
         if let Some(request) = self.entries.unlisten(own, reason) {
             self.refuse_offers(own, cx);
             return cx.down(ACSE, request);
@@ -495,10 +450,9 @@ impl Ftam {
             | Reason::NoResources
             | Reason::Protocol
             | Reason::NoSession
-            | Reason::Told(_) => Fpdu::UserAbort(Box::new(Abort {
-                action_result: ActionResult::PermanentError,
-                diagnostic: Vec::new(),
-            })),
+            | Reason::Told(_) => {
+                Fpdu::UserAbort(Box::new(Abort { action_result: ActionResult::PermanentError, diagnostic: Vec::new() }))
+            }
         });
         self.counters.sent += 1;
         end_below(ACSE, (own, connection.lower), Some(written(&fpdu)), cx);
@@ -508,11 +462,7 @@ impl Ftam {
     fn refuse_offer(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         let (action, kind, number) = if reason == Reason::NoResources {
             let number = error::SHORT_OF_RESOURCES;
-            (
-                ActionResult::TransientError,
-                DiagnosticType::Transient,
-                number,
-            )
+            (ActionResult::TransientError, DiagnosticType::Transient, number)
         } else {
             (ActionResult::PermanentError, DiagnosticType::Permanent, 0)
         };
@@ -534,13 +484,7 @@ impl Ftam {
     }
 
     /// The association is over, or never was.
-    pub(super) fn ended(
-        &mut self,
-        own: Handle,
-        reason: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn ended(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         if self.entries.on_ended(own, reason, cx) {
             return;
         }
@@ -616,9 +560,7 @@ fn session_units(association: &mut Association, units: FunctionalUnits) {
 /// Contexts and what became of them, as association control tells.
 fn take_contexts(connection: &mut Connection, association: &Association) {
     let all = association.contexts.iter().zip(&association.results);
-    connection.contexts = all
-        .map(|(context, result)| (context.id, context.abstract_syntax, *result))
-        .collect();
+    connection.contexts = all.map(|(context, result)| (context.id, context.abstract_syntax, *result)).collect();
 }
 
 /// What the user of an offer says of contexts, beside contexts or in the order of the offer.
@@ -662,8 +604,5 @@ fn broken_off(observer: Side, number: i64) -> Fpdu {
         diagnostic_type: DiagnosticType::Transient,
         ..permanent(observer, number, "broken off".to_owned())
     };
-    Fpdu::ProviderAbort(Box::new(Abort {
-        action_result: ActionResult::TransientError,
-        diagnostic: vec![diagnostic],
-    }))
+    Fpdu::ProviderAbort(Box::new(Abort { action_result: ActionResult::TransientError, diagnostic: vec![diagnostic] }))
 }

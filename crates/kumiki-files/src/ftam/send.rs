@@ -26,10 +26,7 @@ impl Ftam {
             self.terminate(own, &fpdu, cx);
         } else if kind == Kind::UserAbort {
             self.abort(own, Reason::User, Some(fpdu), cx);
-        } else if matches!(
-            kind,
-            Kind::InitializeRequest | Kind::InitializeResponse | Kind::ProviderAbort
-        ) {
+        } else if matches!(kind, Kind::InitializeRequest | Kind::InitializeResponse | Kind::ProviderAbort) {
             cx.drop("an FPDU that no user sends by itself");
         } else {
             self.send_fpdu(own, &fpdu, cx);
@@ -61,10 +58,7 @@ impl Ftam {
                     connection.post(kind, data);
                 }
             }
-            (
-                Fpdu::CancelResponse(_) | Fpdu::RestartResponse(_),
-                Resyncing::Theirs { number, beaten },
-            ) => {
+            (Fpdu::CancelResponse(_) | Fpdu::RestartResponse(_), Resyncing::Theirs { number, beaten }) => {
                 connection.answer_resync(fpdu, number, data, cx);
                 // The F-CANCEL of this side that did not count ends as the peer's does.
                 if beaten && let Fpdu::CancelResponse(_) = fpdu {
@@ -85,9 +79,7 @@ impl Ftam {
 
     /// The association, where its regime stands.
     fn standing(&mut self, own: Handle, cx: &mut Context<'_>) -> Option<&mut Connection> {
-        let standing = self
-            .connection(own)
-            .is_some_and(|it| it.phase == Phase::Standing);
+        let standing = self.connection(own).is_some_and(|it| it.phase == Phase::Standing);
         if !standing {
             cx.drop("no such association, or not while it begins or ends");
             return None;
@@ -96,13 +88,7 @@ impl Ftam {
     }
 
     /// A string of the document, or a part of one.
-    pub(super) fn send_string(
-        &mut self,
-        own: Handle,
-        data: Message,
-        end: bool,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn send_string(&mut self, own: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
         let Some(connection) = self.standing(own, cx) else {
             return;
         };
@@ -153,19 +139,13 @@ impl Ftam {
         };
         let points = &connection.points;
         let next = identifier == points.set + 1 && points.has_room();
-        let allowed = connection.has_points()
-            && next
-            && connection.machine.on_check(connection.side, false).is_ok();
+        let allowed = connection.has_points() && next && connection.machine.on_check(connection.side, false).is_ok();
         if !allowed {
             return cx.drop("a checkpoint that cannot be set");
         }
         let number = connection.points.next;
         connection.points.set_one();
-        let sync = session::Primitive::SyncMinor {
-            number,
-            explicit: true,
-            data: None,
-        };
+        let sync = session::Primitive::SyncMinor { number, explicit: true, data: None };
         connection.out.push_back(Out::Session(sync));
         connection.flush(cx);
     }
@@ -223,12 +203,8 @@ impl Connection {
 
     /// An FPDU goes to those it travels with.
     fn post(&mut self, kind: Kind, data: Message) {
-        let value = Value {
-            context: self.pci(),
-            data,
-        };
-        let grouped = matches!(kind, Kind::BeginGroupRequest | Kind::BeginGroupResponse)
-            || !self.group.is_empty();
+        let value = Value { context: self.pci(), data };
+        let grouped = matches!(kind, Kind::BeginGroupRequest | Kind::BeginGroupResponse) || !self.group.is_empty();
         if grouped {
             self.group.push(value);
             if matches!(kind, Kind::EndGroupRequest | Kind::EndGroupResponse) {
@@ -248,12 +224,7 @@ impl Connection {
         } else {
             (Resync::Abandon, self.points.next)
         };
-        let resync = session::Primitive::Resync {
-            kind,
-            number,
-            tokens: self.setting(),
-            data: Some(data),
-        };
+        let resync = session::Primitive::Resync { kind, number, tokens: self.setting(), data: Some(data) };
         // Behind what is to be known to the peer before.
         self.out.push_back(Out::Session(resync));
     }
@@ -261,11 +232,7 @@ impl Connection {
     /// Its answer.
     fn answer_resync(&mut self, fpdu: &Fpdu, number: u32, data: Message, cx: &mut Context<'_>) {
         let tokens = self.setting();
-        let reply = session::Primitive::ResyncReply {
-            number,
-            tokens,
-            data: Some(data),
-        };
+        let reply = session::Primitive::ResyncReply { number, tokens, data: Some(data) };
         self.say(reply, cx);
         self.resynchronized(tokens);
         if let Fpdu::RestartResponse(restart) = fpdu {

@@ -163,11 +163,7 @@ impl Wrong {
         Diagnostic {
             diagnostic_type: DiagnosticType::Permanent,
             error_identifier: match self {
-                Self::Time(..)
-                | Self::Early(..)
-                | Self::Unasked(_)
-                | Self::Data(_)
-                | Self::Check(_) => 1008,
+                Self::Time(..) | Self::Early(..) | Self::Unasked(_) | Self::Data(_) | Self::Check(_) => 1008,
                 Self::Unit(..) => 1009,
                 Self::Group(_) => 1015,
             },
@@ -299,11 +295,7 @@ impl Machine {
             | State::WriteEnded
             | State::Cancelling => false,
         };
-        if allowed && self.asked.is_empty() {
-            Ok(Step::Take)
-        } else {
-            Err(Wrong::Data(self.state))
-        }
+        if allowed && self.asked.is_empty() { Ok(Step::Take) } else { Err(Wrong::Data(self.state)) }
     }
 
     /// `sender` sends F-CHECK, or, as `response`, its response.
@@ -322,17 +314,9 @@ impl Machine {
             State::Writing => source == Side::Initiator,
             State::ReadEnded => response && source == Side::Responder,
             State::WriteEnded => response && source == Side::Initiator,
-            State::Closed
-            | State::Initialized
-            | State::Selected
-            | State::Open
-            | State::Cancelling => false,
+            State::Closed | State::Initialized | State::Selected | State::Open | State::Cancelling => false,
         };
-        if allowed && !(self.units & checked).is_empty() {
-            Ok(Step::Take)
-        } else {
-            Err(Wrong::Check(self.state))
-        }
+        if allowed && !(self.units & checked).is_empty() { Ok(Step::Take) } else { Err(Wrong::Check(self.state)) }
     }
 
     /// The F-CANCEL or F-RESTART that this end has asked for does not count: it was a resynchronisation of the session that met another. Which one
@@ -345,9 +329,10 @@ impl Machine {
             }
             return Some(Kind::CancelRequest);
         }
-        let restart = self.asked.front().is_some_and(|asked| {
-            asked.service.request == Kind::RestartRequest && asked.by == self.local
-        });
+        let restart = self
+            .asked
+            .front()
+            .is_some_and(|asked| asked.service.request == Kind::RestartRequest && asked.by == self.local);
         restart.then(|| {
             self.asked.pop_front();
             Kind::RestartRequest
@@ -356,9 +341,10 @@ impl Machine {
 
     /// Whether what the peer sent was on its way when this end asked to cancel or restart.
     fn is_late(&self, sender: Side) -> bool {
-        let restarted = self.asked.front().is_some_and(|asked| {
-            asked.service.request == Kind::RestartRequest && asked.by == self.local
-        });
+        let restarted = self
+            .asked
+            .front()
+            .is_some_and(|asked| asked.service.request == Kind::RestartRequest && asked.by == self.local);
         sender != self.local && (restarted || self.cancels.contains(&self.local))
     }
 
@@ -393,10 +379,7 @@ impl Machine {
 
     /// Whether an FPDU belongs to the transfer that is being cancelled or restarted.
     fn is_of_transfer(&self, kind: Kind) -> bool {
-        let ends = matches!(
-            kind,
-            Kind::DataEndRequest | Kind::TransferEndRequest | Kind::TransferEndResponse
-        );
+        let ends = matches!(kind, Kind::DataEndRequest | Kind::TransferEndRequest | Kind::TransferEndResponse);
         let restarts = matches!(kind, Kind::RestartRequest | Kind::RestartResponse);
         ends || (restarts && self.state == State::Cancelling)
     }
@@ -439,11 +422,7 @@ impl Machine {
                 | (Kind::BeginGroupResponse, Group::Asked)
                 | (Kind::EndGroupResponse, Group::Answering { .. })
         );
-        let by = if request {
-            Side::Initiator
-        } else {
-            Side::Responder
-        };
+        let by = if request { Side::Initiator } else { Side::Responder };
         if !self.units.contains(FunctionalUnits::GROUPING) {
             return Err(Wrong::Unit(kind, FunctionalUnits::GROUPING));
         }
@@ -475,10 +454,7 @@ impl Machine {
             }
             (_, Group::None | Group::Asking | Group::Asked) => {
                 let before = self.asked.front().map(|asked| asked.service.from);
-                self.group = Group::Answering {
-                    failed: false,
-                    state: before.unwrap_or(self.state),
-                };
+                self.group = Group::Answering { failed: false, state: before.unwrap_or(self.state) };
             }
         }
         Ok(true)
@@ -500,16 +476,15 @@ impl Machine {
             (true, ..) => ends,
             (false, ..) => false,
         };
-        let attributes =
-            |kind: &Kind| matches!(kind, Kind::ReadAttribRequest | Kind::ChangeAttribRequest);
+        let attributes = |kind: &Kind| matches!(kind, Kind::ReadAttribRequest | Kind::ChangeAttribRequest);
         pair && between.iter().all(attributes)
     }
 
     fn on_request(&mut self, sender: Side, kind: Kind) -> Result<Step, Wrong> {
         let time = Wrong::Time(kind, self.state);
-        let service = SERVICES.iter().find(|one| {
-            one.request == kind && one.from == self.state && one.by.is_none_or(|by| by == sender)
-        });
+        let service = SERVICES
+            .iter()
+            .find(|one| one.request == kind && one.from == self.state && one.by.is_none_or(|by| by == sender));
         let service = service.ok_or(time)?;
         if !service.unit.is_empty() && (service.unit & self.units).is_empty() {
             return Err(Wrong::Unit(kind, service.unit));
@@ -553,11 +528,7 @@ impl Machine {
         let outcome = fpdu.outcome();
         let entered = outcome.and_then(|one| one.state_result) != Some(StateResult::Failure);
         let done = outcome.is_none_or(|one| one.action_result.is_success());
-        let next = if entered {
-            service.done
-        } else {
-            service.refused
-        };
+        let next = if entered { service.done } else { service.refused };
         match &mut self.group {
             Group::Answering { failed, .. } if *failed => return Err(unasked),
             Group::Answering { failed, state } => {

@@ -53,21 +53,15 @@ pub(super) struct Connection {
 impl Connection {
     /// The most services that this side may have asked for at a time.
     pub(super) fn most_asked(&self) -> usize {
-        let most = if self.calls {
-            self.agreed.max_serv_outstanding_calling
-        } else {
-            self.agreed.max_serv_outstanding_called
-        };
+        let most =
+            if self.calls { self.agreed.max_serv_outstanding_calling } else { self.agreed.max_serv_outstanding_called };
         usize::try_from(most).unwrap_or(0)
     }
 
     /// The same of the peer.
     pub(super) fn most_pending(&self) -> usize {
-        let most = if self.calls {
-            self.agreed.max_serv_outstanding_called
-        } else {
-            self.agreed.max_serv_outstanding_calling
-        };
+        let most =
+            if self.calls { self.agreed.max_serv_outstanding_called } else { self.agreed.max_serv_outstanding_calling };
         usize::try_from(most).unwrap_or(0)
     }
 
@@ -94,8 +88,7 @@ impl Connection {
 
     /// Puts a PDU behind what waits.
     pub(super) fn put(&mut self, pdu: Pdu, over: Option<u32>) {
-        self.out
-            .push_back(Out::Pdu(kumiki_wire::files::mms::emit(pdu), over));
+        self.out.push_back(Out::Pdu(kumiki_wire::files::mms::emit(pdu), over));
     }
 
     /// Hands down what there is room for.

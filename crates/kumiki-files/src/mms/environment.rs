@@ -31,9 +31,7 @@ impl Mms {
         if association.session.functional_units == SessionUnits::KERNEL {
             association.session.functional_units = SessionUnits::DUPLEX;
         }
-        association
-            .application_context
-            .get_or_insert(APPLICATION_CONTEXT);
+        association.application_context.get_or_insert(APPLICATION_CONTEXT);
         let ours = association.initiate.take();
         let ours = ours.map_or(self.config.initiate, |it| *it);
         let (own, data) = if let Mode::Passive { .. } = open.mode {
@@ -44,12 +42,7 @@ impl Mms {
             let connection = new(above, user, State::Opening, ours);
             (self.entries.keep(connection), Some(data))
         };
-        let open = Open {
-            user: own,
-            association: Some(association),
-            data,
-            ..open
-        };
+        let open = Open { user: own, association: Some(association), data, ..open };
         cx.down(ACSE, Request::Open(Box::new(open)));
     }
 
@@ -63,10 +56,7 @@ impl Mms {
         let mut association = offered.association.take().unwrap_or_default();
         let rejected = |code, permanent| {
             let diagnostic = Diagnostic::User(code);
-            Reason::Told(Told::Rejected {
-                permanent,
-                diagnostic,
-            })
+            Reason::Told(Told::Rejected { permanent, diagnostic })
         };
         if association.application_context != Some(APPLICATION_CONTEXT) {
             self.counters.refused += 1;
@@ -110,13 +100,7 @@ impl Mms {
         association.initiate = Some(Box::new(agreed));
         let own = self.entries.keep(connection);
         self.counters.received += 1;
-        let offered = Offered {
-            user,
-            provider: own,
-            association: Some(association),
-            data: None,
-            ..offered
-        };
+        let offered = Offered { user, provider: own, association: Some(association), data: None, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -129,21 +113,13 @@ impl Mms {
         };
         connection.user = accept.user;
         connection.state = State::Standing;
-        let answer = Initiate {
-            services_supported: connection.ours,
-            ..connection.agreed
-        };
+        let answer = Initiate { services_supported: connection.ours, ..connection.agreed };
         let data = kumiki_wire::files::mms::emit(Pdu::InitiateResponse(answer));
         let mut association = accept.association.unwrap_or_default();
         association.initiate = None;
         association.session.functional_units = SessionUnits::DUPLEX;
-        let down = Accept {
-            session: connection.lower,
-            user: own,
-            data: Some(data),
-            association: Some(association),
-            ..accept
-        };
+        let down =
+            Accept { session: connection.lower, user: own, data: Some(data), association: Some(association), ..accept };
         cx.down(ACSE, Request::Accept(Box::new(down)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);
@@ -173,13 +149,8 @@ impl Mms {
         connection.agreed = agreed;
         connection.state = State::Standing;
         association.initiate = Some(Box::new(agreed));
-        let told = Opened {
-            user: connection.user,
-            provider: own,
-            association: Some(association),
-            data: None,
-            ..*opened
-        };
+        let told =
+            Opened { user: connection.user, provider: own, association: Some(association), data: None, ..*opened };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);
@@ -261,13 +232,7 @@ impl Mms {
     }
 
     /// The association is over without agreement, or never was.
-    pub(super) fn ended(
-        &mut self,
-        own: Handle,
-        reason: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn ended(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         if self.entries.on_ended(own, reason, cx) {
             return;
         }
@@ -338,18 +303,9 @@ pub(super) fn lesser(asked: &Initiate, ours: &Initiate) -> Initiate {
     let services = |one: i64, other: i64| one.min(other).max(0);
     Initiate {
         local_detail: least(asked.local_detail, ours.local_detail),
-        max_serv_outstanding_calling: services(
-            asked.max_serv_outstanding_calling,
-            ours.max_serv_outstanding_calling,
-        ),
-        max_serv_outstanding_called: services(
-            asked.max_serv_outstanding_called,
-            ours.max_serv_outstanding_called,
-        ),
-        data_structure_nesting_level: least(
-            asked.data_structure_nesting_level,
-            ours.data_structure_nesting_level,
-        ),
+        max_serv_outstanding_calling: services(asked.max_serv_outstanding_calling, ours.max_serv_outstanding_calling),
+        max_serv_outstanding_called: services(asked.max_serv_outstanding_called, ours.max_serv_outstanding_called),
+        data_structure_nesting_level: least(asked.data_structure_nesting_level, ours.data_structure_nesting_level),
         version: asked.version.min(ours.version),
         parameter_cbb: asked.parameter_cbb & ours.parameter_cbb,
         services_supported: asked.services_supported,
@@ -359,7 +315,5 @@ pub(super) fn lesser(asked: &Initiate, ours: &Initiate) -> Initiate {
 /// The context of MMS, if it stands.
 fn context(association: &Association) -> Option<i64> {
     let mut standing = association.standing();
-    standing
-        .find(|it| it.abstract_syntax == ABSTRACT_SYNTAX)
-        .map(|it| it.id)
+    standing.find(|it| it.abstract_syntax == ABSTRACT_SYNTAX).map(|it| it.id)
 }

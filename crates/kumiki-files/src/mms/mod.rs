@@ -23,13 +23,11 @@
 //! **Errors.** A PDU that cannot be read is rejected, and the association goes on.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Finder, Handle, Indication, Mode, Offered, Open, Opened,
-    Particular, Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
+    Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;
-use kumiki_osi_service::mms::{
-    ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters,
-};
+use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};
 use kumiki_osi_service::presentation::Values;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
@@ -115,10 +113,7 @@ impl Mms {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -144,12 +139,7 @@ impl Mms {
 
 impl Protocol for Mms {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -167,9 +157,7 @@ impl Protocol for Mms {
                 }
             },
             Request::Release { session, .. } => self.on_release(session, Event::UserRelease, cx),
-            Request::Abort {
-                session, reason, ..
-            } => self.abort(session, reason, cx),
+            Request::Abort { session, reason, .. } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, cx);
@@ -199,11 +187,7 @@ impl Protocol for Mms {
             }
             Indication::Released { session, .. } => self.on_release(session, Event::Release, cx),
             Indication::Closed { session } => self.over(session, Event::Closed, Reason::Down, cx),
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            } => self.ended(session, reason, data, cx),
+            Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
             Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Particular { .. }

@@ -21,9 +21,7 @@ impl Mms {
         };
         let longest = connection.longest();
         let over = match &pdu {
-            Pdu::Request {
-                invoke, service, ..
-            } => {
+            Pdu::Request { invoke, service, .. } => {
                 let used = connection.asked.contains_key(invoke);
                 if used || connection.asked.len() >= connection.most_asked() {
                     return cx.drop("more services at a time than were agreed on");
@@ -37,10 +35,7 @@ impl Mms {
                 }
                 Some(*invoke)
             }
-            Pdu::Unconfirmed(_)
-            | Pdu::CancelRequest(_)
-            | Pdu::CancelResponse(_)
-            | Pdu::CancelError { .. } => None,
+            Pdu::Unconfirmed(_) | Pdu::CancelRequest(_) | Pdu::CancelResponse(_) | Pdu::CancelError { .. } => None,
             Pdu::Reject(reject) => reject.invoke,
             Pdu::InitiateRequest(_)
             | Pdu::InitiateResponse(_)
@@ -95,14 +90,7 @@ impl Mms {
     }
 
     /// A reject to the peer.
-    fn reject(
-        &mut self,
-        own: Handle,
-        invoke: Option<u32>,
-        pdu: RejectedPdu,
-        code: i64,
-        cx: &mut Context<'_>,
-    ) {
+    fn reject(&mut self, own: Handle, invoke: Option<u32>, pdu: RejectedPdu, code: i64, cx: &mut Context<'_>) {
         self.counters.rejected += 1;
         if let Some(connection) = self.connection(own) {
             connection.put(Pdu::Reject(Reject { invoke, pdu, code }), None);
@@ -111,14 +99,7 @@ impl Mms {
     }
 
     /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is told.
-    fn bad_answer(
-        &mut self,
-        own: Handle,
-        invoke: u32,
-        pdu: RejectedPdu,
-        code: i64,
-        cx: &mut Context<'_>,
-    ) {
+    fn bad_answer(&mut self, own: Handle, invoke: u32, pdu: RejectedPdu, code: i64, cx: &mut Context<'_>) {
         self.reject(own, Some(invoke), pdu, code, cx);
         if let Some(connection) = self.connection(own)
             && connection.asked.remove(&invoke).is_some()
@@ -139,9 +120,7 @@ impl Mms {
             | Pdu::CancelRequest(_)
             | Pdu::CancelResponse(_)
             | Pdu::CancelError { .. } => Event::Pdu,
-            Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_) | Pdu::InitiateError(_) => {
-                Event::Initiate
-            }
+            Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_) | Pdu::InitiateError(_) => Event::Initiate,
             Pdu::ConcludeRequest => Event::ConcludeRequest,
             Pdu::ConcludeResponse => Event::ConcludeResponse,
             Pdu::ConcludeError(_) => Event::ConcludeError,
@@ -170,11 +149,7 @@ impl Mms {
         };
         let mut granted = 0;
         match &pdu {
-            Pdu::Request {
-                invoke,
-                modifiers,
-                service,
-            } => {
+            Pdu::Request { invoke, modifiers, service } => {
                 let wrong = if !modifiers.is_empty() {
                     Some(Reject::UNRECOGNIZED_MODIFIER)
                 } else if !connection.ours.has(service.service()) {
@@ -211,10 +186,7 @@ impl Mms {
             }
             Pdu::Reject(reject) => {
                 let invoke = reject.invoke.unwrap_or(0);
-                let of_request = matches!(
-                    reject.pdu,
-                    RejectedPdu::CONFIRMED_REQUEST | RejectedPdu::PDU_ERROR
-                );
+                let of_request = matches!(reject.pdu, RejectedPdu::CONFIRMED_REQUEST | RejectedPdu::PDU_ERROR);
                 if of_request && reject.invoke.is_some() && connection.asked.contains_key(&invoke) {
                     connection.asked.remove(&invoke);
                     granted = 1;

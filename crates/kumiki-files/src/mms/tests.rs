@@ -16,10 +16,7 @@ use kumiki_osi::presentation::{self, Presentation};
 use kumiki_osi::session::{self, Session};
 use kumiki_osi::tp0::{self, Tp0};
 
-const OWN: Handle = Handle {
-    index: 3,
-    generation: 1,
-};
+const OWN: Handle = Handle { index: 3, generation: 1 };
 
 /// What the hand-written caller does.
 #[derive(Clone)]
@@ -74,14 +71,7 @@ impl Hand {
                 }
                 Step::Abort => {
                     let (reason, data) = (Reason::User, None);
-                    cx.down(
-                        Below(0),
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    cx.down(Below(0), Request::Abort { session, reason, data });
                 }
             }
         }
@@ -90,20 +80,12 @@ impl Hand {
 
 impl Protocol for Hand {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     /// Who is called has one layer more, and listens a little later.
     fn start(&mut self, cx: &mut Context<'_>) {
-        let token = Token {
-            session: OWN,
-            kind: 0,
-        };
+        let token = Token { session: OWN, kind: 0 };
         let deadline = cx.now() + Duration::from_millis(1);
         cx.set_timer(&mut self.timer, token, deadline);
     }
@@ -179,12 +161,7 @@ struct Shelf {
 
 impl Protocol for Shelf {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -196,10 +173,7 @@ impl Protocol for Shelf {
         let open = Open {
             user: OWN,
             mode: Mode::Passive { backlog: 1 },
-            association: Some(Box::new(Association {
-                initiate: Some(Box::new(initiate)),
-                ..Association::default()
-            })),
+            association: Some(Box::new(Association { initiate: Some(Box::new(initiate)), ..Association::default() })),
             ..Open::default()
         };
         cx.down(Below(0), Request::Open(Box::new(open)));
@@ -211,20 +185,12 @@ impl Protocol for Shelf {
         match indication {
             Indication::Offered(offered) => {
                 self.session = offered.provider;
-                let accept = Accept {
-                    session: offered.provider,
-                    user: OWN,
-                    ..Accept::default()
-                };
+                let accept = Accept { session: offered.provider, user: OWN, ..Accept::default() };
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
             Indication::Particular { what, .. } => {
-                let Particular::Mms(pdu) = *what else {
-                    panic!("not of MMS")
-                };
-                if let Pdu::Request {
-                    invoke, service, ..
-                } = &pdu
+                let Particular::Mms(pdu) = *what else { panic!("not of MMS") };
+                if let Pdu::Request { invoke, service, .. } = &pdu
                     && service.service() == MmsService::FILE_CLOSE
                 {
                     let session = self.session;
@@ -264,10 +230,7 @@ impl Protocol for Shelf {
 
 /// initiate-Request with PDUs of 1000 octets and 5 services each way.
 fn initiate() -> Vec<u8> {
-    let ours = Initiate {
-        local_detail: Some(1000),
-        ..Config::default().initiate
-    };
+    let ours = Initiate { local_detail: Some(1000), ..Config::default().initiate };
     kumiki_wire::files::mms::emit(Pdu::InitiateRequest(ours)).to_vec()
 }
 
@@ -289,19 +252,10 @@ fn run_with(shelf: Shelf, initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
         timer: TimerSlot::default(),
     };
     let nodes: [(&str, Box<dyn Protocol>); 8] = [
-        (
-            "loopback",
-            Box::new(Loopback::new(loopback::Config::default())),
-        ),
+        ("loopback", Box::new(Loopback::new(loopback::Config::default()))),
         ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
-        (
-            "session",
-            Box::new(Session::new(session::Config::default())),
-        ),
-        (
-            "presentation",
-            Box::new(Presentation::new(presentation::Config::default())),
-        ),
+        ("session", Box::new(Session::new(session::Config::default()))),
+        ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("mms", Box::new(Mms::new(Config::default()))),
         ("shelf", Box::new(shelf)),
@@ -322,10 +276,7 @@ fn run_with(shelf: Shelf, initiate: Vec<u8>, steps: Vec<Step>) -> Graph {
         while graph.waiting(task).is_some() {
             graph.run(task, now, 1);
         }
-        match graph
-            .next_timer()
-            .filter(|at| *at <= Instant::ZERO + Duration::from_secs(600))
-        {
+        match graph.next_timer().filter(|at| *at <= Instant::ZERO + Duration::from_secs(600)) {
             Some(at) => now = at,
             None => return graph,
         }
@@ -368,9 +319,7 @@ fn heard(steps: Vec<Step>) -> Vec<Vec<u8>> {
 #[test]
 fn the_lesser_of_both_is_agreed_on() {
     let graph = run(initiate(), Vec::new());
-    let Pdu::InitiateResponse(agreed) =
-        kumiki_wire::files::mms::parse_octets(&hand(&graph).heard[0]).unwrap()
-    else {
+    let Pdu::InitiateResponse(agreed) = kumiki_wire::files::mms::parse_octets(&hand(&graph).heard[0]).unwrap() else {
         panic!("no answer");
     };
     assert_eq!(agreed.local_detail, Some(1000));
@@ -390,14 +339,9 @@ fn services_are_answered_under_their_numbers() {
 #[test]
 fn what_nobody_here_answers_is_rejected() {
     // fileOpen; getNameList with content that is none.
-    let open = vec![
-        0xa0, 0x0e, 2, 1, 1, 0xbf, 0x48, 8, 0xa0, 3, 0x19, 1, b'a', 0x81, 1, 0,
-    ];
+    let open = vec![0xa0, 0x0e, 2, 1, 1, 0xbf, 0x48, 8, 0xa0, 3, 0x19, 1, b'a', 0x81, 1, 0];
     let list = vec![0xa0, 0x05, 2, 1, 2, 0xa1, 0];
-    assert_eq!(
-        heard(vec![Step::Say(open), Step::Say(list)]),
-        [reject(1, 1, 1), reject(2, 1, 1)]
-    );
+    assert_eq!(heard(vec![Step::Say(open), Step::Say(list)]), [reject(1, 1, 1), reject(2, 1, 1)]);
 }
 
 #[test]
@@ -416,28 +360,15 @@ fn modifiers_answers_to_nothing_and_octets_that_are_no_pdu_are_rejected() {
     let none = vec![0xbe, 0];
     assert_eq!(
         heard([modified, answer, error, bad, none].map(Step::Say).into()),
-        [
-            reject(4, 1, 2),
-            reject(5, 2, 2),
-            reject(6, 3, 2),
-            reject(8, 1, 4),
-            vec![0xa4, 3, 0x85, 1, 1],
-        ]
+        [reject(4, 1, 2), reject(5, 2, 2), reject(6, 3, 2), reject(8, 1, 4), vec![0xa4, 3, 0x85, 1, 1],]
     );
 }
 
 #[test]
 fn answers_that_are_none_end_their_services_and_the_user_is_told() {
-    let shelf_asks = Shelf {
-        asks: 3,
-        ..Shelf::default()
-    };
+    let shelf_asks = Shelf { asks: 3, ..Shelf::default() };
     // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under way any more.
-    let bad = [
-        vec![0xa1, 0x03, 2, 1, 1],
-        vec![0xa1, 0x06, 2, 1, 2, 0x9f, 0x4c, 0],
-        vec![0xa2, 0x03, 0x80, 1, 3],
-    ];
+    let bad = [vec![0xa1, 0x03, 2, 1, 1], vec![0xa1, 0x06, 2, 1, 2, 0x9f, 0x4c, 0], vec![0xa2, 0x03, 0x80, 1, 3]];
     let steps = bad.iter().chain(&bad).cloned().map(Step::Say);
     let steps = [close(7), Step::Asked].into_iter().chain(steps);
     // Nobody is asked for a service that he has not said he has.
@@ -455,32 +386,16 @@ fn answers_that_are_none_end_their_services_and_the_user_is_told() {
     // What comes again answers nothing.
     assert_eq!(heard, [&rejects[..], &rejects].concat());
     let told = shelf(&graph).heard[1..].iter();
-    let told: Vec<Vec<u8>> = told
-        .map(|pdu| kumiki_wire::files::mms::emit(pdu.clone()).to_vec())
-        .collect();
+    let told: Vec<Vec<u8>> = told.map(|pdu| kumiki_wire::files::mms::emit(pdu.clone()).to_vec()).collect();
     assert_eq!(told, rejects);
     assert_eq!(shelf(&graph).credit, 5 + 3, "each may be asked for again");
 }
 
 #[test]
 fn only_what_is_under_way_can_be_cancelled() {
-    let graph = run(
-        initiate(),
-        vec![
-            delete(1),
-            Step::Say(vec![0x85, 1, 1]),
-            Step::Say(vec![0x85, 1, 9]),
-        ],
-    );
-    assert_eq!(
-        hand(&graph).heard[1..],
-        [vec![0xa7, 0x0a, 0x80, 1, 9, 0xa1, 5, 0xa0, 3, 0x8a, 1, 1]]
-    );
-    assert_eq!(
-        shelf(&graph).heard.len(),
-        2,
-        "the user was told of the other"
-    );
+    let graph = run(initiate(), vec![delete(1), Step::Say(vec![0x85, 1, 1]), Step::Say(vec![0x85, 1, 9])]);
+    assert_eq!(hand(&graph).heard[1..], [vec![0xa7, 0x0a, 0x80, 1, 9, 0xa1, 5, 0xa0, 3, 0x8a, 1, 1]]);
+    assert_eq!(shelf(&graph).heard.len(), 2, "the user was told of the other");
 }
 
 #[test]
@@ -506,10 +421,7 @@ fn conclude_and_release_end_in_order_with_or_without_each_other() {
 
 #[test]
 fn who_begins_with_something_else_or_too_small_is_refused() {
-    let small = Initiate {
-        local_detail: Some(SHORTEST - 1),
-        ..Config::default().initiate
-    };
+    let small = Initiate { local_detail: Some(SHORTEST - 1), ..Config::default().initiate };
     let small = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(small)).to_vec();
     for (initiate, error) in [(small, [0x88, 1, 2]), (CONCLUDE.to_vec(), [0x88, 1, 0])] {
         let graph = run(initiate, Vec::new());

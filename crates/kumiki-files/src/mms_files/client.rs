@@ -8,9 +8,8 @@ use std::collections::VecDeque;
 use kumiki_graph::Reason;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::mms::{
-    DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName,
-    FileOpen, FileOpened, FileRead, FileRename, Initiate, ObtainFile, Pdu, Request, Response,
-    ServiceError, file_error,
+    DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened,
+    FileRead, FileRename, Initiate, ObtainFile, Pdu, Request, Response, ServiceError, file_error,
 };
 
 use super::listing;
@@ -35,10 +34,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            window: 1,
-            element: 1 << 20,
-        }
+        Self { window: 1, element: 1 << 20 }
     }
 }
 
@@ -104,9 +100,7 @@ pub struct Client {
 
 impl core::fmt::Debug for Client {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Client")
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 
@@ -114,14 +108,7 @@ impl Client {
     /// One that is to do `plan`, in order.
     #[must_use]
     pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
-        Self {
-            settings,
-            plan: Plan::new(plan),
-            agreed: None,
-            credit: 0,
-            next: 1,
-            run: None,
-        }
+        Self { settings, plan: Plan::new(plan), agreed: None, credit: 0, next: 1, run: None }
     }
 
     /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
@@ -261,15 +248,9 @@ impl Client {
     fn begin(&mut self, operation: Operation, out: &mut Vec<Do>) {
         let mut at = 0;
         let (phase, request) = match &operation {
-            Operation::Get {
-                name, restart_at, ..
-            } => {
+            Operation::Get { name, restart_at, .. } => {
                 // A position beyond 32 bits cannot be said: then all comes, and what is there is compared.
-                at = if u32::try_from(*restart_at).is_ok() {
-                    *restart_at
-                } else {
-                    0
-                };
+                at = if u32::try_from(*restart_at).is_ok() { *restart_at } else { 0 };
                 (Phase::Opening, open(name, at))
             }
             Operation::Put { name, source, .. } => {
@@ -289,15 +270,11 @@ impl Client {
             Operation::List { name } => (Phase::Listing(None), list(name, None)),
             Operation::Stat { name } => (Phase::Looking, list(name, None)),
             Operation::Rename { name, to } => {
-                let request = Request::FileRename(FileRename {
-                    current: name.as_str().into(),
-                    new: to.as_str().into(),
-                });
+                let request =
+                    Request::FileRename(FileRename { current: name.as_str().into(), new: to.as_str().into() });
                 (Phase::Changing, request)
             }
-            Operation::Remove { name } => {
-                (Phase::Changing, Request::FileDelete(name.as_str().into()))
-            }
+            Operation::Remove { name } => (Phase::Changing, Request::FileDelete(name.as_str().into())),
             Operation::MakeDirectory { .. } => {
                 let failure = Failure::local("MMS has no service that makes directories");
                 return self.plan.note(operation.title(), Err(failure));
@@ -369,11 +346,7 @@ impl Client {
             let asked = run.waiting.len() as u64;
             // Of a file whose pieces are not known yet, and behind its end, one at a time: some servers close a file that was read to its end.
             let left = size.saturating_sub(run.at);
-            let useful = if run.piece == 0 {
-                1
-            } else {
-                left.div_ceil(run.piece).max(1)
-            };
+            let useful = if run.piece == 0 { 1 } else { left.div_ceil(run.piece).max(1) };
             if run.ended || credit == 0 || asked >= u64::from(window).min(useful) {
                 return;
             }
@@ -405,9 +378,7 @@ impl Client {
                     }
                 }
             }
-            Pdu::Request {
-                invoke, service, ..
-            } => self.serve(invoke, &service, out),
+            Pdu::Request { invoke, service, .. } => self.serve(invoke, &service, out),
             Pdu::CancelRequest(invoke) => {
                 // Whatever it was, it was answered at once.
                 let error = ServiceError::new(ErrorClass::CANCEL, 2);
@@ -433,9 +404,7 @@ impl Client {
         let Some(run) = &mut self.run else {
             return out.push(answer(invoke, Err(none)));
         };
-        let (Phase::Obtaining(serving), Operation::Put { source, .. }) =
-            (&mut run.phase, &mut run.operation)
-        else {
+        let (Phase::Obtaining(serving), Operation::Put { source, .. }) = (&mut run.phase, &mut run.operation) else {
             return out.push(answer(invoke, Err(none)));
         };
         if run.failure.is_some() && matches!(request, Request::FileRead(_) | Request::FileOpen(_)) {
@@ -452,12 +421,7 @@ impl Client {
         }
     }
 
-    fn on_answer(
-        &mut self,
-        invoke: u32,
-        answer: Result<Response, ServiceError>,
-        out: &mut Vec<Do>,
-    ) {
+    fn on_answer(&mut self, invoke: u32, answer: Result<Response, ServiceError>, out: &mut Vec<Do>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -511,8 +475,7 @@ impl Client {
                 self.ask(Request::FileClose(opened.frsm), out);
             }
             (Phase::LookingAgain(before), Err(error)) => {
-                let missing =
-                    error.class == ErrorClass::FILE && error.code == file_error::FILE_NON_EXISTENT;
+                let missing = error.class == ErrorClass::FILE && error.code == file_error::FILE_NON_EXISTENT;
                 match before {
                     Some(before) => run.fail(Failure::of_service_error(&before)),
                     None if missing => run.fail(Failure::of_service_error(&error)),
@@ -655,23 +618,18 @@ impl Client {
             return;
         };
         let directory = name.clone();
-        let is_file = last.is_none()
-            && matches!(part.entries.as_slice(), [only] if listing::is_file(name, &only.filename));
+        let is_file =
+            last.is_none() && matches!(part.entries.as_slice(), [only] if listing::is_file(name, &only.filename));
         if is_file {
             // That it has nothing in it would be taken for an empty directory.
             run.fail(Failure::local("this is a file, and no directory"));
             return self.done(out);
         }
         let end = part.entries.last().map(|it| it.filename.clone());
-        for DirectoryEntry {
-            filename,
-            attributes,
-        } in part.entries
-        {
+        for DirectoryEntry { filename, attributes } in part.entries {
             match listing::entry(&directory, &filename) {
                 Some((name, is_directory)) => {
-                    run.entries
-                        .push(listing::attributes(name, is_directory, &attributes));
+                    run.entries.push(listing::attributes(name, is_directory, &attributes));
                 }
                 None => run.passed += 1,
             }
@@ -736,9 +694,7 @@ fn unread(moved: u64, size: Option<u64>) -> Failure {
         (moved, Some(size)) => format!("only {moved} of {size} octets"),
         (moved, None) => format!("only {moved} octets"),
     };
-    let mut failure = wrong(format!(
-        "the server says that it has the file, and has read {read} of it"
-    ));
+    let mut failure = wrong(format!("the server says that it has the file, and has read {read} of it"));
     "look at what it has under that name".clone_into(&mut failure.remedy);
     failure
 }
@@ -759,15 +715,9 @@ fn named(operation: &Operation, is_directory: bool, of: &FileAttributes) -> Read
 
 /// fileOpen, at an octet of 32 bits.
 fn open(name: &str, at: u64) -> Request {
-    Request::FileOpen(FileOpen {
-        file_name: name.into(),
-        initial_position: u32::try_from(at).unwrap_or(0),
-    })
+    Request::FileOpen(FileOpen { file_name: name.into(), initial_position: u32::try_from(at).unwrap_or(0) })
 }
 
 fn list(name: &str, continue_after: Option<FileName>) -> Request {
-    Request::FileDirectory(FileDirectory {
-        file_specification: listing::specification(name),
-        continue_after,
-    })
+    Request::FileDirectory(FileDirectory { file_specification: listing::specification(name), continue_after })
 }

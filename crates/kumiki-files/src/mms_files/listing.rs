@@ -24,10 +24,7 @@ fn whole(name: &FileName) -> String {
 
 /// The octets again.
 fn octets(characters: &str) -> GraphicString {
-    let octets: Vec<u8> = characters
-        .chars()
-        .filter_map(|it| u8::try_from(it).ok())
-        .collect();
+    let octets: Vec<u8> = characters.chars().filter_map(|it| u8::try_from(it).ok()).collect();
     octets.into()
 }
 
@@ -74,22 +71,14 @@ pub(super) fn entry(directory: &str, entry: &FileName) -> Option<(GraphicString,
 }
 
 /// Attributes as FTAM has them, under this name.
-pub(super) fn attributes(
-    name: GraphicString,
-    is_directory: bool,
-    of: &FileAttributes,
-) -> ReadAttributes {
+pub(super) fn attributes(name: GraphicString, is_directory: bool, of: &FileAttributes) -> ReadAttributes {
     let (contents_type, size) = if is_directory {
         (ContentsType::directory(AttributeNames::NONE), None)
     } else {
         let size = Attribute::Actual(u64::from(of.size_of_file));
         (ContentsType::binary(), Some(size))
     };
-    let object_type = Some(if is_directory {
-        ObjectType::FileDirectory
-    } else {
-        ObjectType::File
-    });
+    let object_type = Some(if is_directory { ObjectType::FileDirectory } else { ObjectType::File });
     ReadAttributes {
         object_type,
         pathname: Some(name.into()),

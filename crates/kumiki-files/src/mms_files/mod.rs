@@ -46,13 +46,8 @@ pub use server::{Config, FileServer};
 const MMS: Below = Below(0);
 
 /// What a client answers while it sends a file.
-pub const CLIENT_SERVICES: Services = Services::of(&[
-    Service::FILE_OPEN,
-    Service::FILE_READ,
-    Service::FILE_CLOSE,
-    Service::CONCLUDE,
-    Service::CANCEL,
-]);
+pub const CLIENT_SERVICES: Services =
+    Services::of(&[Service::FILE_OPEN, Service::FILE_READ, Service::FILE_CLOSE, Service::CONCLUDE, Service::CANCEL]);
 
 /// What a server answers.
 pub const SERVER_SERVICES: Services = Services::of(&[
@@ -90,19 +85,9 @@ impl From<Pdu> for Do {
 fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
     for wish in wishes {
         let request = match wish {
-            Do::Say(pdu) => Request::Particular {
-                session,
-                what: Box::new(Particular::Mms(pdu)),
-            },
-            Do::Release => Request::Release {
-                session,
-                data: None,
-            },
-            Do::Abort => Request::Abort {
-                session,
-                reason: Reason::User,
-                data: None,
-            },
+            Do::Say(pdu) => Request::Particular { session, what: Box::new(Particular::Mms(pdu)) },
+            Do::Release => Request::Release { session, data: None },
+            Do::Abort => Request::Abort { session, reason: Reason::User, data: None },
         };
         cx.down(MMS, request);
     }
@@ -112,9 +97,7 @@ fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
 fn piece(longest: Option<i64>) -> usize {
     let longest = longest.and_then(|it| usize::try_from(it).ok());
     let longest = longest.unwrap_or(LONGEST).min(LONGEST);
-    longest
-        .saturating_sub(kumiki_wire::files::mms::AROUND_FILE_DATA)
-        .max(1)
+    longest.saturating_sub(kumiki_wire::files::mms::AROUND_FILE_DATA).max(1)
 }
 
 /// The longest PDU that is made, whatever was agreed.

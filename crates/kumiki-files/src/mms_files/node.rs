@@ -1,8 +1,8 @@
 //! The node of the client: calls, does the plan, and ends.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular,
-    Protocol, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular, Protocol, Reason, Request,
+    Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::mms::Initiate;
@@ -55,10 +55,7 @@ pub struct FileClient {
 }
 
 /// The one association.
-const OWN: Handle = Handle {
-    index: 0,
-    generation: 1,
-};
+const OWN: Handle = Handle { index: 0, generation: 1 };
 
 impl FileClient {
     /// The token by which whoever runs the node has it look at what is wanted.
@@ -68,14 +65,7 @@ impl FileClient {
     #[must_use]
     pub fn new(config: Config, plan: Vec<Operation>) -> Self {
         let client = Client::new(config.settings, plan);
-        Self {
-            config,
-            client,
-            provider: None,
-            calls: false,
-            timer: TimerSlot::default(),
-            wanted: Vec::new(),
-        }
+        Self { config, client, provider: None, calls: false, timer: TimerSlot::default(), wanted: Vec::new() }
     }
 
     /// One that keeps the association for what is wanted of it.
@@ -122,10 +112,7 @@ impl FileClient {
         if self.is_over() || !self.calls || self.config.idle == Duration::ZERO {
             return cx.clear_timer(&mut self.timer);
         }
-        let token = Token {
-            session: OWN,
-            kind: WAITED,
-        };
+        let token = Token { session: OWN, kind: WAITED };
         let deadline = cx.now() + self.config.idle;
         cx.set_timer(&mut self.timer, token, deadline);
     }
@@ -168,27 +155,15 @@ impl FileClient {
 
 impl Protocol for FileClient {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         self.calls = true;
         let mut association = self.config.association.clone();
-        association.initiate = Some(Box::new(Initiate {
-            services_supported: CLIENT_SERVICES,
-            ..self.config.initiate
-        }));
-        let open = Open {
-            user: OWN,
-            remote: self.config.remote,
-            association: Some(Box::new(association)),
-            ..Open::default()
-        };
+        association.initiate = Some(Box::new(Initiate { services_supported: CLIENT_SERVICES, ..self.config.initiate }));
+        let open =
+            Open { user: OWN, remote: self.config.remote, association: Some(Box::new(association)), ..Open::default() };
         cx.down(MMS, Request::Open(Box::new(open)));
         self.rest(cx);
     }
@@ -205,8 +180,7 @@ impl Protocol for FileClient {
                 match said {
                     Some(agreed) => self.with(cx, |client, out| client.on_opened(*agreed, out)),
                     None => {
-                        let (by, found) =
-                            (Finder::Mms, "an acceptance without an initiate-Response");
+                        let (by, found) = (Finder::Mms, "an acceptance without an initiate-Response");
                         self.hang_up(Reason::Told(Told::Broken { by, found }), cx);
                     }
                 }

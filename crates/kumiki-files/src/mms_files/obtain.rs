@@ -8,8 +8,8 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{CreateRequest, Override};
 use kumiki_osi_service::ftam::{AccessRequest, Moment, PermittedActions};
 use kumiki_osi_service::mms::{
-    Blame, ErrorClass, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service,
-    ServiceError, file_error,
+    Blame, ErrorClass, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service, ServiceError,
+    file_error,
 };
 
 use super::Do;
@@ -95,29 +95,17 @@ impl Obtain {
 
 /// The destination is to blame.
 fn here(error: ServiceError) -> ServiceError {
-    ServiceError {
-        file: Some(Blame::ObtainFile(1)),
-        ..error
-    }
+    ServiceError { file: Some(Blame::ObtainFile(1)), ..error }
 }
 
 /// The file at the client is to blame.
 fn blamed(error: ServiceError) -> ServiceError {
-    ServiceError {
-        file: Some(Blame::ObtainFile(0)),
-        ..error
-    }
+    ServiceError { file: Some(Blame::ObtainFile(0)), ..error }
 }
 
 impl Responder {
     /// obtainFile request.
-    pub(super) fn obtain(
-        &mut self,
-        invoke: u32,
-        request: ObtainFile,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    pub(super) fn obtain(&mut self, invoke: u32, request: ObtainFile, guard: &mut Guard, out: &mut Vec<Do>) {
         let destination = match self.may_obtain(&request) {
             Ok(name) => name,
             Err(error) => {
@@ -133,10 +121,7 @@ impl Responder {
             size: 0,
             written: None,
             asked: None,
-            next: Some(Request::FileOpen(FileOpen {
-                file_name: request.source_file,
-                initial_position: 0,
-            })),
+            next: Some(Request::FileOpen(FileOpen { file_name: request.source_file, initial_position: 0 })),
             failure: None,
         });
         self.ask_on(out);
@@ -209,12 +194,7 @@ impl Responder {
     }
 
     /// The file at the client is open: now it is worth making one here.
-    fn opened(
-        &mut self,
-        opened: &FileOpened,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<(), ServiceError> {
+    fn opened(&mut self, opened: &FileOpened, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
         let too_long = self.too_long(u64::from(opened.attributes.size_of_file));
         let user = self.user.clone();
         let Some(obtain) = &mut self.obtaining else {
@@ -237,17 +217,10 @@ impl Responder {
         };
         let fault = |fault| here(of_fault(fault));
         let created = guard.create(&user, &create, now).map_err(fault)?;
-        let started = guard
-            .store()
-            .write_to(&user, &obtain.destination, Start::Replace);
+        let started = guard.store().write_to(&user, &obtain.destination, Start::Replace);
         match started {
             Ok((file, at)) => {
-                obtain.written = Some(Written {
-                    selection: created.selection,
-                    is_new: created.is_new,
-                    file,
-                    at,
-                });
+                obtain.written = Some(Written { selection: created.selection, is_new: created.is_new, file, at });
             }
             Err(why) => {
                 if created.is_new {
@@ -264,10 +237,8 @@ impl Responder {
 
     fn too_long(&self, octets: u64) -> Result<(), ServiceError> {
         match self.config.longest_file {
-            Some(most) if octets > most => {
-                Err(here(ServiceError::of_file(file_error::INSUFFICIENT_SPACE))
-                    .saying(format!("a file may have {most} octets here")))
-            }
+            Some(most) if octets > most => Err(here(ServiceError::of_file(file_error::INSUFFICIENT_SPACE))
+                .saying(format!("a file may have {most} octets here"))),
             Some(_) | None => Ok(()),
         }
     }
@@ -287,10 +258,7 @@ impl Responder {
         };
         let fault = |fault| here(of_fault(fault));
         if len > 0 {
-            guard
-                .store()
-                .write(written.file, written.at, read.file_data)
-                .map_err(fault)?;
+            guard.store().write(written.file, written.at, read.file_data).map_err(fault)?;
             written.at = end;
         }
         // Who gives nothing and says that more follows would be asked for ever.
@@ -301,9 +269,7 @@ impl Responder {
         if read.more_follows && end < obtain.size {
             let size = obtain.size;
             let error = ServiceError::of_file(file_error::OTHER);
-            return Err(blamed(error).saying(format!(
-                "the file breaks off at octet {end} of {size}, and more follows"
-            )));
+            return Err(blamed(error).saying(format!("the file breaks off at octet {end} of {size}, and more follows")));
         }
         let (file, selection, is_new) = (written.file, written.selection, written.is_new);
         obtain.written = None;
@@ -324,12 +290,7 @@ impl Responder {
     }
 
     /// It has failed: the file at the client is closed, and then the client is told.
-    pub(super) fn fail_obtaining(
-        &mut self,
-        error: ServiceError,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    pub(super) fn fail_obtaining(&mut self, error: ServiceError, guard: &mut Guard, out: &mut Vec<Do>) {
         let user = self.user.clone();
         let Some(obtain) = &mut self.obtaining else {
             return;

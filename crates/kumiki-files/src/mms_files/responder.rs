@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 use kumiki_osi_service::ftam::{AccessRequest, GraphicString, Moment};
 use kumiki_osi_service::mms::{
-    ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory,
-    FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename, Identity,
-    Initiate, Pdu, RejectedPdu, Request, Response, ServiceError, Services, Status, file_error,
+    ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName,
+    FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, Pdu, RejectedPdu, Request, Response, ServiceError,
+    Services, Status, file_error,
 };
 
 use super::obtain::Obtain;
@@ -34,11 +34,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            identity: [
-                "Kumiki".to_owned(),
-                "filestore".to_owned(),
-                env!("CARGO_PKG_VERSION").to_owned(),
-            ],
+            identity: ["Kumiki".to_owned(), "filestore".to_owned(), env!("CARGO_PKG_VERSION").to_owned()],
             files: 16,
             longest_file: None,
             entries: 100_000,
@@ -82,18 +78,10 @@ pub(super) fn asked(request: &Request) -> Option<(&'static str, String)> {
         Request::FileOpen(it) => ("open", written(&it.file_name)),
         Request::FileRename(it) => ("rename", written(&it.current)),
         Request::FileDelete(name) => ("remove", written(name)),
-        Request::FileDirectory(it) => (
-            "list",
-            it.file_specification
-                .as_ref()
-                .map(written)
-                .unwrap_or_default(),
-        ),
-        Request::Status(_)
-        | Request::Identify
-        | Request::FileRead(_)
-        | Request::FileClose(_)
-        | Request::Other(_) => return None,
+        Request::FileDirectory(it) => ("list", it.file_specification.as_ref().map(written).unwrap_or_default()),
+        Request::Status(_) | Request::Identify | Request::FileRead(_) | Request::FileClose(_) | Request::Other(_) => {
+            return None;
+        }
     })
 }
 
@@ -196,9 +184,7 @@ impl Responder {
     /// A PDU of the client.
     pub fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         match pdu {
-            Pdu::Request {
-                invoke, service, ..
-            } => self.on_request(invoke, service, now, guard, out),
+            Pdu::Request { invoke, service, .. } => self.on_request(invoke, service, now, guard, out),
             Pdu::Response { invoke, service } => {
                 self.on_answer(invoke, Ok(service), now, guard, out);
             }
@@ -228,14 +214,7 @@ impl Responder {
         }
     }
 
-    fn on_request(
-        &mut self,
-        invoke: u32,
-        request: Request,
-        now: Moment,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    fn on_request(&mut self, invoke: u32, request: Request, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         let asked = asked(&request);
         let done = match request {
             Request::Status(_) => Ok(Response::Status(Status::default())),
@@ -262,9 +241,7 @@ impl Responder {
                 }
                 None => Err(not_open()),
             },
-            Request::FileRename(rename) => self
-                .rename(&rename, now, guard)
-                .map(|()| Response::FileRename),
+            Request::FileRename(rename) => self.rename(&rename, now, guard).map(|()| Response::FileRename),
             Request::FileDelete(name) => self.delete(&name, guard).map(|()| Response::FileDelete),
             Request::FileDirectory(list) => self.list(&list, guard).map(Response::FileDirectory),
             Request::Other(_) => Err(ServiceError::new(ErrorClass::SERVICE, 0)),
@@ -279,34 +256,20 @@ impl Responder {
     pub fn keeps_others_out(&self, guard: &mut Guard) -> bool {
         let open = self.frsms.values().map(|it| it.selection);
         let written = self.obtaining.as_ref().and_then(Obtain::selection);
-        open.chain(written)
-            .any(|selection| guard.keeps_others_out(selection))
+        open.chain(written).any(|selection| guard.keeps_others_out(selection))
     }
 
-    fn open(
-        &mut self,
-        open: &FileOpen,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<FileOpened, ServiceError> {
+    fn open(&mut self, open: &FileOpen, now: Moment, guard: &mut Guard) -> Result<FileOpened, ServiceError> {
         if self.frsms.len() >= self.config.files {
             let most = self.config.files;
-            return Err(ServiceError::new(ErrorClass::RESOURCE, 0)
-                .saying(format!("{most} files are open already")));
+            return Err(ServiceError::new(ErrorClass::RESOURCE, 0).saying(format!("{most} files are open already")));
         }
         let name = name_of(&open.file_name)?;
-        let found = guard
-            .store()
-            .attributes(&self.user, &name)
-            .map_err(of_fault)?;
+        let found = guard.store().attributes(&self.user, &name).map_err(of_fault)?;
         if is_directory(&found) {
-            return Err(
-                ServiceError::of_file(file_error::FILE_ACCESS_DENIED).saying("this is a directory")
-            );
+            return Err(ServiceError::of_file(file_error::FILE_ACCESS_DENIED).saying("this is a directory"));
         }
-        let selection = guard
-            .select(&self.user, name.clone(), AccessRequest::READ, None, None)
-            .map_err(of_fault)?;
+        let selection = guard.select(&self.user, name.clone(), AccessRequest::READ, None, None).map_err(of_fault)?;
         let (file, size) = match guard.store().read_from(&self.user, &name, now) {
             Ok(opened) => opened,
             Err(fault) => {
@@ -318,27 +281,18 @@ impl Responder {
         if at > size {
             guard.store().close(file);
             guard.deselect(selection);
-            return Err(ServiceError::of_file(file_error::POSITION_INVALID)
-                .saying(format!("the file has {size} octets")));
+            return Err(
+                ServiceError::of_file(file_error::POSITION_INVALID).saying(format!("the file has {size} octets"))
+            );
         }
         while self.frsms.contains_key(&self.next_frsm) {
             self.next_frsm = self.next_frsm.wrapping_add(1).max(1);
         }
         let frsm = self.next_frsm;
         self.next_frsm = self.next_frsm.wrapping_add(1).max(1);
-        self.frsms.insert(
-            frsm,
-            Frsm {
-                selection,
-                file,
-                at,
-                size,
-            },
-        );
-        let attributes = FileAttributes {
-            size_of_file: u32::try_from(size).unwrap_or(u32::MAX),
-            ..attributes_of(&found)
-        };
+        self.frsms.insert(frsm, Frsm { selection, file, at, size });
+        let attributes =
+            FileAttributes { size_of_file: u32::try_from(size).unwrap_or(u32::MAX), ..attributes_of(&found) };
         Ok(FileOpened { frsm, attributes })
     }
 
@@ -350,42 +304,24 @@ impl Responder {
         let file_data = guard.store().read(it.file, it.at, most).map_err(of_fault)?;
         it.at = it.at.saturating_add(file_data.len() as u64);
         let more_follows = !file_data.is_empty() && it.at < it.size;
-        Ok(FileRead {
-            file_data,
-            more_follows,
-        })
+        Ok(FileRead { file_data, more_follows })
     }
 
-    fn rename(
-        &self,
-        rename: &FileRename,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<(), ServiceError> {
-        let blame = |which| {
-            move |error: ServiceError| ServiceError {
-                file: Some(Blame::FileRename(which)),
-                ..error
-            }
-        };
+    fn rename(&self, rename: &FileRename, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
+        let blame = |which| move |error: ServiceError| ServiceError { file: Some(Blame::FileRename(which)), ..error };
         let from = name_of(&rename.current).map_err(blame(0))?;
         let to = name_of(&rename.new).map_err(blame(1))?;
         let access = AccessRequest::CHANGE_ATTRIBUTE;
-        let selection = guard
-            .select(&self.user, from, access, None, None)
-            .map_err(|fault| blame(0)(of_fault(fault)))?;
+        let selection =
+            guard.select(&self.user, from, access, None, None).map_err(|fault| blame(0)(of_fault(fault)))?;
         let done = guard.rename(&self.user, selection, to.clone(), now);
         guard.deselect(selection);
         done.map_err(|fault| {
             // The store says by one number all that is against the new name.
             let is_there = guard.store().attributes(&self.user, &to).is_ok();
             match fault.identifier {
-                4005 if is_there => blame(1)(
-                    ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text),
-                ),
-                4005 => blame(1)(
-                    ServiceError::of_file(file_error::FILE_NON_EXISTENT).saying(fault.text),
-                ),
+                4005 if is_there => blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text)),
+                4005 => blame(1)(ServiceError::of_file(file_error::FILE_NON_EXISTENT).saying(fault.text)),
                 _ => blame(0)(of_fault(fault)),
             }
         })
@@ -394,34 +330,22 @@ impl Responder {
     fn delete(&self, name: &FileName, guard: &mut Guard) -> Result<(), ServiceError> {
         let name = name_of(name)?;
         let access = AccessRequest::DELETE;
-        let selection = guard
-            .select(&self.user, name, access, None, None)
-            .map_err(of_fault)?;
+        let selection = guard.select(&self.user, name, access, None, None).map_err(of_fault)?;
         guard.delete(&self.user, selection).map_err(of_fault)
     }
 
-    fn list(
-        &self,
-        list: &FileDirectory,
-        guard: &mut Guard,
-    ) -> Result<FileDirectoryResponse, ServiceError> {
+    fn list(&self, list: &FileDirectory, guard: &mut Guard) -> Result<FileDirectoryResponse, ServiceError> {
         let name = match &list.file_specification {
             Some(name) => name_of(name)?,
             None => Name::default(),
         };
-        let found = guard
-            .store()
-            .attributes(&self.user, &name)
-            .map_err(of_fault)?;
+        let found = guard.store().attributes(&self.user, &name).map_err(of_fault)?;
         if !is_directory(&found) {
             let entry = DirectoryEntry {
                 filename: FileName(name.pathname().components().to_vec()),
                 attributes: attributes_of(&found),
             };
-            return Ok(FileDirectoryResponse {
-                entries: vec![entry],
-                more_follows: false,
-            });
+            return Ok(FileDirectoryResponse { entries: vec![entry], more_follows: false });
         }
         let most = self.config.entries;
         let names = guard.list(&self.user, &name, most);
@@ -441,8 +365,7 @@ impl Responder {
             let at = after.and_then(|(_, last)| names.iter().position(|it| it == last));
             let behind = at.map(|at| at.saturating_add(1));
             rest = behind.and_then(|at| names.get(at..)).ok_or_else(|| {
-                ServiceError::new(ErrorClass::SERVICE, 4)
-                    .saying("continueAfter names nothing in the directory")
+                ServiceError::new(ErrorClass::SERVICE, 4).saying("continueAfter names nothing in the directory")
             })?;
         }
         let mut response = FileDirectoryResponse::default();
@@ -481,9 +404,7 @@ impl Responder {
         if is_it {
             self.fail_obtaining(error, guard, out);
         } else {
-            let (gone, rest) = core::mem::take(&mut self.waiting)
-                .into_iter()
-                .partition(|(it, _)| *it == invoke);
+            let (gone, rest) = core::mem::take(&mut self.waiting).into_iter().partition(|(it, _)| *it == invoke);
             self.waiting = rest;
             let gone: VecDeque<(u32, Request)> = gone;
             for (_, request) in gone {
@@ -510,12 +431,7 @@ const AROUND_LIST: usize = 40;
 
 /// The most octets of an entry.
 fn octets_of(entry: &DirectoryEntry) -> usize {
-    let name: usize = entry
-        .filename
-        .0
-        .iter()
-        .map(|it| it.octets().len() + 4)
-        .sum();
+    let name: usize = entry.filename.0.iter().map(|it| it.octets().len() + 4).sum();
     name + 48
 }
 

@@ -1,8 +1,8 @@
 //! The node of the server: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason,
-    Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason, Request, Service,
+    Shape, TimerSlot, Token, Told,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::acse::{Credential, Diagnostic as AssociationDiagnostic};
@@ -114,17 +114,14 @@ impl FileServer {
         let session = offered.provider;
         let mut association = offered.association.unwrap_or_default();
         let authentication = association.authentication.take();
-        let given = authentication
-            .filter(|it| it.mechanism.is_none_or(|it| it == PASSWORD_MECHANISM))
-            .map(|it| match it.value {
-                Credential::Text(octets) | Credential::Raw(octets) => Password::Octets(octets),
-                Credential::Bits { octets, .. } => Password::Octets(octets),
+        let given =
+            authentication.filter(|it| it.mechanism.is_none_or(|it| it == PASSWORD_MECHANISM)).map(|it| {
+                match it.value {
+                    Credential::Text(octets) | Credential::Raw(octets) => Password::Octets(octets),
+                    Credential::Bits { octets, .. } => Password::Octets(octets),
+                }
             });
-        let login = Login {
-            initiator: self.config.user.as_ref(),
-            account: None,
-            password: given.as_ref(),
-        };
+        let login = Login { initiator: self.config.user.as_ref(), account: None, password: given.as_ref() };
         let has_room = self.door.has_room(self.sessions.len());
         let let_in = has_room.and_then(|()| self.guard.authenticate(&login));
         let agreed = association.initiate.take();
@@ -141,20 +138,13 @@ impl FileServer {
                 let permanent = fault.as_ref().is_none_or(|it| !it.transient);
                 let said = fault.map(|it| it.diagnostic()).into_iter().collect();
                 self.door.refused(End::Refused(said));
-                let told = Told::Rejected {
-                    permanent,
-                    diagnostic: AssociationDiagnostic::User(diagnostic),
-                };
+                let told = Told::Rejected { permanent, diagnostic: AssociationDiagnostic::User(diagnostic) };
                 return abort_below(MMS, session, Reason::Told(told), None, cx);
             }
         };
         self.door.counters.accepted += 1;
         let responder = Responder::new(self.config.responder.clone(), user, &agreed);
-        let user = self.sessions.insert(Session {
-            provider: session,
-            responder,
-            idle: TimerSlot::default(),
-        });
+        let user = self.sessions.insert(Session { provider: session, responder, idle: TimerSlot::default() });
         let own = &self.config.association.called_names;
         accept(MMS, (session, user), association, own, cx);
         self.rest(user, cx);
@@ -207,9 +197,7 @@ impl FileServer {
         self.door.ended(match reason {
             None => End::InOrder,
             // Some clients end by an abort as others do by conclude.
-            Some(Reason::Told(Told::AssociationAborted { provider: false })) => {
-                End::Aborted(Vec::new())
-            }
+            Some(Reason::Told(Told::AssociationAborted { provider: false })) => End::Aborted(Vec::new()),
             Some(reason) => End::Broken(reason),
         });
     }
@@ -217,20 +205,12 @@ impl FileServer {
 
 impl Protocol for FileServer {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let mut association = self.config.association.clone();
-        association.initiate = Some(Box::new(Initiate {
-            services_supported: SERVER_SERVICES,
-            ..self.config.initiate
-        }));
+        association.initiate = Some(Box::new(Initiate { services_supported: SERVER_SERVICES, ..self.config.initiate }));
         self.door.listen(association, MMS, cx);
     }
 
@@ -261,12 +241,8 @@ impl Protocol for FileServer {
             }
             // It can be called.
             Indication::Opened(_) => {}
-            Indication::Aborted {
-                session, reason, ..
-            } if session == LISTENER => self.door.failure = Some(reason),
-            Indication::Aborted {
-                session, reason, ..
-            } => self.end(session, Some(reason), cx),
+            Indication::Aborted { session, reason, .. } if session == LISTENER => self.door.failure = Some(reason),
+            Indication::Aborted { session, reason, .. } => self.end(session, Some(reason), cx),
             Indication::Closed { session } => self.end(session, None, cx),
             Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Data { .. }

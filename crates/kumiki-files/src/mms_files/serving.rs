@@ -1,8 +1,7 @@
 //! The client's side of obtainFile: the one file that the server may read.
 
 use kumiki_osi_service::mms::{
-    FileAttributes, FileName, FileOpen, FileOpened, FileRead, Pdu, Request, Response, ServiceError,
-    file_error,
+    FileAttributes, FileName, FileOpen, FileOpened, FileRead, Pdu, Request, Response, ServiceError, file_error,
 };
 
 use super::Do;
@@ -38,14 +37,7 @@ pub(super) enum Served {
 
 impl Serving {
     pub(super) const fn new(name: FileName, piece: usize) -> Self {
-        Self {
-            name,
-            at: None,
-            moved: 0,
-            opened: false,
-            ended: false,
-            piece,
-        }
+        Self { name, at: None, moved: 0, opened: false, ended: false, piece }
     }
 
     /// Whether it was read to its end, or to the size that it has: some servers ask for no more than that.
@@ -108,10 +100,7 @@ impl Serving {
         let size_of_file = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
         Ok(Response::FileOpen(FileOpened {
             frsm: FRSM,
-            attributes: FileAttributes {
-                size_of_file,
-                last_modified: None,
-            },
+            attributes: FileAttributes { size_of_file, last_modified: None },
         }))
     }
 
@@ -127,10 +116,7 @@ impl Serving {
         self.at = Some(end);
         self.moved = self.moved.max(end);
         self.ended |= !more_follows;
-        Ok(Ok(FileRead {
-            file_data,
-            more_follows,
-        }))
+        Ok(Ok(FileRead { file_data, more_follows }))
     }
 }
 

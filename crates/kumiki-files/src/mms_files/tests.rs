@@ -3,17 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::{
-    Credit, DeviceId, Duration, Graph, Indication, Instant, NodeId, Offered, Protocol, Service,
-    TaskId,
+    Credit, DeviceId, Duration, Graph, Indication, Instant, NodeId, Offered, Protocol, Service, TaskId,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::Association;
 use kumiki_osi_service::acse::{Authentication, Credential};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::mms::{
-    DirectoryEntry, FileAttributes, FileDirectoryResponse, FileName, FileOpen, FileOpened,
-    FileRead, Initiate, ObtainFile, PASSWORD_MECHANISM, Pdu, Request as MmsRequest,
-    Response as MmsResponse, file_error,
+    DirectoryEntry, FileAttributes, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, Initiate,
+    ObtainFile, PASSWORD_MECHANISM, Pdu, Request as MmsRequest, Response as MmsResponse, file_error,
 };
 
 use super::*;
@@ -54,11 +52,7 @@ impl Sink for Shelf {
     }
 
     fn opened(&mut self, size: u64, _: Option<&str>, at: u64) -> Result<u64, String> {
-        Ok(if self.1.is_none_or(|known| known == size) {
-            at
-        } else {
-            0
-        })
+        Ok(if self.1.is_none_or(|known| known == size) { at } else { 0 })
     }
 }
 
@@ -76,12 +70,7 @@ impl Source for Fails {
 
 fn get(name: &str, shelf: &Shelf) -> Operation {
     let restart_at = shelf.taken().len() as u64;
-    Operation::Get {
-        name: name.to_owned(),
-        contents_type: None,
-        restart_at,
-        sink: Box::new(shelf.clone()),
-    }
+    Operation::Get { name: name.to_owned(), contents_type: None, restart_at, sink: Box::new(shelf.clone()) }
 }
 
 fn put(name: &str, content: &[u8]) -> Operation {
@@ -141,14 +130,8 @@ fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
         ("loopback", Box::new(loopback)),
         ("cut", Box::new(cut)),
         ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
-        (
-            "session",
-            Box::new(Session::new(session::Config::default())),
-        ),
-        (
-            "presentation",
-            Box::new(Presentation::new(presentation::Config::default())),
-        ),
+        ("session", Box::new(Session::new(session::Config::default()))),
+        ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("mms", Box::new(Mms::new(environment::Config::default()))),
         ("server", Box::new(server)),
@@ -170,10 +153,7 @@ fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
         while graph.waiting(task).is_some() {
             graph.run(task, now, 1);
         }
-        match graph
-            .next_timer()
-            .filter(|at| *at <= Instant::ZERO + Duration::from_secs(3600))
-        {
+        match graph.next_timer().filter(|at| *at <= Instant::ZERO + Duration::from_secs(3600)) {
             Some(at) => now = at,
             None => return graph,
         }
@@ -222,11 +202,7 @@ fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
         if LAYERS.contains(&name) {
             assert_eq!(account.copied, 0, "{name}");
             let late = |reason: &&str| reason.starts_with("no such");
-            assert!(
-                account.drops.keys().all(late),
-                "{name}: {:?}",
-                account.drops
-            );
+            assert!(account.drops.keys().all(late), "{name}: {:?}", account.drops);
         }
     }
     let node = graph.node("mms").unwrap();
@@ -268,10 +244,7 @@ fn a_directory_longer_than_a_pdu_is_told_in_parts() {
     let Ok(Gain::Entries(entries)) = result(&graph, 0) else {
         panic!("{:?}", result(&graph, 0));
     };
-    let names: Vec<String> = entries
-        .iter()
-        .map(|it| it.pathname.as_ref().unwrap().to_string())
-        .collect();
+    let names: Vec<String> = entries.iter().map(|it| it.pathname.as_ref().unwrap().to_string()).collect();
     let expected: Vec<&str> = files.iter().map(|it| it.0).collect();
     assert_eq!(names, expected);
 }
@@ -299,10 +272,7 @@ fn a_directory_with_too_many_entries_is_refused_and_not_cut() {
 fn files_are_renamed_deleted_and_asked_for() {
     let plan = vec![
         Operation::Stat { name: "a".into() },
-        Operation::Rename {
-            name: "a".into(),
-            to: "b".into(),
-        },
+        Operation::Rename { name: "a".into(), to: "b".into() },
         Operation::Stat { name: "/b".into() },
         Operation::Remove { name: "b".into() },
         Operation::List { name: "/".into() },
@@ -330,26 +300,17 @@ fn what_fails_says_why_and_the_plan_goes_on() {
     };
     let plan = vec![
         get("nothing", &shelf),
-        Operation::Remove {
-            name: "nothing".into(),
-        },
-        Operation::Rename {
-            name: "file".into(),
-            to: "other".into(),
-        },
+        Operation::Remove { name: "nothing".into() },
+        Operation::Rename { name: "file".into(), to: "other".into() },
         get("../x", &shelf),
         fails,
         put("no/where", b"x"),
-        Operation::Stat {
-            name: "nothing".into(),
-        },
+        Operation::Stat { name: "nothing".into() },
         Operation::MakeDirectory { name: "d".into() },
         get("file", &shelf),
     ];
     let mut graph = run(store(&[("file", b"old"), ("other", b"")]), plan);
-    let codes: Vec<Option<i64>> = (0..7)
-        .map(|at| result(&graph, at).unwrap_err().code)
-        .collect();
+    let codes: Vec<Option<i64>> = (0..7).map(|at| result(&graph, at).unwrap_err().code).collect();
     let missing = Some(file_error::FILE_NON_EXISTENT);
     assert_eq!(
         codes,
@@ -364,18 +325,12 @@ fn what_fails_says_why_and_the_plan_goes_on() {
         ]
     );
     let local = result(&graph, 4).unwrap_err();
-    assert_eq!(
-        (local.layer, &*local.meaning),
-        (Layer::Local, "the disk is broken")
-    );
+    assert_eq!((local.layer, &*local.meaning), (Layer::Local, "the disk is broken"));
     assert_eq!(result(&graph, 8), Ok(Gain::Moved(3)));
     assert_eq!(client(&graph).failure(), None);
     let guard = server(&mut graph).guard();
     assert_eq!(guard.selections(), 0);
-    let left = guard
-        .store()
-        .list(&Default::default(), &name("."), 10)
-        .unwrap();
+    let left = guard.store().list(&Default::default(), &name("."), 10).unwrap();
     assert_eq!(left.len(), 2, "nothing is left of what failed: {left:?}");
 }
 
@@ -433,10 +388,7 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
             "get" => vec![get("file", &shelf), put("x", b"x")],
             _ => vec![put("file", &all), put("x", b"x")],
         };
-        let usual = Usual {
-            cut: Some(cut),
-            ..Usual::default()
-        };
+        let usual = Usual { cut: Some(cut), ..Usual::default() };
         let mut graph = run_as(usual, store(&[("file", &all)]), plan);
         assert!(client(&graph).is_over());
         for at in 0..2 {
@@ -448,10 +400,7 @@ fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
         assert_eq!(server.associations(), 0);
         assert_eq!(server.door().counters().aborted, 1, "{what}");
         assert_eq!(server.guard().selections(), 0);
-        let found = server
-            .guard()
-            .store()
-            .attributes(&Default::default(), &name("file"));
+        let found = server.guard().store().attributes(&Default::default(), &name("file"));
         assert_eq!(found.unwrap().size, Some(1_000_000_u64.into()));
     }
 }
@@ -463,10 +412,7 @@ fn said(pdus: Vec<Pdu>) -> Vec<Pdu> {
 
 /// The same with a store.
 fn said_of(guard: &mut Guard, pdus: Vec<Pdu>) -> Vec<Pdu> {
-    let agreed = Initiate {
-        services_supported: CLIENT_SERVICES,
-        ..ClientConfig::default().initiate
-    };
+    let agreed = Initiate { services_supported: CLIENT_SERVICES, ..ClientConfig::default().initiate };
     let mut server = Responder::new(responder::Config::default(), User::default(), &agreed);
     let mut out = Vec::new();
     server.on_credit(5, guard, &mut out);
@@ -492,22 +438,12 @@ fn what_is_cancelled_leaves_nothing_open_and_what_is_there_is_not_cancelled() {
         })),
     );
     let answer = |invoke, service| Pdu::Response { invoke, service };
-    let opened = MmsResponse::FileOpen(FileOpened {
-        frsm: 9,
-        attributes: FileAttributes::default(),
-    });
-    let read = MmsResponse::FileRead(FileRead {
-        file_data: Message::from_octets(b"all"),
-        more_follows: false,
-    });
+    let opened = MmsResponse::FileOpen(FileOpened { frsm: 9, attributes: FileAttributes::default() });
+    let read = MmsResponse::FileRead(FileRead { file_data: Message::from_octets(b"all"), more_follows: false });
     let close = |invoke| Pdu::request(invoke, MmsRequest::FileClose(9));
     // Before the file is open.
-    let early = said(vec![
-        obtain.clone(),
-        Pdu::CancelRequest(7),
-        answer(1, opened.clone()),
-        answer(2, MmsResponse::FileClose),
-    ]);
+    let early =
+        said(vec![obtain.clone(), Pdu::CancelRequest(7), answer(1, opened.clone()), answer(2, MmsResponse::FileClose)]);
     assert_eq!(early[1..3], [Pdu::CancelResponse(7), close(2)]);
     assert!(matches!(early[3], Pdu::Error { invoke: 7, .. }));
     // When all of it has come.
@@ -525,11 +461,7 @@ fn what_is_cancelled_leaves_nothing_open_and_what_is_there_is_not_cancelled() {
 
 #[test]
 fn a_password_lets_in_and_a_wrong_one_is_refused_with_its_reason() {
-    for (password, is_in) in [
-        (Some("secret"), true),
-        (Some("wrong"), false),
-        (None, false),
-    ] {
+    for (password, is_in) in [(Some("secret"), true), (Some("wrong"), false), (None, false)] {
         let mut usual = Usual::default();
         usual.server.user = Some("operator".into());
         usual.client.association = Association {
@@ -555,11 +487,7 @@ fn a_password_lets_in_and_a_wrong_one_is_refused_with_its_reason() {
 fn who_has_too_short_pdus_is_refused_with_the_reason() {
     let graph = run_as(with(63, 5, 1), Memory::new(), vec![put("x", b"x")]);
     let failure = client(&graph).failure().unwrap();
-    assert_eq!(
-        (failure.layer, failure.code),
-        (Layer::Mms, Some(2)),
-        "{failure}"
-    );
+    assert_eq!((failure.layer, failure.code), (Layer::Mms, Some(2)), "{failure}");
 }
 
 #[test]
@@ -572,26 +500,14 @@ fn silence_ends_an_association() {
     let memory = Memory::new();
     let server_node = FileServer::new(usual.server, Guard::new(Box::new(memory)));
     let nodes: [(&str, Box<dyn Protocol>); 8] = [
-        (
-            "loopback",
-            Box::new(Loopback::new(loopback::Config::default())),
-        ),
+        ("loopback", Box::new(Loopback::new(loopback::Config::default()))),
         ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
-        (
-            "session",
-            Box::new(Session::new(session::Config::default())),
-        ),
-        (
-            "presentation",
-            Box::new(Presentation::new(presentation::Config::default())),
-        ),
+        ("session", Box::new(Session::new(session::Config::default()))),
+        ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("mms", Box::new(Mms::new(environment::Config::default()))),
         ("server", Box::new(server_node)),
-        (
-            "client",
-            Box::new(FileClient::new(usual.client, Vec::new()).held()),
-        ),
+        ("client", Box::new(FileClient::new(usual.client, Vec::new()).held())),
     ];
     for (name, protocol) in nodes {
         graph.add_node(name, task, protocol).unwrap();
@@ -614,13 +530,7 @@ fn silence_ends_an_association() {
     }
     assert_eq!(server(&mut graph).door().counters().idle, 1);
     assert_eq!(server(&mut graph).associations(), 0);
-    assert!(
-        client(&graph)
-            .failure()
-            .unwrap()
-            .meaning
-            .contains("aborted")
-    );
+    assert!(client(&graph).failure().unwrap().meaning.contains("aborted"));
 }
 
 /// A server whose client is a test: what it says goes to the server by hand, at times of its own.
@@ -641,13 +551,7 @@ impl Served {
         let server = graph.add_node("server", task, Box::new(node)).unwrap();
         graph.connect("server", "mms").unwrap();
         graph.start(Instant::ZERO).unwrap();
-        let mut served = Self {
-            graph,
-            task,
-            below,
-            server,
-            session: Handle::default(),
-        };
+        let mut served = Self { graph, task, below, server, session: Handle::default() };
         served.until(Instant::ZERO);
         let association = Association {
             initiate: Some(Box::new(Initiate {
@@ -657,21 +561,13 @@ impl Served {
             ..Association::default()
         };
         let offered = Offered {
-            provider: Handle {
-                index: 7,
-                generation: 7,
-            },
+            provider: Handle { index: 7, generation: 7 },
             association: Some(Box::new(association)),
             ..Offered::default()
         };
         let said = served.says(Instant::ZERO, Indication::Offered(Box::new(offered)));
-        let accepted = said.into_iter().find_map(|it| {
-            if let Request::Accept(accept) = it {
-                Some(accept.user)
-            } else {
-                None
-            }
-        });
+        let accepted =
+            said.into_iter().find_map(|it| if let Request::Accept(accept) = it { Some(accept.user) } else { None });
         let session = accepted.unwrap();
         served.session = session;
         let credit = Credit::messages(8);
@@ -717,21 +613,15 @@ fn a_silent_client_that_has_a_file_locked_is_ended_sooner() {
             served.says(seconds(0), Indication::Particular { session, what });
         };
         if locks {
-            let obtain = ObtainFile {
-                source_file_server: None,
-                source_file: "here".into(),
-                destination_file: "a".into(),
-            };
+            let obtain =
+                ObtainFile { source_file_server: None, source_file: "here".into(), destination_file: "a".into() };
             let obtain = MmsRequest::ObtainFile(Box::new(obtain));
             says(Pdu::request(1, obtain));
             // The file that the server writes now is for nobody else.
             let (invoke, service) = (1, opened(3));
             says(Pdu::Response { invoke, service });
         } else {
-            let open = MmsRequest::FileOpen(FileOpen {
-                file_name: "a".into(),
-                initial_position: 0,
-            });
+            let open = MmsRequest::FileOpen(FileOpen { file_name: "a".into(), initial_position: 0 });
             says(Pdu::request(1, open));
         }
         served.until(seconds(ends_at - 1));
@@ -749,10 +639,7 @@ struct Asked {
 
 impl Asked {
     fn new(operation: Operation) -> Self {
-        let agreed = Initiate {
-            services_supported: SERVER_SERVICES,
-            ..ClientConfig::default().initiate
-        };
+        let agreed = Initiate { services_supported: SERVER_SERVICES, ..ClientConfig::default().initiate };
         let mut client = Client::new(Settings::default(), vec![operation]);
         let mut out = Vec::new();
         client.on_credit(1_000_000, &mut out);
@@ -779,20 +666,11 @@ impl Asked {
 
 fn opened(size_of_file: u32) -> MmsResponse {
     let last_modified = None;
-    MmsResponse::FileOpen(FileOpened {
-        frsm: 1,
-        attributes: FileAttributes {
-            size_of_file,
-            last_modified,
-        },
-    })
+    MmsResponse::FileOpen(FileOpened { frsm: 1, attributes: FileAttributes { size_of_file, last_modified } })
 }
 
 fn piece_of(octets: &[u8], more_follows: bool) -> MmsResponse {
-    MmsResponse::FileRead(FileRead {
-        file_data: Message::from_octets(octets),
-        more_follows,
-    })
+    MmsResponse::FileRead(FileRead { file_data: Message::from_octets(octets), more_follows })
 }
 
 /// A file of so many octets, of which nobody keeps one.
@@ -834,10 +712,7 @@ fn what_the_server_has_not_read_to_its_end_was_not_sent() {
         let mut asked = Asked::new(of(size));
         let mut requests = Vec::new();
         if opens {
-            requests.push(MmsRequest::FileOpen(FileOpen {
-                file_name: "a".into(),
-                initial_position: from,
-            }));
+            requests.push(MmsRequest::FileOpen(FileOpen { file_name: "a".into(), initial_position: from }));
             requests.extend((0..reads).map(|_| MmsRequest::FileRead(1)));
             requests.push(MmsRequest::FileClose(1));
         }
@@ -863,12 +738,7 @@ fn a_file_that_breaks_off_before_its_size_is_not_whole() {
     for (told, is_whole) in [(1000, false), (4, false), (3, true), (2, true), (0, true)] {
         let shelf = Shelf::default();
         let mut asked = Asked::new(get("a", &shelf));
-        let answers = [
-            opened(told),
-            piece_of(b"abc", true),
-            piece_of(b"", true),
-            MmsResponse::FileClose,
-        ];
+        let answers = [opened(told), piece_of(b"abc", true), piece_of(b"", true), MmsResponse::FileClose];
         for answer in answers {
             assert!(asked.answer(answer));
         }
@@ -902,10 +772,7 @@ fn a_file_that_breaks_off_before_its_size_is_not_whole() {
         let left = guard.store().attributes(&User::default(), &name("b"));
         let size: u64 = 3;
         assert_eq!(left.unwrap().size, Some(size.into()));
-        let (file, _) = guard
-            .store()
-            .read_from(&User::default(), &name("b"), today())
-            .unwrap();
+        let (file, _) = guard.store().read_from(&User::default(), &name("b"), today()).unwrap();
         let left = guard.store().read(file, 0, 9).unwrap().to_vec();
         assert_eq!(left, if is_whole { b"abc" } else { b"old" });
     }
@@ -929,10 +796,7 @@ fn a_listing_that_only_names_the_directory_ends() {
     let mut parts = 0;
     for name in names.take(10_000) {
         let part = FileDirectoryResponse {
-            entries: vec![DirectoryEntry {
-                filename: FileName::from(name),
-                attributes: FileAttributes::default(),
-            }],
+            entries: vec![DirectoryEntry { filename: FileName::from(name), attributes: FileAttributes::default() }],
             more_follows: true,
         };
         if !asked.answer(MmsResponse::FileDirectory(part)) {

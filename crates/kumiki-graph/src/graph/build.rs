@@ -7,9 +7,7 @@ use smallvec::SmallVec;
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
 use crate::assembly::{Device, Edge, End, Input, Item, Layer, Node, Task, Way};
 use crate::misfit::Misfit;
-use crate::{
-    Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape,
-};
+use crate::{Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape};
 
 /// The number of what is added to so many others.
 fn number(others: usize) -> Result<u32, Misfit> {
@@ -19,11 +17,7 @@ fn number(others: usize) -> Result<u32, Misfit> {
 impl Graph {
     /// Adds a task.
     pub fn add_task(&mut self, name: &str) -> TaskId {
-        self.core.tasks.push(Task {
-            inbox: VecDeque::new(),
-            rest_ps: 0,
-            name: name.to_owned(),
-        });
+        self.core.tasks.push(Task { inbox: VecDeque::new(), rest_ps: 0, name: name.to_owned() });
         TaskId(self.core.tasks.len() - 1)
     }
 
@@ -31,12 +25,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Misfit::Twice`] where the name is taken, [`Misfit::TooMany`] where there is no number left.
-    pub fn add_node(
-        &mut self,
-        name: &str,
-        task: TaskId,
-        protocol: Box<dyn Protocol>,
-    ) -> Result<NodeId, Misfit> {
+    pub fn add_node(&mut self, name: &str, task: TaskId, protocol: Box<dyn Protocol>) -> Result<NodeId, Misfit> {
         self.check_name(name)?;
         let number = number(self.protocols.len())?;
         self.protocols.push(protocol);
@@ -62,11 +51,7 @@ impl Graph {
     /// [`Misfit::Twice`] where the name is taken.
     pub fn add_device(&mut self, name: &str, service: Service) -> Result<DeviceId, Misfit> {
         self.check_name(name)?;
-        self.core.devices.push(Device {
-            above: SmallVec::new(),
-            service,
-            name: name.to_owned(),
-        });
+        self.core.devices.push(Device { above: SmallVec::new(), service, name: name.to_owned() });
         Ok(DeviceId(self.core.devices.len() - 1))
     }
 
@@ -78,11 +63,7 @@ impl Graph {
     fn check_name(&self, name: &str) -> Result<(), Misfit> {
         let taken = self.core.nodes.iter().any(|node| node.name == name)
             || self.core.devices.iter().any(|device| device.name == name);
-        if taken {
-            Err(Misfit::Twice(name.to_owned()))
-        } else {
-            Ok(())
-        }
+        if taken { Err(Misfit::Twice(name.to_owned())) } else { Ok(()) }
     }
 
     /// The node called `name`.
@@ -110,10 +91,7 @@ impl Graph {
         if let Layer::Node(node) = below
             && self.stands_on(node, above)
         {
-            return Err(Misfit::Circle {
-                upper: upper.to_owned(),
-                lower: lower.to_owned(),
-            });
+            return Err(Misfit::Circle { upper: upper.to_owned(), lower: lower.to_owned() });
         }
         let passes = self.passes_users_through(above);
         if passes && matches!(below, Layer::Device(_)) {
@@ -123,11 +101,7 @@ impl Graph {
                 why: "a device does not tell users apart; put a layer between that does".to_owned(),
             });
         }
-        let own = if passes && shape.keys.is_empty() {
-            None
-        } else {
-            Some(self.join(above, below, shape.keys)?)
-        };
+        let own = if passes && shape.keys.is_empty() { None } else { Some(self.join(above, below, shape.keys)?) };
         if let Some(node) = self.core.nodes.get_mut(above.index()) {
             node.stands_on.push(below);
         }
@@ -157,13 +131,7 @@ impl Graph {
         name.cloned().unwrap_or_default()
     }
 
-    fn check_service(
-        &self,
-        upper: &str,
-        shape: &Shape,
-        lower: &str,
-        below: Layer,
-    ) -> Result<(), Misfit> {
+    fn check_service(&self, upper: &str, shape: &Shape, lower: &str, below: Layer) -> Result<(), Misfit> {
         let offers = match below {
             Layer::Node(node) => self.shape(node).offers,
             Layer::Device(device) => self.core.devices.get(device.0).map(|device| device.service),
@@ -175,11 +143,7 @@ impl Graph {
         Err(Misfit::Service {
             upper: upper.to_owned(),
             lower: lower.to_owned(),
-            needs: if needs.is_empty() {
-                "nothing below it".to_owned()
-            } else {
-                needs.join(" or ")
-            },
+            needs: if needs.is_empty() { "nothing below it".to_owned() } else { needs.join(" or ") },
             offers: offers.map_or_else(|| "nothing".to_owned(), |service| service.to_string()),
         })
     }
@@ -203,11 +167,7 @@ impl Graph {
     fn join(&mut self, upper: NodeId, lower: Layer, keys: Vec<Key>) -> Result<AccessPoint, Misfit> {
         let edge = number(self.core.edges.len())?;
         let (upper_name, lower_name) = (self.name(Layer::Node(upper)), self.name(lower));
-        let refused = |why| Misfit::Refused {
-            upper: upper_name.clone(),
-            lower: lower_name.clone(),
-            why,
-        };
+        let refused = |why| Misfit::Refused { upper: upper_name.clone(), lower: lower_name.clone(), why };
         // Both layers are asked before anything is joined.
         let upper_port = self.ports(upper).below;
         let mut lower_port = 0;
@@ -221,45 +181,25 @@ impl Graph {
             let below = Below(upper_port);
             protocol.attach(below, &lower_name).map_err(refused)?;
         }
-        let upper_end = End::Node {
-            node: upper,
-            port: upper_port,
-        };
+        let upper_end = End::Node { node: upper, port: upper_port };
         let (lower_end, ways_up) = match lower {
             Layer::Node(node) => (
-                End::Node {
-                    node,
-                    port: lower_port,
-                },
-                self.core
-                    .nodes
-                    .get_mut(node.index())
-                    .map(|node| &mut node.above),
+                End::Node { node, port: lower_port },
+                self.core.nodes.get_mut(node.index()).map(|node| &mut node.above),
             ),
             Layer::Device(device) => {
                 let devices = &mut self.core.devices;
-                (
-                    End::Device(number(device.0)?),
-                    devices.get_mut(device.0).map(|device| &mut device.above),
-                )
+                (End::Device(number(device.0)?), devices.get_mut(device.0).map(|device| &mut device.above))
             }
         };
         if let Some(ways) = ways_up {
-            ways.push(Way {
-                edge,
-                to: upper_end,
-            });
+            ways.push(Way { edge, to: upper_end });
         }
         if let Some(above) = self.core.nodes.get_mut(upper.index()) {
             let to = lower_end;
             above.below.push(Way { edge, to });
         }
-        self.core.edges.push(Edge {
-            upper: upper_end,
-            lower: lower_end,
-            tapped: false,
-            keys: keys.clone(),
-        });
+        self.core.edges.push(Edge { upper: upper_end, lower: lower_end, tapped: false, keys: keys.clone() });
         if let Layer::Node(node) = lower
             && self.passes_users_through(node)
         {
@@ -284,10 +224,7 @@ impl Graph {
             if node == lower {
                 return true;
             }
-            if seen
-                .get_mut(node.index())
-                .is_none_or(|seen| core::mem::replace(seen, true))
-            {
+            if seen.get_mut(node.index()).is_none_or(|seen| core::mem::replace(seen, true)) {
                 continue;
             }
             todo.extend(self.below(node));
@@ -301,17 +238,11 @@ impl Graph {
         self.core
             .nodes
             .get(node.index())
-            .map_or_else(Ports::default, |node| Ports {
-                above: count(&node.above),
-                below: count(&node.below),
-            })
+            .map_or_else(Ports::default, |node| Ports { above: count(&node.above), below: count(&node.below) })
     }
 
     fn shape(&self, node: NodeId) -> Shape {
-        self.protocols
-            .get(node.index())
-            .map(|protocol| protocol.shape())
-            .unwrap_or_default()
+        self.protocols.get(node.index()).map(|protocol| protocol.shape()).unwrap_or_default()
     }
 
     /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first: what a
@@ -325,22 +256,12 @@ impl Graph {
             let (fewest, most) = shape.below;
             let found = node.stands_on.len();
             if found < usize::from(fewest) || found > usize::from(most) {
-                return Err(Misfit::Below {
-                    node: node.name.clone(),
-                    found,
-                    fewest,
-                    most,
-                });
+                return Err(Misfit::Below { node: node.name.clone(), found, fewest, most });
             }
         }
         for node in self.lower_first() {
             let input = Input::Start;
-            self.core.deliver(Item {
-                node,
-                at: now,
-                input,
-                record: None,
-            });
+            self.core.deliver(Item { node, at: now, input, record: None });
         }
         Ok(())
     }
@@ -350,15 +271,10 @@ impl Graph {
         let mut order: Vec<NodeId> = Vec::new();
         let mut waiting: Vec<NodeId> = self.numbered().map(|(id, _)| id).collect();
         while !waiting.is_empty() {
-            let (ready, rest): (Vec<NodeId>, Vec<NodeId>) = waiting
-                .iter()
-                .partition(|node| self.below(**node).all(|below| order.contains(&below)));
+            let (ready, rest): (Vec<NodeId>, Vec<NodeId>) =
+                waiting.iter().partition(|node| self.below(**node).all(|below| order.contains(&below)));
             // Layers that stand on each other in a ring have no lowest; they keep their order.
-            waiting = if ready.is_empty() {
-                Vec::new()
-            } else {
-                rest.clone()
-            };
+            waiting = if ready.is_empty() { Vec::new() } else { rest.clone() };
             order.extend(if ready.is_empty() { rest } else { ready });
         }
         order

@@ -41,13 +41,7 @@ pub(super) struct Bound {
 
 impl Default for Bound {
     fn default() -> Self {
-        let mut bound = Self {
-            most: STEPS,
-            made: 0,
-            stretch: 0,
-            left: 0,
-            found: None,
-        };
+        let mut bound = Self { most: STEPS, made: 0, stretch: 0, left: 0, found: None };
         bound.begin();
         bound
     }

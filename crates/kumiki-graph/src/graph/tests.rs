@@ -1,9 +1,6 @@
 //! The graph, seen from both sides: by its executor and by the protocols in it.
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a scripted protocol names only the events that it acts on"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a scripted protocol names only the events that it acts on")]
 
 mod assembly;
 mod batch;
@@ -118,10 +115,7 @@ impl Log {
 }
 
 fn unit(octet: u8) -> Unit {
-    Unit {
-        data: Message::from_octets(&[octet]),
-        ..Unit::default()
-    }
+    Unit { data: Message::from_octets(&[octet]), ..Unit::default() }
 }
 
 fn down(octet: u8) -> Request {

@@ -116,11 +116,7 @@ impl fmt::Display for Told {
         match *self {
             Self::X25(told) => write!(f, "X.25: {told}"),
             Self::FrameRejected(bits) => {
-                write!(
-                    f,
-                    "LAPB: the peer refuses a frame of ours, {} (FRMR)",
-                    frame_reject(bits)
-                )
+                write!(f, "LAPB: the peer refuses a frame of ours, {} (FRMR)", frame_reject(bits))
             }
             Self::CircuitRefused(status) => {
                 let meaning = x25::circuit_status(status);
@@ -130,35 +126,19 @@ impl fmt::Display for Told {
                 write!(f, "transport: {} (reason {reason})", disconnect(reason))
             }
             Self::TpduRejected(cause) => {
-                write!(
-                    f,
-                    "transport: the peer cannot read a TPDU of ours, {} (cause {cause})",
-                    reject(cause)
-                )
+                write!(f, "transport: the peer cannot read a TPDU of ours, {} (cause {cause})", reject(cause))
             }
-            Self::Unanswered => f.write_str(
-                "session: the peer took the transport connection and ended it without an answer to CONNECT",
-            ),
+            Self::Unanswered => {
+                f.write_str("session: the peer took the transport connection and ended it without an answer to CONNECT")
+            }
             Self::SessionRefused(reason) => {
-                write!(
-                    f,
-                    "session: {} (reason {reason})",
-                    session::refusal::meaning(reason)
-                )
+                write!(f, "session: {} (reason {reason})", session::refusal::meaning(reason))
             }
             Self::SessionAborted(item) => write!(f, "session: {}", session_abort(item)),
             Self::PresentationRefused(reason) => {
-                write!(
-                    f,
-                    "presentation: {} (reason {reason})",
-                    presentation::refusal::meaning(reason)
-                )
+                write!(f, "presentation: {} (reason {reason})", presentation::refusal::meaning(reason))
             }
-            Self::ContextsRefused {
-                refused,
-                proposed,
-                why,
-            } => {
+            Self::ContextsRefused { refused, proposed, why } => {
                 write!(f, "presentation: {refused} of {proposed} contexts refused")?;
                 match why {
                     Some(code) => write!(
@@ -170,22 +150,13 @@ impl fmt::Display for Told {
                 }
             }
             Self::PresentationAborted(reason) => {
-                write!(
-                    f,
-                    "presentation: aborted, {} (reason {reason})",
-                    presentation::abort::meaning(reason)
-                )
+                write!(f, "presentation: aborted, {} (reason {reason})", presentation::abort::meaning(reason))
             }
-            Self::Rejected {
-                permanent,
-                diagnostic,
-            } => {
+            Self::Rejected { permanent, diagnostic } => {
                 let how = if permanent { "for good" } else { "for now" };
                 write!(f, "association control: rejected {how}, {diagnostic}")
             }
-            Self::AssociationAborted { provider: true } => {
-                f.write_str("association control: aborted")
-            }
+            Self::AssociationAborted { provider: true } => f.write_str("association control: aborted"),
             Self::AssociationAborted { provider: false } => {
                 f.write_str("association control: the peer's application aborted")
             }
@@ -260,21 +231,9 @@ mod tests {
 
     #[test]
     fn it_names_the_layer_and_what_the_code_means() {
-        assert_eq!(
-            Told::Disconnected(3).to_string(),
-            "transport: transport selector unknown (reason 3)"
-        );
-        assert_eq!(
-            Told::SessionAborted(5).to_string(),
-            "session: aborted, protocol error"
-        );
-        let rejected = Told::Rejected {
-            permanent: true,
-            diagnostic: Diagnostic::User(7),
-        };
-        assert_eq!(
-            rejected.to_string(),
-            "association control: rejected for good, called AP title not recognised"
-        );
+        assert_eq!(Told::Disconnected(3).to_string(), "transport: transport selector unknown (reason 3)");
+        assert_eq!(Told::SessionAborted(5).to_string(), "session: aborted, protocol error");
+        let rejected = Told::Rejected { permanent: true, diagnostic: Diagnostic::User(7) };
+        assert_eq!(rejected.to_string(), "association control: rejected for good, called AP title not recognised");
     }
 }

@@ -26,8 +26,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report,
-    Request, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report, Request, Shape,
+    TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::inet::arp::{Header, LEN, Operation, hardware};
@@ -58,13 +58,7 @@ impl Config {
     /// Our one address.
     #[must_use]
     pub fn new(address: Ipv4Addr) -> Self {
-        Self {
-            addresses: vec![address],
-            timeout: Duration::from_secs(60),
-            tries: 3,
-            entries: 512,
-            queue: 64,
-        }
+        Self { addresses: vec![address], timeout: Duration::from_secs(60), tries: 3, entries: 512, queue: 64 }
     }
 }
 
@@ -121,11 +115,8 @@ impl Arp {
         if config.addresses.is_empty() {
             return Err(ConfigError::NoAddress);
         }
-        let nothing = [
-            ("timeout", config.timeout.is_zero()),
-            ("tries", config.tries == 0),
-            ("entries", config.entries == 0),
-        ];
+        let nothing =
+            [("timeout", config.timeout.is_zero()), ("tries", config.tries == 0), ("entries", config.entries == 0)];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
             return Err(ConfigError::Nothing(what));
         }
@@ -179,11 +170,7 @@ impl Arp {
         let may_ask = self.mac.is_some();
         let found = self.cache.find(next_hop, (from, unit), may_ask, cx.now());
         match found {
-            Found::At {
-                address,
-                datagram,
-                old,
-            } => {
+            Found::At { address, datagram, old } => {
                 transmit(address, datagram, cx);
                 if old {
                     self.ask(next_hop, Some(address), cx);
@@ -277,22 +264,12 @@ impl Arp {
                 let Some(mac) = self.mac.filter(|_| to_us && !sha.is_group()) else {
                     return;
                 };
-                let reply = Header {
-                    op: Operation::Reply,
-                    sha: mac,
-                    spa: tpa,
-                    tha: sha,
-                    tpa: spa,
-                    ..header
-                };
+                let reply = Header { op: Operation::Reply, sha: mac, spa: tpa, tha: sha, tpa: spa, ..header };
                 self.counters.replies_sent += 1;
                 packet(&reply, sha, cx);
             }
             Operation::Reply => self.counters.replies_received += 1,
-            Operation::InverseRequest
-            | Operation::InverseReply
-            | Operation::Nak
-            | Operation::Other(_) => {
+            Operation::InverseRequest | Operation::InverseReply | Operation::Nak | Operation::Other(_) => {
                 self.counters.ignored += 1;
                 cx.drop("ARP operation that is not for us");
             }
@@ -302,10 +279,7 @@ impl Arp {
     /// What the link says to us and not to a user.
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match *report {
-            Report::Route {
-                source: Address::Mac(mac),
-                ..
-            } => {
+            Report::Route { source: Address::Mac(mac), .. } => {
                 self.mac = Some(MacAddr(mac));
                 // Who was waited for before we had an address is asked for now.
                 self.cache.begin_anew(cx.now());
@@ -353,9 +327,7 @@ impl Protocol for Arp {
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
         match request.of_unit_data() {
             Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage))
-                if matches!(*manage, Manage::Limits | Manage::Group { .. }) =>
-            {
+            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits | Manage::Group { .. }) => {
                 cx.down(below(from), Request::Manage(manage));
             }
             Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),

@@ -15,16 +15,10 @@ const MAC_B: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 fn station(config: Config) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::new();
     let medium = bench.device("medium");
-    let eth = eth::Config {
-        pad: false,
-        ..eth::Config::new(MAC_A)
-    };
+    let eth = eth::Config { pad: false, ..eth::Config::new(MAC_A) };
     bench.node("eth", &["medium"], Eth::new(eth).unwrap());
     bench.node("arp", &["eth"], Arp::new(config).unwrap());
-    let interface = Interface {
-        neighbours: Neighbours::Below,
-        ..Interface::new("arp", A, 24)
-    };
+    let interface = Interface { neighbours: Neighbours::Below, ..Interface::new("arp", A, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["arp"], ip);
     let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
@@ -34,22 +28,11 @@ fn station(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv4Addr) -> Unit {
-    Unit {
-        destination: Address::Ip4(destination),
-        data: Message::from_octets(&[7]),
-        ..Unit::default()
-    }
+    Unit { destination: Address::Ip4(destination), data: Message::from_octets(&[7]), ..Unit::default() }
 }
 
 fn frame(destination: MacAddr, op: Operation, spa: Ipv4Addr, tpa: Ipv4Addr) -> Vec<u8> {
-    let header = Header {
-        hrd: hardware::ETHERNET,
-        op,
-        sha: MAC_B,
-        spa,
-        tha: MAC_A,
-        tpa,
-    };
+    let header = Header { hrd: hardware::ETHERNET, op, sha: MAC_B, spa, tha: MAC_A, tpa };
     let mut octets = vec![0; 14 + LEN];
     octets[..6].copy_from_slice(&destination.0);
     octets[6..12].copy_from_slice(&MAC_B.0);
@@ -81,14 +64,9 @@ fn a_next_hop_is_asked_for_once_and_what_waited_is_sent() {
     bench.send(user, to(B));
     let asked = sent(&mut bench);
     assert_eq!(asked.len(), 1);
-    let (station, Some(header)) = asked[0] else {
-        panic!()
-    };
+    let (station, Some(header)) = asked[0] else { panic!() };
     assert_eq!(station, MacAddr::BROADCAST);
-    assert_eq!(
-        (header.op, header.spa, header.tpa),
-        (Operation::Request, A, B)
-    );
+    assert_eq!((header.op, header.spa, header.tpa), (Operation::Request, A, B));
     bench.octets(medium, &frame(MAC_A, Operation::Reply, B, A));
     assert_eq!(sent(&mut bench), [(MAC_B, None), (MAC_B, None)]);
     bench.send(user, to(B));
@@ -100,9 +78,7 @@ fn who_asks_for_us_is_answered_and_remembered() {
     let (mut bench, medium, user) = station(Config::new(A));
     bench.octets(medium, &frame(MacAddr::BROADCAST, Operation::Request, B, A));
     let answer = sent(&mut bench);
-    let (station, Some(header)) = answer[0] else {
-        panic!()
-    };
+    let (station, Some(header)) = answer[0] else { panic!() };
     assert_eq!((station, header.op), (MAC_B, Operation::Reply));
     assert_eq!((header.sha, header.spa), (MAC_A, A));
     assert_eq!((header.tha, header.tpa), (MAC_B, B));
@@ -136,14 +112,7 @@ fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
     let reports = bench.reports(user);
     assert_eq!(reports.len(), 5);
     for report in reports {
-        let Report::Unreachable {
-            destination,
-            problem,
-            ..
-        } = report
-        else {
-            panic!("{report:?}")
-        };
+        let Report::Unreachable { destination, problem, .. } = report else { panic!("{report:?}") };
         assert_eq!(destination, Address::Ip4(B));
         assert_eq!(problem, Problem::NoNeighbour);
     }
@@ -182,19 +151,12 @@ fn groups_need_not_be_asked_for() {
     bench.send(user, to(Ipv4Addr::new(224, 0, 0, 5)));
     bench.send(user, to(Ipv4Addr::new(10, 0, 0, 255)));
     let group = MacAddr([1, 0, 0x5e, 0, 0, 5]);
-    assert_eq!(
-        sent(&mut bench),
-        [(group, None), (MacAddr::BROADCAST, None)]
-    );
+    assert_eq!(sent(&mut bench), [(group, None), (MacAddr::BROADCAST, None)]);
 }
 
 #[test]
 fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
-    let config = Config {
-        entries: 8,
-        queue: 2,
-        ..Config::new(A)
-    };
+    let config = Config { entries: 8, queue: 2, ..Config::new(A) };
     let (mut bench, _, user) = station(config);
     for n in 0..200_u8 {
         bench.send(user, to(Ipv4Addr::new(10, 0, 0, 100 + n % 50)));
@@ -221,10 +183,7 @@ const XTP: Key = Key::EtherType(0x817d);
 fn users_share_what_is_known_and_send_under_their_own_ether_types() {
     let mut bench = Bench::new();
     let medium = bench.device("medium");
-    let eth = eth::Config {
-        pad: false,
-        ..eth::Config::new(MAC_A)
-    };
+    let eth = eth::Config { pad: false, ..eth::Config::new(MAC_A) };
     // Users first, as in a chain of a scenario.
     bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
     let ip = bench.user("ip", "arp", &[Key::EtherType(0x0800)]);
@@ -250,9 +209,7 @@ fn users_share_what_is_known_and_send_under_their_own_ether_types() {
     octets[12..14].copy_from_slice(&[0x81, 0x7d]);
     bench.octets(medium, &octets);
     assert!(bench.units(ip).is_empty());
-    let [unit] = &bench.units(xtp)[..] else {
-        panic!()
-    };
+    let [unit] = &bench.units(xtp)[..] else { panic!() };
     assert_eq!(unit.options.under, Some(XTP));
 }
 
@@ -260,10 +217,7 @@ fn users_share_what_is_known_and_send_under_their_own_ether_types() {
 fn a_user_has_an_ether_type_and_not_that_of_arp() {
     let mut bench = Bench::new();
     bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
-    for (name, key, why) in [
-        ("tcp", Key::IpProtocol(6), "has none"),
-        ("arp2", Key::EtherType(0x0806), "ARP's own"),
-    ] {
+    for (name, key, why) in [("tcp", Key::IpProtocol(6), "has none"), ("arp2", Key::EtherType(0x0806), "ARP's own")] {
         let task = bench.graph.add_task(name);
         let user = kumiki_testkit::bench::User::with_keys(&[key]);
         bench.graph.add_node(name, task, Box::new(user)).unwrap();

@@ -16,8 +16,8 @@
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use thiserror::Error;
@@ -48,11 +48,7 @@ impl Config {
     /// The station `address` on a link with an MTU of 1500.
     #[must_use]
     pub const fn new(address: MacAddr) -> Self {
-        Self {
-            address,
-            mtu: 1500,
-            pad: true,
-        }
+        Self { address, mtu: 1500, pad: true }
     }
 }
 
@@ -157,11 +153,7 @@ impl Eth {
             let padding = zeros.get(..missing).unwrap_or_default();
             unit.data.append_octets(padding);
         }
-        let header = Header {
-            destination: MacAddr(destination),
-            source: self.config.address,
-            type_or_length,
-        };
+        let header = Header { destination: MacAddr(destination), source: self.config.address, type_or_length };
         header.emit(unit.data.push_header(LEN));
         unit.source = Address::Mac(self.config.address.0);
         self.counters.sent += 1;
@@ -212,22 +204,14 @@ impl Eth {
 
     /// The most octets of data in a frame of `user`.
     fn most(&self, user: Above) -> u32 {
-        if self.llc == Some(user) {
-            self.mtu.min(u32::try_from(MAX_DATA).unwrap_or(0))
-        } else {
-            self.mtu
-        }
+        if self.llc == Some(user) { self.mtu.min(u32::try_from(MAX_DATA).unwrap_or(0)) } else { self.mtu }
     }
 
     fn limits(&self, user: Above) -> Report {
         Report::Limits {
             unit: self.most(user),
             // What cuts super-segments knows types.
-            burst: if self.llc == Some(user) {
-                1
-            } else {
-                self.burst
-            },
+            burst: if self.llc == Some(user) { 1 } else { self.burst },
         }
     }
 

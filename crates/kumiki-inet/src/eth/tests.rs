@@ -21,11 +21,7 @@ fn bench(config: Config) -> (Bench, DeviceId, [NodeId; 2]) {
 }
 
 fn to(destination: MacAddr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Mac(destination.0),
-        data: Message::from_octets(data),
-        ..Unit::default()
-    }
+    Unit { destination: Address::Mac(destination.0), data: Message::from_octets(data), ..Unit::default() }
 }
 
 #[test]
@@ -38,10 +34,7 @@ fn a_unit_becomes_a_frame_filled_up_with_zeros() {
 
 #[test]
 fn without_padding_a_frame_is_as_long_as_its_data() {
-    let config = Config {
-        pad: false,
-        ..Config::new(OWN)
-    };
+    let config = Config { pad: false, ..Config::new(OWN) };
     let (mut bench, _, [_, six]) = bench(config);
     bench.send(six, to(PEER, &[9; 5]));
     assert_eq!(bench.sent_octets()[0].len(), 19);
@@ -78,30 +71,20 @@ fn frames_for_others_without_a_user_and_too_long_ones_are_dropped() {
     }
     let node = bench.graph.node("eth").unwrap();
     let counters = bench.graph.protocol::<Eth>(node).unwrap().counters();
-    let found = (
-        counters.other_station,
-        counters.unknown_type,
-        counters.malformed,
-    );
+    let found = (counters.other_station, counters.unknown_type, counters.malformed);
     assert_eq!(found, (1, 2, 2));
 }
 
 #[test]
 fn what_is_longer_than_the_mtu_is_not_sent() {
-    let config = Config {
-        mtu: 9000,
-        ..Config::new(OWN)
-    };
+    let config = Config { mtu: 9000, ..Config::new(OWN) };
     let (mut bench, medium, [_, six]) = bench(config);
     bench.send(six, to(PEER, &[0; 9000]));
     assert_eq!(bench.sent().len(), 1);
     bench.send(six, to(PEER, &[0; 9001]));
     assert!(bench.sent().is_empty());
     // The medium carries less.
-    let limits = Report::Limits {
-        unit: 1514,
-        burst: 1,
-    };
+    let limits = Report::Limits { unit: 1514, burst: 1 };
     bench.indicate(medium, Indication::Report(Box::new(limits)));
     let reports = bench.reports(six);
     assert!(matches!(reports[0], Report::Limits { unit: 1500, .. }));
@@ -123,9 +106,6 @@ fn a_user_learns_our_own_address() {
 fn a_station_has_an_address_of_one_station() {
     assert!(Eth::new(Config::new(MacAddr::BROADCAST)).is_err());
     assert!(Eth::new(Config::new(MacAddr::default())).is_err());
-    let config = Config {
-        mtu: 9001,
-        ..Config::new(OWN)
-    };
+    let config = Config { mtu: 9001, ..Config::new(OWN) };
     assert_eq!(Eth::new(config).unwrap_err(), ConfigError::Mtu(9001));
 }

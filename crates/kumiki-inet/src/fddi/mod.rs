@@ -14,8 +14,8 @@
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::fddi::{Control, Header, LEN, MAX_INFORMATION};
@@ -49,11 +49,7 @@ impl Config {
     /// The station `address`, with the MTU of RFC 1390.
     #[must_use]
     pub const fn new(address: MacAddr) -> Self {
-        Self {
-            address,
-            mtu: USUAL_MTU,
-            priority: 0,
-        }
+        Self { address, mtu: USUAL_MTU, priority: 0 }
     }
 }
 
@@ -115,11 +111,7 @@ impl Fddi {
         if config.priority > 7 {
             return Err(ConfigError::Priority(config.priority));
         }
-        Ok(Self {
-            config,
-            mtu: config.mtu,
-            counters: Counters::default(),
-        })
+        Ok(Self { config, mtu: config.mtu, counters: Counters::default() })
     }
 
     /// What happened so far.
@@ -140,10 +132,7 @@ impl Fddi {
             return;
         }
         let header = Header {
-            control: Control::Llc {
-                synchronous: false,
-                priority: self.config.priority,
-            },
+            control: Control::Llc { synchronous: false, priority: self.config.priority },
             destination: MacAddr(destination),
             source: self.config.address,
         };
@@ -185,10 +174,7 @@ impl Fddi {
 
     /// Frames are not cut by a device: nobody has one that cuts those of FDDI.
     const fn limits(&self) -> Report {
-        Report::Limits {
-            unit: self.mtu,
-            burst: 1,
-        }
+        Report::Limits { unit: self.mtu, burst: 1 }
     }
 
     fn manage(&self, from: Above, manage: Manage, cx: &mut Context<'_>) {
@@ -244,7 +230,9 @@ impl Protocol for Fddi {
             return Err("FDDI has its one user already".to_owned());
         }
         if !keys.contains(&Key::Only) {
-            return Err("the user of FDDI is LLC, and this is not; put a node of kind `llc` or `llc_snap` between".to_owned());
+            return Err(
+                "the user of FDDI is LLC, and this is not; put a node of kind `llc` or `llc_snap` between".to_owned()
+            );
         }
         Ok(())
     }

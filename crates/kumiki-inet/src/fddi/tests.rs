@@ -25,18 +25,12 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: MacAddr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Mac(destination.0),
-        ..Unit::of(Message::from_octets(data))
-    }
+    Unit { destination: Address::Mac(destination.0), ..Unit::of(Message::from_octets(data)) }
 }
 
 #[test]
 fn a_frame_has_its_addresses_turned_around_and_no_padding() {
-    let config = Config {
-        priority: 3,
-        ..Config::new(OWN)
-    };
+    let config = Config { priority: 3, ..Config::new(OWN) };
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(MacAddr([1, 0, 0x5e, 0x7f, 0, 2]), &[7]));
     let expected = hex("53 80007afe0040 400000000080 07");
@@ -62,10 +56,7 @@ fn frames_of_llc_for_us_and_for_groups_are_taken() {
     }
     bench.octets(ring, &vec![0x50; MAX_INFORMATION + LEN + 1]);
     let units = bench.units(user);
-    let found: Vec<(u8, bool)> = units
-        .iter()
-        .map(|unit| (unit.data.to_vec()[0], unit.options.group))
-        .collect();
+    let found: Vec<(u8, bool)> = units.iter().map(|unit| (unit.data.to_vec()[0], unit.options.group)).collect();
     assert_eq!(found, [(1, false), (2, false), (3, false), (4, true)]);
     assert_eq!(units[0].source, Address::Mac(PEER.0));
     let node = bench.graph.node("fddi").unwrap();
@@ -83,11 +74,7 @@ fn the_mtu_is_that_of_rfc_1390_and_ip_fills_it() {
     let address = Ipv4Addr::new(10, 0, 0, 1);
     let arp = Arp::new(arp::Config::new(address)).unwrap();
     bench.node("arp", &["llc"], arp);
-    let interface = Interface {
-        neighbours: Neighbours::Below,
-        mtu: 65535,
-        ..Interface::new("arp", address, 24)
-    };
+    let interface = Interface { neighbours: Neighbours::Below, mtu: 65535, ..Interface::new("arp", address, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["arp"], ip);
     let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
@@ -98,13 +85,7 @@ fn the_mtu_is_that_of_rfc_1390_and_ip_fills_it() {
     assert!(matches!(reports[0], Report::Limits { unit: 4332, .. }));
     // ARP has our address from here, in canonical form, and hardware type 1 (RFC 1390).
     let peer = Address::Ip4(Ipv4Addr::new(10, 0, 0, 2));
-    bench.send(
-        user,
-        Unit {
-            destination: peer,
-            ..to(PEER, &[0; 4332])
-        },
-    );
+    bench.send(user, Unit { destination: peer, ..to(PEER, &[0; 4332]) });
     let asked = hex(
         "50 ffffffffffff 400000000080 aaaa03 000000 0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002",
     );
@@ -115,10 +96,7 @@ fn the_mtu_is_that_of_rfc_1390_and_ip_fills_it() {
     bench.octets(ring, &answer);
     let sent = bench.sent_octets();
     assert_eq!(sent[0].len(), LEN + 8 + 4352);
-    assert_eq!(
-        sent[0][..21],
-        hex("50 400000000040 400000000080 aaaa03 000000 0800")
-    );
+    assert_eq!(sent[0][..21], hex("50 400000000040 400000000080 aaaa03 000000 0800"));
 }
 
 #[test]
@@ -128,19 +106,10 @@ fn what_is_longer_than_the_mtu_is_not_sent() {
     assert_eq!(bench.sent().len(), 1);
     bench.send(user, to(PEER, &[0; 4361]));
     assert!(bench.sent().is_empty());
-    let limits = Report::Limits {
-        unit: 1013,
-        burst: 7,
-    };
+    let limits = Report::Limits { unit: 1013, burst: 7 };
     bench.indicate(ring, Indication::Report(Box::new(limits)));
     let reports = bench.reports(user);
-    assert!(matches!(
-        reports[0],
-        Report::Limits {
-            unit: 1000,
-            burst: 1
-        }
-    ));
+    assert!(matches!(reports[0], Report::Limits { unit: 1000, burst: 1 }));
 }
 
 #[test]
@@ -160,19 +129,10 @@ fn its_one_user_is_llc() {
 #[test]
 fn a_station_has_an_address_of_one_station() {
     assert!(Fddi::new(Config::new(MacAddr::BROADCAST)).is_err());
-    let mtu = |mtu| {
-        Fddi::new(Config {
-            mtu,
-            ..Config::new(OWN)
-        })
-        .map(|_| ())
-    };
+    let mtu = |mtu| Fddi::new(Config { mtu, ..Config::new(OWN) }).map(|_| ());
     assert_eq!(mtu(4479), Err(ConfigError::Mtu(4479)));
     assert!(mtu(4478).is_ok());
     assert_eq!(MOST_MTU as usize, MAX_INFORMATION);
     let headers = kumiki_wire::atm::llc_snap::LEN;
-    assert_eq!(
-        USUAL_MTU as usize,
-        kumiki_wire::inet::fddi::IP_MTU + headers
-    );
+    assert_eq!(USUAL_MTU as usize, kumiki_wire::inet::fddi::IP_MTU + headers);
 }

@@ -18,8 +18,8 @@
 use core::net::IpAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
-    Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest, Work,
+    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitOptions, UnitRequest, Work,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::inet::icmpv4::MIN_LEN;
@@ -48,10 +48,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            answer: true,
-            answer_groups: false,
-        }
+        Self { answer: true, answer_groups: false }
     }
 }
 
@@ -99,14 +96,8 @@ fn read(ip: IpAddr, data: &mut Message) -> Option<Query> {
         IpAddr::V4(_) => {
             let (header, _) = icmpv4::Header::parse(front).ok()?;
             Some(match header.message {
-                icmpv4::Message::Echo {
-                    identifier,
-                    sequence,
-                } => Query::Echo(identifier, sequence, header.checksum),
-                icmpv4::Message::EchoReply {
-                    identifier,
-                    sequence,
-                } => Query::Reply(identifier, sequence),
+                icmpv4::Message::Echo { identifier, sequence } => Query::Echo(identifier, sequence, header.checksum),
+                icmpv4::Message::EchoReply { identifier, sequence } => Query::Reply(identifier, sequence),
                 icmpv4::Message::DestinationUnreachable { .. }
                 | icmpv4::Message::SourceQuench
                 | icmpv4::Message::Redirect { .. }
@@ -120,14 +111,8 @@ fn read(ip: IpAddr, data: &mut Message) -> Option<Query> {
         IpAddr::V6(_) => {
             let (header, _) = icmpv6::Header::parse(front).ok()?;
             Some(match header.message {
-                icmpv6::Message::Echo {
-                    identifier,
-                    sequence,
-                } => Query::Echo(identifier, sequence, header.checksum),
-                icmpv6::Message::EchoReply {
-                    identifier,
-                    sequence,
-                } => Query::Reply(identifier, sequence),
+                icmpv6::Message::Echo { identifier, sequence } => Query::Echo(identifier, sequence, header.checksum),
+                icmpv6::Message::EchoReply { identifier, sequence } => Query::Reply(identifier, sequence),
                 icmpv6::Message::DestinationUnreachable { .. }
                 | icmpv6::Message::PacketTooBig { .. }
                 | icmpv6::Message::TimeExceeded { .. }
@@ -154,29 +139,17 @@ fn header(ip: IpAddr, query: Query, checksum: u16) -> [u8; MIN_LEN] {
     match ip {
         IpAddr::V4(_) => {
             let message = if is_echo {
-                icmpv4::Message::Echo {
-                    identifier,
-                    sequence,
-                }
+                icmpv4::Message::Echo { identifier, sequence }
             } else {
-                icmpv4::Message::EchoReply {
-                    identifier,
-                    sequence,
-                }
+                icmpv4::Message::EchoReply { identifier, sequence }
             };
             icmpv4::Header { message, checksum }.emit(&mut octets);
         }
         IpAddr::V6(_) => {
             let message = if is_echo {
-                icmpv6::Message::Echo {
-                    identifier,
-                    sequence,
-                }
+                icmpv6::Message::Echo { identifier, sequence }
             } else {
-                icmpv6::Message::EchoReply {
-                    identifier,
-                    sequence,
-                }
+                icmpv6::Message::EchoReply { identifier, sequence }
             };
             icmpv6::Header { message, checksum }.emit(&mut octets);
         }
@@ -207,10 +180,7 @@ impl IcmpEcho {
     /// ICMP's queries as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -292,21 +262,8 @@ impl IcmpEcho {
     }
 
     /// Sends an echo's data back, not a single octet of it touched.
-    fn answer(
-        &mut self,
-        peer: IpAddr,
-        reply: Query,
-        checksum: u16,
-        unit: Unit,
-        cx: &mut Context<'_>,
-    ) {
-        let Unit {
-            source,
-            destination,
-            options: UnitOptions { tos, group, .. },
-            route,
-            mut data,
-        } = unit;
+    fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, unit: Unit, cx: &mut Context<'_>) {
+        let Unit { source, destination, options: UnitOptions { tos, group, .. }, route, mut data } = unit;
         let _ = data.pop_header(MIN_LEN);
         // The sum that came covered the old header.
         data.meta_mut().checksum = Checksum::Unknown;
@@ -318,11 +275,8 @@ impl IcmpEcho {
         let octets = header(peer, reply, Sum::update(checksum, was, is));
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
-        let options = UnitOptions {
-            tos: tos & DSCP,
-            under: Some(Key::IpProtocol(number(peer))),
-            ..UnitOptions::default()
-        };
+        let options =
+            UnitOptions { tos: tos & DSCP, under: Some(Key::IpProtocol(number(peer))), ..UnitOptions::default() };
         cx.down(
             BELOW,
             Request::Unit(Unit {
@@ -338,13 +292,7 @@ impl IcmpEcho {
     }
 
     fn hear_error(&self, mut report: Report, cx: &mut Context<'_>) {
-        let Report::Unreachable {
-            destination,
-            start,
-            problem,
-            ..
-        } = &mut report
-        else {
+        let Report::Unreachable { destination, start, problem, .. } = &mut report else {
             return;
         };
         let query = destination.ip().and_then(|peer| read(peer, start));
@@ -368,10 +316,7 @@ impl Protocol for IcmpEcho {
             offers: Some(Service::UnitData),
             needs: &[Service::UnitData],
             below: (1, 1),
-            keys: vec![
-                Key::IpProtocol(protocol::ICMP),
-                Key::IpProtocol(next_header::ICMPV6),
-            ],
+            keys: vec![Key::IpProtocol(protocol::ICMP), Key::IpProtocol(next_header::ICMPV6)],
         }
     }
 

@@ -49,11 +49,7 @@ fn marked(type_of_service: u8, destination: Ipv4Addr, mut icmp: Vec<u8>) -> Vec<
 }
 
 fn to(peer: Ipv4Addr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Ip4(peer),
-        data: Message::from_octets(data),
-        ..Unit::default()
-    }
+    Unit { destination: Address::Ip4(peer), data: Message::from_octets(data), ..Unit::default() }
 }
 
 #[test]
@@ -80,10 +76,7 @@ fn a_reply_has_the_class_of_its_echo_and_never_its_mark() {
 #[test]
 fn echoes_to_groups_are_answered_only_where_configured() {
     for answer_groups in [false, true] {
-        let (mut bench, eth, _) = bench(Config {
-            answer_groups,
-            ..Config::default()
-        });
+        let (mut bench, eth, _) = bench(Config { answer_groups, ..Config::default() });
         bench.octets(eth, &in_ip(Ipv4Addr::BROADCAST, hex("0800 0000 1234 0007")));
         let sent = bench.sent_octets();
         assert_eq!(sent.len(), usize::from(answer_groups));
@@ -108,11 +101,8 @@ fn each_user_hears_the_replies_to_its_own_echoes() {
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].data.to_vec(), b"1");
     assert_eq!(units[0].source, Address::Ip4(B));
-    let heard: Vec<(u16, Vec<u8>)> = bench
-        .units(second)
-        .iter()
-        .map(|unit| (unit.options.identification, unit.data.to_vec()))
-        .collect();
+    let heard: Vec<(u16, Vec<u8>)> =
+        bench.units(second).iter().map(|unit| (unit.options.identification, unit.data.to_vec())).collect();
     assert_eq!(heard, [(1, b"2".to_vec()), (2, b"3".to_vec())]);
 }
 
@@ -121,14 +111,9 @@ fn an_error_about_an_echo_reaches_its_user() {
     let (mut bench, eth, [_, second]) = bench(Config::default());
     bench.send(second, to(B, b"abc"));
     let echo = bench.sent_octets().remove(0);
-    bench.octets(
-        eth,
-        &in_ip(A, [&hex("0b00 0000 00000000")[..], &echo].concat()),
-    );
+    bench.octets(eth, &in_ip(A, [&hex("0b00 0000 00000000")[..], &echo].concat()));
     let reports = bench.reports(second);
-    let [Report::Unreachable { problem, start, .. }] = &reports[..] else {
-        panic!("{reports:?}")
-    };
+    let [Report::Unreachable { problem, start, .. }] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!(*problem, Problem::Soft { kind: 11, code: 0 });
     assert_eq!(start.to_vec(), b"abc");
 }
@@ -198,11 +183,7 @@ fn sum_is_right(packet: &[u8]) -> bool {
 fn echoes_go_over_ipv6_and_come_back() {
     let (mut bench, eth, user) = bench_six();
     let peer = Address::Ip6("fd00::2".parse().unwrap());
-    let unit = Unit {
-        destination: peer,
-        data: Message::from_octets(b"odd"),
-        ..Unit::default()
-    };
+    let unit = Unit { destination: peer, data: Message::from_octets(b"odd"), ..Unit::default() };
     bench.send(user, unit);
     let echo = bench.sent_octets().remove(0);
     assert_eq!((echo[6], echo[40]), (58, 128));

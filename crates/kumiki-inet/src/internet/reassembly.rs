@@ -41,11 +41,7 @@ pub struct Reassembly {
 
 impl Default for Reassembly {
     fn default() -> Self {
-        Self {
-            datagrams: 64,
-            octets: 4 << 20,
-            timeout: Duration::from_secs(60),
-        }
+        Self { datagrams: 64, octets: 4 << 20, timeout: Duration::from_secs(60) }
     }
 }
 
@@ -159,10 +155,7 @@ impl<K, H> core::fmt::Debug for Table<K, H> {
 
 impl<K, H> Incomplete<K, H> {
     fn new(key: K, deadline: Instant) -> Self {
-        let everything = Hole {
-            first: 0,
-            end: INFINITY,
-        };
+        let everything = Hole { first: 0, end: INFINITY };
         Self {
             key,
             deadline,
@@ -249,12 +242,7 @@ impl<K, H> Incomplete<K, H> {
 
 impl<K: PartialEq, H> Table<K, H> {
     pub(crate) const fn new(bounds: Reassembly, overlap: Overlap) -> Self {
-        Self {
-            bounds,
-            overlap,
-            incomplete: VecDeque::new(),
-            octets: 0,
-        }
+        Self { bounds, overlap, incomplete: VecDeque::new(), octets: 0 }
     }
 
     /// When the oldest incomplete datagram is to be given up.
@@ -264,14 +252,7 @@ impl<K: PartialEq, H> Table<K, H> {
 
     /// Takes a fragment.
     pub(crate) fn take(&mut self, now: Instant, fragment: Fragment<'_, K, H>) -> Outcome<H> {
-        let Fragment {
-            key,
-            first,
-            last,
-            head,
-            ecn,
-            data,
-        } = fragment;
+        let Fragment { key, first, last, head, ecn, data } = fragment;
         let known = self.incomplete.iter().position(|it| it.key == key);
         let at = known.unwrap_or_else(|| {
             let deadline = now + self.bounds.timeout;
@@ -323,8 +304,7 @@ impl<K: PartialEq, H> Table<K, H> {
 
     /// Gives up the oldest datagram where there is more than the bounds allow; whether there was.
     pub(crate) fn over(&mut self) -> bool {
-        let over =
-            self.incomplete.len() > self.bounds.datagrams || self.octets > self.bounds.octets;
+        let over = self.incomplete.len() > self.bounds.datagrams || self.octets > self.bounds.octets;
         over && self.remove(0).is_some()
     }
 

@@ -99,9 +99,7 @@ pub(crate) struct Routes<A: Bits> {
 
 impl<A: Bits> Default for Routes<A> {
     fn default() -> Self {
-        Self {
-            lengths: Vec::new(),
-        }
+        Self { lengths: Vec::new() }
     }
 }
 
@@ -110,9 +108,7 @@ impl<A: Bits> Length<A> {
     fn ways_to(&self, network: A::Word) -> impl Iterator<Item = (usize, &Way<A>)> {
         let first = self.networks.partition_point(|other| *other < network);
         let networks = self.networks.iter().zip(&self.ways).enumerate().skip(first);
-        networks
-            .take_while(move |(_, (other, _))| **other == network)
-            .map(|(number, (_, way))| (number, way))
+        networks.take_while(move |(_, (other, _))| **other == network).map(|(number, (_, way))| (number, way))
     }
 }
 
@@ -122,17 +118,9 @@ impl<A: Bits> Routes<A> {
         let mask = A::mask(prefix);
         let network = network.word() & mask;
         let place = self.lengths.partition_point(|length| length.mask > mask);
-        if self
-            .lengths
-            .get(place)
-            .is_none_or(|length| length.mask != mask)
-        {
+        if self.lengths.get(place).is_none_or(|length| length.mask != mask) {
             let (networks, ways) = (Vec::new(), Vec::new());
-            let length = Length {
-                mask,
-                networks,
-                ways,
-            };
+            let length = Length { mask, networks, ways };
             self.lengths.insert(place, length);
         }
         if let Some(length) = self.lengths.get_mut(place) {
@@ -163,9 +151,6 @@ impl<A: Bits> Routes<A> {
             let mut ways = length.ways_to(to.word() & length.mask);
             ways.find(|(_, way)| usable(way.interface))
         });
-        way.map(|(_, way)| Hop {
-            interface: way.interface,
-            next: way.gateway.unwrap_or(to),
-        })
+        way.map(|(_, way)| Hop { interface: way.interface, next: way.gateway.unwrap_or(to) })
     }
 }

@@ -30,11 +30,7 @@ impl Route<Ipv4Addr> {
     /// The default route, by way of `gateway`.
     #[must_use]
     pub const fn default_by(gateway: Ipv4Addr) -> Self {
-        Self {
-            network: Ipv4Addr::UNSPECIFIED,
-            prefix: 0,
-            via: Via::Gateway(gateway),
-        }
+        Self { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: Via::Gateway(gateway) }
     }
 }
 
@@ -42,11 +38,7 @@ impl Route<Ipv6Addr> {
     /// The default route, by way of `gateway`.
     #[must_use]
     pub const fn default_by(gateway: Ipv6Addr) -> Self {
-        Self {
-            network: Ipv6Addr::UNSPECIFIED,
-            prefix: 0,
-            via: Via::Gateway(gateway),
-        }
+        Self { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via: Via::Gateway(gateway) }
     }
 }
 
@@ -64,9 +56,7 @@ pub enum RouteError<A> {
         most: u8,
     },
     /// Bits beyond the prefix.
-    #[error(
-        "the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}"
-    )]
+    #[error("the route to {found}/{prefix} has bits set beyond its prefix, expected {expected}/{prefix}")]
     HostBits {
         /// The network of the route.
         found: A,
@@ -76,9 +66,7 @@ pub enum RouteError<A> {
         expected: A,
     },
     /// A router that is nowhere near.
-    #[error(
-        "the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}"
-    )]
+    #[error("the route by way of {gateway} leads nowhere: no interface is on a network with {gateway}")]
     Gateway {
         /// The router.
         gateway: A,
@@ -99,19 +87,11 @@ impl<A: Bits> Routes<A> {
         for route in routes {
             let (found, prefix) = (route.network, route.prefix);
             if prefix > A::LEN {
-                return Err(RouteError::Prefix {
-                    network: found,
-                    found: prefix,
-                    most: A::LEN,
-                });
+                return Err(RouteError::Prefix { network: found, found: prefix, most: A::LEN });
             }
             let expected = A::of_word(found.word() & A::mask(prefix));
             if expected != found {
-                return Err(RouteError::HostBits {
-                    found,
-                    prefix,
-                    expected,
-                });
+                return Err(RouteError::HostBits { found, prefix, expected });
             }
         }
         Ok(())
@@ -119,11 +99,7 @@ impl<A: Bits> Routes<A> {
 
     /// Adds `routes`, which have been checked, in their order. Interfaces are called by the names of the layers `below`
     /// them; gateways are looked for on the networks that are in the table already.
-    pub(crate) fn add_static(
-        &mut self,
-        routes: &[Route<A>],
-        below: &[&str],
-    ) -> Result<(), RouteError<A>> {
+    pub(crate) fn add_static(&mut self, routes: &[Route<A>], below: &[&str]) -> Result<(), RouteError<A>> {
         let connected = self.clone();
         for route in routes {
             let (interface, gateway) = match &route.via {
@@ -134,10 +110,8 @@ impl<A: Bits> Routes<A> {
                 }
                 Via::Interface(name) => {
                     let found = below.iter().position(|below| below == name);
-                    let found = found.ok_or_else(|| RouteError::NoSuchInterface {
-                        found: name.clone(),
-                        known: names(below),
-                    })?;
+                    let found = found
+                        .ok_or_else(|| RouteError::NoSuchInterface { found: name.clone(), known: names(below) })?;
                     (found, None)
                 }
             };

@@ -26,10 +26,7 @@ fn the_longest_prefix_wins_and_is_gone_when_taken_back() {
     let to = net("fd00:1:2::9");
     let found = |routes: &Routes<Ipv6Addr>| routes.lookup(to, |_| true).map(|hop| hop.interface);
     assert_eq!(found(&routes), Some(2));
-    assert_eq!(
-        routes.lookup(to, |it| it != 2).map(|it| it.interface),
-        Some(1)
-    );
+    assert_eq!(routes.lookup(to, |it| it != 2).map(|it| it.interface), Some(1));
     routes.remove(net("fd00:1:2::"), 48, 2, None);
     assert_eq!(found(&routes), Some(1));
     let hop = routes.lookup(net("2001:db8::1"), |_| true).unwrap();
@@ -47,45 +44,23 @@ fn version_4_addresses_are_matched_by_their_own_bits() {
 fn take(table: &mut Table<u8, ()>, first: usize, data: &[u8], last: bool) -> Outcome<()> {
     let data = &Message::from_octets(data);
     let (key, head, ecn) = (0, (), Ecn::NotEct);
-    let fragment = Fragment {
-        key,
-        first,
-        last,
-        head,
-        ecn,
-        data,
-    };
+    let fragment = Fragment { key, first, last, head, ecn, data };
     table.take(Instant::ZERO, fragment)
 }
 
 #[test]
 fn an_overlap_breaks_the_datagram_and_swallows_what_follows() {
     let mut table = Table::new(Reassembly::default(), Overlap::Refuse);
-    assert!(matches!(
-        take(&mut table, 0, &[1; 16], false),
-        Outcome::Waiting
-    ));
+    assert!(matches!(take(&mut table, 0, &[1; 16], false), Outcome::Waiting));
     // The very same again is none.
-    assert!(matches!(
-        take(&mut table, 0, &[1; 16], false),
-        Outcome::Waiting
-    ));
-    assert!(matches!(
-        take(&mut table, 8, &[2; 16], false),
-        Outcome::Broken
-    ));
+    assert!(matches!(take(&mut table, 0, &[1; 16], false), Outcome::Waiting));
+    assert!(matches!(take(&mut table, 8, &[2; 16], false), Outcome::Broken));
     assert_eq!(table.octets(), 0);
-    assert!(matches!(
-        take(&mut table, 16, &[3; 4], true),
-        Outcome::Swallowed
-    ));
+    assert!(matches!(take(&mut table, 16, &[3; 4], true), Outcome::Swallowed));
     // When its time has come there is nothing to report, and the name is free again.
     let later = Instant::ZERO + Duration::from_secs(60);
     assert!(table.late(later).is_none());
-    assert!(matches!(
-        take(&mut table, 16, &[3; 4], true),
-        Outcome::Waiting
-    ));
+    assert!(matches!(take(&mut table, 16, &[3; 4], true), Outcome::Waiting));
     let whole = take(&mut table, 0, &[1; 16], false);
     assert!(matches!(whole, Outcome::Whole { data, .. } if data.len() == 20));
 }
@@ -94,8 +69,5 @@ fn an_overlap_breaks_the_datagram_and_swallows_what_follows() {
 fn the_same_octets_with_other_content_are_an_overlap() {
     let mut table = Table::new(Reassembly::default(), Overlap::Refuse);
     take(&mut table, 0, &[1; 16], false);
-    assert!(matches!(
-        take(&mut table, 0, &[2; 16], false),
-        Outcome::Broken
-    ));
+    assert!(matches!(take(&mut table, 0, &[2; 16], false), Outcome::Broken));
 }

@@ -54,10 +54,7 @@ impl Config {
     /// A host with one interface.
     #[must_use]
     pub fn host(interface: Interface) -> Self {
-        Self {
-            interfaces: vec![interface],
-            ..Self::default()
-        }
+        Self { interfaces: vec![interface], ..Self::default() }
     }
 }
 
@@ -99,10 +96,7 @@ impl Interface {
     /// An interface on the layer `below` that has the addresses which that layer agrees on with its peer.
     #[must_use]
     pub fn negotiated(below: &str) -> Self {
-        Self {
-            negotiated: true,
-            ..Self::new(below, Ipv4Addr::UNSPECIFIED, 32)
-        }
+        Self { negotiated: true, ..Self::new(below, Ipv4Addr::UNSPECIFIED, 32) }
     }
 }
 
@@ -153,9 +147,7 @@ pub enum ConfigError {
         found: Ipv4Addr,
     },
     /// An MTU that no link may have.
-    #[error(
-        "the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 791)"
-    )]
+    #[error("the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 791)")]
     Mtu {
         /// The layer below.
         below: String,
@@ -186,10 +178,7 @@ impl Config {
             return Err(ConfigError::Twice(below));
         }
         if interface.prefix > 32 {
-            return Err(ConfigError::Prefix {
-                below,
-                found: interface.prefix,
-            });
+            return Err(ConfigError::Prefix { below, found: interface.prefix });
         }
         let found = interface.address;
         let is_open = found.is_unspecified() && !interface.negotiated;
@@ -198,10 +187,7 @@ impl Config {
         }
         let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
         if !(fewest..=65535).contains(&interface.mtu) {
-            return Err(ConfigError::Mtu {
-                below,
-                found: interface.mtu,
-            });
+            return Err(ConfigError::Mtu { below, found: interface.mtu });
         }
         Ok(())
     }

@@ -27,9 +27,7 @@ mod kind {
 }
 
 /// RFC 1191 section 7: the sizes that links are likely to have, for routers that do not tell.
-const PLATEAUS: [u32; 11] = [
-    65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68,
-];
+const PLATEAUS: [u32; 11] = [65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
 /// A datagram that an error may be about.
 #[derive(Clone, Copy, Debug)]
@@ -41,36 +39,19 @@ pub(super) struct About {
 
 /// Destination unreachable, as a message.
 pub(super) const fn unreachable_by(code: u8) -> Icmp {
-    Icmp::DestinationUnreachable {
-        code,
-        next_hop_mtu: 0,
-    }
+    Icmp::DestinationUnreachable { code, next_hop_mtu: 0 }
 }
 
 /// Destination unreachable, as users are told of it.
 pub(super) const fn soft(code: u8) -> Problem {
-    Problem::Soft {
-        kind: kind::UNREACHABLE,
-        code,
-    }
+    Problem::Soft { kind: kind::UNREACHABLE, code }
 }
 
 impl Ip {
     /// Sends an error about `datagram`, which begins with its header, where one may be sent (RFC 1122 section 3.2.2, RFC
     /// 1812 section 4.3.2.7).
-    pub(super) fn error(
-        &mut self,
-        about: &About,
-        message: Icmp,
-        datagram: &Message,
-        cx: &mut Context<'_>,
-    ) {
-        let Header {
-            source,
-            destination,
-            type_of_service,
-            ..
-        } = about.header;
+    pub(super) fn error(&mut self, about: &About, message: Icmp, datagram: &Message, cx: &mut Context<'_>) {
+        let Header { source, destination, type_of_service, .. } = about.header;
         let answerable = !about.group
             && about.header.fragment_offset == 0
             && !source.octets().starts_with(&[0])
@@ -86,10 +67,7 @@ impl Ip {
         let Ok(mut error) = datagram.share(0, datagram.len().min(QUOTED)) else {
             return;
         };
-        let mut header = IcmpHeader {
-            message,
-            checksum: 0,
-        };
+        let mut header = IcmpHeader { message, checksum: 0 };
         let mut octets = [0; icmpv4::MIN_LEN];
         header.emit(&mut octets);
         let quoted = error.unsummed();
@@ -99,20 +77,10 @@ impl Ip {
         header.emit(error.push(icmpv4::MIN_LEN));
         // From the address that was spoken to, or that of the interface it leaves by.
         let from = Some(destination).filter(|&address| self.is_ours(address));
-        let options = UnitOptions {
-            tos: PRECEDENCE | type_of_service & TOS,
-            ..UnitOptions::default()
-        };
+        let options = UnitOptions { tos: PRECEDENCE | type_of_service & TOS, ..UnitOptions::default() };
         self.counters.icmp_out_errors += 1;
         // An error that cannot be sent is lost.
-        let _ = self.originate(
-            protocol::ICMP,
-            from,
-            source,
-            (options, ipv4::Options::NONE),
-            error,
-            cx,
-        );
+        let _ = self.originate(protocol::ICMP, from, source, (options, ipv4::Options::NONE), error, cx);
     }
 
     /// Whether the datagram is an ICMP error, or cannot be told from one; its header has `len` octets.
@@ -128,20 +96,8 @@ impl Ip {
     }
 
     /// A user sends a unit back.
-    pub(super) fn refuse(
-        &mut self,
-        from: Above,
-        unit: Unit,
-        problem: Problem,
-        cx: &mut Context<'_>,
-    ) {
-        let Unit {
-            source: Address::Ip4(source),
-            destination: Address::Ip4(destination),
-            options,
-            mut data,
-            ..
-        } = unit
+    pub(super) fn refuse(&mut self, from: Above, unit: Unit, problem: Problem, cx: &mut Context<'_>) {
+        let Unit { source: Address::Ip4(source), destination: Address::Ip4(destination), options, mut data, .. } = unit
         else {
             return;
         };
@@ -155,10 +111,9 @@ impl Ip {
             Problem::TooBig { mtu } => too_big(mtu),
             Problem::NoNeighbour => unreachable_by(unreachable::HOST),
         };
-        let (Some(protocol), Ok(total_length)) = (
-            self.users.number(from, options.under),
-            u16::try_from(data.len().saturating_add(ipv4::MIN_LEN)),
-        ) else {
+        let (Some(protocol), Ok(total_length)) =
+            (self.users.number(from, options.under), u16::try_from(data.len().saturating_add(ipv4::MIN_LEN)))
+        else {
             return;
         };
         // As it came, but for options, which no sender needs to know its own datagram by.
@@ -174,10 +129,7 @@ impl Ip {
             ..Header::default()
         };
         header.emit_summed(data.push_header(ipv4::MIN_LEN));
-        let about = About {
-            header,
-            group: options.group,
-        };
+        let about = About { header, group: options.group };
         self.error(&about, message, &data, cx);
     }
 
@@ -227,10 +179,7 @@ impl Ip {
             let _ = datagram.pop(len);
             self.tell_of(&header, Problem::NoNeighbour, datagram, cx);
         } else {
-            let about = About {
-                header,
-                group: false,
-            };
+            let about = About { header, group: false };
             self.error(&about, unreachable_by(unreachable::HOST), &datagram, cx);
         }
     }
@@ -278,20 +227,11 @@ fn problem(message: Icmp, quoted: &Header) -> Option<Problem> {
                     mtu => mtu.into(),
                 },
             },
-            unreachable::PROTOCOL | unreachable::PORT => Problem::Hard {
-                kind: kind::UNREACHABLE,
-                code,
-            },
+            unreachable::PROTOCOL | unreachable::PORT => Problem::Hard { kind: kind::UNREACHABLE, code },
             code => soft(code),
         }),
-        Icmp::TimeExceeded { code } => Some(Problem::Soft {
-            kind: kind::TIME_EXCEEDED,
-            code,
-        }),
-        Icmp::ParameterProblem { code, .. } => Some(Problem::Soft {
-            kind: kind::PARAMETER,
-            code,
-        }),
+        Icmp::TimeExceeded { code } => Some(Problem::Soft { kind: kind::TIME_EXCEEDED, code }),
+        Icmp::ParameterProblem { code, .. } => Some(Problem::Soft { kind: kind::PARAMETER, code }),
         // Quench: RFC 6633 (MUST-55). The rest are no errors.
         Icmp::SourceQuench
         | Icmp::Redirect { .. }

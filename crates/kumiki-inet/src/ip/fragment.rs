@@ -22,10 +22,7 @@ impl Ip {
     ) -> Result<Vec<Message>, (Refused, Message)> {
         if datagram.meta().segment_size != 0 {
             self.counters.frag_fails += 1;
-            return Err((
-                Refused::Impossible("super-segment beyond the MTU"),
-                datagram,
-            ));
+            return Err((Refused::Impossible("super-segment beyond the MTU"), datagram));
         }
         complete_checksum(&mut datagram, cx);
         let _ = datagram.pop(header.len());
@@ -35,20 +32,10 @@ impl Ip {
         while !datagram.is_empty() {
             let room = mtu.saturating_sub(piece.len());
             let last = datagram.len() <= room;
-            let take = if last {
-                datagram.len()
-            } else {
-                room / UNIT * UNIT
-            };
-            let Some(cut) = Some(take)
-                .filter(|&take| take > 0)
-                .and_then(|take| datagram.split_to(take).ok())
-            else {
+            let take = if last { datagram.len() } else { room / UNIT * UNIT };
+            let Some(cut) = Some(take).filter(|&take| take > 0).and_then(|take| datagram.split_to(take).ok()) else {
                 self.counters.frag_fails += 1;
-                return Err((
-                    Refused::Impossible("MTU too small for a fragment"),
-                    datagram,
-                ));
+                return Err((Refused::Impossible("MTU too small for a fragment"), datagram));
             };
             piece.more_fragments = !last || header.more_fragments;
             pieces.push(with_header(&mut piece, cut));

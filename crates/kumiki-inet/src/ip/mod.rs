@@ -41,8 +41,8 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Problem, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Problem, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -167,9 +167,7 @@ fn known(interfaces: &[Interface]) -> Vec<(u32, Kind)> {
     let own = interfaces.iter().map(|it| (it.address, Kind::Own));
     let networks = interfaces.iter().filter_map(broadcast);
     let all = own.chain(networks.map(|address| (address, Kind::Broadcast)));
-    let mut known: Vec<_> = all
-        .map(|(address, kind)| (address.to_bits(), kind))
-        .collect();
+    let mut known: Vec<_> = all.map(|(address, kind)| (address.to_bits(), kind)).collect();
     known.retain(|(address, _)| *address != 0);
     known.sort_unstable();
     known
@@ -259,14 +257,9 @@ impl Ip {
         // Not a matter of networks: the source's interface, a route for the group, or the first interface there is.
         let mut interfaces = self.config.interfaces.iter();
         let own = source.and_then(|source| interfaces.position(|it| it.address == source));
-        let on = |interface| Hop {
-            interface,
-            next: to,
-        };
+        let on = |interface| Hop { interface, next: to };
         let first = || (0..self.ports.len()).find(|&interface| up(interface));
-        own.map(on)
-            .or_else(|| routed().filter(|_| to.is_multicast()))
-            .or_else(|| first().map(on))
+        own.map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| first().map(on))
     }
 
     /// The address of `interface`.
@@ -278,20 +271,11 @@ impl Ip {
     fn limits(&self) -> Report {
         let mtu = self.ports.iter().map(|port| port.mtu).min();
         let burst = self.ports.iter().map(|port| port.burst).min();
-        Report::Limits {
-            unit: mtu.unwrap_or_default().saturating_sub(send::HEADER_LEN),
-            burst: burst.unwrap_or(1),
-        }
+        Report::Limits { unit: mtu.unwrap_or_default().saturating_sub(send::HEADER_LEN), burst: burst.unwrap_or(1) }
     }
 
     fn route(&self, to: Address) -> Report {
-        let nowhere = Report::Route {
-            to,
-            source: Address::None,
-            unit: 0,
-            burst: 1,
-            bypass: None,
-        };
+        let nowhere = Report::Route { to, source: Address::None, unit: 0, burst: 1, bypass: None };
         let Address::Ip4(address) = to else {
             return nowhere;
         };
@@ -337,10 +321,7 @@ impl Ip {
                 return;
             }
             // Routes are chosen by prefix alone, so advice could not lead to another. What a path carries is for those who use it.
-            Manage::Session { .. }
-            | Manage::Advise { .. }
-            | Manage::Narrow { .. }
-            | Manage::Link(_) => return,
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } | Manage::Link(_) => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -365,12 +346,7 @@ impl Ip {
     }
 
     fn report(&mut self, from: Below, report: &Report, cx: &mut Context<'_>) {
-        if let Report::Unreachable {
-            problem: Problem::NoNeighbour,
-            start,
-            ..
-        } = report
-        {
+        if let Report::Unreachable { problem: Problem::NoNeighbour, start, .. } = report {
             self.unresolved(start.clone(), cx);
             return;
         }
@@ -403,10 +379,7 @@ impl Ip {
             Report::Route { .. }
             | Report::Unreachable { .. }
             | Report::Link(
-                LinkReport::Damaged { .. }
-                | LinkReport::Alarm { .. }
-                | LinkReport::End { .. }
-                | LinkReport::Circuit(_),
+                LinkReport::Damaged { .. } | LinkReport::Alarm { .. } | LinkReport::End { .. } | LinkReport::Circuit(_),
             ) => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
@@ -436,11 +409,7 @@ impl Protocol for Ip {
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
-        let interface = self
-            .config
-            .interfaces
-            .iter()
-            .position(|it| it.below == name);
+        let interface = self.config.interfaces.iter().position(|it| it.below == name);
         let Some(interface) = interface else {
             let known = names(&self.config.below());
             return Err(format!("IP has no interface on `{name}`, only on {known}"));

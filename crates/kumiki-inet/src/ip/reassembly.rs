@@ -44,13 +44,7 @@ fn whole(mut about: About, ecn: Ecn, data: Message) -> Option<(About, Message)> 
 
 impl Ip {
     /// Takes a fragment of a datagram for us; its header has `len` octets.
-    pub(super) fn reassemble(
-        &mut self,
-        about: &About,
-        len: usize,
-        mut datagram: Message,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn reassemble(&mut self, about: &About, len: usize, mut datagram: Message, cx: &mut Context<'_>) {
         self.counters.reasm_reqds += 1;
         // Sums cover single fragments: of no use for the whole.
         datagram.meta_mut().checksum = kumiki_octets::Checksum::Unknown;
@@ -87,14 +81,7 @@ impl Ip {
             protocol: header.protocol,
             identification: header.identification,
         };
-        let fragment = Fragment {
-            key,
-            first,
-            last,
-            head: *about,
-            ecn: header.ecn(),
-            data,
-        };
+        let fragment = Fragment { key, first, last, head: *about, ecn: header.ecn(), data };
         self.reassembly.take(cx.now(), fragment)
     }
 

@@ -19,27 +19,17 @@ fn parse(datagram: &mut Message) -> Option<(Header, usize)> {
     let total = datagram.len();
     let front = datagram.front_at_least(ipv4::MIN_LEN);
     let len = 4 * usize::from(front.first()? & 0xf);
-    let front = if front.len() < len {
-        datagram.front_at_least(len)
-    } else {
-        front
-    };
+    let front = if front.len() < len { datagram.front_at_least(len) } else { front };
     Header::parse(front, total).ok()
 }
 
 /// Whether a source route in the options has not come to its end: its pointer is not past its length (RFC 791 section
 /// 3.1). All other options are let be (RFC 9293 MUST-50).
 fn has_live_source_route(header: &Header) -> bool {
-    header
-        .options
-        .items()
-        .map_while(Result::ok)
-        .any(|option| match (option.kind, option.octets) {
-            (kind::LOOSE_SOURCE_ROUTE | kind::STRICT_SOURCE_ROUTE, &[_, length, pointer, ..]) => {
-                pointer <= length
-            }
-            _ => false,
-        })
+    header.options.items().map_while(Result::ok).any(|option| match (option.kind, option.octets) {
+        (kind::LOOSE_SOURCE_ROUTE | kind::STRICT_SOURCE_ROUTE, &[_, length, pointer, ..]) => pointer <= length,
+        _ => false,
+    })
 }
 
 /// The way back of a datagram whose source route has come to its end: what it recorded, turned around (RFC 1122 section
@@ -87,16 +77,9 @@ impl Ip {
         // Links pad short frames.
         datagram.truncate(usize::from(header.total_length));
         let outside = interface.is_some();
-        let Header {
-            source,
-            destination,
-            ..
-        } = header;
+        let Header { source, destination, .. } = header;
         let to_us = self.kind(destination);
-        let about = About {
-            header,
-            group: link_group || is_group(destination, to_us),
-        };
+        let about = About { header, group: link_group || is_group(destination, to_us) };
         if outside && (is_martian(source) || self.kind(source) == Some(Kind::Broadcast)) {
             self.refuse_address("source that nobody can have", cx);
         } else if outside && (destination.is_loopback() || destination.octets().starts_with(&[0])) {
@@ -123,9 +106,7 @@ impl Ip {
     /// Whether `address`, which is `to_us`, means us, or us too.
     fn listens_to(&self, address: Ipv4Addr, to_us: Option<Kind>) -> bool {
         if address.is_multicast() {
-            return address == ALL_HOSTS
-                || self.config.groups.contains(&address)
-                || self.groups.contains(address);
+            return address == ALL_HOSTS || self.config.groups.contains(&address) || self.groups.contains(address);
         }
         to_us.is_some() || address.is_broadcast()
     }
@@ -139,13 +120,7 @@ impl Ip {
     }
 
     /// Hands a whole datagram, whose header has `len` octets, to its user.
-    pub(super) fn deliver(
-        &mut self,
-        about: &About,
-        len: usize,
-        mut datagram: Message,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn deliver(&mut self, about: &About, len: usize, mut datagram: Message, cx: &mut Context<'_>) {
         let About { header, group } = *about;
         if header.protocol == protocol::ICMP && self.is_error(len, &mut datagram) {
             // The header was read, so it is there.

@@ -2,9 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{
-    Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions,
-};
+use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
 use kumiki_wire::inet::ipv4::options::kind;
@@ -103,17 +101,10 @@ impl Ip {
         };
         let total = data.len().saturating_add(ipv4::MIN_LEN + by.len());
         let (Some(source), Ok(total_length)) = (chosen, u16::try_from(total)) else {
-            let refused = if chosen.is_none() {
-                Refused::NoRoute
-            } else {
-                Refused::Impossible("longer than a datagram can be")
-            };
+            let refused =
+                if chosen.is_none() { Refused::NoRoute } else { Refused::Impossible("longer than a datagram can be") };
             self.count(refused, cx);
-            return Err(Unsent {
-                refused,
-                source: chosen,
-                data,
-            });
+            return Err(Unsent { refused, source: chosen, data });
         };
         let may_stay_whole = protocol != protocol::TCP || self.config.path_mtu_discovery;
         let dont_fragment = options.dont_fragment && may_stay_whole;
@@ -147,11 +138,7 @@ impl Ip {
         sent.map_err(|(refused, mut data)| {
             self.count(refused, cx);
             let _ = data.pop_header(header.len());
-            Unsent {
-                refused,
-                source: Some(source),
-                data,
-            }
+            Unsent { refused, source: Some(source), data }
         })
     }
 
@@ -190,20 +177,8 @@ impl Ip {
         let Some(link) = self.link_address(hop) else {
             return Err((Refused::NoNeighbour, datagram));
         };
-        let options = UnitOptions {
-            tos: header.type_of_service,
-            group,
-            ..UnitOptions::NONE
-        };
-        let unit = |data| {
-            Request::Unit(Unit {
-                source: Address::None,
-                destination: link,
-                options,
-                route: None,
-                data,
-            })
-        };
+        let options = UnitOptions { tos: header.type_of_service, group, ..UnitOptions::NONE };
+        let unit = |data| Request::Unit(Unit { source: Address::None, destination: link, options, route: None, data });
         if wire_len(&datagram) <= mtu as usize {
             cx.down(below, unit(datagram));
             return Ok(());
@@ -270,11 +245,8 @@ fn routed(destination: Ipv4Addr, route: Option<&SourceRoute>) -> Option<(Ipv4Add
     let Some((first, rest)) = route.and_then(|route| route.gateways.split_first()) else {
         return Some((destination, ipv4::Options::NONE));
     };
-    let kind = if route.is_some_and(|route| route.strict) {
-        kind::STRICT_SOURCE_ROUTE
-    } else {
-        kind::LOOSE_SOURCE_ROUTE
-    };
+    let kind =
+        if route.is_some_and(|route| route.strict) { kind::STRICT_SOURCE_ROUTE } else { kind::LOOSE_SOURCE_ROUTE };
     let hops = rest.iter().chain([&destination]);
     let data: Vec<u8> = hops.flat_map(|hop| hop.octets()).collect();
     let length = u8::try_from(data.len() + 3).ok()?;

@@ -40,14 +40,7 @@ pub(super) struct Own {
 
 impl Own {
     pub(super) const fn new(address: Ipv6Addr, standing: Standing) -> Self {
-        Self {
-            address,
-            standing,
-            made: false,
-            preferred: None,
-            valid: None,
-            deprecated: false,
-        }
+        Self { address, standing, made: false, preferred: None, valid: None, deprecated: false }
     }
 
     pub(super) fn is_ours(&self) -> bool {
@@ -65,12 +58,7 @@ impl Own {
     }
 
     /// A router has advertised its prefix again (RFC 4862 section 5.5.3 (e)).
-    pub(super) fn renew(
-        &mut self,
-        now: Instant,
-        preferred: Option<Duration>,
-        valid: Option<Duration>,
-    ) {
+    pub(super) fn renew(&mut self, now: Instant, preferred: Option<Duration>, valid: Option<Duration>) {
         self.preferred = preferred.map(|it| now + it);
         self.deprecated = preferred.is_some_and(Duration::is_zero);
         let remaining = self.valid.map(|until| until.saturating_since(now));

@@ -46,10 +46,7 @@ impl Config {
     /// A host with one interface.
     #[must_use]
     pub fn host(interface: Interface) -> Self {
-        Self {
-            interfaces: vec![interface],
-            ..Self::default()
-        }
+        Self { interfaces: vec![interface], ..Self::default() }
     }
 }
 
@@ -213,34 +210,20 @@ impl Config {
         }
         for &(found, prefix) in &interface.addresses {
             if prefix > 128 {
-                return Err(ConfigError::Prefix {
-                    below,
-                    found: prefix,
-                });
+                return Err(ConfigError::Prefix { below, found: prefix });
             }
             if found.is_unspecified() || found.is_multicast() || found.is_loopback() {
-                return Err(ConfigError::Address {
-                    below,
-                    found,
-                    expected: "a unicast address",
-                });
+                return Err(ConfigError::Address { below, found, expected: "a unicast address" });
             }
         }
         if let Some(found) = interface.link_local
             && !found.is_unicast_link_local()
         {
-            return Err(ConfigError::Address {
-                below,
-                found,
-                expected: "an address in fe80::/10",
-            });
+            return Err(ConfigError::Address { below, found, expected: "an address in fe80::/10" });
         }
         let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
         if !(fewest..=65535).contains(&interface.mtu) {
-            return Err(ConfigError::Mtu {
-                below,
-                found: interface.mtu,
-            });
+            return Err(ConfigError::Mtu { below, found: interface.mtu });
         }
         let Neighbours::Discover(discovery) = &interface.neighbours else {
             return Ok(());

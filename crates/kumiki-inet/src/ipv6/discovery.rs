@@ -116,9 +116,7 @@ impl Ip {
         if asks && let Some(it) = self.discover_at(interface) {
             it.routers.ask_from(solicit);
         }
-        let local = configured
-            .link_local
-            .unwrap_or_else(|| link_local(mac.eui64()));
+        let local = configured.link_local.unwrap_or_else(|| link_local(mac.eui64()));
         let rest = configured.addresses.into_iter().map(|(address, _)| address);
         if let Some(port) = self.ports.get_mut(interface) {
             let all = rest.chain([local]);
@@ -151,10 +149,7 @@ impl Ip {
             }
             Link::One | Link::Table(_) => None,
         });
-        let token = Token {
-            kind: timer::DISCOVERY,
-            ..Token::default()
-        };
+        let token = Token { kind: timer::DISCOVERY, ..Token::default() };
         match due.min() {
             None => cx.clear_timer(&mut self.discovery_timer),
             Some(due) if self.discovery_timer.deadline() == Some(due) => {}
@@ -217,13 +212,7 @@ impl Ip {
         }
     }
 
-    fn solicit(
-        &mut self,
-        interface: usize,
-        target: Ipv6Addr,
-        to: Option<MacAddr>,
-        cx: &mut Context<'_>,
-    ) {
+    fn solicit(&mut self, interface: usize, target: Ipv6Addr, to: Option<MacAddr>, cx: &mut Context<'_>) {
         let own = self.discover_at(interface).and_then(|it| it.mac);
         let here = self.ports.get(interface).map(|port| port.own.as_slice());
         let source = select(here.unwrap_or_default(), target);
@@ -255,10 +244,7 @@ impl Ip {
         cx: &mut Context<'_>,
     ) {
         let packet = discovery_packet(source, destination, message, options);
-        let hop = Hop {
-            interface,
-            next: destination,
-        };
+        let hop = Hop { interface, next: destination };
         self.hand_down(hop, packet, cx);
     }
 
@@ -287,8 +273,7 @@ impl Ip {
             self.ignore("neighbour discovery malformed", cx);
             return;
         };
-        let options: Result<Vec<Opt<'_>>, _> =
-            Opts::new(octets.get(len..).unwrap_or_default()).collect();
+        let options: Result<Vec<Opt<'_>>, _> = Opts::new(octets.get(len..).unwrap_or_default()).collect();
         let code = octets.get(1).copied().unwrap_or_default();
         // Nobody's own link address is that of a group (as RFC 1812 section 3.3.2 has it of ARP): what is for one neighbour would go to
         // all on the link.
@@ -304,19 +289,8 @@ impl Ip {
             Icmp::NeighbourSolicitation { target } => {
                 self.solicited(interface, &header, target, &options, cx);
             }
-            Icmp::NeighbourAdvertisement {
-                router,
-                solicited,
-                overrides,
-                target,
-            } => {
-                let said = Advertised {
-                    target,
-                    mac: target_mac(&options),
-                    router,
-                    solicited,
-                    overrides,
-                };
+            Icmp::NeighbourAdvertisement { router, solicited, overrides, target } => {
+                let said = Advertised { target, mac: target_mac(&options), router, solicited, overrides };
                 self.advertised(interface, &header, said, cx);
             }
             Icmp::RouterAdvertisement(told) => {
@@ -420,13 +394,7 @@ impl Ip {
     }
 
     /// Somebody tells the link address of `said.target` (section 7.2.5).
-    fn advertised(
-        &mut self,
-        interface: usize,
-        header: &Header,
-        said: Advertised,
-        cx: &mut Context<'_>,
-    ) {
+    fn advertised(&mut self, interface: usize, header: &Header, said: Advertised, cx: &mut Context<'_>) {
         let target = said.target;
         if target.is_multicast() || said.solicited && header.destination.is_multicast() {
             self.ignore("neighbour discovery malformed", cx);
@@ -459,49 +427,29 @@ impl Ip {
 pub(super) fn source_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
     options.iter().find_map(|option| match option {
         Opt::Source(mac) => Some(*mac),
-        Opt::Target(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => {
-            None
-        }
+        Opt::Target(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => None,
     })
 }
 
 fn target_mac(options: &[Opt<'_>]) -> Option<MacAddr> {
     options.iter().find_map(|option| match option {
         Opt::Target(mac) => Some(*mac),
-        Opt::Source(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => {
-            None
-        }
+        Opt::Source(_) | Opt::Prefix(_) | Opt::Redirected(_) | Opt::Mtu(_) | Opt::Other { .. } => None,
     })
 }
 
 /// A message of neighbour discovery in its packet.
-fn discovery_packet(
-    source: Ipv6Addr,
-    destination: Ipv6Addr,
-    message: Icmp,
-    options: &[Opt<'_>],
-) -> Packet {
+fn discovery_packet(source: Ipv6Addr, destination: Ipv6Addr, message: Icmp, options: &[Opt<'_>]) -> Packet {
     let mut data = Message::new();
     for option in options.iter().rev() {
         option.emit(data.push(option.len()));
     }
-    let header = Header {
-        hop_limit: HOP_LIMIT,
-        source,
-        destination,
-        ..Header::default()
-    };
-    let mut icmp = IcmpHeader {
-        message,
-        checksum: 0,
-    };
+    let header = Header { hop_limit: HOP_LIMIT, source, destination, ..Header::default() };
+    let mut icmp = IcmpHeader { message, checksum: 0 };
     icmp.emit(data.push(icmp.len()));
     let sum: Sum = Ip::pseudo(&header, data.len()).plus(data.sum());
     icmp.checksum = sum.checksum();
     let _ = data.pop(icmp.len());
     icmp.emit(data.push(icmp.len()));
-    Packet {
-        data: with_header(&header, next_header::ICMPV6, data),
-        tos: 0,
-    }
+    Packet { data: with_header(&header, next_header::ICMPV6, data), tos: 0 }
 }

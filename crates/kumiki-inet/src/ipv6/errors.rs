@@ -2,9 +2,7 @@
 
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::inet::icmpv6::{
-    self, Header as IcmpHeader, Message as Icmp, kind, parameter, unreachable,
-};
+use kumiki_wire::inet::icmpv6::{self, Header as IcmpHeader, Message as Icmp, kind, parameter, unreachable};
 use kumiki_wire::inet::ipv6::extension::Chain;
 use kumiki_wire::inet::ipv6::{self, Header, MIN_MTU, next_header};
 
@@ -34,10 +32,7 @@ pub(super) const fn unreachable_by(code: u8) -> Icmp {
 
 /// Destination unreachable, as users are told of it.
 pub(super) const fn soft(code: u8) -> Problem {
-    Problem::Soft {
-        kind: kind::UNREACHABLE,
-        code,
-    }
+    Problem::Soft { kind: kind::UNREACHABLE, code }
 }
 
 /// What `packet` carries, where it begins, and whether that is not there because this is a later fragment.
@@ -64,18 +59,8 @@ impl Ip {
     }
 
     /// Sends an error about `packet`, which begins with its header, where one may be sent (RFC 4443 section 2.4 (e)).
-    pub(super) fn error(
-        &mut self,
-        about: &About,
-        message: Icmp,
-        packet: &Message,
-        cx: &mut Context<'_>,
-    ) {
-        let Header {
-            source,
-            destination,
-            ..
-        } = about.header;
+    pub(super) fn error(&mut self, about: &About, message: Icmp, packet: &Message, cx: &mut Context<'_>) {
+        let Header { source, destination, .. } = about.header;
         // (e.3) to (e.5): of groups only these may be told, so that paths to them can be found.
         let also_of_groups = match message {
             Icmp::PacketTooBig { .. } => true,
@@ -111,10 +96,7 @@ impl Ip {
         let Ok(mut error) = packet.share(0, packet.len().min(QUOTED)) else {
             return;
         };
-        let mut header = IcmpHeader {
-            message,
-            checksum: 0,
-        };
+        let mut header = IcmpHeader { message, checksum: 0 };
         let mut octets = [0; icmpv6::MIN_LEN];
         header.emit(&mut octets);
         cx.charge(Work::Sum, error.unsummed() as u64);
@@ -145,20 +127,8 @@ impl Ip {
     }
 
     /// A user sends a unit back.
-    pub(super) fn refuse(
-        &mut self,
-        from: Above,
-        unit: Unit,
-        problem: Problem,
-        cx: &mut Context<'_>,
-    ) {
-        let Unit {
-            source: Address::Ip6(source),
-            destination: Address::Ip6(destination),
-            options,
-            mut data,
-            ..
-        } = unit
+    pub(super) fn refuse(&mut self, from: Above, unit: Unit, problem: Problem, cx: &mut Context<'_>) {
+        let Unit { source: Address::Ip6(source), destination: Address::Ip6(destination), options, mut data, .. } = unit
         else {
             return;
         };
@@ -172,10 +142,8 @@ impl Ip {
             Problem::TooBig { mtu } => Icmp::PacketTooBig { mtu },
             Problem::NoNeighbour => unreachable_by(unreachable::ADDRESS),
         };
-        let (Some(protocol), Ok(payload_length)) = (
-            self.users.number(from, options.under),
-            u16::try_from(data.len()),
-        ) else {
+        let (Some(protocol), Ok(payload_length)) = (self.users.number(from, options.under), u16::try_from(data.len()))
+        else {
             return;
         };
         // As it came, but for flow label and extension headers, which no sender needs to know its own packet by.
@@ -189,12 +157,7 @@ impl Ip {
             destination,
         };
         header.emit(data.push_header(ipv6::LEN));
-        let about = About {
-            header,
-            group: options.group,
-            interface: None,
-            reassembled: false,
-        };
+        let about = About { header, group: options.group, interface: None, reassembled: false };
         self.error(&about, message, &data, cx);
     }
 
@@ -258,12 +221,7 @@ impl Ip {
         };
         let code = unreachable::ADDRESS;
         if !self.is_ours(header.source) {
-            let about = About {
-                header,
-                group: false,
-                interface: None,
-                reassembled: false,
-            };
+            let about = About { header, group: false, interface: None, reassembled: false };
             self.error(&about, unreachable_by(code), &packet, cx);
             return;
         }
@@ -287,22 +245,13 @@ impl Ip {
 fn problem(message: Icmp) -> Option<Problem> {
     match message {
         Icmp::DestinationUnreachable { code } => Some(match code {
-            unreachable::PORT => Problem::Hard {
-                kind: kind::UNREACHABLE,
-                code,
-            },
+            unreachable::PORT => Problem::Hard { kind: kind::UNREACHABLE, code },
             code => soft(code),
         }),
         // RFC 8201 section 4: what no link may be is not believed.
         Icmp::PacketTooBig { mtu } => (mtu as usize >= MIN_MTU).then_some(Problem::TooBig { mtu }),
-        Icmp::TimeExceeded { code } => Some(Problem::Soft {
-            kind: kind::TIME_EXCEEDED,
-            code,
-        }),
-        Icmp::ParameterProblem { code, .. } => Some(Problem::Soft {
-            kind: kind::PARAMETER,
-            code,
-        }),
+        Icmp::TimeExceeded { code } => Some(Problem::Soft { kind: kind::TIME_EXCEEDED, code }),
+        Icmp::ParameterProblem { code, .. } => Some(Problem::Soft { kind: kind::PARAMETER, code }),
         Icmp::Echo { .. }
         | Icmp::EchoReply { .. }
         | Icmp::RouterSolicitation

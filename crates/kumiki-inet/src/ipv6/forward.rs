@@ -36,10 +36,7 @@ impl Ip {
             self.error(about, unreachable_by(unreachable::NO_ROUTE), &packet, cx);
             return;
         };
-        let onward = Header {
-            hop_limit: header.hop_limit - 1,
-            ..*header
-        };
+        let onward = Header { hop_limit: header.hop_limit - 1, ..*header };
         put_header(&mut packet, &onward);
         match self.transmit(&onward, hop, (u32::MAX, true), packet, cx) {
             Ok(()) => self.counters.forw_datagrams += 1,

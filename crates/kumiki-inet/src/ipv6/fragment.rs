@@ -32,12 +32,8 @@ impl Ip {
         let room = mtu.saturating_sub(ipv6::LEN + FRAGMENT_LEN) / UNIT * UNIT;
         let room = room.max(UNIT);
         self.identification = self.identification.wrapping_add(1);
-        let mut fragment = Fragment {
-            next_header: header.next_header,
-            offset: 0,
-            more: true,
-            identification: self.identification,
-        };
+        let mut fragment =
+            Fragment { next_header: header.next_header, offset: 0, more: true, identification: self.identification };
         let mut pieces = Vec::with_capacity(packet.len() / room + 1);
         while fragment.more {
             fragment.more = packet.len() > room;
@@ -57,11 +53,7 @@ impl Ip {
 
 /// `data` behind a header as `header`, but for what follows it and how long that is.
 pub(super) fn with_header(header: &Header, next_header: u8, mut data: Message) -> Message {
-    let header = Header {
-        payload_length: u16::try_from(data.len()).unwrap_or(u16::MAX),
-        next_header,
-        ..*header
-    };
+    let header = Header { payload_length: u16::try_from(data.len()).unwrap_or(u16::MAX), next_header, ..*header };
     header.emit(data.push_header(ipv6::LEN));
     data
 }

@@ -47,8 +47,8 @@ use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Key, LinkReport, Manage, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Instant, Key, LinkReport, Manage, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
@@ -153,8 +153,7 @@ impl Port {
         if !matches!(port.link, Link::Discover(_)) {
             let configured = interface.addresses.iter().map(|(address, _)| *address);
             let [first] = [configured.clone().next()];
-            let low =
-                first.map(|it| link_local(it.octets().last_chunk().copied().unwrap_or([0; 8])));
+            let low = first.map(|it| link_local(it.octets().last_chunk().copied().unwrap_or([0; 8])));
             let all = configured.chain(interface.link_local.or(low));
             port.own = all.map(|it| Own::new(it, Standing::Ours)).collect();
             port.own.dedup();
@@ -286,10 +285,7 @@ impl Ip {
         let up = |interface: usize| self.port_is_up(interface);
         let own = source.and_then(|source| self.ports.iter().position(|port| port.has(source)));
         let own = own.filter(|&interface| up(interface));
-        let on = |interface| Hop {
-            interface,
-            next: to,
-        };
+        let on = |interface| Hop { interface, next: to };
         if addresses::scope(to) <= 2 {
             // Of one link: the source says which.
             let first = || (0..self.ports.len()).find(|&interface| up(interface));
@@ -319,31 +315,16 @@ impl Ip {
     fn limits(&self) -> Report {
         let mtu = self.ports.iter().map(Port::mtu).min();
         let burst = self.ports.iter().map(|port| port.burst).min();
-        Report::Limits {
-            unit: mtu.unwrap_or_default().saturating_sub(send::HEADER_LEN),
-            burst: burst.unwrap_or(1),
-        }
+        Report::Limits { unit: mtu.unwrap_or_default().saturating_sub(send::HEADER_LEN), burst: burst.unwrap_or(1) }
     }
 
     fn route(&mut self, to: Address, now: Instant) -> Report {
-        let nowhere = Report::Route {
-            to,
-            source: Address::None,
-            unit: 0,
-            burst: 1,
-            bypass: None,
-        };
+        let nowhere = Report::Route { to, source: Address::None, unit: 0, burst: 1, bypass: None };
         let Address::Ip6(address) = to else {
             return nowhere;
         };
         if self.is_local(address) {
-            return Report::Route {
-                to,
-                source: to,
-                unit: u32::from(u16::MAX),
-                burst: u32::MAX,
-                bypass: None,
-            };
+            return Report::Route { to, source: to, unit: u32::from(u16::MAX), burst: u32::MAX, bypass: None };
         }
         let found = self.hop(address, None).and_then(|hop| {
             let source = self.select(hop.interface, address)?;
@@ -353,9 +334,7 @@ impl Ip {
         found.map_or(nowhere, |(source, mtu, burst)| Report::Route {
             to,
             source: Address::Ip6(source),
-            unit: mtu
-                .min(self.path_mtu(address, now))
-                .saturating_sub(send::HEADER_LEN),
+            unit: mtu.min(self.path_mtu(address, now)).saturating_sub(send::HEADER_LEN),
             burst,
             bypass: None,
         })
@@ -418,19 +397,13 @@ impl Ip {
                 }
                 return;
             }
-            Report::Route {
-                source: Address::Mac(mac),
-                ..
-            } => {
+            Report::Route { source: Address::Mac(mac), .. } => {
                 self.begin_discovery(interface, mac, cx);
                 return;
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Link(LinkReport::Addresses {
-                local: Address::Ip6(local),
-                ..
-            }) => {
+            Report::Link(LinkReport::Addresses { local: Address::Ip6(local), .. }) => {
                 port.adopt(local);
                 return;
             }
@@ -462,16 +435,10 @@ impl Protocol for Ip {
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
-        let interface = self
-            .config
-            .interfaces
-            .iter()
-            .position(|it| it.below == name);
+        let interface = self.config.interfaces.iter().position(|it| it.below == name);
         let Some(interface) = interface else {
             let known = names(&self.config.below());
-            return Err(format!(
-                "IPv6 has no interface on `{name}`, only on {known}"
-            ));
+            return Err(format!("IPv6 has no interface on `{name}`, only on {known}"));
         };
         if let Some(port) = self.ports.get_mut(interface) {
             port.below = Some(below);

@@ -40,10 +40,7 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) enum Act {
     /// Send a solicitation for `target`: to it alone where its link address is known.
-    Solicit {
-        target: Ipv6Addr,
-        to: Option<MacAddr>,
-    },
+    Solicit { target: Ipv6Addr, to: Option<MacAddr> },
     /// Send what waited.
     Send { to: MacAddr, packet: Packet },
     /// Nobody answered: the packet cannot be sent.
@@ -127,13 +124,7 @@ impl Cache {
     }
 
     /// The link address of `next`, to which `packet` is to go; where it is not known yet the packet waits.
-    pub(super) fn send(
-        &mut self,
-        now: Instant,
-        next: Ipv6Addr,
-        packet: Packet,
-        acts: &mut Vec<Act>,
-    ) {
+    pub(super) fn send(&mut self, now: Instant, next: Ipv6Addr, packet: Packet, acts: &mut Vec<Act>) {
         let delay = self.bounds.delay;
         if let Some(it) = self.entries.get_mut(&next) {
             it.used = now;
@@ -164,10 +155,7 @@ impl Cache {
         };
         Self::queue(&mut it, packet, self.bounds.queue, acts);
         self.keep(next, it, acts);
-        acts.push(Act::Solicit {
-            target: next,
-            to: None,
-        });
+        acts.push(Act::Solicit { target: next, to: None });
     }
 
     fn queue(it: &mut Neighbour, packet: Packet, most: usize, acts: &mut Vec<Act>) {
@@ -181,11 +169,7 @@ impl Cache {
     fn keep(&mut self, address: Ipv6Addr, it: Neighbour, acts: &mut Vec<Act>) {
         if self.entries.len() >= self.bounds.neighbours {
             let known = self.entries.len() > self.unknown;
-            let victim = if known {
-                State::Stale
-            } else {
-                State::Incomplete
-            };
+            let victim = if known { State::Stale } else { State::Incomplete };
             self.evict(victim, acts);
         }
         self.unknown += usize::from(it.state == State::Incomplete);
@@ -255,12 +239,7 @@ impl Cache {
     }
 
     /// Appendix C, the rows for advertisements. Whether a router has become a host (section 7.2.5).
-    pub(super) fn advertised(
-        &mut self,
-        now: Instant,
-        said: Advertised,
-        acts: &mut Vec<Act>,
-    ) -> bool {
+    pub(super) fn advertised(&mut self, now: Instant, said: Advertised, acts: &mut Vec<Act>) -> bool {
         let Some(it) = self.entries.get_mut(&said.target) else {
             return false;
         };
@@ -272,11 +251,7 @@ impl Cache {
             }
             it.is_router = said.router;
             it.mac = said.mac;
-            let state = if said.solicited {
-                State::Reachable
-            } else {
-                State::Stale
-            };
+            let state = if said.solicited { State::Reachable } else { State::Stale };
             self.set(now, said.target, state, acts);
             return no_longer_router;
         }

@@ -63,10 +63,8 @@ impl Ip {
         };
         if let Some(pointer) = pointer {
             self.broken(cx);
-            let message = Icmp::ParameterProblem {
-                code: parameter::FIELD,
-                pointer: u32::try_from(pointer).unwrap_or(0),
-            };
+            let message =
+                Icmp::ParameterProblem { code: parameter::FIELD, pointer: u32::try_from(pointer).unwrap_or(0) };
             self.error(about, message, packet, cx);
             return;
         }
@@ -79,31 +77,17 @@ impl Ip {
             destination: about.header.destination,
             identification: fragment.identification,
         };
-        let head = Head {
-            about: *about,
-            next_header: fragment.next_header,
-        };
-        let fragment = Fragment {
-            key,
-            first,
-            last,
-            head,
-            ecn: about.header.ecn(),
-            data: &data,
-        };
+        let head = Head { about: *about, next_header: fragment.next_header };
+        let fragment = Fragment { key, first, last, head, ecn: about.header.ecn(), data: &data };
         match self.reassembly.take(cx.now(), fragment) {
             Outcome::Waiting | Outcome::Swallowed => {}
             Outcome::Whole { head, ecn, data } if data.len() <= MAX_PAYLOAD => {
                 self.counters.reasm_oks += 1;
-                let mut about = About {
-                    reassembled: true,
-                    ..head.about
-                };
+                let mut about = About { reassembled: true, ..head.about };
                 about.header.set_ecn(ecn);
                 let packet = with_header(&about.header, head.next_header, data);
                 about.header.next_header = head.next_header;
-                about.header.payload_length =
-                    u16::try_from(packet.len() - ipv6::LEN).unwrap_or(u16::MAX);
+                about.header.payload_length = u16::try_from(packet.len() - ipv6::LEN).unwrap_or(u16::MAX);
                 self.take_ours(&about, packet, cx);
             }
             Outcome::Whole { .. } | Outcome::Broken => self.broken(cx),
@@ -121,10 +105,7 @@ impl Ip {
     }
 
     fn set_reassembly_timer(&mut self, cx: &mut Context<'_>) {
-        let token = Token {
-            kind: timer::REASSEMBLY,
-            ..Token::default()
-        };
+        let token = Token { kind: timer::REASSEMBLY, ..Token::default() };
         match self.reassembly.deadline() {
             None => cx.clear_timer(&mut self.reassembly_timer),
             Some(deadline) if self.reassembly_timer.deadline() == Some(deadline) => {}

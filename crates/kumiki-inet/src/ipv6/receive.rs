@@ -122,23 +122,15 @@ impl Ip {
         }
         let outside = interface.is_some();
         let destination = header.destination;
-        let about = About {
-            header,
-            group: link_group || destination.is_multicast(),
-            interface,
-            reassembled: false,
-        };
+        let about = About { header, group: link_group || destination.is_multicast(), interface, reassembled: false };
         // RFC 4291 sections 2.5.2, 2.5.3 and 2.7.
-        let nobody = destination.is_unspecified()
-            || outside && (scope(destination) <= 1 || header.source.is_loopback());
+        let nobody =
+            destination.is_unspecified() || outside && (scope(destination) <= 1 || header.source.is_loopback());
         if header.source.is_multicast() {
             self.refuse_address("source that nobody can have", cx);
         } else if nobody {
             self.refuse_address("address that nobody can have", cx);
-        } else if self.is_ours(destination)
-            || !outside
-            || destination.is_multicast() && self.listens_to(destination)
-        {
+        } else if self.is_ours(destination) || !outside || destination.is_multicast() && self.listens_to(destination) {
             self.take_ours(&about, packet, cx);
         } else if self.config.forwarding && !about.group {
             if header.next_header != next_header::HOP_BY_HOP || self.pass_hop(&about, &packet, cx) {
@@ -258,10 +250,8 @@ impl Ip {
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the next header");
             if protocol != next_header::ICMPV6 {
-                let message = Icmp::ParameterProblem {
-                    code: parameter::NEXT_HEADER,
-                    pointer: u32::try_from(field).unwrap_or(0),
-                };
+                let message =
+                    Icmp::ParameterProblem { code: parameter::NEXT_HEADER, pointer: u32::try_from(field).unwrap_or(0) };
                 self.error(about, message, &packet, cx);
             }
             return;

@@ -94,9 +94,7 @@ impl Ip {
     /// Whether the messages of routers are acted on.
     pub(super) fn takes_advertisements(&mut self, interface: usize) -> bool {
         let host = !self.config.forwarding;
-        let chosen = self
-            .discover_at(interface)
-            .map(|it| it.config.advertisements);
+        let chosen = self.discover_at(interface).map(|it| it.config.advertisements);
         chosen.flatten().unwrap_or(host)
     }
 
@@ -104,10 +102,7 @@ impl Ip {
     pub(super) fn default_router(&mut self) -> Option<Hop> {
         let mut ports = self.ports.iter_mut().enumerate();
         ports.find_map(|(interface, port)| match &mut port.link {
-            Link::Discover(it) if port.up => it
-                .routers
-                .choose(&it.cache)
-                .map(|next| Hop { interface, next }),
+            Link::Discover(it) if port.up => it.routers.choose(&it.cache).map(|next| Hop { interface, next }),
             Link::Discover(_) | Link::One | Link::Table(_) => None,
         })
     }
@@ -123,8 +118,7 @@ impl Ip {
         routers.prefixes.retain(|it| !late(it));
         let solicit = routers.solicit.filter(|(_, next)| *next <= now);
         if let Some((left, _)) = solicit {
-            routers.solicit =
-                Some((left - 1, now + SOLICITATION_INTERVAL)).filter(|(left, _)| *left > 0);
+            routers.solicit = Some((left - 1, now + SOLICITATION_INTERVAL)).filter(|(left, _)| *left > 0);
         }
         let own = *mac;
         for gone in gone {
@@ -177,17 +171,12 @@ impl Ip {
         }
         let until = now + Duration::from_secs(told.lifetime_s.into());
         let known = it.routers.known.iter().position(|it| it.address == source);
-        let router = Router {
-            address: source,
-            until,
-        };
+        let router = Router { address: source, until };
         if let Some(at) = known {
             it.routers.known.remove(at);
         }
         if it.routers.known.len() < MOST_ROUTERS {
-            it.routers
-                .known
-                .insert(known.unwrap_or(it.routers.known.len()), router);
+            it.routers.known.insert(known.unwrap_or(it.routers.known.len()), router);
         }
         it.routers.known.retain(|router| router.until > now);
         if told.lifetime_s > 0 {
@@ -201,11 +190,7 @@ impl Ip {
                     }
                 }
                 Opt::Prefix(prefix) => self.prefix(interface, prefix, cx),
-                Opt::Mtu(_)
-                | Opt::Source(_)
-                | Opt::Target(_)
-                | Opt::Redirected(_)
-                | Opt::Other { .. } => {}
+                Opt::Mtu(_) | Opt::Source(_) | Opt::Target(_) | Opt::Redirected(_) | Opt::Other { .. } => {}
             }
         }
         self.heard(interface, source, source_mac(options), true, cx);
@@ -217,30 +202,17 @@ impl Ip {
 
     /// A router tells of a prefix (RFC 4861 section 6.3.4, RFC 4862 section 5.5.3).
     fn prefix(&mut self, interface: usize, told: Prefix, cx: &Context<'_>) {
-        let Prefix {
-            len,
-            prefix,
-            valid_s,
-            preferred_s,
-            ..
-        } = told;
+        let Prefix { len, prefix, valid_s, preferred_s, .. } = told;
         if len > 128 || prefix.is_unicast_link_local() || prefix.is_multicast() {
             return;
         }
         let now = cx.now();
         let valid = seconds(valid_s);
         if told.on_link {
-            self.prefix_on_link(
-                interface,
-                (prefix, len),
-                valid.map(|it| now + it),
-                valid_s > 0,
-            );
+            self.prefix_on_link(interface, (prefix, len), valid.map(|it| now + it), valid_s > 0);
         }
         let mac = self.discover_at(interface).and_then(|it| it.mac);
-        let transmits = self
-            .discover_at(interface)
-            .map(|it| it.config.duplicate_transmits);
+        let transmits = self.discover_at(interface).map(|it| it.config.duplicate_transmits);
         let (Some(mac), Some(port)) = (mac, self.ports.get_mut(interface)) else {
             return;
         };
@@ -270,13 +242,7 @@ impl Ip {
         }
     }
 
-    fn prefix_on_link(
-        &mut self,
-        interface: usize,
-        (prefix, len): (Ipv6Addr, u8),
-        until: Option<Instant>,
-        alive: bool,
-    ) {
+    fn prefix_on_link(&mut self, interface: usize, (prefix, len): (Ipv6Addr, u8), until: Option<Instant>, alive: bool) {
         let prefix = Ipv6Addr::from_bits(prefix.to_bits() & mask(len));
         let Some(it) = self.discover_at(interface) else {
             return;

@@ -3,8 +3,7 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
-    Above, Address, Context, Duration, Indication, Instant, Problem, Report, Request, Unit,
-    UnitOptions,
+    Above, Address, Context, Duration, Indication, Instant, Problem, Report, Request, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::inet::ethernet::MacAddr;
@@ -113,11 +112,7 @@ impl Ip {
                 Refused::Impossible("longer than a packet can be, or to nobody")
             };
             self.count(refused, cx);
-            return Err(Unsent {
-                refused,
-                source: chosen,
-                data,
-            });
+            return Err(Unsent { refused, source: chosen, data });
         };
         if protocol == next_header::ICMPV6 {
             add_addresses(&mut data, source, destination);
@@ -150,11 +145,7 @@ impl Ip {
         sent.map_err(|(refused, mut data)| {
             self.count(refused, cx);
             let _ = data.pop_header(ipv6::LEN);
-            Unsent {
-                refused,
-                source: Some(source),
-                data,
-            }
+            Unsent { refused, source: Some(source), data }
         })
     }
 
@@ -187,10 +178,7 @@ impl Ip {
         packet: Message,
         cx: &mut Context<'_>,
     ) -> Result<(), (Refused, Message)> {
-        let port = self
-            .ports
-            .get(hop.interface)
-            .filter(|port| port.below.is_some());
+        let port = self.ports.get(hop.interface).filter(|port| port.below.is_some());
         let Some(mtu) = port.map(|port| port.mtu().min(path)) else {
             return Err((Refused::NoRoute, packet));
         };
@@ -232,9 +220,7 @@ impl Ip {
                 let found = table.iter().find(|(next, _)| *next == hop.next);
                 found.map_or(Address::None, |&(_, address)| address)
             }
-            Some(Link::Discover(_)) if hop.next.is_multicast() => {
-                Address::Mac(MacAddr::of_ipv6_group(hop.next).0)
-            }
+            Some(Link::Discover(_)) if hop.next.is_multicast() => Address::Mac(MacAddr::of_ipv6_group(hop.next).0),
             Some(Link::Discover(it)) => {
                 it.cache.send(cx.now(), hop.next, packet, &mut acts);
                 self.act(hop.interface, acts, cx);
@@ -245,25 +231,14 @@ impl Ip {
     }
 
     /// Gives a packet for `link` to the layer below.
-    pub(super) fn down(
-        &self,
-        interface: usize,
-        link: Address,
-        group: bool,
-        packet: Packet,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn down(&self, interface: usize, link: Address, group: bool, packet: Packet, cx: &mut Context<'_>) {
         let Some(below) = self.ports.get(interface).and_then(|port| port.below) else {
             return;
         };
         let unit = Unit {
             source: Address::None,
             destination: link,
-            options: UnitOptions {
-                tos: packet.tos,
-                group,
-                ..UnitOptions::default()
-            },
+            options: UnitOptions { tos: packet.tos, group, ..UnitOptions::default() },
             route: None,
             data: packet.data,
         };
@@ -324,20 +299,13 @@ impl Refused {
 
 /// Adds the pseudo-header to the checksum of an ICMPv6 message, now that its source is known.
 fn add_addresses(message: &mut Message, source: Ipv6Addr, destination: Ipv6Addr) {
-    let header = Header {
-        source,
-        destination,
-        ..Header::default()
-    };
+    let header = Header { source, destination, ..Header::default() };
     let pseudo = Ip::pseudo(&header, message.len());
     let mut front = [0; MIN_LEN];
     if !message.copy_to(0, &mut front) || message.pop_header(MIN_LEN).is_err() {
         return;
     }
-    if let Some(field) = front
-        .get_mut(CHECKSUM_OFFSET..)
-        .and_then(<[u8]>::first_chunk_mut)
-    {
+    if let Some(field) = front.get_mut(CHECKSUM_OFFSET..).and_then(<[u8]>::first_chunk_mut) {
         let sum = Sum::from_folded(!u16::from_be_bytes(*field));
         *field = pseudo.plus(sum).checksum().to_be_bytes();
     }

@@ -19,8 +19,8 @@
 //! the poll bit as final, XID with `81 01 00` for class I, TEST with what it brought. A command from a group is not answered.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest, ether_types, lsaps,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest, ether_types, lsaps,
 };
 use kumiki_octets::Message;
 use kumiki_wire::atm::llc_snap;
@@ -111,10 +111,7 @@ impl Llc {
     /// A station as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -191,9 +188,7 @@ impl Llc {
         }
         let (selector, len) = if header.dsap == sap::SNAP {
             match llc_snap::Header::parse(unit.data.front_at_least(llc_snap::LEN)) {
-                Ok((llc_snap::Header::EtherType(ethertype), len)) => {
-                    (Selector::EtherType(ethertype), len)
-                }
+                Ok((llc_snap::Header::EtherType(ethertype), len)) => (Selector::EtherType(ethertype), len),
                 Ok(_) => {
                     self.counters.unknown_sap += 1;
                     cx.drop("SNAP of another organisation");
@@ -227,13 +222,7 @@ impl Llc {
     }
 
     /// Answers an XID or TEST command, `unit` being what came behind its header (RFC 1390, "Elements of Procedure").
-    fn answer(
-        &mut self,
-        command: Header,
-        (function, poll): (u8, bool),
-        unit: Unit,
-        cx: &mut Context<'_>,
-    ) {
+    fn answer(&mut self, command: Header, (function, poll): (u8, bool), unit: Unit, cx: &mut Context<'_>) {
         let ssap = match command.dsap {
             sap::SNAP | sap::GLOBAL => sap::SNAP,
             sap::NULL => sap::NULL,
@@ -255,17 +244,10 @@ impl Llc {
             self.counters.test_answered += 1;
             unit.data
         };
-        let header = Header {
-            dsap: command.ssap,
-            ssap,
-            response: true,
-            control: Control::Unnumbered { function, poll },
-        };
+        let header =
+            Header { dsap: command.ssap, ssap, response: true, control: Control::Unnumbered { function, poll } };
         header.emit(data.push_header(llc::LEN));
-        let answer = Unit {
-            destination: unit.source,
-            ..Unit::of(data)
-        };
+        let answer = Unit { destination: unit.source, ..Unit::of(data) };
         cx.down(BELOW, Request::Unit(answer));
     }
 
@@ -285,20 +267,8 @@ impl Llc {
                 self.tell(|unit| Report::Limits { unit, burst }, unit, cx);
             }
             // How we are addressed, and who asked is not known.
-            Report::Route {
-                to,
-                source,
-                unit,
-                burst,
-                ..
-            } => {
-                let route = |unit| Report::Route {
-                    to,
-                    source,
-                    unit,
-                    burst,
-                    bypass: None,
-                };
+            Report::Route { to, source, unit, burst, .. } => {
+                let route = |unit| Report::Route { to, source, unit, burst, bypass: None };
                 self.tell(route, unit, cx);
             }
             Report::Up | Report::Down => kumiki_graph::users::tell_all(&report, cx),

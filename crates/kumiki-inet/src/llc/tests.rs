@@ -14,11 +14,7 @@ const NETBIOS: Key = Key::Lsap(sap::NETBIOS);
 fn station(pad: bool) -> (Bench, DeviceId, [NodeId; 3]) {
     let mut bench = Bench::new();
     let medium = bench.device("medium");
-    let config = eth::Config {
-        pad,
-        mtu: 9000,
-        ..eth::Config::new(MacAddr([2, 0, 0, 0, 0, 1]))
-    };
+    let config = eth::Config { pad, mtu: 9000, ..eth::Config::new(MacAddr([2, 0, 0, 0, 0, 1])) };
     bench.node("eth", &["medium"], Eth::new(config).unwrap());
     bench.node("llc", &["eth"], Llc::new(Config::default()));
     let ip = bench.user("ip", "llc", &[Key::EtherType(0x0800)]);
@@ -30,10 +26,7 @@ fn station(pad: bool) -> (Bench, DeviceId, [NodeId; 3]) {
 }
 
 fn to_peer(data: &[u8]) -> Unit {
-    Unit {
-        destination: PEER,
-        ..Unit::of(Message::from_octets(data))
-    }
+    Unit { destination: PEER, ..Unit::of(Message::from_octets(data)) }
 }
 
 /// A frame from the peer to us with a length and these octets.
@@ -66,14 +59,7 @@ fn frames_have_a_length_and_snap_or_the_sap_of_the_user() {
     bench.send(ip, to_peer(&[0x45, 0]));
     bench.send(netbios, to_peer(&[9]));
     bench.send(beside, to_peer(&[0x45, 1]));
-    assert_eq!(
-        sent(&mut bench),
-        [
-            hex("000a aaaa03 000000 0800 4500"),
-            hex("0004 f0f003 09"),
-            hex("0800 4501")
-        ]
-    );
+    assert_eq!(sent(&mut bench), [hex("000a aaaa03 000000 0800 4500"), hex("0004 f0f003 09"), hex("0800 4501")]);
 }
 
 #[test]
@@ -118,11 +104,7 @@ fn xid_and_test_are_answered_for_the_null_global_and_snap_saps_and_for_users() {
         bench.octets(medium, &frame(command));
         let response = hex(response);
         let length = u16::try_from(response.len()).unwrap().to_be_bytes();
-        assert_eq!(
-            sent(&mut bench),
-            [[length.to_vec(), response].concat()],
-            "{command}"
-        );
+        assert_eq!(sent(&mut bench), [[length.to_vec(), response].concat()], "{command}");
     }
     let counters = counters(&bench);
     assert_eq!((counters.xid_answered, counters.test_answered), (4, 2));
@@ -184,9 +166,7 @@ fn limits_are_those_of_a_frame_with_a_length_less_the_header() {
     for user in users {
         bench.heard(user);
         bench.say(user, Request::Manage(Box::new(Manage::Limits)));
-        let Some(Report::Limits { unit, burst }) = bench.reports(user).into_iter().next() else {
-            panic!()
-        };
+        let Some(Report::Limits { unit, burst }) = bench.reports(user).into_iter().next() else { panic!() };
         limits.push((unit, burst));
     }
     assert_eq!(limits, [(1492, 1), (1497, 1), (9000, 1)]);
@@ -199,11 +179,7 @@ fn limits_are_those_of_a_frame_with_a_length_less_the_header() {
 fn saps_that_are_no_users_are_refused() {
     let mut bench = Bench::new();
     bench.node("llc", &[], Llc::new(Config::default()));
-    for (name, key) in [
-        ("odd", Key::Lsap(0x43)),
-        ("snap", Key::Lsap(0xaa)),
-        ("none", Key::Raw),
-    ] {
+    for (name, key) in [("odd", Key::Lsap(0x43)), ("snap", Key::Lsap(0xaa)), ("none", Key::Raw)] {
         let task = bench.graph.add_task(name);
         let user = kumiki_testkit::bench::User::with_keys(&[key]);
         bench.graph.add_node(name, task, Box::new(user)).unwrap();

@@ -72,10 +72,7 @@ pub struct Cache<A, W> {
 impl<A: Copy + PartialEq, W> Cache<A, W> {
     /// An empty one.
     pub const fn new(bounds: Bounds) -> Self {
-        Self {
-            bounds,
-            entries: BTreeMap::new(),
-        }
+        Self { bounds, entries: BTreeMap::new() }
     }
 
     /// What is known at `now`.
@@ -93,28 +90,17 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
     }
 
     /// Where `datagram` goes; `may_ask` says whether we can ask.
-    pub fn find(
-        &mut self,
-        next_hop: Ipv4Addr,
-        datagram: W,
-        may_ask: bool,
-        now: Instant,
-    ) -> Found<A, W> {
+    pub fn find(&mut self, next_hop: Ipv4Addr, datagram: W, may_ask: bool, now: Instant) -> Found<A, W> {
         if let Some(entry) = self.entries.get_mut(&next_hop)
             && let State::Known { address, until } = entry.state
             && now < until
         {
             entry.used = now;
-            let old =
-                self.bounds.refresh && now + self.bounds.timeout / 5 >= until && entry.next <= now;
+            let old = self.bounds.refresh && now + self.bounds.timeout / 5 >= until && entry.next <= now;
             if old {
                 entry.next = now + INTERVAL;
             }
-            return Found::At {
-                address,
-                datagram,
-                old,
-            };
+            return Found::At { address, datagram, old };
         }
         let mut gone = 0;
         if !self.entries.contains_key(&next_hop) && self.entries.len() >= self.bounds.entries {
@@ -152,13 +138,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
 
     /// `next_hop` has said that it is at `address`; gives what waited for it. Nobody new is kept unless he is to be `kept` and
     /// there is room.
-    pub fn learn(
-        &mut self,
-        next_hop: Ipv4Addr,
-        address: A,
-        kept: bool,
-        now: Instant,
-    ) -> VecDeque<W> {
+    pub fn learn(&mut self, next_hop: Ipv4Addr, address: A, kept: bool, now: Instant) -> VecDeque<W> {
         let until = now + self.bounds.timeout;
         let state = State::Known { address, until };
         if let Some(entry) = self.entries.get_mut(&next_hop) {
@@ -166,12 +146,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             return core::mem::take(&mut entry.waiting);
         }
         if kept && self.entries.len() < self.bounds.entries {
-            let entry = Entry {
-                state,
-                next: now,
-                waiting: VecDeque::new(),
-                used: now,
-            };
+            let entry = Entry { state, next: now, waiting: VecDeque::new(), used: now };
             self.entries.insert(next_hop, entry);
         }
         VecDeque::new()
@@ -180,8 +155,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
     /// UNARP (section 3.3): what is known of `next_hop` goes unless it is this address.
     pub fn clear_unless(&mut self, next_hop: Ipv4Addr, address: Option<A>) -> bool {
         let found = self.entries.get(&next_hop).map(|it| &it.state);
-        let other =
-            matches!(found, Some(State::Known { address: known, .. }) if Some(*known) != address);
+        let other = matches!(found, Some(State::Known { address: known, .. }) if Some(*known) != address);
         if other {
             self.entries.remove(&next_hop);
         }
@@ -242,10 +216,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
 
     /// When [`Cache::due`] has something next.
     pub fn next_due(&self) -> Option<Instant> {
-        let asked = self
-            .entries
-            .values()
-            .filter(|it| matches!(it.state, State::Asked { .. }));
+        let asked = self.entries.values().filter(|it| matches!(it.state, State::Asked { .. }));
         asked.map(|it| it.next).min()
     }
 }

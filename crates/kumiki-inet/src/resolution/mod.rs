@@ -15,8 +15,7 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Problem, Report, Request, Service, Shape,
-    Unit, ether_types,
+    Above, Address, Below, Context, Indication, Key, Problem, Report, Request, Service, Shape, Unit, ether_types,
 };
 use kumiki_octets::Message;
 use kumiki_wire::inet::ethernet::ethertype;
@@ -54,9 +53,7 @@ pub fn shape() -> Shape {
 pub fn bind(name: &str, keys: &[Key]) -> Result<(), String> {
     let mut numbers = ether_types(keys).peekable();
     if numbers.peek().is_none() {
-        return Err(format!(
-            "{name} resolves addresses for users with an EtherType, and this one has none"
-        ));
+        return Err(format!("{name} resolves addresses for users with an EtherType, and this one has none"));
     }
     if numbers.any(|number| number == ethertype::ARP) {
         return Err(format!("the EtherType of ARP is {name}'s own"));
@@ -83,9 +80,6 @@ pub fn silent(user: Above, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>)
 
 /// Sends a packet of the resolver's own protocol to `station`.
 pub fn packet(station: Address, data: Message, cx: &mut Context<'_>) {
-    let packet = Unit {
-        destination: station,
-        ..Unit::of(data)
-    };
+    let packet = Unit { destination: station, ..Unit::of(data) };
     cx.down(OWN, Request::Unit(packet));
 }

@@ -8,13 +8,7 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 fn cache(entries: usize, queue: usize) -> Cache<u8, &'static str> {
-    Cache::new(Bounds {
-        timeout: Duration::from_secs(60),
-        tries: 3,
-        entries,
-        queue,
-        refresh: true,
-    })
+    Cache::new(Bounds { timeout: Duration::from_secs(60), tries: 3, entries, queue, refresh: true })
 }
 
 fn second(n: u64) -> Instant {
@@ -32,14 +26,7 @@ fn what_waits_goes_when_its_next_hop_is_known() {
     }
     assert_eq!(cache.learn(A, 7, true, second(1)), ["second", "third"]);
     let found = cache.find(A, "fourth", true, second(2));
-    assert!(matches!(
-        found,
-        Found::At {
-            address: 7,
-            datagram: "fourth",
-            old: false
-        }
-    ));
+    assert!(matches!(found, Found::At { address: 7, datagram: "fourth", old: false }));
     // Nearly too old: it is sent, and asked for again once in a second.
     let found = cache.find(A, "fifth", true, second(50));
     assert!(matches!(found, Found::At { old: true, .. }));

@@ -23,8 +23,8 @@
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Open, Protocol,
-    Quality, Report, Request, Service, Shape, Unit, Work,
+    Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Open, Protocol, Quality, Report,
+    Request, Service, Shape, Unit, Work,
 };
 use kumiki_wire::inet::ethernet::{Header, LEN, MacAddr};
 use thiserror::Error;
@@ -61,14 +61,7 @@ impl Config {
     /// The station at `address` and no other, with frames of up to 9014 octets and one copy each way.
     #[must_use]
     pub const fn new(address: SocketAddrV4) -> Self {
-        Self {
-            address,
-            stations: Vec::new(),
-            via: None,
-            frame: 9014,
-            socket_buffer: None,
-            copies: 1,
-        }
+        Self { address, stations: Vec::new(), via: None, frame: 9014, socket_buffer: None, copies: 1 }
     }
 }
 
@@ -76,9 +69,7 @@ impl Config {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum ConfigError {
     /// An address that is in no MAC address.
-    #[error(
-        "SimEther has a station at {0}, expected a host's address and an even port other than 0"
-    )]
+    #[error("SimEther has a station at {0}, expected a host's address and an even port other than 0")]
     Station(SocketAddrV4),
     /// A frame that no datagram holds, or that holds nothing.
     #[error("SimEther has frames of {0} octets, expected {LEAST_FRAME} to {MOST_FRAME}")]
@@ -131,10 +122,7 @@ pub const fn socket_of(mac: MacAddr) -> Option<SocketAddrV4> {
 }
 
 const fn socket(address: SocketAddrV4) -> Address {
-    Address::Socket {
-        ip: core::net::IpAddr::V4(*address.ip()),
-        port: address.port(),
-    }
+    Address::Socket { ip: core::net::IpAddr::V4(*address.ip()), port: address.port() }
 }
 
 impl SimEther {
@@ -150,11 +138,7 @@ impl SimEther {
         if !(LEAST_FRAME..=MOST_FRAME).contains(&config.frame) {
             return Err(ConfigError::Frame(config.frame));
         }
-        Ok(Self {
-            config,
-            port: None,
-            counters: Counters::default(),
-        })
+        Ok(Self { config, port: None, counters: Counters::default() })
     }
 
     /// What happened so far.
@@ -228,43 +212,24 @@ impl SimEther {
     }
 
     fn tell_limits(&self, cx: &mut Context<'_>) {
-        let limits = Report::Limits {
-            unit: self.config.frame,
-            burst: 1,
-        };
+        let limits = Report::Limits { unit: self.config.frame, burst: 1 };
         cx.up(USER, Indication::Report(Box::new(limits)));
     }
 }
 
 impl Protocol for SimEther {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Frame),
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+        Shape { offers: Some(Service::Frame), needs: &[Service::UnitData], below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == USER {
-            Ok(())
-        } else {
-            Err("SimEther is the driver of one Ethernet and has it already".to_owned())
-        }
+        if above == USER { Ok(()) } else { Err("SimEther is the driver of one Ethernet and has it already".to_owned()) }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let quality = Quality {
-            receive_buffer: self.config.socket_buffer,
-            ..Quality::default()
-        };
-        let open = Open {
-            mode: Mode::Passive { backlog: 0 },
-            local: socket(self.config.address),
-            quality,
-            ..Open::default()
-        };
+        let quality = Quality { receive_buffer: self.config.socket_buffer, ..Quality::default() };
+        let open =
+            Open { mode: Mode::Passive { backlog: 0 }, local: socket(self.config.address), quality, ..Open::default() };
         cx.down(BELOW, Request::Open(Box::new(open)));
     }
 
@@ -295,10 +260,7 @@ impl Protocol for SimEther {
             Indication::Report(report) => match *report {
                 Report::Up | Report::Down => cx.up(USER, Indication::Report(report)),
                 // Which station could not be reached is for those above to find out, as on any Ethernet.
-                Report::Limits { .. }
-                | Report::Route { .. }
-                | Report::Unreachable { .. }
-                | Report::Link(_) => {}
+                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
             },
             Indication::Aborted { .. } => cx.drop("the port is taken"),
             Indication::Offered(_)

@@ -18,10 +18,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
     bench.node("os_ip", &["net"], Ip::new(below).unwrap());
     bench.node("os_udp", &["os_ip"], Udp::new(udp::Config::default()));
     bench.node("sim_ether", &["os_udp"], SimEther::new(config).unwrap());
-    let eth = eth::Config {
-        mtu: 9000,
-        ..eth::Config::new(mac_of(OWN).unwrap())
-    };
+    let eth = eth::Config { mtu: 9000, ..eth::Config::new(mac_of(OWN).unwrap()) };
     bench.node("eth", &["sim_ether"], Eth::new(eth).unwrap());
     let user = bench.user("user", "eth", &[Key::EtherType(0x817d)]);
     bench.start();
@@ -30,10 +27,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(mac: MacAddr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Mac(mac.0),
-        ..Unit::of(Message::from_octets(data))
-    }
+    Unit { destination: Address::Mac(mac.0), ..Unit::of(Message::from_octets(data)) }
 }
 
 #[test]
@@ -64,9 +58,7 @@ fn a_frame_is_the_data_of_a_datagram_and_back() {
     let (mut bench, net, user) = bench(Config::new(OWN));
     bench.send(user, to(mac_of(PEER).unwrap(), &[7; 100]));
     let sent = bench.sent_octets();
-    let [datagram] = sent.as_slice() else {
-        panic!("{} datagrams", sent.len())
-    };
+    let [datagram] = sent.as_slice() else { panic!("{} datagrams", sent.len()) };
     assert_eq!(datagram[16..20], PEER.ip().octets());
     assert_eq!(datagram[20..24], [0x1b, 0x58, 0x1b, 0x5a], "the ports");
     let frame = &datagram[28..];
@@ -88,10 +80,7 @@ fn a_frame_is_the_data_of_a_datagram_and_back() {
 #[test]
 fn a_frame_for_all_goes_to_each_station() {
     let third = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 3), 7000);
-    let config = Config {
-        stations: vec![PEER, third],
-        ..Config::new(OWN)
-    };
+    let config = Config { stations: vec![PEER, third], ..Config::new(OWN) };
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(MacAddr::BROADCAST, &[7; 100]));
     let sent = bench.sent_octets();
@@ -102,10 +91,7 @@ fn a_frame_for_all_goes_to_each_station() {
 #[test]
 fn a_box_between_the_stations_gets_all_frames() {
     let between = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 9), 4001);
-    let config = Config {
-        via: Some(between),
-        ..Config::new(OWN)
-    };
+    let config = Config { via: Some(between), ..Config::new(OWN) };
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(MacAddr::BROADCAST, &[7; 100]));
     bench.send(user, to(mac_of(PEER).unwrap(), &[7; 100]));
@@ -116,10 +102,7 @@ fn a_box_between_the_stations_gets_all_frames() {
 
 #[test]
 fn a_process_that_reads_frees_the_socket() {
-    let config = Config {
-        socket_buffer: Some(150),
-        ..Config::new(OWN)
-    };
+    let config = Config { socket_buffer: Some(150), ..Config::new(OWN) };
     let (mut bench, net, user) = bench(config);
     bench.send(user, to(mac_of(OWN).unwrap(), &[7; 100]));
     // To ourselves it stays here, and is read.
@@ -138,40 +121,23 @@ fn a_process_that_reads_frees_the_socket() {
 
 #[test]
 fn what_is_no_frame_is_refused() {
-    let config = Config {
-        frame: 200,
-        ..Config::new(OWN)
-    };
+    let config = Config { frame: 200, ..Config::new(OWN) };
     let (mut bench, net, user) = bench(config);
     bench.send(user, to(mac_of(PEER).unwrap(), &[7; 187]));
     bench.send(user, to(MacAddr([2, 0, 0, 0, 0, 0]), &[7; 10]));
     assert!(bench.sent_octets().is_empty());
-    let short = [
-        0x45, 0, 0, 31, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1, 1, 1, 0x1b, 0x58, 0,
-        11, 0, 0, 1, 2, 3,
-    ];
+    let short =
+        [0x45, 0, 0, 31, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1, 1, 1, 0x1b, 0x58, 0, 11, 0, 0, 1, 2, 3];
     let mut short = short.to_vec();
-    let sum = kumiki_octets::Sum::of(&short[..20])
-        .checksum()
-        .to_be_bytes();
+    let sum = kumiki_octets::Sum::of(&short[..20]).checksum().to_be_bytes();
     short[10..12].copy_from_slice(&sum);
     bench.octets(net, &short);
     assert!(bench.units(user).is_empty());
     assert_eq!(bench.drops("sim_ether", "no frame"), 1);
     assert_eq!(bench.drops("sim_ether", "MAC address of no station"), 1);
 
-    assert_eq!(
-        SimEther::new(Config {
-            frame: 13,
-            ..Config::new(OWN)
-        })
-        .unwrap_err(),
-        ConfigError::Frame(13)
-    );
+    assert_eq!(SimEther::new(Config { frame: 13, ..Config::new(OWN) }).unwrap_err(), ConfigError::Frame(13));
     let odd = SocketAddrV4::new(*OWN.ip(), 7001);
     let error = SimEther::new(Config::new(odd)).unwrap_err().to_string();
-    assert!(
-        error.contains("10.0.0.1:7001") && error.contains("even port"),
-        "{error}"
-    );
+    assert!(error.contains("10.0.0.1:7001") && error.contains("even port"), "{error}");
 }

@@ -79,19 +79,10 @@ impl Tcp {
             Report::Limits { unit, burst } => {
                 (self.shared.unit, self.shared.burst) = (*unit, *burst);
             }
-            Report::Route {
-                to,
-                source,
-                unit,
-                bypass,
-                ..
-            } => self.routed(*to, *source, (*unit, *bypass), cx),
-            Report::Unreachable {
-                source,
-                destination,
-                problem,
-                start,
-            } => self.unreachable(*source, *destination, *problem, start, cx),
+            Report::Route { to, source, unit, bypass, .. } => self.routed(*to, *source, (*unit, *bypass), cx),
+            Report::Unreachable { source, destination, problem, start } => {
+                self.unreachable(*source, *destination, *problem, start, cx)
+            }
             Report::Up | Report::Down | Report::Link(_) => {}
         }
     }

@@ -110,20 +110,12 @@ impl Size {
         match asked {
             // Who asks for a size gets it.
             Some(asked) => Self::fixed(asked),
-            None => Self {
-                least: first,
-                now: first,
-                most: most.max(first),
-            },
+            None => Self { least: first, now: first, most: most.max(first) },
         }
     }
 
     const fn fixed(size: u32) -> Self {
-        Self {
-            least: size,
-            now: size,
-            most: size,
-        }
+        Self { least: size, now: size, most: size }
     }
 
     /// What a connection begins with.
@@ -190,11 +182,7 @@ impl Buffers {
 
     /// The same for the send buffer.
     pub(crate) fn send(config: &Config, quality: &Quality) -> Size {
-        Size::new(
-            quality.send_buffer,
-            config.send_buffer,
-            config.send_buffer_most,
-        )
+        Size::new(quality.send_buffer, config.send_buffer, config.send_buffer_most)
     }
 
     /// The user asks for sizes while the connection stands; receive buffers only grow (SHLD-14).
@@ -235,8 +223,7 @@ impl Buffers {
         if rtt.is_zero() || passed < rtt {
             return None;
         }
-        let share = u128::from(self.taken) * u128::from(rtt.as_nanos())
-            / u128::from(passed.as_nanos().max(1));
+        let share = u128::from(self.taken) * u128::from(rtt.as_nanos()) / u128::from(passed.as_nanos().max(1));
         let taken = u64::try_from(share).unwrap_or(u64::MAX);
         // Slow start doubles; more than that is a pause that has ended.
         let growth = taken.saturating_sub(self.before).min(taken / 2);

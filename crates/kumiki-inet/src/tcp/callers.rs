@@ -56,9 +56,7 @@ impl Tcp {
         let secret = self.shared.secret;
         let offer = Offer::of(&segment.options);
         let iss = if cookie {
-            let mss = offer
-                .mss
-                .unwrap_or_else(|| config.default_mss(pair.remote.ip()));
+            let mss = offer.mss.unwrap_or_else(|| config.default_mss(pair.remote.ip()));
             cookies::make(secret, &pair, segment.seq, mss, now)
         } else {
             let iss = isn::initial(secret, &pair, now);
@@ -69,9 +67,7 @@ impl Tcp {
         };
         let wish = quality.ecn.unwrap_or(config.ecn);
         let fin = segment.has(Flags::FIN);
-        let keep = (!segment.text.is_empty() || fin)
-            && !cookie
-            && self.half_open.has_room_for(segment.text.len());
+        let keep = (!segment.text.is_empty() || fin) && !cookie && self.half_open.has_room_for(segment.text.len());
         let mut caller = Caller {
             pair,
             listener: at,
@@ -136,30 +132,15 @@ impl Tcp {
     }
 
     /// Sends the SYN,ACK, which offers only what the SYN did.
-    fn answer_call(
-        &mut self,
-        caller: &mut Caller,
-        quality: &Quality,
-        cookie: bool,
-        cx: &mut Context<'_>,
-    ) {
+    fn answer_call(&mut self, caller: &mut Caller, quality: &Quality, cookie: bool, cx: &mut Context<'_>) {
         let (mut receive, own_mss) = self.receive_of(caller.pair.remote.ip(), quality);
         receive.start(caller.irs);
         let config = &self.shared.config;
-        let Offer {
-            window_scale,
-            sack,
-            timestamp,
-            ..
-        } = caller.offer;
+        let Offer { window_scale, sack, timestamp, .. } = caller.offer;
         let clock = isn::timestamp(self.shared.secret, &caller.pair, cx.now());
         let classic = caller.ecn.feedback == Feedback::Classic;
         let timestamps = timestamp.filter(|_| config.timestamps).map(|value| {
-            let clock = if cookie {
-                cookies::stamp(clock, window_scale, sack, classic)
-            } else {
-                clock
-            };
+            let clock = if cookie { cookies::stamp(clock, window_scale, sack, classic) } else { clock };
             (clock, value)
         });
         // A cookie remembers these only by timestamps.
@@ -167,8 +148,7 @@ impl Tcp {
         let options = Options {
             // MUST-14, SHLD-5, MAY-3.
             mss: Some(u16::try_from(own_mss).unwrap_or(u16::MAX)),
-            window_scale: Receive::shift_for(config, receive.most)
-                .filter(|_| window_scale.is_some() && remembers),
+            window_scale: Receive::shift_for(config, receive.most).filter(|_| window_scale.is_some() && remembers),
             sack_permitted: config.sack && sack && remembers,
             timestamps,
             user_timeout: patience::configured_option(config),
@@ -176,11 +156,7 @@ impl Tcp {
             ..Options::NONE
         };
         let options = segment::fitted(options, own_mss);
-        let ecn = if classic && !remembers {
-            Flags::NONE
-        } else {
-            caller.ecn.flags()
-        };
+        let ecn = if classic && !remembers { Flags::NONE } else { caller.ecn.flags() };
         caller.offered = receive.advertise(config.edge, own_mss, true);
         let header = Header {
             source_port: caller.pair.local.port(),
@@ -195,14 +171,7 @@ impl Tcp {
         caller.answered = cx.now();
         self.shared.counters.segments_sent += 1;
         let how = self.call_options(quality);
-        segment::transmit_by(
-            caller.route.as_deref(),
-            &caller.pair,
-            &header,
-            Message::new(),
-            how,
-            cx,
-        );
+        segment::transmit_by(caller.route.as_deref(), &caller.pair, &header, Message::new(), how, cx);
     }
 
     fn answer_again(&mut self, index: u32, cx: &mut Context<'_>) {
@@ -223,11 +192,7 @@ impl Tcp {
         while let Some(index) = self.half_open.next_due(now) {
             let config = &self.shared.config;
             let in_need = self.half_open.len() * 2 > config.half_open as usize;
-            let most = if in_need {
-                config.syn_retries.min(RETRIES_IN_NEED)
-            } else {
-                config.syn_retries
-            };
+            let most = if in_need { config.syn_retries.min(RETRIES_IN_NEED) } else { config.syn_retries };
             let Some(caller) = self.half_open.get(index) else {
                 break;
             };
@@ -256,8 +221,7 @@ impl Tcp {
         };
         let nxt = caller.irs + 1;
         let window = u32::from(caller.offered);
-        let is_syn_again =
-            segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
+        let is_syn_again = segment.has(Flags::SYN) && !segment.has(Flags::ACK) && segment.seq == caller.irs;
         if is_syn_again && !segment.has(Flags::RST) {
             if !caller.ecn.on_syn_again(segment.flags, segment.ecn, wish) {
                 self.refuse_caller(index, cx);
@@ -341,9 +305,7 @@ impl Tcp {
     }
 
     fn has_place(&mut self, listener: kumiki_graph::Handle) -> bool {
-        self.table
-            .listener(listener)
-            .is_some_and(|listener| !listener.is_full())
+        self.table.listener(listener).is_some_and(|listener| !listener.is_full())
     }
 
     /// Says where we stand, as [`super::session::Session`] would.
@@ -360,11 +322,7 @@ impl Tcp {
         };
         let (now, interval) = (cx.now(), shared.config.challenge_interval);
         let soon = |last| now.saturating_since(last) < interval;
-        if caller.challenged.is_some_and(soon)
-            || !shared
-                .budget
-                .take(shared.config.challenge_limit, now, cx.rng())
-        {
+        if caller.challenged.is_some_and(soon) || !shared.budget.take(shared.config.challenge_limit, now, cx.rng()) {
             shared.counters.challenges_spared += 1;
             return;
         }
@@ -378,22 +336,12 @@ impl Tcp {
             ack: caller.irs + 1,
             flags: Flags::ACK | caller.ecn.acknowledgment(),
             window,
-            options: Options {
-                timestamps: recent.map(|recent| (clock, recent)),
-                ..Options::NONE
-            },
+            options: Options { timestamps: recent.map(|recent| (clock, recent)), ..Options::NONE },
             ..Header::default()
         };
         shared.counters.segments_sent += 1;
         shared.counters.acks_other += 1;
-        segment::transmit_by(
-            caller.route.as_deref(),
-            &caller.pair,
-            &header,
-            Message::new(),
-            options,
-            cx,
-        );
+        segment::transmit_by(caller.route.as_deref(), &caller.pair, &header, Message::new(), options, cx);
     }
 
     /// The window that was offered to a caller, by the scale that holds outside of SYNs (RFC 7323 section 2.2).
@@ -445,14 +393,9 @@ impl Tcp {
             return Err(segment);
         }
         self.shared.counters.cookies_returned += 1;
-        let mut offer = Offer {
-            mss: Some(found.mss),
-            ..Offer::default()
-        };
+        let mut offer = Offer { mss: Some(found.mss), ..Offer::default() };
         let mut classic = false;
-        if let (Some((value, echo)), true) =
-            (segment.options.timestamps, self.shared.config.timestamps)
-        {
+        if let (Some((value, echo)), true) = (segment.options.timestamps, self.shared.config.timestamps) {
             offer.timestamp = Some(value);
             (offer.window_scale, offer.sack, classic) = cookies::unstamp(echo);
             // What is echoed says that and is no time: no round trip is measured by it.
@@ -475,10 +418,7 @@ impl Tcp {
             answered: now,
             due: now,
             challenged: None,
-            route: segment
-                .route
-                .clone()
-                .filter(|_| self.shared.config.return_routes),
+            route: segment.route.clone().filter(|_| self.shared.config.return_routes),
             text: None,
         };
         self.promote(caller, segment, cx);
@@ -522,14 +462,7 @@ impl Tcp {
         self.shared.counters.resets_sent += 1;
         self.shared.counters.segments_sent += 1;
         let options = self.shared.unit_options();
-        segment::transmit_by(
-            caller.route.as_deref(),
-            &caller.pair,
-            &header,
-            Message::new(),
-            options,
-            cx,
-        );
+        segment::transmit_by(caller.route.as_deref(), &caller.pair, &header, Message::new(), options, cx);
     }
 }
 
@@ -540,9 +473,7 @@ fn recalled(wish: EcnUse, classic: bool, segment: &Segment) -> Answering {
     Answering::recalled(match wish {
         EcnUse::Off => Feedback::None,
         _ if classic => Feedback::Classic,
-        EcnUse::Passive | EcnUse::Accurate if pure && handshake::ace(segment.flags) > 1 => {
-            Feedback::Accurate
-        }
+        EcnUse::Passive | EcnUse::Accurate if pure && handshake::ace(segment.flags) > 1 => Feedback::Accurate,
         EcnUse::Passive | EcnUse::Accurate | EcnUse::Classic => Feedback::None,
     })
 }

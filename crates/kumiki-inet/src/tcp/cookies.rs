@@ -64,13 +64,7 @@ pub(crate) fn make(secret: Secret, pair: &Pair, irs: Seq, mss: u16, now: Instant
 }
 
 /// What `iss` remembers of the SYN that `irs` began; `None` where we never sent it, or too long ago.
-pub(crate) fn check(
-    secret: Secret,
-    pair: &Pair,
-    irs: Seq,
-    iss: Seq,
-    now: Instant,
-) -> Option<Remembered> {
+pub(crate) fn check(secret: Secret, pair: &Pair, irs: Seq, iss: Seq, now: Instant) -> Option<Remembered> {
     let found = iss.0.wrapping_sub(base(secret, pair));
     let (sent, mss) = (found >> 27, found >> 24 & 7);
     let age = tick(now).wrapping_sub(sent) % 32;
@@ -134,11 +128,7 @@ impl Used {
 pub(crate) fn stamp(clock: u32, shift: Option<u8>, sack: bool, ecn: bool) -> u32 {
     let shift = shift.map_or(UNSCALED, |shift| u32::from(shift.min(14)));
     let said = (clock & !0x3f) | u32::from(ecn) << 5 | u32::from(sack) << 4 | shift;
-    if Seq(said).gt(Seq(clock)) {
-        said.wrapping_sub(0x40)
-    } else {
-        said
-    }
+    if Seq(said).gt(Seq(clock)) { said.wrapping_sub(0x40) } else { said }
 }
 
 /// What the echo of such a TSval says: shift count, SACK-permitted, and classic ECN.
@@ -158,10 +148,7 @@ mod tests {
 
     fn pair(port: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair {
-            local: at(1, 80),
-            remote: at(2, port),
-        }
+        Pair { local: at(1, 80), remote: at(2, port) }
     }
 
     #[test]
@@ -170,8 +157,7 @@ mod tests {
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
         for start in [0, 63, 64, 2040, 5000] {
             let iss = make(secret, &pair(9), Seq(77), 1452, at(start));
-            let check =
-                |pair: &Pair, irs, after| check(secret, pair, Seq(irs), iss, at(start + after));
+            let check = |pair: &Pair, irs, after| check(secret, pair, Seq(irs), iss, at(start + after));
             let mss = Some(Remembered { mss: 1440 });
             assert_eq!(check(&pair(9), 77, 0), mss);
             assert_eq!(check(&pair(9), 77, 64), mss);

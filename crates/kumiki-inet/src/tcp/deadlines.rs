@@ -35,9 +35,7 @@ impl Session {
     pub(super) fn arm_delayed_ack(&mut self, io: &mut Io<'_, '_>) {
         let at = match io.shared.config.ack_timer {
             AckTimer::Timeout(delay) => io.now() + delay,
-            AckTimer::Heartbeat(beat) => {
-                beat_after(io.now(), beat.period, beat, io.shared.ack_phase)
-            }
+            AckTimer::Heartbeat(beat) => beat_after(io.now(), beat.period, beat, io.shared.ack_phase),
         };
         self.timers.set(Timer::DelayedAck, at, io.cx);
     }
@@ -105,12 +103,7 @@ impl Session {
 }
 
 /// When a slow timer of `delay` that is set now expires.
-pub(super) fn slow_deadline(
-    config: &Config,
-    phase: Duration,
-    now: Instant,
-    delay: Duration,
-) -> Instant {
+pub(super) fn slow_deadline(config: &Config, phase: Duration, now: Instant, delay: Duration) -> Instant {
     match config.slow_beat {
         None => now + delay,
         Some(beat) => beat_after(now, delay, beat, phase),

@@ -5,8 +5,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
 
 use super::config::{
-    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction,
-    Rounding, SynCookies, WindowUpdate,
+    AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding, SynCookies,
+    WindowUpdate,
 };
 use super::congestion::{Algorithm, InitialWindow};
 use super::rtt;
@@ -100,18 +100,11 @@ pub const fn modern() -> Config {
         rounding: Rounding::Exact,
         // Assumed: half the buffer. Below that the edge moves with the acknowledgments of the data, and a sender that the
         // window holds back has always used more than half of it.
-        window_update: WindowUpdate {
-            segments: 0,
-            percent: 50,
-        },
+        window_update: WindowUpdate { segments: 0, percent: 50 },
         // RFC 9293 section 3.8.6.2.2.
         edge: EdgeRule::Rfc,
         // RFC 9293 section 3.8.6.3 (SHLD-19).
-        ack: AckRule {
-            every: 2,
-            count_small: false,
-            pushed: false,
-        },
+        ack: AckRule { every: 2, count_small: false, pushed: false },
         // The lower of the delays Linux uses (MUST-40, SHLD-18).
         ack_timer: AckTimer::Timeout(Duration::from_millis(40)),
         // As Linux: RTO from 200 ms to 120 s; RFC 6298 section 2.4 asks for at least 1 s.
@@ -212,29 +205,16 @@ pub const fn bsd43() -> Config {
         override_timeout: Duration::from_secs(1),
         rounding: Rounding::Exact,
         // Two segments or 35 % of the buffer: recalled, see the testbed facts on paper 5.
-        window_update: WindowUpdate {
-            segments: 2,
-            percent: 35,
-        },
+        window_update: WindowUpdate { segments: 2, percent: 35 },
         // Assumed.
         edge: EdgeRule::Bsd,
         // Assumed: no counting; the window update of two segments acknowledges every second one in a bulk transfer.
-        ack: AckRule {
-            every: 0,
-            count_small: false,
-            pushed: false,
-        },
+        ack: AckRule { every: 0, count_small: false, pushed: false },
         // Stevens vol. 1 section 19.3: 200 ms, counted from when the kernel started.
-        ack_timer: AckTimer::Heartbeat(Beat {
-            period: Duration::from_millis(200),
-            phase: None,
-        }),
+        ack_timer: AckTimer::Heartbeat(Beat { period: Duration::from_millis(200), phase: None }),
         // Stevens vol. 1 section 21: ticks of 500 ms, at least 1 s, at most 64 s, 6 s at first.
         rto: rtt::Config::BSD,
-        slow_beat: Some(Beat {
-            period: Duration::from_millis(500),
-            phase: None,
-        }),
+        slow_beat: Some(Beat { period: Duration::from_millis(500), phase: None }),
         // Stevens vol. 1 section 21.2: twelve retransmissions.
         max_retransmissions: 12,
         // Stevens vol. 1 section 18.5: 75 s, which with 6 and 24 s is three SYNs.
@@ -266,17 +246,10 @@ pub const fn solaris23() -> Config {
         // Assumed: no half-window rule.
         half_window: HalfWindow::Off,
         // Assumed.
-        window_update: WindowUpdate {
-            segments: 2,
-            percent: 50,
-        },
+        window_update: WindowUpdate { segments: 2, percent: 50 },
         edge: EdgeRule::Rfc,
         // Assumed: every second full segment.
-        ack: AckRule {
-            every: 2,
-            count_small: false,
-            pushed: false,
-        },
+        ack: AckRule { every: 2, count_small: false, pushed: false },
         // Recalled: tcp_deferred_ack_interval of 50 ms.
         ack_timer: AckTimer::Timeout(Duration::from_millis(50)),
         // Recalled: tcp_rexmit_interval_min of 200 ms, _max of 60 s, _initial of 500 ms.

@@ -58,10 +58,7 @@ pub(crate) struct Demux {
 
 impl Demux {
     pub(crate) fn new(secret: Secret) -> Self {
-        Self {
-            secret,
-            ..Self::default()
-        }
+        Self { secret, ..Self::default() }
     }
 
     pub(crate) fn find(&mut self, pair: &Pair) -> Option<Handle> {
@@ -70,9 +67,7 @@ impl Demux {
         {
             return Some(handle);
         }
-        let found = *self
-            .active
-            .find(self.secret.hash(pair), |(key, _)| key == pair)?;
+        let found = *self.active.find(self.secret.hash(pair), |(key, _)| key == pair)?;
         self.last = Some(found);
         Some(found.1)
     }
@@ -83,19 +78,13 @@ impl Demux {
             return false;
         }
         let secret = self.secret;
-        self.active
-            .insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| {
-                secret.hash(key)
-            });
+        self.active.insert_unique(secret.hash(&pair), (pair, handle), |(key, _)| secret.hash(key));
         true
     }
 
     pub(crate) fn remove(&mut self, pair: &Pair) {
         self.last = None;
-        if let Ok(entry) = self
-            .active
-            .find_entry(self.secret.hash(pair), |(key, _)| key == pair)
-        {
+        if let Ok(entry) = self.active.find_entry(self.secret.hash(pair), |(key, _)| key == pair) {
             entry.remove();
         }
     }
@@ -120,8 +109,7 @@ impl Demux {
         let any4 = local.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
         let any = [Some(local.ip()), any4, Some(Ipv6Addr::UNSPECIFIED.into())];
         let mut any = any.into_iter().flatten();
-        any.find_map(|ip| self.passive.get(&(local.port(), ip)))
-            .copied()
+        any.find_map(|ip| self.passive.get(&(local.port(), ip))).copied()
     }
 }
 
@@ -131,20 +119,14 @@ mod tests {
 
     fn pair(n: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair {
-            local: at(1, 80),
-            remote: at(2, n),
-        }
+        Pair { local: at(1, 80), remote: at(2, n) }
     }
 
     #[test]
     fn what_was_put_in_is_found_until_it_is_taken_out() {
         let mut demux = Demux::new(Secret::draw(&mut Rng::new(1, 2)));
         for n in 0..2000 {
-            let handle = Handle {
-                index: n.into(),
-                generation: 1,
-            };
+            let handle = Handle { index: n.into(), generation: 1 };
             assert!(demux.insert(pair(n), handle));
             assert!(!demux.insert(pair(n), handle));
         }
@@ -161,10 +143,7 @@ mod tests {
     #[test]
     fn a_listener_for_the_address_comes_before_one_for_any() {
         let mut demux = Demux::default();
-        let handle = |index| Handle {
-            index,
-            generation: 0,
-        };
+        let handle = |index| Handle { index, generation: 0 };
         let at = |ip: &str| SocketAddr::new(ip.parse().unwrap(), 80);
         let (here, there) = (at("10.0.0.1"), at("10.0.0.9"));
         assert!(demux.listen(at("0.0.0.0"), handle(1)));

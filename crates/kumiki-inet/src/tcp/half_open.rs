@@ -19,13 +19,7 @@ use super::pairs::{Between, Pairs};
 /// Octets of text with SYNs that are kept, over all callers. What finds no room is left to be sent again.
 pub(crate) const TEXT: usize = 64 * 1024;
 /// The timer of all entries.
-pub(crate) const TOKEN: Token = Token {
-    session: Handle {
-        index: u32::MAX,
-        generation: u32::MAX,
-    },
-    kind: u32::MAX - 1,
-};
+pub(crate) const TOKEN: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX - 1 };
 
 /// What a SYN offers, as far as it is needed afterwards.
 #[derive(Clone, Copy, Debug, Default)]

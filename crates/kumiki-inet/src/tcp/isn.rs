@@ -56,23 +56,14 @@ fn low(n: u64) -> u32 {
 ///
 /// `counter` is the sum of a [`step`] for each port given out so far, so that one that has just been in use comes again late, and
 /// nobody can tell the next one.
-pub(crate) fn ports(
-    secret: Secret,
-    local: SocketAddr,
-    remote: SocketAddr,
-    counter: u16,
-) -> impl Iterator<Item = u16> {
+pub(crate) fn ports(secret: Secret, local: SocketAddr, remote: SocketAddr, counter: u16) -> impl Iterator<Item = u16> {
     let range = u32::from(u16::MAX - FIRST_PORT) + 1;
     let hash = match (local, remote) {
         (SocketAddr::V4(local), SocketAddr::V4(remote)) => secret.hash(&(local.ip(), remote)),
         (local, remote) => secret.hash(&(local.ip(), remote)),
     };
     let start = low(hash) % range + u32::from(counter);
-    (0..range).filter_map(move |n| {
-        u16::try_from((start + n) % range)
-            .ok()
-            .map(|n| FIRST_PORT + n)
-    })
+    (0..range).filter_map(move |n| u16::try_from((start + n) % range).ok().map(|n| FIRST_PORT + n))
 }
 
 #[cfg(test)]
@@ -83,10 +74,7 @@ mod tests {
 
     fn pair(port: u16) -> Pair {
         let at = |host, port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, host).into(), port);
-        Pair {
-            local: at(1, port),
-            remote: at(2, 80),
-        }
+        Pair { local: at(1, port), remote: at(2, 80) }
     }
 
     // RFC 9293: MUST-8, SHLD-1

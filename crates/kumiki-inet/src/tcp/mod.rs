@@ -45,8 +45,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol,
-    Report, Request, Service, Shape, TimerSlot, Token,
+    Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol, Report, Request,
+    Service, Shape, TimerSlot, Token,
 };
 
 mod arrivals;
@@ -103,13 +103,7 @@ use timers::Timer;
 /// How long an active open waits for the layer below to say how it would travel.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 /// The timer for that; no session has this kind.
-const ANSWER: Token = Token {
-    session: Handle {
-        index: u32::MAX,
-        generation: u32::MAX,
-    },
-    kind: u32::MAX,
-};
+const ANSWER: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };
 
 /// TCP: see the module.
 pub struct Tcp {
@@ -178,12 +172,8 @@ impl Tcp {
     /// over first, in the order in which they ended.
     pub fn traces(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Trace)> {
         let over = self.shared.traces.iter().map(|(pair, trace)| (pair, trace));
-        let alive = self
-            .table
-            .sessions()
-            .filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
-        over.chain(alive)
-            .map(|(pair, trace)| (pair.local, pair.remote, trace))
+        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
+        over.chain(alive).map(|(pair, trace)| (pair.local, pair.remote, trace))
     }
 
     /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
@@ -219,19 +209,11 @@ impl Tcp {
     }
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
-    fn with(
-        &mut self,
-        handle: Handle,
-        cx: &mut Context<'_>,
-        act: impl FnOnce(&mut Session, &mut Io<'_, '_>),
-    ) -> bool {
+    fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Session, &mut Io<'_, '_>)) -> bool {
         let Some(session) = self.table.session(handle) else {
             return false;
         };
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         act(session, &mut io);
         if session.ended {
             self.forget(handle, cx);
@@ -249,10 +231,7 @@ impl Tcp {
         self.demux.remove(&session.pair);
         let counted = session.buffers.counted;
         self.shared.memory.count(counted, buffers::Held::default());
-        if let Some(listener) = session
-            .listener
-            .and_then(|listener| self.table.listener(listener))
-        {
+        if let Some(listener) = session.listener.and_then(|listener| self.table.listener(listener)) {
             listener.waiting = listener.waiting.saturating_sub(1);
         }
         if let Some(trace) = session.trace {
@@ -272,9 +251,7 @@ impl Tcp {
             }
             Manage::Limits => {
                 let limits = Report::Limits {
-                    unit: self
-                        .shared
-                        .own_mss(self.shared.unit, self.shared.config.address),
+                    unit: self.shared.own_mss(self.shared.unit, self.shared.config.address),
                     burst: 1,
                 };
                 cx.up(from, Indication::Report(Box::new(limits)));

@@ -39,11 +39,7 @@ impl Session {
             options.user_timeout = self.next_user_timeout(io, false);
         }
         let urgent_pointer = self.urgent_pointer(seq);
-        let urg = if urgent_pointer > 0 {
-            Flags::URG
-        } else {
-            Flags::NONE
-        };
+        let urg = if urgent_pointer > 0 { Flags::URG } else { Flags::NONE };
         let config = &io.shared.config;
         let header = Header {
             source_port: self.pair.local.port(),
@@ -80,11 +76,7 @@ impl Session {
         let now = io.now();
         let config = &io.shared.config;
         let answer = self.state == State::SynReceived;
-        let (ecn, accecn) = if answer {
-            self.ecn.crossing()
-        } else {
-            (self.ecn.asking(self.unanswered), None)
-        };
+        let (ecn, accecn) = if answer { self.ecn.crossing() } else { (self.ecn.asking(self.unanswered), None) };
         let mut flags = Flags::SYN | ecn;
         if answer {
             flags |= Flags::ACK;
@@ -96,9 +88,7 @@ impl Session {
             mss: Some(u16::try_from(self.own_mss).unwrap_or(u16::MAX)),
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
-            timestamps: self
-                .timestamps
-                .then(|| (self.ts_now(now), self.receive.ts_recent.0)),
+            timestamps: self.timestamps.then(|| (self.ts_now(now), self.receive.ts_recent.0)),
             user_timeout: self.next_user_timeout(io, true),
             accecn,
             ..Options::NONE
@@ -119,24 +109,14 @@ impl Session {
             self.board.on_send(1, now, false);
         } else {
             io.shared.counters.retransmissions += 1;
-            let span = Span {
-                start: self.iss,
-                end: self.iss + 1,
-            };
+            let span = Span { start: self.iss, end: self.iss + 1 };
             self.board.on_retransmit(span, now);
         }
         self.send.max = self.send.max.max(self.iss + 1);
         self.last_sent = now;
         io.shared.counters.segments_sent += 1;
         let options = self.unit_options();
-        segment::transmit_by(
-            self.way.by(),
-            &self.pair,
-            &header,
-            Message::new(),
-            options,
-            io.cx,
-        );
+        segment::transmit_by(self.way.by(), &self.pair, &header, Message::new(), options, io.cx);
         self.receive.acknowledged(io.now(), &mut io.shared.counters);
         self.arm_retransmit(io);
     }
@@ -148,11 +128,9 @@ impl Session {
             AckReason::Timer => counters.acks_by_timer += 1,
             AckReason::Data => counters.acks_by_data += 1,
             AckReason::WindowUpdate => counters.window_updates += 1,
-            AckReason::OutOfOrder
-            | AckReason::Fin
-            | AckReason::Syn
-            | AckReason::Unacceptable
-            | AckReason::Marks => counters.acks_other += 1,
+            AckReason::OutOfOrder | AckReason::Fin | AckReason::Syn | AckReason::Unacceptable | AckReason::Marks => {
+                counters.acks_other += 1
+            }
         }
         let seq = self.board.nxt();
         self.emit(seq, Flags::ACK, Message::new(), io);
@@ -177,11 +155,7 @@ impl Session {
         }
         let seq = self.board.nxt();
         let urgent_pointer = self.urgent_pointer(seq);
-        let urg = if urgent_pointer > 0 {
-            Flags::URG
-        } else {
-            Flags::NONE
-        };
+        let urg = if urgent_pointer > 0 { Flags::URG } else { Flags::NONE };
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),
@@ -246,12 +220,7 @@ impl Session {
             // A clock in ticks saw no time pass, or there is no window: no rate follows from that.
             return false;
         }
-        let pace = Pace {
-            cwnd,
-            srtt,
-            slow_start: self.congestion.in_slow_start(),
-            smss: self.send.mss,
-        };
+        let pace = Pace { cwnd, srtt, slow_start: self.congestion.in_slow_start(), smss: self.send.mss };
         let Some(at) = pacer.wait(&pace, self.board.is_empty(), io.now()) else {
             return false;
         };
@@ -263,17 +232,13 @@ impl Session {
     /// Whether one segment from `seq` on can stand for many: the device below cuts what has a header like any other's.
     /// With gateways in IP's header, or urgent data ahead, each has one of its own; with pacing each has its own time.
     fn may_lengthen(&self, seq: Seq, io: &Io<'_, '_>) -> bool {
-        io.shared.burst > 1
-            && self.pacer.is_none()
-            && self.way.route.is_none()
-            && !self.has_urgent_beyond(seq)
+        io.shared.burst > 1 && self.pacer.is_none() && self.way.route.is_none() && !self.has_urgent_beyond(seq)
     }
 
     /// Where it can be, and nothing is being made good, one segment stands for many.
     fn lengthen(&self, next: Next, window: u64, io: &Io<'_, '_>) -> Next {
         if self.recovery.phase == Phase::None && self.may_lengthen(self.board.nxt(), io) {
-            self.send
-                .lengthen(next, &self.board, window, io.shared.burst)
+            self.send.lengthen(next, &self.board, window, io.shared.burst)
         } else {
             next
         }
@@ -315,12 +280,8 @@ impl Session {
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
         // that is to be sent again.
         let next = match self.recovery.phase {
-            Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => {
-                self.board.next_seg(mss, new)
-            }
-            Phase::Fast(_) | Phase::Timeout(_) | Phase::None => {
-                self.board.next_lost(mss).map(NextSeg::Again)
-            }
+            Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => self.board.next_seg(mss, new),
+            Phase::Fast(_) | Phase::Timeout(_) | Phase::None => self.board.next_lost(mss).map(NextSeg::Again),
         };
         let again = matches!(next, Some(NextSeg::Again(_) | NextSeg::Rescue(_)));
         if again && !self.recovery.forced && self.is_too_early(io) {
@@ -389,10 +350,7 @@ impl Session {
         let probed = self.send.max.min(self.board.nxt());
         if probed.gt(seq) {
             // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).
-            let span = Span {
-                start: seq,
-                end: probed,
-            };
+            let span = Span { start: seq, end: probed };
             self.board.on_probed(span, io.now());
         }
         self.recovery.on_sent(len, false);

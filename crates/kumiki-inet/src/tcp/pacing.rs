@@ -34,18 +34,13 @@ pub(crate) struct Pace {
 
 impl Pace {
     const fn tenths(&self) -> u64 {
-        if self.slow_start {
-            IN_SLOW_START
-        } else {
-            AFTERWARDS
-        }
+        if self.slow_start { IN_SLOW_START } else { AFTERWARDS }
     }
 
     /// Octets in `time`.
     fn octets_in(&self, time: Duration) -> i64 {
         let rate = u128::from(self.cwnd) * u128::from(self.tenths());
-        let octets =
-            rate * u128::from(time.as_nanos()) / (10 * u128::from(self.srtt.as_nanos()).max(1));
+        let octets = rate * u128::from(time.as_nanos()) / (10 * u128::from(self.srtt.as_nanos()).max(1));
         i64::try_from(octets).unwrap_or(i64::MAX)
     }
 
@@ -72,10 +67,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) const fn new(now: Instant) -> Self {
-        Self {
-            credit: 0,
-            filled: now,
-        }
+        Self { credit: 0, filled: now }
     }
 
     /// When a segment may go, if not now; `idle`: nothing is outstanding.
@@ -114,12 +106,7 @@ mod tests {
 
     /// Segments sent at each instant in `time`, where there is always data and the window never full.
     fn schedule(slow_start: bool, time: Duration) -> Vec<(u64, u32)> {
-        let pace = Pace {
-            cwnd: 100_000,
-            srtt: ms(100),
-            slow_start,
-            smss: 1000,
-        };
+        let pace = Pace { cwnd: 100_000, srtt: ms(100), slow_start, smss: 1000 };
         let mut now = Instant::ZERO;
         let mut pacer = Pacer::new(now);
         let mut sent = Vec::new();
@@ -156,12 +143,7 @@ mod tests {
     fn time_goes_on_whatever_the_rate() {
         let (cwnd, smss) = (u64::MAX, 1000);
         for srtt in [Duration::ZERO, ms(1)] {
-            let pace = Pace {
-                cwnd,
-                srtt,
-                slow_start: true,
-                smss,
-            };
+            let pace = Pace { cwnd, srtt, slow_start: true, smss };
             let next = Pacer::new(Instant::ZERO).wait(&pace, false, Instant::ZERO);
             assert!(next.is_some_and(|next| next > Instant::ZERO));
         }
@@ -173,27 +155,14 @@ mod tests {
         for _ in 0..100 {
             pacer.on_sent(1000);
         }
-        let pace = Pace {
-            cwnd: 2000,
-            srtt: ms(100),
-            slow_start: true,
-            smss: 1000,
-        };
+        let pace = Pace { cwnd: 2000, srtt: ms(100), slow_start: true, smss: 1000 };
         let next = pacer.wait(&pace, false, Instant::ZERO);
-        assert!(
-            next.is_some_and(|next| next <= Instant::ZERO + ms(26)),
-            "{next:?}"
-        );
+        assert!(next.is_some_and(|next| next <= Instant::ZERO + ms(26)), "{next:?}");
     }
 
     #[test]
     fn a_late_timer_is_made_up_for_by_a_burst_and_no_more() {
-        let pace = Pace {
-            cwnd: 100_000,
-            srtt: ms(100),
-            slow_start: false,
-            smss: 1000,
-        };
+        let pace = Pace { cwnd: 100_000, srtt: ms(100), slow_start: false, smss: 1000 };
         let mut pacer = Pacer::new(Instant::ZERO);
         let late = Instant::ZERO + ms(50);
         let mut burst = 0;

@@ -20,11 +20,7 @@ pub(crate) struct Pairs<T> {
 
 impl<T> Default for Pairs<T> {
     fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-            index: HashTable::new(),
-        }
+        Self { slots: Vec::new(), free: Vec::new(), index: HashTable::new() }
     }
 }
 
@@ -61,17 +57,12 @@ impl<T: Between> Pairs<T> {
             *slot = Some(it);
         }
         let slots = &self.slots;
-        self.index.insert_unique(hash, index, |&index| {
-            at(slots, index).map_or(0, |it| secret.hash(it.pair()))
-        });
+        self.index.insert_unique(hash, index, |&index| at(slots, index).map_or(0, |it| secret.hash(it.pair())));
         index
     }
 
     pub(crate) fn remove(&mut self, secret: Secret, index: u32) -> Option<T> {
-        let it = self
-            .slots
-            .get_mut(usize::try_from(index).ok()?)
-            .and_then(Option::take)?;
+        let it = self.slots.get_mut(usize::try_from(index).ok()?).and_then(Option::take)?;
         let hash = secret.hash(it.pair());
         if let Ok(entry) = self.index.find_entry(hash, |&other| other == index) {
             entry.remove();

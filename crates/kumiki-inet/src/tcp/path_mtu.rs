@@ -51,9 +51,7 @@ const WORTH: u32 = 8;
 /// Segments that are to follow a probe, so that its loss is noticed in time: DupThresh, and one that may be lost.
 const FOLLOWERS: u32 = 4;
 /// Sizes of packets that links and tunnels of today are likely to carry at most.
-const COMMON: [u32; 14] = [
-    1280, 1400, 1420, 1454, 1480, 1492, 1500, 2002, 4352, 8166, 9000, 9180, 17_914, 32_000,
-];
+const COMMON: [u32; 14] = [1280, 1400, 1420, 1454, 1480, 1492, 1500, 2002, 4352, 8166, 9000, 9180, 17_914, 32_000];
 
 /// What one connection knows of its path.
 #[derive(Debug, Default)]
@@ -70,10 +68,7 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) fn new(config: &Config) -> Self {
-        Self {
-            fragments: config.path_mtu == PathMtu::Off,
-            ..Self::default()
-        }
+        Self { fragments: config.path_mtu == PathMtu::Off, ..Self::default() }
     }
 }
 
@@ -100,13 +95,7 @@ struct Probe {
 
 impl Search {
     const fn new(low: u32, high: u32, hopeful: bool, not_before: Instant) -> Self {
-        Self {
-            low,
-            high,
-            probe: None,
-            hopeful,
-            not_before,
-        }
+        Self { low, high, probe: None, hopeful, not_before }
     }
 
     /// The size to try next; `None` where it is not worth it.
@@ -118,11 +107,7 @@ impl Search {
             return Some(self.high);
         }
         let worth = |&size: &u32| size >= self.low + WORTH && size <= self.high;
-        let common: Vec<u32> = COMMON
-            .iter()
-            .map(|size| size - headers)
-            .filter(worth)
-            .collect();
+        let common: Vec<u32> = COMMON.iter().map(|size| size - headers).filter(worth).collect();
         let half = common.get(common.len() / 2).copied();
         Some(half.unwrap_or_else(|| self.low.midpoint(self.high + 1)))
     }
@@ -167,10 +152,7 @@ impl Session {
     /// Both ends take segments of `text` octets.
     pub(crate) fn begin_path(&mut self, text: u32, io: &Io<'_, '_>) {
         let config = &io.shared.config;
-        self.path = Path {
-            most: text,
-            ..Path::new(config)
-        };
+        self.path = Path { most: text, ..Path::new(config) };
         let mut first = text;
         if config.path_mtu == PathMtu::Probe && self.sack {
             first = self.base_text(config);
@@ -189,8 +171,7 @@ impl Session {
     /// Segments are `text` octets long from now on, before options.
     fn change_text(&mut self, text: u32, io: &Io<'_, '_>) {
         self.set_mss(text);
-        self.path.raise_at =
-            (text < self.path.most).then(|| io.now() + io.shared.config.path_mtu_raise);
+        self.path.raise_at = (text < self.path.most).then(|| io.now() + io.shared.config.path_mtu_raise);
         self.note(Event::PathMtu(text + self.headers()), io.now());
     }
 
@@ -254,9 +235,7 @@ impl Session {
     /// A probe will not arrive: its text goes again as the text of other segments does.
     fn give_up_probe(&mut self, probe: Probe, io: &mut Io<'_, '_>) {
         io.shared.counters.path_probes_lost += 1;
-        self.board.mark_lost_if(|sent| {
-            probe.span.start.leq(sent.span.start) && sent.span.end.leq(probe.span.end)
-        });
+        self.board.mark_lost_if(|sent| probe.span.start.leq(sent.span.start) && sent.span.end.leq(probe.span.end));
         self.end_search_if_done(io.now() + io.shared.config.path_mtu_raise);
         self.send_again_at_once();
     }
@@ -273,9 +252,7 @@ impl Session {
     /// Whether the text at `seq` is a probe, which goes as one segment whatever the MSS is.
     pub(crate) fn is_path_probe(&self, seq: Seq) -> bool {
         let search = self.path.search.as_ref();
-        search
-            .and_then(|search| search.probe)
-            .is_some_and(|probe| probe.span.start == seq)
+        search.and_then(|search| search.probe).is_some_and(|probe| probe.span.start == seq)
     }
 
     /// What was found out long ago may be so no more: more is tried (RFC 1191 section 6.3, RFC 4821 section 7.3).
@@ -338,10 +315,7 @@ impl Session {
             return Err(Held::Congestion);
         }
         let start = self.board.nxt();
-        let span = Span {
-            start,
-            end: start + octets,
-        };
+        let span = Span { start, end: start + octets };
         search.probe = Some(Probe { span, text });
         io.shared.counters.path_probes += 1;
         self.note(Event::PathProbe(text + headers), io.now());
@@ -378,13 +352,7 @@ impl Session {
             return false;
         };
         let lost = self.board.record_at(probe.span.start);
-        let its = lost.map_or(0, |sent| {
-            if sent.is_pending() {
-                sent.span.len()
-            } else {
-                0
-            }
-        });
+        let its = lost.map_or(0, |sent| if sent.is_pending() { sent.span.len() } else { 0 });
         if self.board.una() != probe.span.start || self.board.pending() > its {
             // Inconclusive (section 7.6.4): it is tried again.
             return false;

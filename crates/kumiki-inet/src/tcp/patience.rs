@@ -9,8 +9,7 @@
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
 use kumiki_graph::{
-    Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request,
-    UnitOptions,
+    Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request, UnitOptions,
 };
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
@@ -59,11 +58,7 @@ impl Patience {
             changeable: true,
             remote: None,
             uto_due: config.user_timeout_option,
-            keep_alive: if config.keep_alive {
-                config.keep_alive_times
-            } else {
-                KeepAlive::OFF
-            },
+            keep_alive: if config.keep_alive { config.keep_alive_times } else { KeepAlive::OFF },
             asked: 0,
             heard: now,
             waiting: None,
@@ -103,8 +98,7 @@ impl Patience {
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).
     /// L_LIMIT must be larger than RTO.
     fn limit(&self, config: &Config, rto: Duration) -> Option<Duration> {
-        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote)
-        else {
+        let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote) else {
             return self.user_timeout;
         };
         let (lower, upper) = (config.user_timeout_least, config.user_timeout_most);
@@ -117,11 +111,7 @@ impl Patience {
 fn option(limit: Duration) -> Option<UserTimeout> {
     const MOST: u64 = 0x7fff;
     let seconds = limit.as_nanos().div_ceil(1_000_000_000);
-    let (value, minutes) = if seconds <= MOST {
-        (seconds, false)
-    } else {
-        (seconds.div_ceil(60).min(MOST), true)
-    };
+    let (value, minutes) = if seconds <= MOST { (seconds, false) } else { (seconds.div_ceil(60).min(MOST), true) };
     let value = u16::try_from(value).ok().filter(|&value| value > 0)?;
     Some(UserTimeout { value, minutes })
 }
@@ -312,11 +302,7 @@ impl Session {
     /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
     /// user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, io: &mut Io<'_, '_>) {
-        let KeepAlive {
-            idle,
-            interval,
-            count,
-        } = self.patience.keep_alive;
+        let KeepAlive { idle, interval, count } = self.patience.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {
             return;
         }

@@ -49,10 +49,7 @@ pub struct Limits {
 impl Default for Limits {
     /// As much as the largest window (RFC 7323 section 2.3), so that the window alone decides.
     fn default() -> Self {
-        Self {
-            octets: 1 << 30,
-            pieces: (1 << 30) / SPARSE,
-        }
+        Self { octets: 1 << 30, pieces: (1 << 30) / SPARSE }
     }
 }
 
@@ -180,11 +177,7 @@ impl Reassembly {
 
     /// The caller's RCV.NXT. Where nothing is queued it may be anywhere.
     fn move_to(&mut self, rcv_nxt: Seq) {
-        self.at = if self.islands.is_empty() {
-            (1 << 40) | u64::from(rcv_nxt.0)
-        } else {
-            self.place_of(rcv_nxt)
-        };
+        self.at = if self.islands.is_empty() { (1 << 40) | u64::from(rcv_nxt.0) } else { self.place_of(rcv_nxt) };
     }
 
     /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC 9293
@@ -192,24 +185,12 @@ impl Reassembly {
     ///
     /// A window is at most 2^30 octets (RFC 7323 section 2.3). A FIN that contradicts what was received is ignored, as
     /// is text after a FIN.
-    pub fn insert(
-        &mut self,
-        rcv_nxt: Seq,
-        window: u32,
-        seq: Seq,
-        text: Message,
-        fin: bool,
-    ) -> Inserted {
+    pub fn insert(&mut self, rcv_nxt: Seq, window: u32, seq: Seq, text: Message, fin: bool) -> Inserted {
         let mut duplicate = None;
-        let Some((start, text, fin)) = self.trim(rcv_nxt, window, seq, text, fin, &mut duplicate)
-        else {
+        let Some((start, text, fin)) = self.trim(rcv_nxt, window, seq, text, fin, &mut duplicate) else {
             let seen = duplicate.is_some();
             self.dsack = duplicate.or(self.dsack);
-            return if seen {
-                Inserted::Duplicate
-            } else {
-                Inserted::Outside
-            };
+            return if seen { Inserted::Duplicate } else { Inserted::Outside };
         };
         self.move_to(rcv_nxt);
         let fin_is_news = fin && self.take_fin(start.advance(text.len()));
@@ -275,22 +256,14 @@ impl Reassembly {
     }
 
     /// Puts text inside the window into the islands.
-    fn place(
-        &mut self,
-        window: u32,
-        start: Place,
-        text: Message,
-        duplicate: &mut Option<SackBlock>,
-    ) -> Inserted {
+    fn place(&mut self, window: u32, start: Place, text: Message, duplicate: &mut Option<SackBlock>) -> Inserted {
         if text.is_empty() {
             return Inserted::Duplicate;
         }
         let end = start + text.len() as u64;
         // The one that `start` lies in or touches, and all that begin up to `end`.
         let before = self.islands.range(..=start).next_back();
-        let before = before
-            .filter(|(_, island)| island.end >= start)
-            .map(|(at, _)| *at);
+        let before = before.filter(|(_, island)| island.end >= start).map(|(at, _)| *at);
         self.changes += 1;
         if let Some(at) = before
             && let Some(island) = self.islands.get_mut(&at)
@@ -326,21 +299,11 @@ impl Reassembly {
     }
 
     /// Makes one island of `text` and the islands that it touches, the first of which begins at `first` or later.
-    fn merge(
-        &mut self,
-        first: Place,
-        start: Place,
-        mut text: Message,
-        duplicate: &mut Option<SackBlock>,
-    ) {
+    fn merge(&mut self, first: Place, start: Place, mut text: Message, duplicate: &mut Option<SackBlock>) {
         let end = start + text.len() as u64;
         let dense = self.pieces >= MANY;
         let mut begins = start;
-        let mut merged = Island {
-            end: start,
-            parts: VecDeque::with_capacity(1),
-            changed: self.changes,
-        };
+        let mut merged = Island { end: start, parts: VecDeque::with_capacity(1), changed: self.changes };
         while let Some((at, island)) = self.take_island(first, end) {
             let gap = usize::try_from(at.saturating_sub(merged.end)).unwrap_or(0);
             if gap > 0
@@ -359,10 +322,7 @@ impl Reassembly {
             }
             if merged.parts.is_empty() {
                 begins = at;
-                merged = Island {
-                    changed: self.changes,
-                    ..island
-                };
+                merged = Island { changed: self.changes, ..island };
             } else {
                 merged.join(island);
             }
@@ -437,10 +397,7 @@ impl Reassembly {
             };
             let right = seq(island.end);
             let with_fin = u32::from(self.fin == Some(right));
-            let block = SackBlock {
-                left: seq(*begins),
-                right: right + with_fin,
-            };
+            let block = SackBlock { left: seq(*begins), right: right + with_fin };
             if !blocks.push(block) {
                 break;
             }
@@ -487,10 +444,7 @@ impl Reassembly {
 /// Only the first duplicate of a segment is reported (RFC 2883 section 4.2).
 fn note(duplicate: &mut Option<SackBlock>, left: Place, right: Place) {
     if left != right {
-        duplicate.get_or_insert(SackBlock {
-            left: seq(left),
-            right: seq(right),
-        });
+        duplicate.get_or_insert(SackBlock { left: seq(left), right: seq(right) });
     }
 }
 

@@ -152,10 +152,7 @@ impl Receive {
 
     /// How far the right edge could move. While the user takes nothing, nowhere (MAY-8).
     fn gain(&self) -> u32 {
-        let free = self
-            .buffer
-            .saturating_sub(self.user)
-            .min(MAX_WINDOW << self.shift);
+        let free = self.buffer.saturating_sub(self.user).min(MAX_WINDOW << self.shift);
         free.saturating_sub(self.window())
     }
 
@@ -181,11 +178,7 @@ impl Receive {
         let window = self.window();
         let room = self.buffer.saturating_sub(self.user).max(window);
         let up = window.div_ceil(unit);
-        let kept = if up.saturating_mul(unit) <= room {
-            up
-        } else {
-            window / unit
-        };
+        let kept = if up.saturating_mul(unit) <= room { up } else { window / unit };
         let field = (wanted / unit).max(kept).min(MAX_WINDOW);
         self.edge = self.edge.max(self.nxt + field * unit);
         u16::try_from(field).unwrap_or(u16::MAX)
@@ -210,13 +203,7 @@ impl Receive {
     }
 
     /// In-order data of `segments` segments, `octets` together, was taken at `now`.
-    pub(crate) fn owe(
-        &mut self,
-        (octets, segments): (u32, u32),
-        mss: u32,
-        rule: AckRule,
-        now: Instant,
-    ) {
+    pub(crate) fn owe(&mut self, (octets, segments): (u32, u32), mss: u32, rule: AckRule, now: Instant) {
         let arrived = u64::from(segments).wrapping_mul(now.as_nanos());
         self.waiting.0 += u64::from(segments);
         self.waiting.1 = self.waiting.1.wrapping_add(arrived);
@@ -226,8 +213,7 @@ impl Receive {
             let small = segments > 1 && !rule.count_small && !octets.is_multiple_of(mss);
             self.counted += segments - u32::from(small);
         }
-        let enough = rule.every > 0
-            && (self.counted >= rule.every || self.octets >= rule.every.saturating_mul(mss));
+        let enough = rule.every > 0 && (self.counted >= rule.every || self.octets >= rule.every.saturating_mul(mss));
         if enough {
             self.owe_now(AckReason::Data);
         } else if self.due == Due::No {

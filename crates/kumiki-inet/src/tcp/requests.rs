@@ -3,8 +3,8 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
-    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened,
-    Quality, Reason, Request,
+    Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality, Reason,
+    Request,
 };
 use kumiki_wire::inet::tcp::Seq;
 
@@ -122,12 +122,7 @@ impl Tcp {
             || self.time_waits.find(secret, pair).is_some()
     }
 
-    fn choose_port(
-        &mut self,
-        local: SocketAddr,
-        remote: SocketAddr,
-        cx: &mut Context<'_>,
-    ) -> Result<u16, Reason> {
+    fn choose_port(&mut self, local: SocketAddr, remote: SocketAddr, cx: &mut Context<'_>) -> Result<u16, Reason> {
         let secret = self.shared.secret;
         let port = isn::ports(secret, local, remote, self.ports_given)
             .find(|&port| {
@@ -150,23 +145,14 @@ impl Tcp {
         cx: &mut Context<'_>,
     ) -> Handle {
         let handle = self.table.reserve();
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut io);
         self.table.fill(handle, Entry::Session(Box::new(session)));
         self.demux.insert(pair, handle);
         handle
     }
 
-    fn open_passive(
-        &mut self,
-        above: Above,
-        open: &Open,
-        backlog: u32,
-        cx: &mut Context<'_>,
-    ) -> Result<(), Reason> {
+    fn open_passive(&mut self, above: Above, open: &Open, backlog: u32, cx: &mut Context<'_>) -> Result<(), Reason> {
         // MUST-43, and MUST-41: where somebody listens already, only this open fails.
         let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         let remote = open.remote.socket();
@@ -181,15 +167,7 @@ impl Tcp {
             self.table.remove(handle);
             return Err(Reason::BadAddress);
         }
-        let listener = Listener {
-            above,
-            user: open.user,
-            local,
-            remote,
-            quality: open.quality,
-            backlog,
-            waiting: 0,
-        };
+        let listener = Listener { above, user: open.user, local, remote, quality: open.quality, backlog, waiting: 0 };
         self.table.fill(handle, Entry::Listener(Box::new(listener)));
         let opened = Opened {
             user: open.user,
@@ -229,8 +207,7 @@ impl Tcp {
 
     /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.
     pub(super) fn cancel(&mut self, above: Above, user: Handle, cx: &mut Context<'_>) {
-        self.early
-            .retain(|(from, open)| (*from, open.user) != (above, user));
+        self.early.retain(|(from, open)| (*from, open.user) != (above, user));
         let found = self
             .table
             .sessions()
@@ -245,13 +222,7 @@ impl Tcp {
     }
 
     /// Ends a passive open, and refuses whoever waits there.
-    pub(super) fn unlisten(
-        &mut self,
-        above: Above,
-        handle: Handle,
-        confirm: bool,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn unlisten(&mut self, above: Above, handle: Handle, confirm: bool, cx: &mut Context<'_>) {
         let Entry::Listener(listener) = self.table.remove(handle) else {
             return;
         };
@@ -280,14 +251,7 @@ const fn is_host(remote: SocketAddr) -> bool {
 
 /// Answers an open or an accept in the negative.
 fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
-    cx.up(
-        above,
-        Indication::Aborted {
-            session,
-            reason,
-            data: None,
-        },
-    );
+    cx.up(above, Indication::Aborted { session, reason, data: None });
 }
 
 /// The local end that `address` says, which may be left open in parts.
@@ -296,9 +260,7 @@ fn local_socket(address: Address) -> Option<SocketAddr> {
         Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
         Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
         Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Socket { .. } => address
-            .socket()
-            .filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
+        Address::Socket { .. } => address.socket().filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
         Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
     }
 }

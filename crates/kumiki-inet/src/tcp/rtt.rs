@@ -35,10 +35,7 @@ impl Config {
     };
 
     /// As Linux sets it: RTO between 200 ms and 120 s.
-    pub const LINUX: Self = Self {
-        minimum: Duration::from_millis(200),
-        ..Self::RFC6298
-    };
+    pub const LINUX: Self = Self { minimum: Duration::from_millis(200), ..Self::RFC6298 };
 
     /// As 4.3BSD-Reno and its kin: ticks of 500 ms, RTO between 2 and 128 ticks, 12 ticks before the first sample.
     pub const BSD: Self = Self {
@@ -81,15 +78,7 @@ impl Rtt {
     /// An estimator without samples.
     #[must_use]
     pub const fn new(config: Config) -> Self {
-        Self {
-            base: config.initial,
-            config,
-            estimate: None,
-            back_offs: 0,
-            min: None,
-            latest: None,
-            samples: 0,
-        }
+        Self { base: config.initial, config, estimate: None, back_offs: 0, min: None, latest: None, samples: 0 }
     }
 
     /// Takes a measured round-trip time and ends the back-off (RFC 6298 rules 2.2, 2.3 and the note after 5.7; RFC 9293
@@ -102,16 +91,10 @@ impl Rtt {
     pub fn on_sample(&mut self, sample: Duration) {
         let r = self.in_ticks(sample);
         let estimate = match self.estimate {
-            None => Estimate {
-                srtt: r,
-                rttvar: r / 2,
-            },
+            None => Estimate { srtt: r, rttvar: r / 2 },
             Some(Estimate { srtt, rttvar }) => {
                 let error = Duration::from_nanos(srtt.as_nanos().abs_diff(r.as_nanos()));
-                Estimate {
-                    rttvar: (rttvar * 3 + error) / 4,
-                    srtt: (srtt * 7 + r) / 8,
-                }
+                Estimate { rttvar: (rttvar * 3 + error) / 4, srtt: (srtt * 7 + r) / 8 }
             }
         };
         self.estimate = Some(estimate);
@@ -138,11 +121,7 @@ impl Rtt {
         let factor = 1u64.checked_shl(self.back_offs).unwrap_or(u64::MAX);
         let rto = self.base.max(self.config.minimum) * factor;
         let tick = self.config.tick;
-        let rto = if tick.is_zero() {
-            rto
-        } else {
-            tick * rto.as_nanos().div_ceil(tick.as_nanos())
-        };
+        let rto = if tick.is_zero() { rto } else { tick * rto.as_nanos().div_ceil(tick.as_nanos()) };
         rto.min(self.config.maximum)
     }
 

@@ -134,10 +134,9 @@ impl Scoreboard {
     /// Octets taken to be in the network: RFC 6675's pipe, less what duplicate ACKs tell.
     #[must_use]
     pub fn pipe(&self) -> u32 {
-        let pipe =
-            i64::from(self.flight()) - i64::from(self.tally.sacked) - i64::from(self.tally.lost)
-                + i64::from(self.tally.resent)
-                - self.left;
+        let pipe = i64::from(self.flight()) - i64::from(self.tally.sacked) - i64::from(self.tally.lost)
+            + i64::from(self.tally.resent)
+            - self.left;
         u32::try_from(pipe.max(0)).unwrap_or(u32::MAX)
     }
 
@@ -195,10 +194,7 @@ impl Scoreboard {
         if self.records.is_empty() {
             self.delivered_at = now;
         }
-        let span = Span {
-            start: self.nxt,
-            end: self.nxt + len,
-        };
+        let span = Span { start: self.nxt, end: self.nxt + len };
         self.nxt = span.end;
         let order = self.next_order(span, now);
         self.records.push_back(Transmission {
@@ -276,8 +272,7 @@ impl Scoreboard {
     /// The record that holds the octet at `seq`; the number of records for `nxt`.
     fn index_of(&self, seq: Seq) -> usize {
         let offset = self.offset(seq);
-        self.records
-            .partition_point(|record| self.offset(record.span.end) <= offset)
+        self.records.partition_point(|record| self.offset(record.span.end) <= offset)
     }
 
     /// Makes a record begin at `at`, which lies between `una` and `nxt`.

@@ -43,11 +43,7 @@ impl Segment {
 
     /// What IP's header says of all of it.
     pub(crate) fn arrived(&self) -> Arrived {
-        Arrived {
-            codepoint: self.ecn,
-            count: self.count(),
-            octets: self.octets(),
-        }
+        Arrived { codepoint: self.ecn, count: self.count(), octets: self.octets() }
     }
 
     /// How many segments the peer sent of it.
@@ -60,9 +56,7 @@ impl Segment {
 
     /// SEG.LEN: SYN and FIN count.
     pub(crate) fn len(&self) -> u32 {
-        self.octets()
-            + u32::from(self.flags.contains(Flags::SYN))
-            + u32::from(self.flags.contains(Flags::FIN))
+        self.octets() + u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN))
     }
 }
 
@@ -73,10 +67,7 @@ fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
         IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),
         IpAddr::V6(address) => Sum::of(&address.octets()),
     };
-    of(source)
-        .plus(of(destination))
-        .add_u16(protocol::TCP.into())
-        .add_u32(u32::try_from(len).unwrap_or(u32::MAX))
+    of(source).plus(of(destination)).add_u16(protocol::TCP.into()).add_u32(u32::try_from(len).unwrap_or(u32::MAX))
 }
 
 /// Reads what IP indicated and verifies its checksum (MUST-3); `Err` says why it was dropped.
@@ -101,9 +92,7 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         Ok(&[.., offset, _, _, _, _, _, _, _]) => usize::from(offset >> 4),
         _ => return Err("malformed"),
     };
-    let front = text
-        .front((4 * words).max(MIN_LEN))
-        .map_err(|_| "malformed")?;
+    let front = text.front((4 * words).max(MIN_LEN)).map_err(|_| "malformed")?;
     let (header, len) = Header::parse(front, total).map_err(|_| "malformed")?;
     text.pop(len).map_err(|_| "malformed")?;
     let pair = Pair {
@@ -137,12 +126,7 @@ pub(crate) const fn may_speak(address: IpAddr) -> bool {
     }
 }
 
-fn is_intact(
-    message: &mut Message,
-    source: IpAddr,
-    destination: IpAddr,
-    cx: &mut Context<'_>,
-) -> bool {
+fn is_intact(message: &mut Message, source: IpAddr, destination: IpAddr, cx: &mut Context<'_>) -> bool {
     let len = message.len();
     let sum = match message.meta().checksum {
         Checksum::Verified => return true,
@@ -184,18 +168,10 @@ pub(crate) fn transmit_train(
         segment_size: size,
         header_len: u16::try_from(len).unwrap_or(0),
         ace,
-        checksum: Checksum::Partial {
-            start: 0,
-            field: u16::try_from(CHECKSUM_OFFSET).unwrap_or(0),
-        },
+        checksum: Checksum::Partial { start: 0, field: u16::try_from(CHECKSUM_OFFSET).unwrap_or(0) },
     };
-    let unit = Unit {
-        source: pair.local.ip().into(),
-        destination: pair.remote.ip().into(),
-        options,
-        route: None,
-        data: text,
-    };
+    let unit =
+        Unit { source: pair.local.ip().into(), destination: pair.remote.ip().into(), options, route: None, data: text };
     hand_down(past, unit, cx);
 }
 
@@ -208,13 +184,7 @@ fn hand_down(past: Option<AccessPoint>, unit: Unit, cx: &mut Context<'_>) {
 }
 
 /// Sends `header` and `text` from `pair.local` to `pair.remote`.
-pub(crate) fn transmit(
-    pair: &Pair,
-    header: &Header,
-    text: Message,
-    options: UnitOptions,
-    cx: &mut Context<'_>,
-) {
+pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: UnitOptions, cx: &mut Context<'_>) {
     transmit_by(By::default(), pair, header, text, options, cx);
 }
 
@@ -267,10 +237,7 @@ pub(crate) fn transmit_by<'a>(
     let total = len + text.len();
     let room = text.push(len);
     header.emit(room);
-    let checksum = pseudo(pair.local.ip(), pair.remote.ip(), total)
-        .plus(Sum::of(room))
-        .plus(sum)
-        .checksum();
+    let checksum = pseudo(pair.local.ip(), pair.remote.ip(), total).plus(Sum::of(room)).plus(sum).checksum();
     if let Some(field) = room.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2) {
         field.copy_from_slice(&checksum.to_be_bytes());
     }
@@ -286,20 +253,12 @@ pub(crate) fn transmit_by<'a>(
 
 /// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none
 /// that may be answered.
-pub(crate) fn reset(
-    pair: &Pair,
-    segment: &Segment,
-    options: UnitOptions,
-    cx: &mut Context<'_>,
-) -> bool {
+pub(crate) fn reset(pair: &Pair, segment: &Segment, options: UnitOptions, cx: &mut Context<'_>) -> bool {
     if segment.has(Flags::RST) {
         return false;
     }
-    let mut header = Header {
-        source_port: pair.local.port(),
-        destination_port: pair.remote.port(),
-        ..Header::default()
-    };
+    let mut header =
+        Header { source_port: pair.local.port(), destination_port: pair.remote.port(), ..Header::default() };
     if segment.has(Flags::ACK) {
         header.seq = segment.ack;
         header.flags = Flags::RST;

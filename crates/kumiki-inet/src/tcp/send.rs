@@ -196,9 +196,7 @@ impl Send {
     /// The octets of `span` once more; fewer where it holds the FIN.
     pub(crate) fn again(&self, span: Span) -> Message {
         let mut segment = Message::new();
-        let first = self
-            .sent
-            .partition_point(|(at, slice)| at.advance(slice.len()).leq(span.start));
+        let first = self.sent.partition_point(|(at, slice)| at.advance(slice.len()).leq(span.start));
         for (at, slice) in self.sent.range(first.min(self.sent.len())..) {
             if at.geq(span.end) {
                 break;
@@ -262,22 +260,12 @@ impl Send {
     /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1 (MUST-38, SHLD-28); `window` is the
     /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none (MUST-34,
     /// SHLD-15).
-    pub(crate) fn next(
-        &self,
-        board: &Scoreboard,
-        window: u64,
-        half: HalfWindow,
-        forced: bool,
-    ) -> Result<Next, Held> {
+    pub(crate) fn next(&self, board: &Scoreboard, window: u64, half: HalfWindow, forced: bool) -> Result<Next, Held> {
         let d = self.unsent_octets;
         let fin = self.fin == Fin::Queued;
         if d == 0 {
             // A FIN by itself needs no window: there is nothing to hold it in.
-            return if fin {
-                Ok(Next { octets: 0, fin })
-            } else {
-                Err(Held::Nothing)
-            };
+            return if fin { Ok(Next { octets: 0, fin }) } else { Err(Held::Nothing) };
         }
         let edge = board.una() + self.wnd;
         let usable = u32::try_from(edge.distance_from(board.nxt())).unwrap_or(0);
@@ -291,10 +279,7 @@ impl Send {
         }
         let octets = d.min(u).min(self.mss);
         let all = octets == d;
-        let next = Next {
-            octets,
-            fin: fin && all,
-        };
+        let next = Next { octets, fin: fin && all };
         if octets >= self.mss || next.fin || forced {
             return Ok(next);
         }
@@ -333,10 +318,7 @@ impl Send {
             return Next { octets: d, fin };
         }
         let full = d.min(most) / self.mss * self.mss;
-        Next {
-            octets: full.max(self.mss),
-            fin: false,
-        }
+        Next { octets: full.max(self.mss), fin: false }
     }
 }
 

@@ -3,9 +3,7 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{
-    Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason, UnitOptions,
-};
+use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
@@ -295,24 +293,14 @@ impl Session {
             return;
         }
         self.accepted = true;
-        let opened = Opened {
-            user: self.user,
-            provider: self.handle,
-            local,
-            remote,
-            unit,
-            data: None,
-            ..Opened::default()
-        };
+        let opened =
+            Opened { user: self.user, provider: self.handle, local, remote, unit, data: None, ..Opened::default() };
         self.up(Indication::Opened(Box::new(opened)), io);
         self.announce(io);
     }
 
     fn addresses(&self) -> (Address, Address) {
-        (
-            Address::from(self.pair.local),
-            Address::from(self.pair.remote),
-        )
+        (Address::from(self.pair.local), Address::from(self.pair.remote))
     }
 
     /// Tells the user of room in the send buffer.
@@ -335,14 +323,7 @@ impl Session {
         {
             // MUST-12.
             let session = self.user;
-            self.up(
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data: None,
-                },
-                io,
-            );
+            self.up(Indication::Aborted { session, reason, data: None }, io);
         }
         self.ended = true;
         self.note(Event::Ended, io.now());
@@ -377,11 +358,7 @@ impl Session {
         self.output(io);
         self.tune(io);
         let config = &io.shared.config;
-        if self.state.may_receive()
-            && self
-                .receive
-                .wants_update(config.window_update, self.send.mss)
-        {
+        if self.state.may_receive() && self.receive.wants_update(config.window_update, self.send.mss) {
             self.receive.owe_now(AckReason::WindowUpdate);
         }
         match self.receive.due {

@@ -28,28 +28,18 @@ pub(crate) struct Table {
 
 impl Table {
     fn slot(&mut self, handle: Handle) -> Option<&mut Slot> {
-        self.slots
-            .get_mut(usize::try_from(handle.index).ok()?)
-            .filter(|slot| slot.generation == handle.generation)
+        self.slots.get_mut(usize::try_from(handle.index).ok()?).filter(|slot| slot.generation == handle.generation)
     }
 
     /// The handle that [`Table::fill`] should be given next.
     pub(crate) fn reserve(&mut self) -> Handle {
         let index = self.free.pop().unwrap_or_else(|| {
             let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-            self.slots.push(Slot {
-                generation: 0,
-                entry: Entry::Free,
-            });
+            self.slots.push(Slot { generation: 0, entry: Entry::Free });
             index
         });
-        let slot = usize::try_from(index)
-            .ok()
-            .and_then(|at| self.slots.get_mut(at));
-        Handle {
-            index,
-            generation: slot.map_or(0, |slot| slot.generation),
-        }
+        let slot = usize::try_from(index).ok().and_then(|at| self.slots.get_mut(at));
+        Handle { index, generation: slot.map_or(0, |slot| slot.generation) }
     }
 
     pub(crate) fn fill(&mut self, handle: Handle, entry: Entry) {

@@ -9,9 +9,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{
-    Context, Duration, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions,
-};
+use kumiki_graph::{Context, Duration, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
@@ -22,13 +20,7 @@ use super::segment::{self, Segment};
 use super::{Tcp, isn};
 
 /// The timer of all entries.
-pub(crate) const TOKEN: Token = Token {
-    session: Handle {
-        index: u32::MAX,
-        generation: u32::MAX,
-    },
-    kind: u32::MAX - 2,
-};
+pub(crate) const TOKEN: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX - 2 };
 
 /// A time in little room: milliseconds modulo 2^32, which are more than any TIME-WAIT lasts; 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,9 +77,7 @@ impl Remains {
         }
         let later = segment.seq.gt(self.rcv_nxt);
         match (segment.options.timestamps, self.ts_recent) {
-            (Some((value, _)), Some(recent)) => {
-                Seq(value).gt(Seq(recent)) || (value == recent && later)
-            }
+            (Some((value, _)), Some(recent)) => Seq(value).gt(Seq(recent)) || (value == recent && later),
             _ => later,
         }
     }
@@ -210,8 +200,7 @@ impl Tcp {
             return None;
         }
         let is_copy = remains.is_copy(segment);
-        let is_fin =
-            is_copy && segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
+        let is_fin = is_copy && segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
         if !is_fin {
             self.shared.counters.unacceptable += 1;
         }
@@ -238,19 +227,12 @@ impl Tcp {
             ack: remains.rcv_nxt,
             flags: Flags::ACK | remains.ecn,
             window: remains.window,
-            options: Options {
-                timestamps: remains.ts_recent.map(|recent| (clock, recent)),
-                ..Options::NONE
-            },
+            options: Options { timestamps: remains.ts_recent.map(|recent| (clock, recent)), ..Options::NONE },
             ..Header::default()
         };
         self.shared.counters.segments_sent += 1;
         self.shared.counters.acks_other += 1;
-        let options = UnitOptions {
-            ttl: remains.ttl,
-            tos: remains.tos,
-            ..self.shared.unit_options()
-        };
+        let options = UnitOptions { ttl: remains.ttl, tos: remains.tos, ..self.shared.unit_options() };
         let route = remains.route.as_deref();
         segment::transmit_by(route, &pair, &header, Message::new(), options, cx);
         None

@@ -90,10 +90,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn new(session: Handle) -> Self {
-        Self {
-            session,
-            ..Self::default()
-        }
+        Self { session, ..Self::default() }
     }
 
     const fn alarm(&mut self, timer: Timer) -> &mut Alarm {
@@ -116,10 +113,7 @@ impl Timers {
     }
 
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant, cx: &mut Context<'_>) {
-        let token = Token {
-            session: self.session,
-            kind: timer.kind(),
-        };
+        let token = Token { session: self.session, kind: timer.kind() };
         let alarm = self.alarm(timer);
         alarm.deadline = Some(deadline);
         if alarm.armed.is_none_or(|armed| deadline < armed) {

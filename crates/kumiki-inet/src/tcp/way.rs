@@ -27,10 +27,7 @@ pub(crate) struct Way {
 impl Way {
     /// How the segments go.
     pub(crate) fn by(&self) -> By<'_> {
-        By {
-            route: self.route.as_deref(),
-            past: self.past,
-        }
+        By { route: self.route.as_deref(), past: self.past }
     }
 
     /// Octets of the IP option.

@@ -31,8 +31,8 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem,
-    Protocol, Reason, Report, Request, Service, Shape, Unit, UnitIndication, Work,
+    Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem, Protocol, Reason,
+    Report, Request, Service, Shape, Unit, UnitIndication, Work,
 };
 use kumiki_octets::Sum;
 use kumiki_wire::inet::ipv4::protocol;
@@ -107,10 +107,7 @@ fn pseudo(source: IpAddr, destination: IpAddr, length: u16) -> Sum {
         IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),
         IpAddr::V6(address) => Sum::of(&address.octets()),
     };
-    of(source)
-        .plus(of(destination))
-        .add_u16(protocol::UDP.into())
-        .add_u16(length)
+    of(source).plus(of(destination)).add_u16(protocol::UDP.into()).add_u16(length)
 }
 
 /// Nobody has opened the port, as the ICMP of `ip`'s version says it.
@@ -135,10 +132,7 @@ impl Udp {
     /// UDP as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -149,11 +143,7 @@ impl Udp {
 
     fn open(&mut self, from: Above, open: &Open, cx: &mut Context<'_>) {
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
-        let local = if open.local == Address::None {
-            Some(any)
-        } else {
-            open.local.socket()
-        };
+        let local = if open.local == Address::None { Some(any) } else { open.local.socket() };
         let remote = match open.mode {
             Mode::Passive { .. } => Some(None),
             // A peer without a port is none.
@@ -161,24 +151,12 @@ impl Udp {
         };
         let port = local.and_then(|local| self.sockets.free_port(local.port(), cx.rng()));
         let (Some(local), Some(remote), Some(port)) = (local, remote, port) else {
-            cx.up(
-                from,
-                Indication::Aborted {
-                    session: open.user,
-                    reason: Reason::BadAddress,
-                    data: None,
-                },
-            );
+            cx.up(from, Indication::Aborted { session: open.user, reason: Reason::BadAddress, data: None });
             return;
         };
         let local = SocketAddr::new(local.ip(), port);
-        let socket = Socket {
-            user: from,
-            handle: open.user,
-            local,
-            remote,
-            room: open.quality.receive_buffer.map(u64::from),
-        };
+        let socket =
+            Socket { user: from, handle: open.user, local, remote, room: open.quality.receive_buffer.map(u64::from) };
         let provider = self.sockets.keep(socket);
         cx.up(
             from,
@@ -237,11 +215,7 @@ impl Udp {
     }
 
     fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
-        let Unit {
-            mut options,
-            mut data,
-            ..
-        } = unit;
+        let Unit { mut options, mut data, .. } = unit;
         let length = u16::try_from(data.len().saturating_add(LEN));
         let Some(length) = length.ok().filter(|&it| u32::from(it) <= MAX_DATA + 8) else {
             self.discard("longer than a datagram can be", cx);
@@ -251,19 +225,12 @@ impl Udp {
             self.discard("source and destination of two versions of IP", cx);
             return;
         }
-        let mut header = Header {
-            source_port: source.port(),
-            destination_port: peer.port(),
-            length,
-            checksum: 0,
-        };
+        let mut header = Header { source_port: source.port(), destination_port: peer.port(), length, checksum: 0 };
         if self.config.checksum || peer.is_ipv6() {
             cx.charge(Work::Sum, data.unsummed() as u64);
             let mut octets = [0; LEN];
             header.emit(&mut octets);
-            let sum = pseudo(source.ip(), peer.ip(), length)
-                .plus(Sum::of(&octets))
-                .plus(data.sum());
+            let sum = pseudo(source.ip(), peer.ip(), length).plus(Sum::of(&octets)).plus(data.sum());
             header.checksum = udp::on_wire(sum.checksum());
         }
         header.emit(data.push_header(LEN));
@@ -329,16 +296,12 @@ impl Udp {
             cx.drop("header or length wrong");
             return;
         };
-        let found = self
-            .sockets
-            .by_port(header.destination_port)
-            .filter(|socket| {
-                let local = socket.local.ip();
-                let peer = SocketAddr::new(source, header.source_port);
-                let any = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
-                (any || local == destination || unit.options.group)
-                    && socket.remote.is_none_or(|remote| remote == peer)
-            });
+        let found = self.sockets.by_port(header.destination_port).filter(|socket| {
+            let local = socket.local.ip();
+            let peer = SocketAddr::new(source, header.source_port);
+            let any = local.is_unspecified() && (local.is_ipv6() || destination.is_ipv4());
+            (any || local == destination || unit.options.group) && socket.remote.is_none_or(|remote| remote == peer)
+        });
         let user = found.map(|socket| socket.user);
         // What will be quoted is quoted whole.
         let whole = user.is_none().then(|| unit.data.clone());
@@ -382,21 +345,14 @@ impl Udp {
 
     /// An ICMP error about a datagram of ours, whose beginning is `start`.
     fn hear_error(&self, report: Report, cx: &mut Context<'_>) {
-        let Report::Unreachable {
-            source,
-            destination,
-            problem,
-            mut start,
-        } = report
-        else {
+        let Report::Unreachable { source, destination, problem, mut start } = report else {
             return;
         };
         let (Some(source), Some(destination)) = (source.ip(), destination.ip()) else {
             return;
         };
         // The length is that of the datagram, not of what is quoted.
-        let Ok((header, _)) = Header::parse(start.front_at_least(LEN), usize::from(u16::MAX))
-        else {
+        let Ok((header, _)) = Header::parse(start.front_at_least(LEN), usize::from(u16::MAX)) else {
             return;
         };
         let Some(socket) = self.sockets.by_port(header.source_port) else {

@@ -50,15 +50,10 @@ impl Sockets {
     pub(super) fn sending(&self, user: Above, source: Option<SocketAddr>) -> Option<usize> {
         let own = |socket: &Socket| socket.user == user;
         let Some(source) = source else {
-            return self
-                .places
-                .iter()
-                .position(|place| place.socket.as_ref().is_some_and(own));
+            return self.places.iter().position(|place| place.socket.as_ref().is_some_and(own));
         };
         let place = *self.ports.get(&source.port())?;
-        self.socket(place)
-            .filter(|socket| own(socket))
-            .map(|_| place)
+        self.socket(place).filter(|socket| own(socket)).map(|_| place)
     }
 
     /// The port asked for, or one of the dynamic ports for 0; `None` where it is taken.
@@ -113,10 +108,7 @@ impl Sockets {
     pub(super) fn fill(&mut self, port: u16, octets: usize) -> bool {
         let place = self.ports.get(&port).copied();
         let place = place.and_then(|place| self.places.get_mut(place));
-        let Some(room) = place
-            .and_then(|place| place.socket.as_mut())
-            .and_then(|socket| socket.room.as_mut())
-        else {
+        let Some(room) = place.and_then(|place| place.socket.as_mut()).and_then(|socket| socket.room.as_mut()) else {
             return true;
         };
         match room.checked_sub(octets as u64) {

@@ -22,10 +22,7 @@ fn socket_address(ip: impl Into<IpAddr>, port: u16) -> Address {
 fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
     let mut bench = Bench::new();
     let eth = bench.device("eth");
-    let ip = ip::Config {
-        path_mtu_discovery: false,
-        ..ip::Config::host(ip::Interface::new("eth", A, 24))
-    };
+    let ip = ip::Config { path_mtu_discovery: false, ..ip::Config::host(ip::Interface::new("eth", A, 24)) };
     bench.node("ip", &["eth"], Ip::new(ip).unwrap());
     bench.node("udp", &["ip"], Udp::new(config));
     let user = bench.user("user", "udp", &[]);
@@ -35,10 +32,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 0,
-    }
+    Handle { index, generation: 0 }
 }
 
 fn open(local: Address, remote: Option<Address>) -> Request {
@@ -57,38 +51,24 @@ fn open(local: Address, remote: Option<Address>) -> Request {
 
 fn opened(bench: &mut Bench, user: NodeId, local: Address) -> Box<Opened> {
     bench.say(user, open(local, None));
-    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else {
-        panic!("{local} was refused")
-    };
+    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else { panic!("{local} was refused") };
     opened
 }
 
 fn refused(bench: &mut Bench, user: NodeId, request: Request) -> bool {
     bench.say(user, request);
-    matches!(
-        bench.heard(user)[..],
-        [Indication::Aborted {
-            reason: Reason::BadAddress,
-            ..
-        }]
-    )
+    matches!(bench.heard(user)[..], [Indication::Aborted { reason: Reason::BadAddress, .. }])
 }
 
 fn to(peer: Address, data: &[u8]) -> Unit {
-    Unit {
-        destination: peer,
-        data: Message::from_octets(data),
-        ..Unit::default()
-    }
+    Unit { destination: peer, data: Message::from_octets(data), ..Unit::default() }
 }
 
 /// A UDP datagram from B port 9 to A port 7, with a right checksum.
 fn datagram(data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len() + 8).unwrap();
     let mut udp = [&[0, 9, 0, 7], &length.to_be_bytes()[..], &[0, 0], data].concat();
-    let sum = pseudo(B.into(), A.into(), length)
-        .plus(Sum::of(&udp))
-        .checksum();
+    let sum = pseudo(B.into(), A.into(), length).plus(Sum::of(&udp)).checksum();
     udp[6..8].copy_from_slice(&udp::on_wire(sum).to_be_bytes());
     in_ip(&udp)
 }
@@ -169,13 +149,7 @@ fn a_closed_port_is_unreachable_and_the_datagram_is_quoted_whole() {
     assert_eq!(sent[0][28..], octets);
     // A port that was given back is closed too.
     let session = opened(&mut bench, user, socket_address(ANY, 7)).provider;
-    bench.say(
-        user,
-        Request::Release {
-            session,
-            data: None,
-        },
-    );
+    bench.say(user, Request::Release { session, data: None });
     assert!(matches!(
         bench.heard(user)[..],
         [Indication::Closed { session }] if session == handle(7)
@@ -184,13 +158,7 @@ fn a_closed_port_is_unreachable_and_the_datagram_is_quoted_whole() {
     assert_eq!(bench.sent_octets().len(), 1);
     // Its old handle closes nothing.
     opened(&mut bench, user, socket_address(ANY, 7));
-    bench.say(
-        user,
-        Request::Release {
-            session,
-            data: None,
-        },
-    );
+    bench.say(user, Request::Release { session, data: None });
     bench.octets(eth, &octets);
     assert_eq!(bench.units(user).len(), 1);
 }
@@ -210,13 +178,7 @@ fn a_user_neither_closes_nor_uses_the_socket_of_another() {
     let (mut bench, eth, user) = bench(Config::default());
     let session = opened(&mut bench, user, socket_address(A, 7)).provider;
     let other = bench.user("other", "udp", &[]);
-    bench.say(
-        other,
-        Request::Release {
-            session,
-            data: None,
-        },
-    );
+    bench.say(other, Request::Release { session, data: None });
     let source = socket_address(A, 7);
     let unit = to(socket_address(B, 9), b"x");
     bench.send(other, Unit { source, ..unit });
@@ -238,14 +200,8 @@ fn an_open_can_be_taken_back() {
 #[test]
 fn port_zero_is_a_dynamic_port() {
     let (mut bench, _, user) = bench(Config::default());
-    let first = opened(&mut bench, user, Address::None)
-        .local
-        .socket()
-        .unwrap();
-    let second = opened(&mut bench, user, socket_address(A, 0))
-        .local
-        .socket()
-        .unwrap();
+    let first = opened(&mut bench, user, Address::None).local.socket().unwrap();
+    let second = opened(&mut bench, user, socket_address(A, 0)).local.socket().unwrap();
     assert!(DYNAMIC.contains(&first.port()) && DYNAMIC.contains(&second.port()));
     assert_ne!(first.port(), second.port());
 }
@@ -277,17 +233,7 @@ fn an_error_reaches_the_user_with_sockets_for_addresses() {
     octets[10..12].copy_from_slice(&sum.to_be_bytes());
     bench.octets(eth, &octets);
     let reports = bench.reports(user);
-    let [
-        Report::Unreachable {
-            source,
-            destination,
-            problem,
-            start,
-        },
-    ] = &reports[..]
-    else {
-        panic!("{reports:?}")
-    };
+    let [Report::Unreachable { source, destination, problem, start }] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!(*source, socket_address(A, 1024));
     assert_eq!(*destination, socket_address(B, 7));
     assert_eq!(*problem, Problem::Hard { kind: 3, code: 3 });
@@ -302,9 +248,7 @@ fn without_a_route_the_user_is_told() {
     bench.send(user, to(far, b"kumiki"));
     assert!(bench.sent().is_empty());
     let reports = bench.reports(user);
-    assert!(
-        matches!(&reports[..], [Report::Unreachable { destination, .. }] if *destination == far)
-    );
+    assert!(matches!(&reports[..], [Report::Unreachable { destination, .. }] if *destination == far));
 }
 
 #[test]
@@ -312,13 +256,7 @@ fn a_unit_from_a_socket_of_nobody_or_too_long_is_not_sent() {
     let (mut bench, _, user) = bench(Config::default());
     bench.send(user, to(socket_address(B, 7), b"x"));
     opened(&mut bench, user, socket_address(A, 1024));
-    bench.send(
-        user,
-        Unit {
-            source: socket_address(A, 1025),
-            ..to(socket_address(B, 7), b"x")
-        },
-    );
+    bench.send(user, Unit { source: socket_address(A, 1025), ..to(socket_address(B, 7), b"x") });
     bench.send(user, to(socket_address(B, 7), &vec![0; 65508]));
     bench.send(user, to(Address::Ip4(B), b"x"));
     assert!(bench.sent().is_empty());
@@ -382,24 +320,14 @@ fn bench_six() -> (Bench, DeviceId, NodeId) {
 fn over_ipv6_a_datagram_always_has_a_checksum() {
     let (mut bench, eth, user) = bench_six();
     let peer: IpAddr = "fd00::2".parse().unwrap();
-    opened(
-        &mut bench,
-        user,
-        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
-    );
+    opened(&mut bench, user, socket_address(Ipv6Addr::UNSPECIFIED, 1024));
     bench.send(user, to(socket_address(peer, 7), b"kumiki"));
     let mut octets = bench.sent_octets().remove(0);
     let sum = Sum::of(&octets[8..40]).add_u16(17).add_u16(14);
     assert!(sum.plus(Sum::of(&octets[40..])).is_valid());
     assert_ne!(octets[46..48], [0, 0]);
     // The answer, addresses and ports turned round: the same sum.
-    let turned = [
-        &octets[24..40],
-        &octets[8..24],
-        &octets[42..44],
-        &octets[40..42],
-    ]
-    .concat();
+    let turned = [&octets[24..40], &octets[8..24], &octets[42..44], &octets[40..42]].concat();
     octets[8..44].copy_from_slice(&turned);
     bench.octets(eth, &octets);
     let units = bench.units(user);
@@ -415,11 +343,7 @@ fn over_ipv6_a_datagram_always_has_a_checksum() {
 #[test]
 fn over_ipv6_a_port_that_nobody_has_is_told_in_its_own_words() {
     let (mut bench, eth, user) = bench_six();
-    opened(
-        &mut bench,
-        user,
-        socket_address(Ipv6Addr::UNSPECIFIED, 1024),
-    );
+    opened(&mut bench, user, socket_address(Ipv6Addr::UNSPECIFIED, 1024));
     let peer: IpAddr = "fd00::2".parse().unwrap();
     bench.send(user, to(socket_address(peer, 7), b"kumiki"));
     let mut octets = bench.sent_octets().remove(0);
@@ -437,10 +361,7 @@ fn a_socket_of_version_4_hears_nothing_of_version_6() {
     opened(&mut bench, user, socket_address(ANY, 1024));
     let source: IpAddr = "fd00::1".parse().unwrap();
     opened(&mut bench, user, socket_address(source, 1025));
-    let unit = Unit {
-        source: socket_address(source, 1025),
-        ..to(socket_address(source, 1024), b"x")
-    };
+    let unit = Unit { source: socket_address(source, 1025), ..to(socket_address(source, 1024), b"x") };
     bench.send(user, unit);
     assert!(bench.units(user).is_empty());
     assert_eq!(bench.drops("udp", "port not open"), 1);
@@ -449,14 +370,10 @@ fn a_socket_of_version_4_hears_nothing_of_version_6() {
 #[test]
 fn a_full_receive_buffer_drops_until_the_user_has_read() {
     let (mut bench, eth, user) = bench(Config::default());
-    let Request::Open(mut request) = open(socket_address(ANY, 7), None) else {
-        panic!("an open")
-    };
+    let Request::Open(mut request) = open(socket_address(ANY, 7), None) else { panic!("an open") };
     request.quality.receive_buffer = Some(10);
     bench.say(user, Request::Open(request));
-    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else {
-        panic!("refused")
-    };
+    let Some(Indication::Opened(opened)) = bench.heard(user).pop() else { panic!("refused") };
     let mut taken = Vec::new();
     for len in [6, 6, 4, 1] {
         bench.octets(eth, &datagram(&vec![0; len]));

@@ -31,12 +31,7 @@ impl Interface {
     /// An interface on the layer `below` that takes broadcasts and units as large as that layer says.
     #[must_use]
     pub fn new(below: &str, address: IpAddr, prefix: u8) -> Self {
-        Self {
-            below: below.to_owned(),
-            addresses: vec![(address, prefix)],
-            mtu: None,
-            broadcast: true,
-        }
+        Self { below: below.to_owned(), addresses: vec![(address, prefix)], mtu: None, broadcast: true }
     }
 }
 
@@ -118,10 +113,7 @@ impl Config {
         for route in &self.routes {
             check_prefix(route.network, route.prefix)?;
             self.interface(&route.below)
-                .ok_or_else(|| ConfigError::NoSuchInterface {
-                    network: route.network,
-                    below: route.below.clone(),
-                })?;
+                .ok_or_else(|| ConfigError::NoSuchInterface { network: route.network, below: route.below.clone() })?;
         }
         Ok(())
     }
@@ -135,11 +127,7 @@ impl Config {
 fn check_prefix(address: IpAddr, found: u8) -> Result<(), ConfigError> {
     let most = if address.is_ipv4() { 32 } else { 128 };
     if found > most {
-        return Err(ConfigError::Prefix {
-            address,
-            found,
-            most,
-        });
+        return Err(ConfigError::Prefix { address, found, most });
     }
     Ok(())
 }

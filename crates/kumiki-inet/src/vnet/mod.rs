@@ -32,8 +32,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request,
-    Service, Shape, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
 
@@ -128,11 +128,7 @@ impl Vnet {
                 add(route.network, route.prefix, interface);
             }
         }
-        let port = Port {
-            users: Vec::new(),
-            reported: None,
-            up: true,
-        };
+        let port = Port { users: Vec::new(), reported: None, up: true };
         Ok(Self {
             ports: vec![port; config.interfaces.len()],
             places: Vec::new(),
@@ -203,11 +199,7 @@ impl Vnet {
             return Towards::Us;
         }
         if let Some(interface) = self.of_broadcast(to) {
-            return if self.is_up(interface) {
-                Towards::Many(vec![interface])
-            } else {
-                Towards::Nowhere
-            };
+            return if self.is_up(interface) { Towards::Many(vec![interface]) } else { Towards::Nowhere };
         }
         let all = is_limited_broadcast(to) || group && !to.is_multicast();
         if !all && !to.is_multicast() {
@@ -226,15 +218,8 @@ impl Vnet {
                 })
                 .collect(),
         };
-        let up: Vec<usize> = interfaces
-            .into_iter()
-            .filter(|&it| self.is_up(it))
-            .collect();
-        if up.is_empty() {
-            Towards::Nowhere
-        } else {
-            Towards::Many(up)
-        }
+        let up: Vec<usize> = interfaces.into_iter().filter(|&it| self.is_up(it)).collect();
+        if up.is_empty() { Towards::Nowhere } else { Towards::Many(up) }
     }
 
     /// The access point of `user` on `interface`.
@@ -316,15 +301,12 @@ impl Vnet {
         let mut own = own.filter(|(own, _)| own.is_ipv4() == to.is_ipv4());
         let first = own.clone().next();
         let near = own.find(|(own, prefix)| is_within(to, *own, *prefix));
-        near.or(first)
-            .map_or(Address::None, |(own, _)| Address::from(*own))
+        near.or(first).map_or(Address::None, |(own, _)| Address::from(*own))
     }
 
     fn route(&mut self, from: Above, to: Address, cx: &mut Context<'_>) -> Report {
         self.counters.routes += 1;
-        let towards = to
-            .ip()
-            .map(|ip| (ip, self.towards(ip, Address::None, false)));
+        let towards = to.ip().map(|ip| (ip, self.towards(ip, Address::None, false)));
         let (source, (unit, burst), bypass) = match towards {
             Some((_, Towards::Us)) => (to, (u32::from(u16::MAX), u32::MAX), None),
             Some((ip, Towards::One(interface))) => {
@@ -341,21 +323,11 @@ impl Vnet {
         };
         // An interface that has no address of that version can send nothing that is answered.
         let unit = if source == Address::None { 0 } else { unit };
-        Report::Route {
-            to,
-            source,
-            unit,
-            burst,
-            bypass,
-        }
+        Report::Route { to, source, unit, burst, bypass }
     }
 
     fn manage(&mut self, from: Above, manage: Manage, cx: &mut Context<'_>) {
-        let of = |address: Address| {
-            address
-                .ip()
-                .map(|ip| self.towards(ip, Address::None, false))
-        };
+        let of = |address: Address| address.ip().map(|ip| self.towards(ip, Address::None, false));
         let towards = match &manage {
             Manage::Limits => {
                 cx.up(from, Indication::Report(Box::new(self.limits())));
@@ -443,23 +415,20 @@ impl Protocol for Vnet {
 
     fn bind(&mut self, _: Above, keys: &[Key]) -> Result<(), String> {
         if keys.is_empty() {
-            return Err("VNET hands on its users' units, and this one has no key by which the layers below could find it".to_owned());
+            return Err(
+                "VNET hands on its users' units, and this one has no key by which the layers below could find it"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {
         let Some(interface) = self.config.interface(name) else {
-            let names = self
-                .config
-                .interfaces
-                .iter()
-                .map(|it| format!("`{}`", it.below));
+            let names = self.config.interfaces.iter().map(|it| format!("`{}`", it.below));
             let known: Vec<String> = names.collect();
             let known = known.join(", ");
-            return Err(format!(
-                "VNET has no interface on `{name}`, only on {known}"
-            ));
+            return Err(format!("VNET has no interface on `{name}`, only on {known}"));
         };
         if let Some(port) = self.ports.get_mut(interface) {
             // Users come in their order.
@@ -496,13 +465,9 @@ impl Protocol for Vnet {
                 cx.up(place.user, Indication::Unit(unit));
             }
             Some(UnitIndication::Report(report)) => self.report(from, place, *report, cx),
-            Some(UnitIndication::Credit(credit)) => cx.up(
-                place.user,
-                Indication::Credit {
-                    session: kumiki_graph::Handle::default(),
-                    credit,
-                },
-            ),
+            Some(UnitIndication::Credit(credit)) => {
+                cx.up(place.user, Indication::Credit { session: kumiki_graph::Handle::default(), credit })
+            }
             None => cx.drop("not a unit"),
         }
     }

@@ -24,17 +24,11 @@ fn interface(below: &str, own: Ipv4Addr) -> Interface {
 
 /// ARP and Ethernet on two devices.
 fn lans(bench: &mut Bench) -> [DeviceId; 2] {
-    let both = [
-        ("arp0", "eth0", "lan0", OWN[0]),
-        ("arp1", "eth1", "lan1", OWN[1]),
-    ];
+    let both = [("arp0", "eth0", "lan0", OWN[0]), ("arp1", "eth1", "lan1", OWN[1])];
     both.map(|(arp, eth, lan, own)| {
         let device = bench.device(lan);
-        let config = eth::Config {
-            pad: false,
-            mtu: 9000,
-            ..eth::Config::new(MacAddr([2, 0, 0, 0, 0, own.octets()[2]]))
-        };
+        let config =
+            eth::Config { pad: false, mtu: 9000, ..eth::Config::new(MacAddr([2, 0, 0, 0, 0, own.octets()[2]])) };
         bench.node(eth, &[lan], Eth::new(config).unwrap());
         bench.node(arp, &[eth], Arp::new(arp::Config::new(own)).unwrap());
         device
@@ -45,10 +39,8 @@ fn lans(bench: &mut Bench) -> [DeviceId; 2] {
 fn host(change: impl FnOnce(&mut Config)) -> (Bench, [DeviceId; 2], [NodeId; 2]) {
     let mut bench = Bench::new();
     let lan = lans(&mut bench);
-    let mut config = Config {
-        interfaces: vec![interface("arp0", OWN[0]), interface("arp1", OWN[1])],
-        routes: Vec::new(),
-    };
+    let mut config =
+        Config { interfaces: vec![interface("arp0", OWN[0]), interface("arp1", OWN[1])], routes: Vec::new() };
     change(&mut config);
     bench.node("vnet", &["arp0", "arp1"], Vnet::new(config).unwrap());
     let keys = [Key::IpProtocol(36), Key::EtherType(XTP)];
@@ -80,10 +72,7 @@ fn frame(to: MacAddr, ethertype: u16, data: &[u8]) -> Vec<u8> {
 }
 
 fn to(destination: impl Into<IpAddr>) -> Unit {
-    Unit {
-        destination: Address::from(destination.into()),
-        ..Unit::of(Message::from_octets(&[7]))
-    }
+    Unit { destination: Address::from(destination.into()), ..Unit::of(Message::from_octets(&[7])) }
 }
 
 /// What was sent: by which device, to which station and under which EtherType.
@@ -103,9 +92,7 @@ fn ask(bench: &mut Bench, user: NodeId, to: impl Into<IpAddr>) -> Report {
 }
 
 fn bypass(report: &Report) -> Option<AccessPoint> {
-    let Report::Route { bypass, .. } = report else {
-        panic!("{report:?}")
-    };
+    let Report::Route { bypass, .. } = report else { panic!("{report:?}") };
     *bypass
 }
 
@@ -115,14 +102,7 @@ fn the_address_picks_the_network_and_the_user_keeps_its_key() {
     bench.send(xtp, to(PEER[0]));
     bench.send(xtp, to(PEER[1]));
     bench.send(other, to(PEER[1]));
-    assert_eq!(
-        sent(&mut bench),
-        [
-            (lan0, PEER_MAC, XTP),
-            (lan1, PEER_MAC, XTP),
-            (lan1, PEER_MAC, IP)
-        ]
-    );
+    assert_eq!(sent(&mut bench), [(lan0, PEER_MAC, XTP), (lan1, PEER_MAC, XTP), (lan1, PEER_MAC, IP)]);
 }
 
 #[test]
@@ -145,9 +125,7 @@ fn what_comes_in_goes_to_the_user_of_its_key() {
 fn a_route_names_the_access_point_below_as_its_bypass() {
     let (mut bench, _, [xtp, other]) = host(|_| {});
     let route = ask(&mut bench, xtp, PEER[1]);
-    let Report::Route { source, unit, .. } = route else {
-        panic!("{route:?}")
-    };
+    let Report::Route { source, unit, .. } = route else { panic!("{route:?}") };
     assert_eq!((source, unit), (Address::Ip4(OWN[1]), 9000));
     let name = |bench: &Bench, point: AccessPoint| {
         let mut points = bench.graph.access_points();
@@ -165,15 +143,7 @@ fn a_route_names_the_access_point_below_as_its_bypass() {
         assert_eq!(bypass(&ask(&mut bench, xtp, not_one)), None);
     }
     let nowhere = ask(&mut bench, xtp, Ipv4Addr::new(192, 0, 2, 1));
-    assert!(matches!(
-        nowhere,
-        Report::Route {
-            source: Address::None,
-            unit: 0,
-            bypass: None,
-            ..
-        }
-    ));
+    assert!(matches!(nowhere, Report::Route { source: Address::None, unit: 0, bypass: None, .. }));
     // There is no address of ours that could answer it.
     let v6 = ask(&mut bench, xtp, Ipv6Addr::LOCALHOST);
     assert_eq!(bypass(&v6), None);
@@ -193,21 +163,11 @@ fn broadcasts_go_over_all_interfaces_that_take_them() {
     assert_eq!(sent(&mut bench), [(lan0, mac, XTP), (lan1, mac, XTP)]);
     // Who says which of our addresses it comes from says over which.
     let source = Address::Ip4(OWN[1]);
-    bench.send(
-        xtp,
-        Unit {
-            source,
-            ..to(group)
-        },
-    );
+    bench.send(xtp, Unit { source, ..to(group) });
     assert_eq!(sent(&mut bench), [(lan1, mac, XTP)]);
     let (mut bench, [_, lan1], [xtp, _]) = host(|config| {
         config.interfaces[0].broadcast = false;
-        config.routes.push(Route {
-            network: Ipv4Addr::new(239, 0, 0, 0).into(),
-            prefix: 8,
-            below: "arp0".to_owned(),
-        });
+        config.routes.push(Route { network: Ipv4Addr::new(239, 0, 0, 0).into(), prefix: 8, below: "arp0".to_owned() });
     });
     bench.send(xtp, to(Ipv4Addr::BROADCAST));
     assert_eq!(sent(&mut bench), [(lan1, all, XTP)]);
@@ -219,11 +179,7 @@ fn broadcasts_go_over_all_interfaces_that_take_them() {
 fn a_route_leads_to_neighbours_beyond_the_network_of_an_interface() {
     let far = Ipv4Addr::new(172, 16, 0, 9);
     let (mut bench, [_, lan1], [xtp, _]) = host(|config| {
-        config.routes.push(Route {
-            network: Ipv4Addr::UNSPECIFIED.into(),
-            prefix: 0,
-            below: "arp1".to_owned(),
-        });
+        config.routes.push(Route { network: Ipv4Addr::UNSPECIFIED.into(), prefix: 0, below: "arp1".to_owned() });
     });
     bench.send(xtp, to(far));
     // It is asked for there.
@@ -240,9 +196,7 @@ fn an_interface_that_is_down_is_not_taken() {
     assert!(bench.reports(xtp).is_empty());
     bench.send(xtp, to(PEER[0]));
     assert!(sent(&mut bench).is_empty());
-    let [Report::Unreachable { problem, .. }] = bench.reports(xtp)[..] else {
-        panic!("not told")
-    };
+    let [Report::Unreachable { problem, .. }] = bench.reports(xtp)[..] else { panic!("not told") };
     assert_eq!(problem, Problem::Soft { kind: 3, code: 0 });
     bench.indicate(lan1, report(Report::Down));
     assert!(matches!(bench.reports(xtp)[..], [Report::Down]));
@@ -256,11 +210,7 @@ fn limits_are_those_of_the_narrowest_interface_and_told_once() {
     bench.say(xtp, Request::Manage(Box::new(Manage::Limits)));
     let told = |bench: &mut Bench| -> Vec<u32> {
         let unit = |report| {
-            if let Report::Limits { unit, .. } = report {
-                Some(unit)
-            } else {
-                None
-            }
+            if let Report::Limits { unit, .. } = report { Some(unit) } else { None }
         };
         bench.reports(xtp).into_iter().filter_map(unit).collect()
     };
@@ -292,20 +242,14 @@ fn a_group_is_wanted_of_all_interfaces_below_or_of_that_of_its_route() {
         let ip = Ip::new(ip::Config::host(interface)).unwrap();
         bench.node(name, &[&device], ip)
     });
-    let config = Config {
-        interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])],
-        routes: Vec::new(),
-    };
+    let config = Config { interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])], routes: Vec::new() };
     bench.node("vnet", &["ip0", "ip1"], Vnet::new(config).unwrap());
     let user = bench.user("udp", "vnet", &[Key::IpProtocol(17)]);
     bench.start();
     bench.requests();
     let group = Address::Ip4(Ipv4Addr::new(239, 0, 0, 1));
     let member = true;
-    bench.say(
-        user,
-        Request::Manage(Box::new(Manage::Group { group, member })),
-    );
+    bench.say(user, Request::Manage(Box::new(Manage::Group { group, member })));
     // Both take the group from now on.
     for (number, _) in ips.iter().enumerate() {
         let header = kumiki_wire::inet::ipv4::Header {
@@ -331,15 +275,9 @@ fn a_group_is_wanted_of_all_interfaces_below_or_of_that_of_its_route() {
 fn ip_has_several_networks_as_one_interface() {
     let mut bench = Bench::new();
     let [lan0, lan1] = lans(&mut bench);
-    let config = Config {
-        interfaces: vec![interface("arp0", OWN[0]), interface("arp1", OWN[1])],
-        routes: Vec::new(),
-    };
+    let config = Config { interfaces: vec![interface("arp0", OWN[0]), interface("arp1", OWN[1])], routes: Vec::new() };
     bench.node("vnet", &["arp0", "arp1"], Vnet::new(config).unwrap());
-    let interface = ip::Interface {
-        neighbours: Neighbours::Below,
-        ..ip::Interface::new("vnet", OWN[0], 16)
-    };
+    let interface = ip::Interface { neighbours: Neighbours::Below, ..ip::Interface::new("vnet", OWN[0], 16) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["vnet"], ip);
     let user = bench.user("udp", "ip", &[Key::IpProtocol(17)]);
@@ -367,22 +305,12 @@ fn vnet_needs_interfaces_with_addresses_of_hosts() {
     let all = vec![interface("a", Ipv4Addr::BROADCAST)];
     assert!(matches!(new(all), Err(ConfigError::Address { .. })));
     let wide = vec![Interface::new("a", OWN[0].into(), 33)];
-    assert!(matches!(
-        new(wide),
-        Err(ConfigError::Prefix { most: 32, .. })
-    ));
-    let none = Interface {
-        addresses: Vec::new(),
-        ..interface("a", OWN[0])
-    };
+    assert!(matches!(new(wide), Err(ConfigError::Prefix { most: 32, .. })));
+    let none = Interface { addresses: Vec::new(), ..interface("a", OWN[0]) };
     assert_eq!(new(vec![none]), Err(ConfigError::NoAddress("a".to_owned())));
     let lost = Config {
         interfaces: vec![interface("a", OWN[0])],
-        routes: vec![Route {
-            network: OWN[0].into(),
-            prefix: 32,
-            below: "b".to_owned(),
-        }],
+        routes: vec![Route { network: OWN[0].into(), prefix: 32, below: "b".to_owned() }],
     };
     assert!(Vnet::new(lost).is_err());
 }
@@ -390,10 +318,7 @@ fn vnet_needs_interfaces_with_addresses_of_hosts() {
 #[test]
 fn a_user_without_a_key_is_refused() {
     let mut bench = Bench::new();
-    let config = Config {
-        interfaces: vec![interface("arp", OWN[0])],
-        routes: Vec::new(),
-    };
+    let config = Config { interfaces: vec![interface("arp", OWN[0])], routes: Vec::new() };
     bench.node("vnet", &[], Vnet::new(config).unwrap());
     let task = bench.graph.add_task("other");
     let user = kumiki_testkit::bench::User::with_keys(&[]);
@@ -419,10 +344,7 @@ fn tcp_sends_past_vnet_what_belongs_to_a_connection_that_it_opened() {
         bench.node(name, &[&device], ip);
         found
     });
-    let config = Config {
-        interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])],
-        routes: Vec::new(),
-    };
+    let config = Config { interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])], routes: Vec::new() };
     bench.node("vnet", &["ip0", "ip1"], Vnet::new(config).unwrap());
     bench.node("tcp", &["vnet"], Tcp::new(defaults::modern()));
     let user = bench.user("user", "tcp", &[]);
@@ -433,10 +355,7 @@ fn tcp_sends_past_vnet_what_belongs_to_a_connection_that_it_opened() {
         Request::Open(Box::new(Open {
             user: Handle::default(),
             mode: Mode::Active,
-            remote: Address::Socket {
-                ip: PEER[1].into(),
-                port: 80,
-            },
+            remote: Address::Socket { ip: PEER[1].into(), port: 80 },
             quality: Quality::default(),
             ..Open::default()
         })),
@@ -444,10 +363,7 @@ fn tcp_sends_past_vnet_what_belongs_to_a_connection_that_it_opened() {
     let sent = bench.sent();
     let (device, unit) = &sent[0];
     assert_eq!((sent.len(), *device), (1, devices[1]));
-    assert_eq!(
-        unit.data.to_vec()[12..20],
-        [OWN[1].octets(), PEER[1].octets()].concat()
-    );
+    assert_eq!(unit.data.to_vec()[12..20], [OWN[1].octets(), PEER[1].octets()].concat());
     let node = bench.graph.node("vnet").unwrap();
     let counters = *bench.graph.protocol::<Vnet>(node).unwrap().counters();
     assert_eq!((counters.routes, counters.sent), (1, 0));

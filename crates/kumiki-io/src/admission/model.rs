@@ -68,11 +68,7 @@ fn a_hundred_thousand_guessers_are_answered_within_their_budgets() {
         let ms = guess * 9;
         let now = Instant::ZERO + Duration::from_millis(ms);
         let from = somebody(&mut rng);
-        let name = if rng.chance(0.5) {
-            "victim".to_owned()
-        } else {
-            format!("user{}", rng.below(1000))
-        };
+        let name = if rng.chance(0.5) { "victim".to_owned() } else { format!("user{}", rng.below(1000)) };
         if let Ok(ticket) = tries.begin(from, name.as_bytes(), now) {
             let network = Prefix::network(from);
             looks.entry(network).or_default().push(ms);

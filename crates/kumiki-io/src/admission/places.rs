@@ -125,10 +125,7 @@ impl Places {
     #[must_use]
     pub fn new(limits: Limits, rng: Rng) -> Self {
         Self {
-            limits: Limits {
-                full: limits.full.max(1),
-                ..limits
-            },
+            limits: Limits { full: limits.full.max(1), ..limits },
             rng,
             callers: BTreeMap::new(),
             of_host: BTreeMap::new(),
@@ -154,12 +151,7 @@ impl Places {
     /// Within which time a stranger is to become known, of `begin` when nobody else comes: less as the places fill, down to what a caller that speaks at once needs.
     #[must_use]
     pub fn begin(&self, begin: Duration) -> Duration {
-        let Limits {
-            start,
-            full,
-            patience,
-            ..
-        } = self.limits;
+        let Limits { start, full, patience, .. } = self.limits;
         let beyond = self.strangers().saturating_sub(start).min(full) as u64;
         let span = full.saturating_sub(start).max(1) as u64;
         let least = patience.min(begin);
@@ -209,11 +201,7 @@ impl Places {
         if !is_full && !self.drops_early(strangers) {
             return Ok(None);
         }
-        let weight = self
-            .of_network
-            .get(&caller.network)
-            .map_or(0, BTreeSet::len)
-            + 1;
+        let weight = self.of_network.get(&caller.network).map_or(0, BTreeSet::len) + 1;
         if let Some(other) = self.less_worthy(caller, weight, now) {
             return Ok(Some(other));
         }
@@ -240,12 +228,7 @@ impl Places {
     }
 
     fn drops_early(&mut self, strangers: usize) -> bool {
-        let Limits {
-            start,
-            percent,
-            full,
-            ..
-        } = self.limits;
+        let Limits { start, percent, full, .. } = self.limits;
         let Some(beyond) = strangers.checked_sub(start) else {
             return false;
         };
@@ -453,9 +436,7 @@ mod tests {
             let mut limits = Limits::new(32, 100, Duration::from_secs(30));
             limits.of_one_network = 100;
             let mut places = Places::new(limits, Rng::new(seed, 0));
-            (0..200)
-                .map(|number| places.enter(number, four(0), at(0)))
-                .collect::<Vec<_>>()
+            (0..200).map(|number| places.enter(number, four(0), at(0))).collect::<Vec<_>>()
         };
         let all = run(7);
         assert_eq!(all, run(7));
@@ -498,9 +479,6 @@ mod tests {
             }
         }
         assert_eq!(places.know(honest), Ok(()));
-        assert!(matches!(
-            enter(&mut places, four(2000)).1,
-            Entrance::Taken(Some(_))
-        ));
+        assert!(matches!(enter(&mut places, four(2000)).1, Entrance::Taken(Some(_))));
     }
 }

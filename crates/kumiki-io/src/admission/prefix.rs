@@ -28,17 +28,11 @@ impl Prefix {
         match address.to_canonical() {
             IpAddr::V4(address) => {
                 let mask = u32::MAX.checked_shl(32 - u32::from(four)).unwrap_or(0);
-                Self {
-                    address: Ipv4Addr::from_bits(address.to_bits() & mask).into(),
-                    length: four,
-                }
+                Self { address: Ipv4Addr::from_bits(address.to_bits() & mask).into(), length: four }
             }
             IpAddr::V6(address) => {
                 let mask = u128::MAX.checked_shl(128 - u32::from(six)).unwrap_or(0);
-                Self {
-                    address: Ipv6Addr::from_bits(address.to_bits() & mask).into(),
-                    length: six,
-                }
+                Self { address: Ipv6Addr::from_bits(address.to_bits() & mask).into(), length: six }
             }
         }
     }
@@ -63,11 +57,7 @@ mod tests {
         for (address, host, network) in [
             ("10.1.2.3", "10.1.2.3", "10.1.2.0/24"),
             ("::ffff:10.1.2.3", "10.1.2.3", "10.1.2.0/24"),
-            (
-                "2001:db8:1:2:3:4:5:6",
-                "2001:db8:1:2::/64",
-                "2001:db8:1::/48",
-            ),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "2001:db8:1::/48"),
             ("::1", "::/64", "::/48"),
         ] {
             let address: IpAddr = address.parse().unwrap();

@@ -61,10 +61,7 @@ impl Pace {
         let number = u64::from(number.max(1));
         let burst = number.div_ceil(2);
         let rest = (number - burst).max(1);
-        Self {
-            each: Duration::from_nanos(MINUTE.as_nanos().div_ceil(rest)),
-            burst,
-        }
+        Self { each: Duration::from_nanos(MINUTE.as_nanos().div_ceil(rest)), burst }
     }
 
     /// How far ahead the time may be at which all is there again, for one more to be had.
@@ -154,21 +151,10 @@ impl Tries {
         let name = hasher.finish();
         let (host, network) = (Prefix::host(address), Prefix::network(address));
         let charged = self.charge(host, network, name, now)?;
-        Ok(Ticket {
-            host,
-            network,
-            name,
-            charged,
-        })
+        Ok(Ticket { host, network, name, charged })
     }
 
-    fn charge(
-        &mut self,
-        host: Prefix,
-        network: Prefix,
-        name: u64,
-        now: Instant,
-    ) -> Result<Charged, Instant> {
+    fn charge(&mut self, host: Prefix, network: Prefix, name: u64, now: Instant) -> Result<Charged, Instant> {
         if self.a_minute == 0 {
             return Ok(Charged::Nothing);
         }
@@ -208,12 +194,7 @@ impl Tries {
 
     /// The password of a ticket was right: nothing is charged for it, nor for what the same name had wrong from the same network before.
     pub fn right(&mut self, ticket: Ticket, now: Instant) {
-        let Ticket {
-            host,
-            network,
-            name,
-            charged,
-        } = ticket;
+        let Ticket { host, network, name, charged } = ticket;
         if charged == Charged::Nothing {
             return;
         }
@@ -240,11 +221,7 @@ impl Tries {
         let until = self.until.get(&key).copied().unwrap_or(now);
         let ahead = until.saturating_since(now);
         let beyond = ahead.saturating_sub(pace.slack());
-        if beyond.is_zero() {
-            Ok(())
-        } else {
-            Err(now + beyond)
-        }
+        if beyond.is_zero() { Ok(()) } else { Err(now + beyond) }
     }
 
     fn spend(&mut self, key: Key, pace: Pace, now: Instant) {
@@ -340,9 +317,7 @@ mod tests {
                 times.extend(core::iter::repeat_n(second, now));
             }
             for window in 0..540 {
-                let inside = times
-                    .iter()
-                    .filter(|it| (window..window + 60).contains(*it));
+                let inside = times.iter().filter(|it| (window..window + 60).contains(*it));
                 assert!(inside.count() <= number as usize, "{number} a minute");
             }
             assert!(times.len() >= 8 * (number as usize / 2).max(1));
@@ -352,13 +327,8 @@ mod tests {
     #[test]
     fn tries_that_are_under_way_count() {
         let mut tries = tries(10);
-        let tickets: Vec<_> = (0..8)
-            .filter_map(|_| tries.begin(HERE, b"victim", at(0)).ok())
-            .collect();
-        let answered = tickets
-            .into_iter()
-            .map(Ticket::wrong)
-            .filter(|it| *it == Judged::Answered);
+        let tickets: Vec<_> = (0..8).filter_map(|_| tries.begin(HERE, b"victim", at(0)).ok()).collect();
+        let answered = tickets.into_iter().map(Ticket::wrong).filter(|it| *it == Judged::Answered);
         assert_eq!(answered.count(), 5);
     }
 
@@ -374,10 +344,7 @@ mod tests {
         // Its own typing errors it has back.
         let mut fresh = self::tries(10);
         for _ in 0..5 {
-            assert_eq!(
-                guess(&mut fresh, HERE, "ada", at(0)),
-                Some(Judged::Answered)
-            );
+            assert_eq!(guess(&mut fresh, HERE, "ada", at(0)), Some(Judged::Answered));
         }
         assert!(comes_in(&mut fresh, HERE, "ada", at(0)));
         assert_eq!(answered(&mut fresh, 9, at(0)), 5);

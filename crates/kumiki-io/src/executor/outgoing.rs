@@ -11,9 +11,7 @@ use crate::device::Sent;
 impl<C: Clock> Executor<C> {
     /// What the graph `number` hands down to a device at `now`.
     pub(super) fn hand_down(&mut self, number: usize, output: Output, now: Instant) {
-        let Output {
-            device, request, ..
-        } = output;
+        let Output { device, request, .. } = output;
         match request {
             Request::Unit(unit) => self.send(number, device, unit.data, unit.destination),
             Request::Manage(manage) => match *manage {
@@ -50,8 +48,7 @@ impl<C: Clock> Executor<C> {
             && let Some(real) = self.real.get_mut(number)
             && let Err(why) = real.device.request(request)
         {
-            self.failure
-                .get_or_insert(Failure::Device(RealId(number), why));
+            self.failure.get_or_insert(Failure::Device(RealId(number), why));
         }
     }
 
@@ -60,10 +57,7 @@ impl<C: Clock> Executor<C> {
             return;
         };
         let config = host.devices.get(device.0).copied().unwrap_or_default();
-        let limits = Report::Limits {
-            unit: config.mtu,
-            burst: config.burst,
-        };
+        let limits = Report::Limits { unit: config.mtu, burst: config.burst };
         let report = Indication::Report(Box::new(limits));
         host.graph.input(now, device, report);
     }
@@ -116,15 +110,12 @@ impl<C: Clock> Executor<C> {
             match plug {
                 Plug::Device(graph, device) => {
                     if let Some(host) = self.hosts.get_mut(graph.0) {
-                        self.merging |=
-                            host.receive(self.media_time, device, unit, &mut self.counters);
+                        self.merging |= host.receive(self.media_time, device, unit, &mut self.counters);
                     }
                 }
                 Plug::Port(element, port) => {
                     if let Some(medium) = self.media.get_mut(element.0) {
-                        medium
-                            .element
-                            .offer(self.media_time, port, unit, &mut self.outlet);
+                        medium.element.offer(self.media_time, port, unit, &mut self.outlet);
                         self.collect(element.0);
                     }
                 }
@@ -153,11 +144,7 @@ impl<C: Clock> Executor<C> {
         let Some(real) = self.real.get_mut(number) else {
             return;
         };
-        let sent = if real.waiting.is_empty() {
-            real.device.send(&data, address)
-        } else {
-            Ok(Sent::Full)
-        };
+        let sent = if real.waiting.is_empty() { real.device.send(&data, address) } else { Ok(Sent::Full) };
         match sent {
             Ok(Sent::Full) if real.waiting.len() < most => {
                 real.counters.waited += 1;
@@ -166,8 +153,7 @@ impl<C: Clock> Executor<C> {
             Ok(Sent::Full) => real.counters.overflowed += 1,
             Ok(sent) => real.count(sent),
             Err(why) => {
-                self.failure
-                    .get_or_insert(Failure::Device(RealId(number), why));
+                self.failure.get_or_insert(Failure::Device(RealId(number), why));
             }
         }
     }

@@ -18,14 +18,8 @@ impl<C: Clock> Executor<C> {
         }
         for (from, to) in [(a, b), (b, a)] {
             let wire = match from {
-                Plug::Device(graph, device) => self
-                    .hosts
-                    .get_mut(graph.0)
-                    .map(|host| slot(&mut host.wires, device.0)),
-                Plug::Port(element, port) => self
-                    .media
-                    .get_mut(element.0)
-                    .map(|medium| slot(&mut medium.wires, port)),
+                Plug::Device(graph, device) => self.hosts.get_mut(graph.0).map(|host| slot(&mut host.wires, device.0)),
+                Plug::Port(element, port) => self.media.get_mut(element.0).map(|medium| slot(&mut medium.wires, port)),
                 Plug::Link(link) => self.links.get_mut(link.0).map(|(_, wire)| wire),
                 Plug::Real(real) => self.real.get_mut(real.0).map(|real| &mut real.wire),
             };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Credit, Handle, Key, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Credit, Handle, Key, Manage, Protocol, Report, Request, Service, Shape, TimerSlot,
+    Token,
 };
 use kumiki_link::Wire;
 use kumiki_octets::Message;
@@ -40,17 +40,11 @@ const DATA: u8 = 0;
 const ACK: u8 = 1;
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 0,
-    }
+    Handle { index, generation: 0 }
 }
 
 fn send(frame: &[u8], cx: &mut Context<'_>) {
-    let unit = UnitData {
-        data: Message::from_octets(frame),
-        ..UnitData::default()
-    };
+    let unit = UnitData { data: Message::from_octets(frame), ..UnitData::default() };
     cx.down(Below(0), Request::Unit(unit));
 }
 
@@ -61,10 +55,7 @@ impl Session {
         };
         let head = [DATA, u8::try_from(index).unwrap(), self.next_out];
         send(&[&head[..], message.as_slice()].concat(), cx);
-        let token = Token {
-            session: handle(index),
-            kind: 0,
-        };
+        let token = Token { session: handle(index), kind: 0 };
         cx.set_timer(&mut self.timer, token, cx.now() + TIMEOUT);
     }
 }
@@ -76,12 +67,7 @@ fn grant(index: u32, cx: &mut Context<'_>) {
 
 impl Protocol for Repeater {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Frame],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Frame], below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -119,11 +105,8 @@ impl Protocol for Repeater {
         }
         if *number == one.next_in {
             one.next_in = one.next_in.wrapping_add(1);
-            let indication = Indication::Data {
-                session: handle(u32::from(*index)),
-                data: Message::from_octets(message),
-                end: true,
-            };
+            let indication =
+                Indication::Data { session: handle(u32::from(*index)), data: Message::from_octets(message), end: true };
             cx.up(Above(0), indication);
         }
         send(&[ACK, *index, *number], cx);
@@ -149,11 +132,7 @@ struct Program {
 
 impl Program {
     fn new(says: u8) -> Self {
-        let lines = |session: u8| {
-            (0..says)
-                .map(|n| format!("{session}.{n};").into_bytes())
-                .collect()
-        };
+        let lines = |session: u8| (0..says).map(|n| format!("{session}.{n};").into_bytes()).collect();
         Self {
             says,
             credit: BTreeMap::new(),
@@ -170,33 +149,19 @@ impl Program {
             *credit -= 1;
             let data = Message::from_octets(&line);
             let session = handle(index);
-            cx.down(
-                Below(0),
-                Request::Data {
-                    session,
-                    data,
-                    end: true,
-                },
-            );
+            cx.down(Below(0), Request::Data { session, data, end: true });
         }
     }
 }
 
 impl Protocol for Program {
     fn shape(&self) -> Shape {
-        Shape {
-            needs: &[Service::Connection],
-            below: (1, 1),
-            ..Shape::default()
-        }
+        Shape { needs: &[Service::Connection], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the service under test has these two"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the service under test has these two")]
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
             Indication::Credit { session, credit } => {
@@ -226,11 +191,7 @@ struct Lossy {
 
 impl Lossy {
     fn boxed(seed: u64) -> Box<Self> {
-        Box::new(Self {
-            wire: Wire::new(Duration::from_micros(300)),
-            rng: Rng::new(seed, 9),
-            lost: 0,
-        })
+        Box::new(Self { wire: Wire::new(Duration::from_micros(300)), rng: Rng::new(seed, 9), lost: 0 })
     }
 }
 
@@ -263,12 +224,8 @@ fn graph(says: u8) -> Graph {
     let mut graph = Graph::new(1, 1);
     let (lower, upper) = (graph.add_task("lower"), graph.add_task("upper"));
     graph.add_device("dev", Service::Frame).unwrap();
-    graph
-        .add_node("repeater", lower, Box::new(Repeater::default()))
-        .unwrap();
-    graph
-        .add_node("program", upper, Box::new(Program::new(says)))
-        .unwrap();
+    graph.add_node("repeater", lower, Box::new(Repeater::default())).unwrap();
+    graph.add_node("program", upper, Box::new(Program::new(says))).unwrap();
     graph.connect("repeater", "dev").unwrap();
     graph.connect("program", "repeater").unwrap();
     graph
@@ -317,28 +274,19 @@ fn in_virtual_time(seed: u64) -> (Heard, Heard) {
             let Unit::Frame { data, .. } = unit else {
                 panic!("not a frame");
             };
-            let unit = UnitData {
-                data,
-                ..UnitData::default()
-            };
+            let unit = UnitData { data, ..UnitData::default() };
             graphs[port].input(now, DEVICE, Indication::Unit(unit));
         }
         for (port, graph) in graphs.iter_mut().enumerate() {
             graph.fire(now);
-            while let Some(task) = (0..2)
-                .map(TaskId)
-                .find(|&task| graph.waiting(task).is_some())
-            {
+            while let Some(task) = (0..2).map(TaskId).find(|&task| graph.waiting(task).is_some()) {
                 graph.run(task, now, usize::MAX);
             }
             while let Some(output) = graph.output() {
                 let Request::Unit(unit) = output.request else {
                     panic!("not a unit");
                 };
-                let frame = Unit::Frame {
-                    data: unit.data,
-                    address: Address::None,
-                };
+                let frame = Unit::Frame { data: unit.data, address: Address::None };
                 path.offer(now, port, frame, &mut out);
             }
         }
@@ -363,23 +311,13 @@ fn joined<C: Clock>(clock: C, pace: Pace, seed: u64) -> (Executor<C>, GraphId, G
 }
 
 const fn uneven(seed: u64) -> Pace {
-    Pace {
-        batch: 7,
-        uneven: Some(Uneven {
-            seed,
-            late: Duration::from_millis(3),
-        }),
-        queue: 0,
-    }
+    Pace { batch: 7, uneven: Some(Uneven { seed, late: Duration::from_millis(3) }), queue: 0 }
 }
 
 #[test]
 fn the_same_is_heard_in_virtual_time_and_by_late_and_uneven_polling() {
     let (in_virtual_time, expected) = (in_virtual_time(4), expected());
-    let upper = expected
-        .0
-        .iter()
-        .map(|(n, line)| (*n, line.to_ascii_uppercase()));
+    let upper = expected.0.iter().map(|(n, line)| (*n, line.to_ascii_uppercase()));
     assert_eq!(in_virtual_time, (upper.collect(), expected.1));
     for seed in 0..8 {
         let (mut executor, a, b) = joined(ManualClock::default(), uneven(seed), 4);
@@ -387,10 +325,7 @@ fn the_same_is_heard_in_virtual_time_and_by_late_and_uneven_polling() {
         assert_eq!(ended, Ended::Idle);
         let (a, b) = (executor.graph(a).unwrap(), executor.graph(b).unwrap());
         assert!(repeated(a) > 0);
-        assert_eq!(
-            (heard(a), heard(b)),
-            (&in_virtual_time.0, &in_virtual_time.1)
-        );
+        assert_eq!((heard(a), heard(b)), (&in_virtual_time.0, &in_virtual_time.1));
     }
 }
 
@@ -401,11 +336,7 @@ fn the_same_is_heard_in_real_time_in_two_threads() {
     let (all_a, all_b) = (octets(&in_virtual_time.0), octets(&in_virtual_time.1));
     let at_most = Duration::from_secs(60);
     let clock = RealClock::start();
-    let (end_a, end_b) = MemoryLink {
-        delay: Duration::from_micros(100),
-        capacity: 64,
-    }
-    .ends();
+    let (end_a, end_b) = MemoryLink { delay: Duration::from_micros(100), capacity: 64 }.ends();
     let over = Arc::new(AtomicBool::new(false));
 
     let mut far = Executor::new(clock, uneven(2));
@@ -426,9 +357,7 @@ fn the_same_is_heard_in_real_time_in_two_threads() {
     near.plug(Plug::Device(a, DEVICE), Plug::Port(path, 0));
     near.plug(Plug::Port(path, 1), Plug::Link(link));
     near.start().unwrap();
-    let ended = near.run(at_most, |near| {
-        octets(heard(near.graph(a).unwrap())) == all_a
-    });
+    let ended = near.run(at_most, |near| octets(heard(near.graph(a).unwrap())) == all_a);
     over.store(true, Ordering::Release);
     bell.ring();
     let (far_ended, far_heard) = thread.join().unwrap();
@@ -444,11 +373,7 @@ fn one_seed_is_uneven_in_one_way() {
         let clock = ManualClock::default();
         let (mut executor, a, _) = joined(clock.clone(), uneven(seed), 4);
         executor.run(Duration::from_secs(3600), |_| false);
-        (
-            *executor.counters(),
-            repeated(executor.graph(a).unwrap()),
-            clock.now(),
-        )
+        (*executor.counters(), repeated(executor.graph(a).unwrap()), clock.now())
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
@@ -457,41 +382,22 @@ fn one_seed_is_uneven_in_one_way() {
 #[test]
 fn it_waits_for_deadlines_and_does_not_turn_meanwhile() {
     let (mut executor, a, _) = joined(ManualClock::default(), Pace::default(), 4);
-    assert_eq!(
-        executor.run(Duration::from_secs(3600), |_| false),
-        Ended::Idle
-    );
-    let Counters {
-        passes,
-        waits,
-        batches,
-        ..
-    } = *executor.counters();
+    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), Ended::Idle);
+    let Counters { passes, waits, batches, .. } = *executor.counters();
     // Before each wait there is one pass that finds nothing, and no other such pass.
-    assert!(
-        passes <= waits + batches + waits + 1,
-        "{passes} passes, {waits} waits"
-    );
+    assert!(passes <= waits + batches + waits + 1, "{passes} passes, {waits} waits");
     assert!(repeated(executor.graph(a).unwrap()) > 0);
 }
 
 #[test]
 fn a_run_ends_when_its_condition_holds_or_its_time_is_up() {
     let (mut executor, a, _) = joined(ManualClock::default(), Pace::default(), 4);
-    let ended = executor.run(Duration::from_secs(3600), |executor| {
-        octets(heard(executor.graph(a).unwrap())) >= 20
-    });
+    let ended = executor.run(Duration::from_secs(3600), |executor| octets(heard(executor.graph(a).unwrap())) >= 20);
     assert_eq!(ended, Ended::Done);
     let so_far = octets(heard(executor.graph(a).unwrap()));
     assert!((20..200).contains(&so_far), "{so_far}");
-    assert_eq!(
-        executor.run(Duration::from_millis(1), |_| false),
-        Ended::TimedOut
-    );
-    assert_eq!(
-        executor.run(Duration::from_secs(3600), |_| false),
-        Ended::Idle
-    );
+    assert_eq!(executor.run(Duration::from_millis(1), |_| false), Ended::TimedOut);
+    assert_eq!(executor.run(Duration::from_secs(3600), |_| false), Ended::Idle);
     assert_eq!(heard(executor.graph(a).unwrap()), &in_virtual_time(4).0);
 }
 
@@ -500,11 +406,7 @@ struct Ear(Vec<u64>);
 
 impl Protocol for Ear {
     fn shape(&self) -> Shape {
-        Shape {
-            needs: &[Service::Frame],
-            below: (1, 1),
-            ..Shape::default()
-        }
+        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -529,9 +431,7 @@ fn ear() -> Graph {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     graph.add_device("dev", Service::Frame).unwrap();
-    graph
-        .add_node("ear", task, Box::new(Ear(Vec::new())))
-        .unwrap();
+    graph.add_node("ear", task, Box::new(Ear(Vec::new()))).unwrap();
     graph.connect("ear", "dev").unwrap();
     graph
 }
@@ -545,10 +445,7 @@ fn ear_of<C: Clock>(executor: &Executor<C>, id: GraphId) -> &[u64] {
 fn a_device_tells_its_limits() {
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     let id = executor.add_graph("a", ear());
-    let config = DeviceConfig {
-        mtu: 4470,
-        burst: 16,
-    };
+    let config = DeviceConfig { mtu: 4470, burst: 16 };
     executor.set_device(id, DEVICE, config);
     executor.start().unwrap();
     assert_eq!(executor.run(Duration::from_secs(1), |_| false), Ended::Idle);
@@ -558,14 +455,7 @@ fn a_device_tells_its_limits() {
 #[test]
 fn delays_do_not_grow_from_one_late_element_to_the_next() {
     let clock = ManualClock::default();
-    let pace = Pace {
-        batch: 1,
-        uneven: Some(Uneven {
-            seed: 3,
-            late: Duration::from_micros(10),
-        }),
-        ..Pace::default()
-    };
+    let pace = Pace { batch: 1, uneven: Some(Uneven { seed: 3, late: Duration::from_micros(10) }), ..Pace::default() };
     let mut executor = Executor::new(clock, pace);
     let id = executor.add_graph("a", ear());
     let (near, far) = MemoryLink::default().ends();
@@ -578,10 +468,7 @@ fn delays_do_not_grow_from_one_late_element_to_the_next() {
     }
     executor.plug(from, Plug::Device(id, DEVICE));
     executor.start().unwrap();
-    let frame = Unit::Frame {
-        data: Message::from_octets(&[1]),
-        address: Address::None,
-    };
+    let frame = Unit::Frame { data: Message::from_octets(&[1]), address: Address::None };
     near.send(Instant::ZERO, frame);
     executor.run(Duration::from_millis(1), |_| false);
     // Twenty wires of 1 us, and the lateness of the last wait alone.
@@ -594,10 +481,7 @@ fn what_leads_nowhere_is_counted() {
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     executor.add_graph("a", graph(1));
     executor.start().unwrap();
-    assert_eq!(
-        executor.run(Duration::from_millis(1), |_| false),
-        Ended::TimedOut
-    );
+    assert_eq!(executor.run(Duration::from_millis(1), |_| false), Ended::TimedOut);
     assert_eq!(executor.counters().unplugged, u64::from(SESSIONS));
 }
 
@@ -605,16 +489,11 @@ fn what_leads_nowhere_is_counted() {
 fn a_graph_that_is_not_complete_is_named() {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    graph
-        .add_node("ear", task, Box::new(Ear(Vec::new())))
-        .unwrap();
+    graph.add_node("ear", task, Box::new(Ear(Vec::new()))).unwrap();
     let mut executor = Executor::new(ManualClock::default(), Pace::default());
     executor.add_graph("host b", graph);
     let error = executor.start().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "graph `host b`: `ear` stands on 0 layer(s); it needs 1 to 1"
-    );
+    assert_eq!(error, "graph `host b`: `ear` stands on 0 layer(s); it needs 1 to 1");
 }
 
 #[test]
@@ -638,12 +517,7 @@ struct Mirror(bool);
 
 impl Protocol for Mirror {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
-            below: (0, 1),
-            keys: vec![Key::Only],
-        }
+        Shape { offers: Some(Service::UnitData), needs: &[Service::UnitData], below: (0, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

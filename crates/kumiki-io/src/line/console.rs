@@ -101,12 +101,7 @@ impl Console {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&master)?;
         unlockpt(&master)?;
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size)?;
         let other = ptsname(&master, Vec::new())?;
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -121,10 +116,7 @@ impl Console {
             .stdin(Stdio::from(other.try_clone()?))
             .stdout(Stdio::from(other.try_clone()?))
             .stderr(Stdio::from(other));
-        #[expect(
-            unsafe_code,
-            reason = "a terminal becomes a session's own only from within it"
-        )]
+        #[expect(unsafe_code, reason = "a terminal becomes a session's own only from within it")]
         // SAFETY: between fork and exec the child makes two system calls on itself, which take no lock and no memory.
         unsafe {
             child.pre_exec(|| {
@@ -255,10 +247,7 @@ mod tests {
         typed.write_all(b"abc").unwrap();
         drop(typed);
         let first = arrivals(&mut console);
-        assert!(
-            matches!(first[..], [Arrival::Up, Arrival::Room(room)] if room == HELD as u64),
-            "{first:?}"
-        );
+        assert!(matches!(first[..], [Arrival::Up, Arrival::Room(room)] if room == HELD as u64), "{first:?}");
         // No more is read than was granted.
         console.grant(2);
         let [Arrival::Unit { data, .. }] = &arrivals(&mut console)[..] else {
@@ -267,10 +256,7 @@ mod tests {
         assert_eq!(data.to_vec(), b"ab");
         console.grant(10);
         let rest = arrivals(&mut console);
-        assert!(
-            matches!(rest[..], [Arrival::Unit { .. }, Arrival::Down]),
-            "{rest:?}"
-        );
+        assert!(matches!(rest[..], [Arrival::Unit { .. }, Arrival::Down]), "{rest:?}");
         let packet = Message::from_octets(b"still here");
         console.send(&packet, Address::None).unwrap();
         assert!(!console.flush().unwrap());

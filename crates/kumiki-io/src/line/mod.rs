@@ -126,11 +126,7 @@ impl Line {
             }
         }
         let is_up = self.ends.is_some();
-        (self.told.replace(is_up) != Some(is_up)).then_some(if is_up {
-            Arrival::Up
-        } else {
-            Arrival::Down
-        })
+        (self.told.replace(is_up) != Some(is_up)).then_some(if is_up { Arrival::Up } else { Arrival::Down })
     }
 
     fn read(from: BorrowedFd<'_>) -> Result<Option<Message>, Errno> {
@@ -158,14 +154,8 @@ impl Line {
 impl RealDevice for Line {
     fn descriptors(&self) -> Descriptors<'_> {
         match &self.ends {
-            Some(ends) => Descriptors {
-                read: Some(ends.read()),
-                write: Some(ends.write()),
-            },
-            None => Descriptors {
-                read: self.place.waits_for(),
-                write: None,
-            },
+            Some(ends) => Descriptors { read: Some(ends.read()), write: Some(ends.write()) },
+            None => Descriptors { read: self.place.waits_for(), write: None },
         }
     }
 
@@ -177,15 +167,9 @@ impl RealDevice for Line {
             Ok(Some(message)) => Ok(Some(Arrival::of(message))),
             Err(Errno::AGAIN) if !self.broken => Ok(None),
             // EIO: a terminal without a far end.
-            Ok(None)
-            | Err(
-                Errno::AGAIN
-                | Errno::IO
-                | Errno::CONNRESET
-                | Errno::PIPE
-                | Errno::NXIO
-                | Errno::NODEV,
-            ) => Ok(Some(self.lose())),
+            Ok(None) | Err(Errno::AGAIN | Errno::IO | Errno::CONNRESET | Errno::PIPE | Errno::NXIO | Errno::NODEV) => {
+                Ok(Some(self.lose()))
+            }
             Err(why) => Err(why.into()),
         }
     }
@@ -235,8 +219,5 @@ fn duplicate(of: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
 
 /// The standard input or output.
 fn standard() -> Result<(OwnedFd, OwnedFd), Errno> {
-    Ok((
-        duplicate(io::stdin().as_fd())?,
-        duplicate(io::stdout().as_fd())?,
-    ))
+    Ok((duplicate(io::stdin().as_fd())?, duplicate(io::stdout().as_fd())?))
 }

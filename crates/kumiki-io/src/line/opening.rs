@@ -43,8 +43,7 @@ pub enum Opening {
 }
 
 /// A text that names no line.
-const WORDS: &str =
-    "tty:PATH, tty:PATH,SPEED, unix:PATH, listen:PATH, fd:N, pty, stdio or exec:COMMAND";
+const WORDS: &str = "tty:PATH, tty:PATH,SPEED, unix:PATH, listen:PATH, fd:N, pty, stdio or exec:COMMAND";
 
 impl FromStr for Opening {
     type Err = String;
@@ -63,22 +62,18 @@ impl FromStr for Opening {
             "tty" if is_named => match rest.rsplit_once(',') {
                 Some((path, speed)) if !speed.contains('/') => match speed.parse() {
                     Ok(speed) if speed > 0 => Ok(Self::Terminal(path.into(), Some(speed))),
-                    _ => Err(refused(&format!(
-                        "\"{speed}\" is no speed in bits per second"
-                    ))),
+                    _ => Err(refused(&format!("\"{speed}\" is no speed in bits per second"))),
                 },
                 _ => Ok(Self::Terminal(rest.into(), None)),
             },
             "unix" | "connect" if is_named => Ok(Self::Connect(rest.into())),
             "listen" if is_named => Ok(Self::Listen(rest.into())),
             "exec" if is_named => Ok(Self::Program(rest.to_owned())),
-            "tty" | "unix" | "connect" | "listen" => {
-                Err(refused(&format!("\"{text}\" has no path")))
-            }
+            "tty" | "unix" | "connect" | "listen" => Err(refused(&format!("\"{text}\" has no path"))),
             "exec" => Err(refused("\"exec:\" has no command")),
-            _ if text.starts_with('/') => Err(refused(&format!(
-                "\"{text}\" does not say what it is (a serial device would be tty:{text})"
-            ))),
+            _ if text.starts_with('/') => {
+                Err(refused(&format!("\"{text}\" does not say what it is (a serial device would be tty:{text})")))
+            }
             _ => Err(refused(&format!("\"{text}\" is no line"))),
         }
     }
@@ -245,11 +240,7 @@ impl ProgramEnd {
         let (ending, changed) = &*self.0;
         let held = ending.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = changed.wait_timeout_while(held, ENDING * 2, |it| it.is_awaited);
-        waited
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .status
-            .take()
+        waited.unwrap_or_else(PoisonError::into_inner).0.status.take()
     }
 }
 
@@ -270,12 +261,7 @@ impl Ends {
     }
 
     fn of(both: OwnedFd, settings: Settings) -> Self {
-        Self {
-            read: both,
-            write: None,
-            _settings: vec![settings],
-            program: None,
-        }
+        Self { read: both, write: None, _settings: vec![settings], program: None }
     }
 }
 
@@ -285,24 +271,16 @@ impl Place {
             Opening::Descriptor(_) | Opening::Standard => Source::Once(false),
             Opening::Terminal(..) | Opening::Connect(_) | Opening::Program(_) => Source::Anew,
             Opening::Listen(path) => Source::Listener(listen(path).map_err(|why| {
-                let remedy = if why.kind() == io::ErrorKind::AddrInUse {
-                    "Somebody listens there"
-                } else {
-                    ""
-                };
+                let remedy = if why.kind() == io::ErrorKind::AddrInUse { "Somebody listens there" } else { "" };
                 failed(opening, "cannot listen there", why, remedy)
             })?),
             Opening::Pty => {
-                let (master, name) = terminal::new_pair()
-                    .map_err(|why| failed(opening, "cannot make a pseudo terminal", why, ""))?;
+                let (master, name) =
+                    terminal::new_pair().map_err(|why| failed(opening, "cannot make a pseudo terminal", why, ""))?;
                 Source::Master(master, name)
             }
         };
-        Ok(Self {
-            opening: opening.clone(),
-            source,
-            end: ProgramEnd::default(),
-        })
+        Ok(Self { opening: opening.clone(), source, end: ProgramEnd::default() })
     }
 
     pub(super) fn terminal(&self) -> Option<&str> {
@@ -345,9 +323,9 @@ impl Place {
         let (opening, end) = (&self.opening, &self.end);
         match &mut self.source {
             Source::Listener(Listener(listener, _)) => match listener.accept() {
-                Ok((socket, _)) => connected(socket)
-                    .map(Some)
-                    .map_err(|why| failed(opening, "cannot use the connection", why, "")),
+                Ok((socket, _)) => {
+                    connected(socket).map(Some).map_err(|why| failed(opening, "cannot use the connection", why, ""))
+                }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(None),
                 Err(why) => Err(failed(opening, "cannot accept a connection", why, "")),
             },
@@ -359,8 +337,7 @@ impl Place {
                     let settings = Settings::unchanged();
                     Ends::of(master, settings)
                 });
-                ends.map(Some)
-                    .map_err(|why| failed(opening, "cannot use it", why, ""))
+                ends.map(Some).map_err(|why| failed(opening, "cannot use it", why, ""))
             }
             Source::Once(had) => match core::mem::replace(had, true) {
                 false => open(opening, end).map(Some),
@@ -371,18 +348,8 @@ impl Place {
     }
 }
 
-fn failed(
-    opening: &Opening,
-    what: &'static str,
-    why: impl Into<io::Error>,
-    remedy: &'static str,
-) -> LineError {
-    LineError {
-        line: opening.to_string(),
-        what,
-        why: why.into(),
-        remedy,
-    }
+fn failed(opening: &Opening, what: &'static str, why: impl Into<io::Error>, remedy: &'static str) -> LineError {
+    LineError { line: opening.to_string(), what, why: why.into(), remedy }
 }
 
 /// Opens what is opened anew for each peer, or exists once.
@@ -403,12 +370,7 @@ fn open(opening: &Opening, end: &ProgramEnd) -> Result<Ends, LineError> {
                 Settings::of_line(read.as_fd(), None).map_err(unusable)?,
                 Settings::of_line(write.as_fd(), None).map_err(unusable)?,
             ];
-            Ok(Ends {
-                read,
-                write: Some(write),
-                _settings: settings,
-                program: None,
-            })
+            Ok(Ends { read, write: Some(write), _settings: settings, program: None })
         }
         Opening::Terminal(path, speed) => {
             let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -475,11 +437,7 @@ fn run(command: &str, end: &ProgramEnd) -> io::Result<Ends> {
         .process_group(0)
         .spawn()?;
     let mut ends = connected(ours)?;
-    ends.program = Some(Program {
-        child: Some(child),
-        end: end.clone(),
-        is_ending: false,
-    });
+    ends.program = Some(Program { child: Some(child), end: end.clone(), is_ending: false });
     Ok(ends)
 }
 
@@ -518,12 +476,6 @@ fn listen(path: &Path) -> io::Result<Listener> {
 /// Whether nobody has the other side of a pseudo terminal open.
 fn is_hung_up(master: BorrowedFd<'_>) -> bool {
     let mut polled = [PollFd::from_borrowed_fd(master, PollFlags::IN)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    poll(&mut polled, Some(&at_once)).is_ok()
-        && polled
-            .first()
-            .is_some_and(|it| it.revents().contains(PollFlags::HUP))
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&at_once)).is_ok() && polled.first().is_some_and(|it| it.revents().contains(PollFlags::HUP))
 }

@@ -37,11 +37,7 @@ impl Settings {
         };
         let flags = fcntl_getfl(descriptor)?;
         fcntl_setfl(descriptor, flags | OFlags::NONBLOCK)?;
-        Ok(Self(Some(Before {
-            descriptor: duplicate(descriptor)?,
-            flags,
-            terminal,
-        })))
+        Ok(Self(Some(Before { descriptor: duplicate(descriptor)?, flags, terminal })))
     }
 }
 
@@ -58,11 +54,7 @@ impl Drop for Settings {
 }
 
 /// Eight bits, no parity, no echo, no flow control, no modem lines.
-fn set_raw(
-    descriptor: BorrowedFd<'_>,
-    mut terminal: Termios,
-    speed: Option<u32>,
-) -> Result<(), Errno> {
+fn set_raw(descriptor: BorrowedFd<'_>, mut terminal: Termios, speed: Option<u32>) -> Result<(), Errno> {
     terminal.make_raw();
     terminal.control_modes |= ControlModes::CLOCAL | ControlModes::CREAD;
     terminal.control_modes &= !ControlModes::CRTSCTS;

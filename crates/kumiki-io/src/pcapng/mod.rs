@@ -17,9 +17,7 @@ use std::time::Duration;
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError};
 
@@ -170,9 +168,7 @@ pub struct PcapNg<W: Write> {
 
 impl<W: Write> fmt::Debug for PcapNg<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PcapNg")
-            .field("snaplens", &self.snaplens)
-            .finish_non_exhaustive()
+        f.debug_struct("PcapNg").field("snaplens", &self.snaplens).finish_non_exhaustive()
     }
 }
 
@@ -191,14 +187,12 @@ impl<W: Write> PcapNg<W> {
             minor_version: 0,
             // Unknown, as the format allows: the section ends with the file.
             section_length: -1,
-            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
-                concat!("kumiki ", env!("CARGO_PKG_VERSION")),
-            ))],
+            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(concat!(
+                "kumiki ",
+                env!("CARGO_PKG_VERSION")
+            )))],
         };
-        Ok(Self {
-            out: PcapNgWriter::with_section_header(writer, section)?,
-            snaplens: Vec::new(),
-        })
+        Ok(Self { out: PcapNgWriter::with_section_header(writer, section)?, snaplens: Vec::new() })
     }
 
     /// Adds an interface called `name` ("a.atm0"); packets longer than `snaplen` octets are cut, 0 for no limit.
@@ -212,9 +206,8 @@ impl<W: Write> PcapNg<W> {
         link_type: LinkType,
         snaplen: u32,
     ) -> Result<InterfaceId, CaptureError> {
-        let id = u32::try_from(self.snaplens.len()).map_err(|_| CaptureError::TooLong {
-            octets: self.snaplens.len(),
-        })?;
+        let id =
+            u32::try_from(self.snaplens.len()).map_err(|_| CaptureError::TooLong { octets: self.snaplens.len() })?;
         self.out.write_pcapng_block(InterfaceDescriptionBlock {
             linktype: DataLink::from(u32::from(link_type.number())),
             snaplen,
@@ -240,16 +233,7 @@ impl<W: Write> PcapNg<W> {
         original_len: usize,
         comment: Option<&str>,
     ) -> Result<(), CaptureError> {
-        self.write_packet(
-            interface,
-            &Packet {
-                at_ns,
-                octets,
-                original_len,
-                direction: None,
-                comment,
-            },
-        )
+        self.write_packet(interface, &Packet { at_ns, octets, original_len, direction: None, comment })
     }
 
     /// Records one packet.
@@ -258,20 +242,13 @@ impl<W: Write> PcapNg<W> {
     ///
     /// [`CaptureError::Io`] where the writer below refuses, [`CaptureError::TooLong`] from 2 GiB up, and
     /// [`CaptureError::UnknownInterface`] for an interface of another capture.
-    pub fn write_packet(
-        &mut self,
-        interface: InterfaceId,
-        packet: &Packet<'_>,
-    ) -> Result<(), CaptureError> {
+    pub fn write_packet(&mut self, interface: InterfaceId, packet: &Packet<'_>) -> Result<(), CaptureError> {
         let known = self.snaplens.len();
         let snaplen = usize::try_from(interface.0)
             .ok()
             .and_then(|i| self.snaplens.get(i))
             .copied()
-            .ok_or(CaptureError::UnknownInterface {
-                interface: interface.0,
-                known,
-            })?;
+            .ok_or(CaptureError::UnknownInterface { interface: interface.0, known })?;
         let on_medium = packet.original_len.max(packet.octets.len());
         let original_len = u32::try_from(on_medium)
             .ok()
@@ -362,14 +339,8 @@ pub fn upper_pdu(dissector: &str, source: Option<IpAddr>, destination: Option<Ip
     while !dissector.is_char_boundary(end) {
         end -= 1;
     }
-    tag(
-        DISSECTOR_NAME,
-        dissector.get(..end).unwrap_or("").as_bytes(),
-    );
-    let sides = [
-        (IPV4_SOURCE, IPV6_SOURCE, source),
-        (IPV4_DESTINATION, IPV6_DESTINATION, destination),
-    ];
+    tag(DISSECTOR_NAME, dissector.get(..end).unwrap_or("").as_bytes());
+    let sides = [(IPV4_SOURCE, IPV6_SOURCE, source), (IPV4_DESTINATION, IPV6_DESTINATION, destination)];
     for (v4, v6, address) in sides {
         match address {
             Some(IpAddr::V4(address)) => tag(v4, &address.octets()),

@@ -28,11 +28,7 @@ impl Default for SocketsConfig {
         Self {
             most: 4096,
             receive_buffer: 64 * 1024,
-            keep_alive: KeepAlive {
-                idle: minute,
-                interval: Duration::from_secs(10),
-                count: 6,
-            },
+            keep_alive: KeepAlive { idle: minute, interval: Duration::from_secs(10), count: 6 },
             user_timeout: minute,
             allowed: Vec::new(),
         }
@@ -53,9 +49,7 @@ pub(super) fn within(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
         (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
         (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
     };
-    bits.checked_shr(width - u32::from(prefix).min(width))
-        .unwrap_or(0)
-        == 0
+    bits.checked_shr(width - u32::from(prefix).min(width)).unwrap_or(0) == 0
 }
 
 /// Where nobody can be listened for.
@@ -69,10 +63,7 @@ pub struct SocketsError {
 }
 
 fn remedy(why: &io::Error) -> &'static str {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "an enum of the standard library that grows"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "an enum of the standard library that grows")]
     match why.kind() {
         io::ErrorKind::AddrInUse => ". Another program listens there: choose another port",
         io::ErrorKind::AddrNotAvailable => ". This machine does not have that address",

@@ -25,8 +25,8 @@ use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
 use kumiki_graph::{
-    Accept, Address, Coalesce, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened,
-    Quality, Reason, Request,
+    Accept, Address, Coalesce, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Quality, Reason,
+    Request,
 };
 use kumiki_octets::Message;
 use rustix::event::{Timespec, epoll};
@@ -184,11 +184,7 @@ impl Sockets {
 
     fn aborted(&mut self, session: Handle, reason: Reason) {
         let data = None;
-        self.tell(Indication::Aborted {
-            session,
-            reason,
-            data,
-        });
+        self.tell(Indication::Aborted { session, reason, data });
     }
 
     /// Asks the kernel for what the user wants of a connection. What it cannot do it leaves.
@@ -235,20 +231,10 @@ impl Sockets {
         };
         let local = socket.local_addr().map_err(|why| errno(&why))?;
         let user = open.user;
-        let provider = self.slots.insert(Entry::Listener(Listener {
-            socket,
-            user,
-            local,
-            backlog: backlog.max(1),
-            waiting: 0,
-        }));
+        let provider =
+            self.slots.insert(Entry::Listener(Listener { socket, user, local, backlog: backlog.max(1), waiting: 0 }));
         self.watch(provider, Interest::IN);
-        self.tell(Indication::Opened(Box::new(Opened {
-            user,
-            provider,
-            local: local.into(),
-            ..Opened::default()
-        })));
+        self.tell(Indication::Opened(Box::new(Opened { user, provider, local: local.into(), ..Opened::default() })));
         Ok(())
     }
 
@@ -257,11 +243,7 @@ impl Sockets {
         if self.slots.len() >= self.config.most {
             return Err(Errno::NOBUFS);
         }
-        let family = if remote.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if remote.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
         if let Some(local) = socket_address(open.local) {
@@ -272,12 +254,7 @@ impl Sockets {
             Ok(()) | Err(Errno::INPROGRESS | Errno::INTR) => {}
             Err(why) => return Err(why),
         }
-        let calling = Calling {
-            socket,
-            user: open.user,
-            remote,
-            quality: open.quality,
-        };
+        let calling = Calling { socket, user: open.user, remote, quality: open.quality };
         let handle = self.slots.insert(Entry::Calling(calling));
         self.enqueue(handle);
         Ok(())
@@ -469,8 +446,7 @@ impl Sockets {
     fn reset(&mut self, handle: Handle) {
         match self.remove(handle) {
             Some(Entry::Session(session)) => {
-                let _ =
-                    sockopt::set_socket_linger(&session.stream, Some(std::time::Duration::ZERO));
+                let _ = sockopt::set_socket_linger(&session.stream, Some(std::time::Duration::ZERO));
                 self.answered(session.listener);
             }
             Some(Entry::Listener(_)) => {
@@ -607,10 +583,7 @@ impl Sockets {
 
     /// Asks the kernel who is ready.
     fn poll(&mut self) -> io::Result<()> {
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
         let room = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&self.epoll, room, Some(&now)) {
@@ -620,10 +593,7 @@ impl Sockets {
         for event in events {
             let key = event.data.u64();
             let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
-            self.enqueue(Handle {
-                index: half(key),
-                generation: half(key >> 32),
-            });
+            self.enqueue(Handle { index: half(key), generation: half(key >> 32) });
         }
         Ok(())
     }
@@ -633,14 +603,7 @@ impl Session {
     fn new(mut stream: Stream) -> Self {
         // It says first that it is there, and takes nothing before.
         let _ = stream.receive();
-        Self {
-            stream,
-            user: None,
-            listener: None,
-            released: false,
-            shut: false,
-            ended: false,
-        }
+        Self { stream, user: None, listener: None, released: false, shut: false, ended: false }
     }
 
     /// The first credit to read.
@@ -652,10 +615,7 @@ impl Session {
 
 impl RealDevice for Sockets {
     fn descriptors(&self) -> Descriptors<'_> {
-        Descriptors {
-            read: Some(self.epoll.as_fd()),
-            write: None,
-        }
+        Descriptors { read: Some(self.epoll.as_fd()), write: None }
     }
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {

@@ -21,10 +21,7 @@ pub(super) struct Slots<T> {
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -43,12 +40,7 @@ impl<T> Slots<T> {
         }
         let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         let generation = 1;
-        self.slots.push(Slot {
-            generation,
-            watched: EventFlags::empty(),
-            marked: false,
-            entry: Some(entry),
-        });
+        self.slots.push(Slot { generation, watched: EventFlags::empty(), marked: false, entry: Some(entry) });
         Handle { index, generation }
     }
 

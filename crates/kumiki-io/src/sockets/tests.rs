@@ -12,10 +12,7 @@ use super::*;
 const HERE: &str = "127.0.0.1:0";
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 9,
-    }
+    Handle { index, generation: 9 }
 }
 
 fn device(config: SocketsConfig) -> Sockets {
@@ -25,14 +22,8 @@ fn device(config: SocketsConfig) -> Sockets {
 
 /// Whether something is there within so many milliseconds.
 fn is_ready(device: &Sockets, ms: i64) -> bool {
-    let mut polled = [PollFd::from_borrowed_fd(
-        device.descriptors().read.unwrap(),
-        PollFlags::IN,
-    )];
-    let at_most = Timespec {
-        tv_sec: ms / 1000,
-        tv_nsec: ms % 1000 * 1_000_000,
-    };
+    let mut polled = [PollFd::from_borrowed_fd(device.descriptors().read.unwrap(), PollFlags::IN)];
+    let at_most = Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
     poll(&mut polled, Some(&at_most)).unwrap() > 0
 }
 
@@ -59,12 +50,7 @@ fn ask(device: &mut Sockets, request: Request) {
 fn listening(config: SocketsConfig, backlog: u32) -> (Sockets, SocketAddr) {
     let mut device = device(config);
     let local = device.bind(HERE.parse().unwrap()).unwrap();
-    let open = Open {
-        user: handle(0),
-        mode: Mode::Passive { backlog },
-        local: local.into(),
-        ..Open::default()
-    };
+    let open = Open { user: handle(0), mode: Mode::Passive { backlog }, local: local.into(), ..Open::default() };
     ask(&mut device, Request::Open(Box::new(open)));
     let Indication::Opened(opened) = next(&mut device) else {
         panic!("it listens");
@@ -74,11 +60,7 @@ fn listening(config: SocketsConfig, backlog: u32) -> (Sockets, SocketAddr) {
 }
 
 fn call(device: &mut Sockets, user: Handle, remote: SocketAddr) {
-    let open = Open {
-        user,
-        remote: remote.into(),
-        ..Open::default()
-    };
+    let open = Open { user, remote: remote.into(), ..Open::default() };
     ask(device, Request::Open(Box::new(open)));
 }
 
@@ -88,11 +70,7 @@ fn accept(device: &mut Sockets, user: Handle) -> Handle {
         panic!("{offered:?}");
     };
     let session = offered.provider;
-    let accept = Accept {
-        session,
-        user,
-        ..Accept::default()
-    };
+    let accept = Accept { session, user, ..Accept::default() };
     ask(device, Request::Accept(Box::new(accept)));
     assert!(matches!(next(device), Indication::Credit { session, .. } if session == user));
     session
@@ -144,21 +122,12 @@ fn a_call_and_a_caller_talk_and_both_end_in_order() {
     assert_eq!(take(&mut calling, 6), b"answer");
     let (session, data) = (here, None);
     ask(&mut calling, Request::Release { session, data });
-    assert!(
-        matches!(next_but_room(&mut called), Indication::Released { session, .. } if session == handle(2))
-    );
+    assert!(matches!(next_but_room(&mut called), Indication::Released { session, .. } if session == handle(2)));
     let (session, data) = (there, None);
     ask(&mut called, Request::Release { session, data });
-    assert!(
-        matches!(next_but_room(&mut called), Indication::Closed { session } if session == handle(2))
-    );
-    assert!(matches!(
-        next_but_room(&mut calling),
-        Indication::Released { .. }
-    ));
-    assert!(
-        matches!(next_but_room(&mut calling), Indication::Closed { session } if session == handle(1))
-    );
+    assert!(matches!(next_but_room(&mut called), Indication::Closed { session } if session == handle(2)));
+    assert!(matches!(next_but_room(&mut calling), Indication::Released { .. }));
+    assert!(matches!(next_but_room(&mut calling), Indication::Closed { session } if session == handle(1)));
     assert_eq!((calling.slots.len(), called.slots.len()), (0, 1));
     assert_eq!(calling.counters().called.load(Ordering::Relaxed), 1);
     assert_eq!(called.counters().accepted.load(Ordering::Relaxed), 1);
@@ -178,23 +147,14 @@ fn what_is_released_is_written_first() {
         peer.read_to_end(&mut all).unwrap();
         all
     });
-    assert!(matches!(
-        next_but_room(&mut called),
-        Indication::Released { .. }
-    ));
-    assert!(matches!(
-        next_but_room(&mut called),
-        Indication::Closed { .. }
-    ));
+    assert!(matches!(next_but_room(&mut called), Indication::Released { .. }));
+    assert!(matches!(next_but_room(&mut called), Indication::Closed { .. }));
     assert_eq!(reader.join().unwrap(), octets);
 }
 
 #[test]
 fn no_more_is_read_than_was_granted_and_nothing_wakes_for_the_rest() {
-    let config = SocketsConfig {
-        receive_buffer: 1000,
-        ..SocketsConfig::default()
-    };
+    let config = SocketsConfig { receive_buffer: 1000, ..SocketsConfig::default() };
     let (mut called, at) = listening(config, 1);
     let mut peer = TcpStream::connect(at).unwrap();
     let session = accept(&mut called, handle(1));
@@ -218,10 +178,7 @@ fn no_more_is_read_than_was_granted_and_nothing_wakes_for_the_rest() {
     assert_eq!(got, sent);
     let reason = Reason::Reset;
     let ended = next_but_room(&mut called);
-    assert!(
-        matches!(ended, Indication::Aborted { reason: it, .. } if it == reason),
-        "{ended:?}"
-    );
+    assert!(matches!(ended, Indication::Aborted { reason: it, .. } if it == reason), "{ended:?}");
     assert_eq!(called.slots.len(), 1);
 }
 
@@ -229,10 +186,7 @@ fn no_more_is_read_than_was_granted_and_nothing_wakes_for_the_rest() {
 fn many_connections_at_once_lose_nothing_in_small_grants() {
     const EACH: usize = 200_000;
     const MANY: u32 = 20;
-    let config = SocketsConfig {
-        receive_buffer: 3000,
-        ..SocketsConfig::default()
-    };
+    let config = SocketsConfig { receive_buffer: 3000, ..SocketsConfig::default() };
     let (mut called, at) = listening(config, 3);
     let octets = |user: u32| (user.to_le_bytes().into_iter()).cycle().take(EACH);
     let peers = std::thread::spawn(move || {
@@ -258,11 +212,7 @@ fn many_connections_at_once_lose_nothing_in_small_grants() {
             Indication::Offered(offered) => {
                 let user = handle(u32::try_from(sessions.len()).unwrap());
                 sessions.push((offered.provider, Vec::new()));
-                let accept = Accept {
-                    session: offered.provider,
-                    user,
-                    ..Accept::default()
-                };
+                let accept = Accept { session: offered.provider, user, ..Accept::default() };
                 ask(&mut called, Request::Accept(Box::new(accept)));
             }
             Indication::Data { session, data, .. } => {
@@ -312,21 +262,11 @@ fn many_connections_at_once_lose_nothing_in_small_grants() {
 fn a_call_that_nobody_takes_says_why() {
     let nobody = kumiki_watchdog::Port::new().unwrap();
     let mut calling = device(SocketsConfig::default());
-    for (remote, wanted) in [
-        (Address::from(nobody.at()), Reason::Refused),
-        (Address::None, Reason::BadAddress),
-    ] {
-        let open = Open {
-            user: handle(3),
-            remote,
-            ..Open::default()
-        };
+    for (remote, wanted) in [(Address::from(nobody.at()), Reason::Refused), (Address::None, Reason::BadAddress)] {
+        let open = Open { user: handle(3), remote, ..Open::default() };
         ask(&mut calling, Request::Open(Box::new(open)));
         let said = next(&mut calling);
-        let Indication::Aborted {
-            session, reason, ..
-        } = said
-        else {
+        let Indication::Aborted { session, reason, .. } = said else {
             panic!("{said:?}");
         };
         assert_eq!(session, handle(3));
@@ -346,18 +286,8 @@ fn a_call_that_was_given_up_is_not_heard_of_again() {
     // The other end may have seen it: it is reset before or after it is accepted.
     if is_ready(&called, 50) {
         let session = accept(&mut called, handle(2));
-        assert!(matches!(
-            next_but_room(&mut called),
-            Indication::Aborted { .. } | Indication::Released { .. }
-        ));
-        ask(
-            &mut called,
-            Request::Abort {
-                session,
-                reason: Reason::User,
-                data: None,
-            },
-        );
+        assert!(matches!(next_but_room(&mut called), Indication::Aborted { .. } | Indication::Released { .. }));
+        ask(&mut called, Request::Abort { session, reason: Reason::User, data: None });
     }
     assert_eq!(called.slots.len(), 1);
 }
@@ -365,24 +295,14 @@ fn a_call_that_was_given_up_is_not_heard_of_again() {
 #[test]
 fn as_many_callers_are_offered_as_the_backlog_has_room_for() {
     let (mut called, at) = listening(SocketsConfig::default(), 1);
-    let peers = [
-        TcpStream::connect(at).unwrap(),
-        TcpStream::connect(at).unwrap(),
-    ];
+    let peers = [TcpStream::connect(at).unwrap(), TcpStream::connect(at).unwrap()];
     let Indication::Offered(first) = next(&mut called) else {
         panic!("one is offered");
     };
     assert!(matches!(called.receive(), Ok(None)));
     assert!(!is_ready(&called, 50));
     let (session, reason, data) = (first.provider, Reason::User, None);
-    ask(
-        &mut called,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    ask(&mut called, Request::Abort { session, reason, data });
     let second = next(&mut called);
     assert!(matches!(second, Indication::Offered(_)), "{second:?}");
     // The first one was refused: reset.
@@ -393,45 +313,23 @@ fn as_many_callers_are_offered_as_the_backlog_has_room_for() {
 
 #[test]
 fn more_connections_than_may_be_wait_or_are_refused() {
-    let config = SocketsConfig {
-        most: 2,
-        ..SocketsConfig::default()
-    };
+    let config = SocketsConfig { most: 2, ..SocketsConfig::default() };
     let (mut called, at) = listening(config, 8);
     // The listener is one, so there is room for one more.
-    let _peers = [
-        TcpStream::connect(at).unwrap(),
-        TcpStream::connect(at).unwrap(),
-    ];
+    let _peers = [TcpStream::connect(at).unwrap(), TcpStream::connect(at).unwrap()];
     let session = accept(&mut called, handle(1));
     assert!(matches!(called.receive(), Ok(None)));
     assert!(!is_ready(&called, 50));
     call(&mut called, handle(2), at);
-    assert!(matches!(
-        next(&mut called),
-        Indication::Aborted {
-            reason: Reason::NoResources,
-            ..
-        }
-    ));
+    assert!(matches!(next(&mut called), Indication::Aborted { reason: Reason::NoResources, .. }));
     let (reason, data) = (Reason::User, None);
-    ask(
-        &mut called,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    ask(&mut called, Request::Abort { session, reason, data });
     assert!(matches!(next(&mut called), Indication::Offered(_)));
 }
 
 #[test]
 fn callers_from_elsewhere_are_turned_away() {
-    let config = SocketsConfig {
-        allowed: vec![("10.1.0.0".parse().unwrap(), 16)],
-        ..SocketsConfig::default()
-    };
+    let config = SocketsConfig { allowed: vec![("10.1.0.0".parse().unwrap(), 16)], ..SocketsConfig::default() };
     let (mut called, at) = listening(config, 1);
     let mut peer = TcpStream::connect(at).unwrap();
     assert!(is_ready(&called, 10_000));
@@ -454,11 +352,7 @@ fn networks_are_compared_by_their_prefixes() {
     ];
     for (address, network, prefix, wanted) in cases {
         let (address, network) = (address.parse().unwrap(), network.parse().unwrap());
-        assert_eq!(
-            within(address, network, prefix),
-            wanted,
-            "{address} {network}"
-        );
+        assert_eq!(within(address, network, prefix), wanted, "{address} {network}");
     }
 }
 
@@ -480,22 +374,9 @@ fn an_answer_that_comes_too_late_hears_so() {
         panic!("one is offered");
     };
     let (session, reason, data) = (offered.provider, Reason::User, None);
-    ask(
-        &mut called,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
-    let accept = Accept {
-        session,
-        user: handle(4),
-        ..Accept::default()
-    };
+    ask(&mut called, Request::Abort { session, reason, data });
+    let accept = Accept { session, user: handle(4), ..Accept::default() };
     ask(&mut called, Request::Accept(Box::new(accept)));
     let said = next(&mut called);
-    assert!(
-        matches!(said, Indication::Aborted { session, reason: Reason::NoSession, .. } if session == handle(4))
-    );
+    assert!(matches!(said, Indication::Aborted { session, reason: Reason::NoSession, .. } if session == handle(4)));
 }

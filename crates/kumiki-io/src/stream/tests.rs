@@ -36,12 +36,9 @@ fn first(at: usize) -> u8 {
 fn what_is_sent_together_arrives_in_order() {
     let (mut stream, mut theirs) = pair();
     let pattern = Pattern::Ttcp { write_len: 0 };
-    for message in [
-        headed(b"head", &[7; 5000]),
-        Message::new(),
-        Message::generated(pattern, 3, 300),
-        headed(b"", b"tail"),
-    ] {
+    for message in
+        [headed(b"head", &[7; 5000]), Message::new(), Message::generated(pattern, 3, 300), headed(b"", b"tail")]
+    {
         assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Taken);
     }
     assert!(!stream.flush().unwrap());
@@ -79,11 +76,7 @@ fn room_comes_back_as_the_peer_reads_and_no_octet_is_lost() {
     for (at, piece) in got.chunks(9001).enumerate() {
         let from = first(at * 9001);
         assert_eq!(piece[0], from);
-        assert!(
-            piece[1..]
-                .iter()
-                .all(|octet| *octet == from.wrapping_add(1))
-        );
+        assert!(piece[1..].iter().all(|octet| *octet == from.wrapping_add(1)));
     }
 }
 
@@ -94,10 +87,7 @@ fn what_came_before_the_end_of_file_is_read_first() {
     theirs.shutdown(Shutdown::Both).unwrap();
     let message = headed(b"", b"to nobody");
     stream.send(&message, Address::None).unwrap();
-    assert!(
-        !stream.flush().unwrap(),
-        "nothing waits for a peer that is gone"
-    );
+    assert!(!stream.flush().unwrap(), "nothing waits for a peer that is gone");
     let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
         panic!("octets first");
     };
@@ -105,10 +95,7 @@ fn what_came_before_the_end_of_file_is_read_first() {
     assert!(matches!(stream.receive(), Ok(Some(Arrival::Down))));
     assert!(matches!(stream.receive(), Ok(None)));
     assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Refused);
-    assert!(
-        stream.descriptors().read.is_none(),
-        "nothing to wait for any more"
-    );
+    assert!(stream.descriptors().read.is_none(), "nothing to wait for any more");
 }
 
 #[test]
@@ -131,10 +118,7 @@ fn no_more_is_read_than_was_granted() {
     };
     assert_eq!(data.len(), 20_000);
     assert!(matches!(stream.receive(), Ok(None)));
-    assert!(
-        stream.descriptors().read.is_none(),
-        "waiting for it would be no wait"
-    );
+    assert!(stream.descriptors().read.is_none(), "waiting for it would be no wait");
     stream.grant(10_000);
     let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
         panic!("octets");
@@ -188,9 +172,7 @@ fn what_was_read_is_acknowledged_at_once() {
         }
         assert!(rustix::net::sockopt::tcp_quickack(&stream.socket).unwrap());
         // What is answered turns the kernel to delaying.
-        stream
-            .send(&Message::from_octets(b"answer"), Address::None)
-            .unwrap();
+        stream.send(&Message::from_octets(b"answer"), Address::None).unwrap();
         stream.flush().unwrap();
         peer.read_exact(&mut [0; 6]).unwrap();
     }

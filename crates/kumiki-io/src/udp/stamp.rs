@@ -26,10 +26,7 @@ struct Stamp {
 
 /// How long ago the datagram came that was read last; `None` where that is not known, as at the first time of asking, which makes
 /// the kernel note it from then on.
-#[expect(
-    unsafe_code,
-    reason = "a request is a number and a place for the answer"
-)]
+#[expect(unsafe_code, reason = "a request is a number and a place for the answer")]
 pub(super) fn since_last_arrival(socket: BorrowedFd<'_>) -> Option<Duration> {
     // SAFETY: the request writes a `struct __kernel_timespec`, two integers of 64 bits, whose layout `Stamp` has and of which every
     // value is valid; it writes all of it wherever it does not fail.

@@ -17,10 +17,7 @@ fn peer() -> UdpSocket {
 }
 
 fn socket(address: SocketAddr) -> Address {
-    Address::Socket {
-        ip: address.ip(),
-        port: address.port(),
-    }
+    Address::Socket { ip: address.ip(), port: address.port() }
 }
 
 /// The next unit and who sent it, once there is one.
@@ -38,10 +35,7 @@ fn next(udp: &mut Udp) -> (Vec<u8>, Address) {
 fn each_unit_says_who_sent_it_and_where_it_goes() {
     let (mut udp, one, other) = (open(Far::Any), peer(), peer());
     one.send_to(b"one", udp.local()).unwrap();
-    assert_eq!(
-        next(&mut udp),
-        (b"one".to_vec(), socket(one.local_addr().unwrap()))
-    );
+    assert_eq!(next(&mut udp), (b"one".to_vec(), socket(one.local_addr().unwrap())));
     other.send_to(b"", udp.local()).unwrap();
     let to_other = socket(other.local_addr().unwrap());
     assert_eq!(next(&mut udp), (Vec::new(), to_other));

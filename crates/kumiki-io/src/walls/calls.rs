@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use libc::c_long;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
 use super::{Raised, Wall, WallError};
@@ -195,8 +194,7 @@ type Rules = Result<Vec<SeccompRule>, seccompiler::BackendError>;
 /// The argument of this number is one of these.
 fn one_of(argument: u8, values: &[u64]) -> Rules {
     let rule = |value: &u64| {
-        let is =
-            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value)?;
+        let is = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value)?;
         SeccompRule::new(vec![is])
     };
     values.iter().map(rule).collect()
@@ -213,10 +211,7 @@ fn bits(argument: u8, mask: u64, set: u64) -> Rules {
 const PR_GET_AUXV: u64 = 0x4155_5856;
 
 /// What is allowed with some arguments only.
-fn conditional(
-    calls: Calls,
-    configures: bool,
-) -> Result<Vec<(c_long, Vec<SeccompRule>)>, seccompiler::BackendError> {
+fn conditional(calls: Calls, configures: bool) -> Result<Vec<(c_long, Vec<SeccompRule>)>, seccompiler::BackendError> {
     let octets = |number: i32| u64::from(number.unsigned_abs());
     // No memory can be run as code that was not so before.
     let execute = octets(libc::PROT_EXEC);
@@ -267,12 +262,7 @@ fn conditional(
             libc::SYS_prctl,
             one_of(
                 0,
-                &[
-                    octets(libc::PR_SET_NAME),
-                    octets(libc::PR_SET_TIMERSLACK),
-                    octets(libc::PR_SET_VMA),
-                    PR_GET_AUXV,
-                ],
+                &[octets(libc::PR_SET_NAME), octets(libc::PR_SET_TIMERSLACK), octets(libc::PR_SET_VMA), PR_GET_AUXV],
             )?,
         ),
     ];
@@ -283,10 +273,7 @@ fn conditional(
     Ok(rules)
 }
 
-fn filter(
-    calls: Calls,
-    configures: bool,
-) -> Result<(SeccompFilter, String), seccompiler::BackendError> {
+fn filter(calls: Calls, configures: bool) -> Result<(SeccompFilter, String), seccompiler::BackendError> {
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let errno = |code: i32| SeccompAction::Errno(code.unsigned_abs());
@@ -321,12 +308,8 @@ pub(super) fn restrict(calls: Calls, configures: bool) -> Result<Raised, WallErr
     let program: BpfProgram = filter.try_into().map_err(|why| failed(&why))?;
     match seccompiler::apply_filter_all_threads(&program) {
         Ok(()) => Ok(Raised::Stands(said)),
-        Err(seccompiler::Error::Seccomp(why))
-            if matches!(why.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) =>
-        {
-            Ok(Raised::Lacks(
-                "seccomp: this kernel has no filters".to_owned(),
-            ))
+        Err(seccompiler::Error::Seccomp(why)) if matches!(why.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {
+            Ok(Raised::Lacks("seccomp: this kernel has no filters".to_owned()))
         }
         Err(why) => Err(failed(&why)),
     }

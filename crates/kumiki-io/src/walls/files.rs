@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd,
-    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
 use super::{Raised, Wall, WallError};
@@ -59,10 +59,7 @@ pub(super) fn open(places: &[(PathBuf, Access)]) -> Result<Vec<(PathFd, Access)>
             .map_err(std::io::Error::from)
             .and_then(|_| PathFd::new(path).map_err(std::io::Error::other))
             .map(|opened| (opened, *access))
-            .map_err(|why| WallError::Place {
-                path: path.clone(),
-                why,
-            })
+            .map_err(|why| WallError::Place { path: path.clone(), why })
     });
     opened.collect()
 }
@@ -90,27 +87,16 @@ pub(super) fn restrict(
     let status = raised().map_err(|why| WallError::Refused(Wall::Landlock, why.to_string()))?;
     let abi = match status.landlock {
         LandlockStatus::NotEnabled => {
-            return Ok(Raised::Lacks(
-                "Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned(),
-            ));
+            return Ok(Raised::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
         }
         LandlockStatus::NotImplemented => {
-            return Ok(Raised::Lacks(
-                "Landlock: this kernel has none; Linux 5.19 and newer have it".to_owned(),
-            ));
+            return Ok(Raised::Lacks("Landlock: this kernel has none; Linux 5.19 and newer have it".to_owned()));
         }
         LandlockStatus::Available { effective_abi, .. } => effective_abi,
     };
-    let mut paths: Vec<String> = named
-        .iter()
-        .map(|(path, _)| path.display().to_string())
-        .collect();
+    let mut paths: Vec<String> = named.iter().map(|(path, _)| path.display().to_string()).collect();
     paths.dedup();
-    let files = if paths.is_empty() {
-        "no file".to_owned()
-    } else {
-        format!("files of {} alone", paths.join(", "))
-    };
+    let files = if paths.is_empty() { "no file".to_owned() } else { format!("files of {} alone", paths.join(", ")) };
     let mut lacks = Vec::new();
     for (what, since) in [
         ("truncation", ABI::V3),
@@ -123,15 +109,14 @@ pub(super) fn restrict(
         }
     }
     Ok(match status.ruleset {
-        RulesetStatus::NotEnforced => Raised::Lacks(format!(
-            "Landlock: its ABI {abi} would forbid to rename from one directory to another"
-        )),
+        RulesetStatus::NotEnforced => {
+            Raised::Lacks(format!("Landlock: its ABI {abi} would forbid to rename from one directory to another"))
+        }
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced if lacks.is_empty() => {
             Raised::Stands(format!("Landlock (ABI {abi}): {files}"))
         }
-        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Raised::Stands(format!(
-            "Landlock (ABI {abi}, which knows nothing of {}): {files}",
-            lacks.join(", ")
-        )),
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => {
+            Raised::Stands(format!("Landlock (ABI {abi}, which knows nothing of {}): {files}", lacks.join(", ")))
+        }
     })
 }

@@ -148,10 +148,7 @@ impl Walls {
     /// None at all, for those who are called in a process of somebody else's.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            run_as: None,
-            without: Wall::ALL.to_vec(),
-        }
+        Self { run_as: None, without: Wall::ALL.to_vec() }
     }
 
     /// As whom the program goes on.
@@ -177,10 +174,7 @@ impl Walls {
             Ok(places) if raises(Wall::Landlock) => Some(files::open(places)?),
             Ok(_) | Err(_) => None,
         };
-        said.push(Raised::Stands(user::become_user(
-            self.run_as.as_ref(),
-            needs.capabilities,
-        )?));
+        said.push(Raised::Stands(user::become_user(self.run_as.as_ref(), needs.capabilities)?));
         if raises(Wall::NoNewPrivs) {
             said.push(match rustix::thread::set_no_new_privs(true) {
                 Ok(()) => Raised::Stands("no new privileges".to_owned()),

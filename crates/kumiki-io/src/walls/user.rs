@@ -43,26 +43,17 @@ impl FromStr for RunAs {
         }
         let (group, groups) = match (group, own) {
             (Some(group), _) => {
-                let ((Some(found), _) | (None, Ok(found))) =
-                    (group_of(group)?, group.parse::<u32>())
-                else {
+                let ((Some(found), _) | (None, Ok(found))) = (group_of(group)?, group.parse::<u32>()) else {
                     return Err(format!("there is no group {group:?}"));
                 };
                 (found, vec![found])
             }
             (None, Some(own)) => (own, groups_of(name, own)?),
             (None, None) => {
-                return Err(format!(
-                    "of the user {name} no group is known; expected {name}:GROUP"
-                ));
+                return Err(format!("of the user {name} no group is known; expected {name}:GROUP"));
             }
         };
-        Ok(Self {
-            text: text.to_owned(),
-            user,
-            group,
-            groups,
-        })
+        Ok(Self { text: text.to_owned(), user, group, groups })
     }
 }
 
@@ -95,13 +86,7 @@ fn user_of(name: &str) -> Result<Option<(u32, u32)>, String> {
         let mut found = core::ptr::null_mut();
         // SAFETY: all pointers are to memory of ours that lives through the call, and the length is that of `room`.
         let done = unsafe {
-            libc::getpwnam_r(
-                name.as_ptr(),
-                entry.as_mut_ptr(),
-                room.as_mut_ptr(),
-                room.len(),
-                &raw mut found,
-            )
+            libc::getpwnam_r(name.as_ptr(), entry.as_mut_ptr(), room.as_mut_ptr(), room.len(), &raw mut found)
         };
         if done == 0 && !found.is_null() {
             // SAFETY: the call has set it to `entry`, which it has filled.
@@ -123,13 +108,7 @@ fn group_of(name: &str) -> Result<Option<u32>, String> {
         let mut found = core::ptr::null_mut();
         // SAFETY: all pointers are to memory of ours that lives through the call, and the length is that of `room`.
         let done = unsafe {
-            libc::getgrnam_r(
-                name.as_ptr(),
-                entry.as_mut_ptr(),
-                room.as_mut_ptr(),
-                room.len(),
-                &raw mut found,
-            )
+            libc::getgrnam_r(name.as_ptr(), entry.as_mut_ptr(), room.as_mut_ptr(), room.len(), &raw mut found)
         };
         if done == 0 && !found.is_null() {
             // SAFETY: the call has set it to `entry`, which it has filled.
@@ -148,9 +127,7 @@ fn groups_of(name: &str, group: u32) -> Result<Vec<u32>, String> {
     loop {
         let mut count = i32::try_from(groups.len()).unwrap_or(i32::MAX);
         // SAFETY: the name ends with NUL, and `count` is how many numbers `groups` has room for.
-        let done = unsafe {
-            libc::getgrouplist(name.as_ptr(), group, groups.as_mut_ptr(), &raw mut count)
-        };
+        let done = unsafe { libc::getgrouplist(name.as_ptr(), group, groups.as_mut_ptr(), &raw mut count) };
         let count = usize::try_from(count).unwrap_or(0);
         if done >= 0 {
             groups.truncate(count);
@@ -169,10 +146,7 @@ pub(super) fn become_user(whom: Option<&RunAs>, keeps: bool) -> Result<String, W
     if let Some(whom) = whom {
         let failed = |what: &str| {
             let why = io::Error::last_os_error();
-            WallError::User(format!(
-                "cannot become {}: {what}: {why}; only root can",
-                whom.text
-            ))
+            WallError::User(format!("cannot become {}: {what}: {why}; only root can", whom.text))
         };
         // Groups first: without the user's rights they could not be given up any more.
         // SAFETY: the pointer and the length are those of `groups`.

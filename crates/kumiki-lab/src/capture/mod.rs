@@ -18,9 +18,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use kumiki_graph::{AccessPoint, Address, Tapped};
-use kumiki_io::pcapng::{
-    CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu,
-};
+use kumiki_io::pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu};
 use kumiki_octets::{Checksum, Sum};
 use kumiki_sim::Host;
 
@@ -188,8 +186,7 @@ impl Captured {
             Layers::Ip => ["ip", "ipv6"].contains(&kind_of(upper).as_str()),
             Layers::All => true,
             Layers::Named(names) => names.iter().any(|name| {
-                (name.host.as_str(), name.upper.as_str(), name.lower.as_str())
-                    == (&host.name, upper, lower)
+                (name.host.as_str(), name.upper.as_str(), name.lower.as_str()) == (&host.name, upper, lower)
             }),
         };
         let taps: BTreeMap<AccessPoint, Tap> = host
@@ -209,20 +206,12 @@ impl Captured {
         for access_point in taps.keys() {
             host.graph.tap(*access_point);
         }
-        Self {
-            host: host.name.clone(),
-            taps,
-            seen: Vec::new(),
-        }
+        Self { host: host.name.clone(), taps, seen: Vec::new() }
     }
 
     /// Whether `name` is one of its access points on record.
     pub(crate) fn has(&self, name: &Name) -> bool {
-        self.host == name.host
-            && self
-                .taps
-                .values()
-                .any(|tap| (&tap.upper, &tap.lower) == (&name.upper, &name.lower))
+        self.host == name.host && self.taps.values().any(|tap| (&tap.upper, &tap.lower) == (&name.upper, &name.lower))
     }
 }
 
@@ -279,9 +268,7 @@ enum Form {
 
 impl Form {
     fn of(captured: &Captured, access_point: AccessPoint, content: Content) -> Self {
-        let has_channel = |tapped: &Tapped| {
-            tapped.access_point == access_point && channel(tapped) != Address::None
-        };
+        let has_channel = |tapped: &Tapped| tapped.access_point == access_point && channel(tapped) != Address::None;
         match content {
             Content::Llc if captured.seen.iter().any(has_channel) => Self::Channel,
             Content::Llc => Self::Llc,
@@ -312,31 +299,21 @@ impl Form {
     fn header(self, tapped: &Tapped, direction: Direction) -> Vec<u8> {
         match self {
             Self::Channel => {
-                let (vpi, vci) = if let Address::Vc { vpi, vci } = channel(tapped) {
-                    (vpi, vci)
-                } else {
-                    (0, 0)
-                };
+                let (vpi, vci) = if let Address::Vc { vpi, vci } = channel(tapped) { (vpi, vci) } else { (0, 0) };
                 // The header has the eight bits of a user-network interface.
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
             }
-            Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => {
-                Vec::new()
-            }
+            Self::Llc | Self::Datagram | Self::Ethernet | Self::Fddi | Self::Ppp | Self::Mapos => Vec::new(),
             Self::Lapb => sita(direction).to_vec(),
-            Self::Tagged(dissector) => {
-                upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip())
-            }
+            Self::Tagged(dissector) => upper_pdu(dissector, tapped.source.ip(), tapped.destination.ip()),
         }
     }
 }
 
 /// The virtual channel that a unit went or came by, if there is one.
 fn channel(tapped: &Tapped) -> Address {
-    let found = [tapped.source, tapped.destination]
-        .into_iter()
-        .find(|address| matches!(address, Address::Vc { .. }));
+    let found = [tapped.source, tapped.destination].into_iter().find(|address| matches!(address, Address::Vc { .. }));
     found.unwrap_or_default()
 }
 
@@ -346,11 +323,7 @@ fn write<W: Write>(
     form: Form,
     tapped: &Tapped,
 ) -> Result<(), CaptureError> {
-    let direction = if tapped.down {
-        Direction::Outbound
-    } else {
-        Direction::Inbound
-    };
+    let direction = if tapped.down { Direction::Outbound } else { Direction::Inbound };
     let mut octets = form.header(tapped, direction);
     let front = octets.len();
     octets.extend(tapped.data.to_vec());
@@ -374,9 +347,7 @@ fn complete(octets: &mut [u8], start: u16, field: u16) {
         return;
     };
     let checksum = Sum::of(covered).checksum();
-    let place = covered
-        .get_mut(usize::from(field)..)
-        .and_then(<[u8]>::first_chunk_mut);
+    let place = covered.get_mut(usize::from(field)..).and_then(<[u8]>::first_chunk_mut);
     if let Some(place) = place {
         *place = checksum.to_be_bytes();
     }

@@ -10,9 +10,7 @@ const COLUMNS: usize = 1000;
 
 /// One value over time: for each row that has it.
 fn points(rows: &[Row], value: impl Fn(&Row) -> Option<u64>) -> Vec<Point> {
-    let all = rows
-        .iter()
-        .filter_map(|row| Some(Point::new(seconds(row.at_ns), lossy(value(row)?))));
+    let all = rows.iter().filter_map(|row| Some(Point::new(seconds(row.at_ns), lossy(value(row)?))));
     all.collect()
 }
 
@@ -21,10 +19,7 @@ fn seconds(at_ns: u64) -> f64 {
     lossy(at_ns) / 1e9
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "places in a figure, far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "places in a figure, far below 2^53")]
 const fn lossy(value: u64) -> f64 {
     value as f64
 }
@@ -43,23 +38,12 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     let mut end = from;
     while !rest.is_empty() {
         end += width;
-        let (column, others) =
-            rest.split_at(rest.iter().take_while(|point| point.x <= end).count());
+        let (column, others) = rest.split_at(rest.iter().take_while(|point| point.x <= end).count());
         rest = others;
-        let lowest = column
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| a.y.total_cmp(&b.y));
-        let highest = column
-            .iter()
-            .enumerate()
-            .max_by(|(_, a), (_, b)| a.y.total_cmp(&b.y));
+        let lowest = column.iter().enumerate().min_by(|(_, a), (_, b)| a.y.total_cmp(&b.y));
+        let highest = column.iter().enumerate().max_by(|(_, a), (_, b)| a.y.total_cmp(&b.y));
         if let (Some(low), Some(high)) = (lowest, highest) {
-            let (one, other) = if low.0 <= high.0 {
-                (low, high)
-            } else {
-                (high, low)
-            };
+            let (one, other) = if low.0 <= high.0 { (low, high) } else { (high, low) };
             kept.push(*one.1);
             if one.0 != other.0 {
                 kept.push(*other.1);
@@ -78,12 +62,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 }
 
 fn curve(label: &str, points: Vec<Point>) -> Series {
-    Series {
-        label: label.to_owned(),
-        shape: Shape::Curve,
-        points: thinned(points),
-        paper: Vec::new(),
-    }
+    Series { label: label.to_owned(), shape: Shape::Curve, points: thinned(points), paper: Vec::new() }
 }
 
 fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {
@@ -97,10 +76,7 @@ fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {
         title: title.to_owned(),
         x: axis("time", "s"),
         y: axis(y, "octets"),
-        series: series
-            .into_iter()
-            .filter(|series| !series.points.is_empty())
-            .collect(),
+        series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
         limits: Vec::new(),
         caption: String::new(),
     }
@@ -109,14 +85,8 @@ fn figure(title: &str, y: &str, series: Vec<Series>) -> Figure {
 pub(super) fn window(name: &str, rows: &[Row]) -> Figure {
     let series = vec![
         curve("congestion window", points(rows, |row| row.cwnd_octets)),
-        curve(
-            "slow start threshold",
-            points(rows, |row| row.ssthresh_octets),
-        ),
-        curve(
-            "peer's window",
-            points(rows, |row| Some(row.snd_wnd_octets.into())),
-        ),
+        curve("slow start threshold", points(rows, |row| row.ssthresh_octets)),
+        curve("peer's window", points(rows, |row| Some(row.snd_wnd_octets.into()))),
         curve("under way", points(rows, |row| Some(row.flight_octets))),
     ];
     figure(&format!("{name}: windows"), "window", series)
@@ -128,18 +98,9 @@ pub(super) fn sequence(name: &str, rows: &[Row]) -> Figure {
         curve("sent", points(rows, |row| Some(row.snd_nxt))),
         curve("acknowledged", points(rows, |row| Some(row.snd_una))),
         curve("window's right edge", points(rows, |row| Some(edge(row)))),
-        Series {
-            label: SENT_AGAIN.to_owned(),
-            shape: Shape::Scatter,
-            points: again,
-            paper: Vec::new(),
-        },
+        Series { label: SENT_AGAIN.to_owned(), shape: Shape::Scatter, points: again, paper: Vec::new() },
     ];
-    figure(
-        &format!("{name}: sequence numbers"),
-        "octets of the connection",
-        series,
-    )
+    figure(&format!("{name}: sequence numbers"), "octets of the connection", series)
 }
 
 fn edge(row: &Row) -> u64 {
@@ -148,9 +109,7 @@ fn edge(row: &Row) -> u64 {
 
 /// xplot's text form: axes of plain numbers, one command to a line, the last one `go`.
 pub(super) fn xpl(name: &str, rows: &[Row]) -> String {
-    let mut out = format!(
-        "double double\ntitle\n{name}\nxlabel\ntime (s)\nylabel\nsequence number (octets)\n"
-    );
+    let mut out = format!("double double\ntitle\n{name}\nxlabel\ntime (s)\nylabel\nsequence number (octets)\n");
     for pair in rows.windows(2) {
         let [before, row] = pair else { continue };
         let (from, to) = (time(before.at_ns), time(row.at_ns));
@@ -163,10 +122,7 @@ pub(super) fn xpl(name: &str, rows: &[Row]) -> String {
         if row.event == SENT_AGAIN {
             line("red", (&to, row.snd_una), (&to, row.snd_nxt));
         }
-        for (colour, old, new) in [
-            ("green", before.snd_una, row.snd_una),
-            ("yellow", edge(before), edge(row)),
-        ] {
+        for (colour, old, new) in [("green", before.snd_una, row.snd_una), ("yellow", edge(before), edge(row))] {
             line(colour, (&from, old), (&to, old));
             if new != old {
                 line(colour, (&to, old), (&to, new));

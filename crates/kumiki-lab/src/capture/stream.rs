@@ -20,21 +20,10 @@ impl<W: Write> Stream<W> {
     ///
     /// # Errors
     /// [`CaptureError`] where `out` refuses.
-    pub fn new(
-        graph: &mut Graph,
-        (upper, kind): (&str, &str),
-        lower: &str,
-        out: W,
-    ) -> Result<Self, CaptureError> {
+    pub fn new(graph: &mut Graph, (upper, kind): (&str, &str), lower: &str, out: W) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
-        tap(
-            graph,
-            (upper, kind),
-            lower,
-            (&mut file, lower),
-            &mut interfaces,
-        )?;
+        tap(graph, (upper, kind), lower, (&mut file, lower), &mut interfaces)?;
         Ok(Self { file, interfaces })
     }
 
@@ -43,21 +32,11 @@ impl<W: Write> Stream<W> {
     ///
     /// # Errors
     /// As [`Stream::new`].
-    pub fn several(
-        graph: &mut Graph,
-        taps: &[(&str, &str, &str)],
-        out: W,
-    ) -> Result<Self, CaptureError> {
+    pub fn several(graph: &mut Graph, taps: &[(&str, &str, &str)], out: W) -> Result<Self, CaptureError> {
         let mut file = PcapNg::new(out)?;
         let mut interfaces = BTreeMap::new();
         for (upper, kind, lower) in taps {
-            tap(
-                graph,
-                (upper, kind),
-                lower,
-                (&mut file, upper),
-                &mut interfaces,
-            )?;
+            tap(graph, (upper, kind), lower, (&mut file, upper), &mut interfaces)?;
         }
         Ok(Self { file, interfaces })
     }

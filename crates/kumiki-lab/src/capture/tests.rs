@@ -11,24 +11,10 @@ use super::*;
 fn layers_are_read_from_text() {
     assert_eq!("device".parse(), Ok(Layers::Device));
     assert_eq!(" all ".parse(), Ok(Layers::All));
-    let name = Name {
-        host: "sender".to_owned(),
-        upper: "ip".to_owned(),
-        lower: "llc_snap".to_owned(),
-    };
-    assert_eq!(
-        "sender.ip/llc_snap".parse(),
-        Ok(Layers::Named(vec![name.clone()]))
-    );
+    let name = Name { host: "sender".to_owned(), upper: "ip".to_owned(), lower: "llc_snap".to_owned() };
+    assert_eq!("sender.ip/llc_snap".parse(), Ok(Layers::Named(vec![name.clone()])));
     assert_eq!(name.to_string(), "sender.ip/llc_snap");
-    for wrong in [
-        "",
-        "sender",
-        "sender.ip",
-        "sender.ip/",
-        "device,ip",
-        "a.b/c,",
-    ] {
+    for wrong in ["", "sender", "sender.ip", "sender.ip/", "device,ip", "a.b/c,"] {
         assert!(wrong.parse::<Layers>().is_err(), "{wrong}");
     }
 }
@@ -71,12 +57,7 @@ fn connection() -> Connection {
             entry(1, Event::Established, start, start),
             entry(2, Event::Sent, start, start.wrapping_add(1000)),
             entry(3, Event::SentAgain, start, start.wrapping_add(1000)),
-            entry(
-                4,
-                Event::Acknowledged,
-                start.wrapping_add(1000),
-                start.wrapping_add(1000),
-            ),
+            entry(4, Event::Acknowledged, start.wrapping_add(1000), start.wrapping_add(1000)),
         ],
     }
 }
@@ -84,10 +65,7 @@ fn connection() -> Connection {
 #[test]
 fn rows_count_from_the_first_octet_and_beyond_the_end_of_sequence_numbers() {
     let rows = connection().rows();
-    let numbers: Vec<_> = rows
-        .iter()
-        .map(|row| (row.event, row.snd_una, row.snd_nxt, row.flight_octets))
-        .collect();
+    let numbers: Vec<_> = rows.iter().map(|row| (row.event, row.snd_una, row.snd_nxt, row.flight_octets)).collect();
     assert_eq!(
         numbers,
         [
@@ -119,14 +97,8 @@ fn figures_show_windows_and_sequence_numbers() {
     assert_eq!((again.points.len(), again.points[0].x), (1, 0.003));
     assert!(sequence.to_svg().contains("octets of the connection"));
     let xpl = connection().to_xpl();
-    assert!(
-        xpl.contains("white\nline 0.002000000 0 0.002000000 1000\n"),
-        "{xpl}"
-    );
-    assert!(
-        xpl.contains("red\nline 0.003000000 0 0.003000000 1000\n"),
-        "{xpl}"
-    );
+    assert!(xpl.contains("white\nline 0.002000000 0 0.002000000 1000\n"), "{xpl}");
+    assert!(xpl.contains("red\nline 0.003000000 0 0.003000000 1000\n"), "{xpl}");
     assert!(xpl.ends_with("go\n"));
 }
 
@@ -134,10 +106,7 @@ fn figures_show_windows_and_sequence_numbers() {
 fn a_long_curve_keeps_its_extremes() {
     let mut long = connection();
     long.entries = (0..100_000)
-        .map(|n| TraceEntry {
-            cwnd: if n == 77_777 { 9_999 } else { 2_000 },
-            ..entry(n, Event::Acknowledged, 0, 0)
-        })
+        .map(|n| TraceEntry { cwnd: if n == 77_777 { 9_999 } else { 2_000 }, ..entry(n, Event::Acknowledged, 0, 0) })
         .collect();
     let figure = long.window_figure();
     let curve = &figure.series[0].points;

@@ -122,9 +122,7 @@ pub fn to_csv(connections: &[Connection]) -> Result<String, TraceError> {
     for row in connections.iter().flat_map(Connection::rows) {
         out.serialize(row)?;
     }
-    let octets = out
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
+    let octets = out.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8_lossy(&octets).into_owned())
 }
 

@@ -34,10 +34,7 @@ pub(super) fn of(world: &World) -> Counters {
                 ]),
             );
         }
-        for (pool, name) in [
-            (Pool::Send, "send memory"),
-            (Pool::Receive, "receive memory"),
-        ] {
+        for (pool, name) in [(Pool::Send, "send memory"), (Pool::Receive, "receive memory")] {
             if let Some(ledger) = host.graph.ledger_ref(pool) {
                 add(
                     name,
@@ -61,9 +58,7 @@ pub(super) fn of(world: &World) -> Counters {
         }
     }
     for (medium, counters) in world.media() {
-        let counts = counters
-            .into_iter()
-            .map(|(name, count)| (name.to_owned(), count));
+        let counts = counters.into_iter().map(|(name, count)| (name.to_owned(), count));
         all.insert(medium.to_owned(), counts.collect());
     }
     all
@@ -94,10 +89,7 @@ fn of_account(account: &Account) -> BTreeMap<String, u64> {
 }
 
 fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
-    let xtp = host
-        .graph
-        .node(node)
-        .and_then(|node| host.graph.protocol::<Xtp>(node));
+    let xtp = host.graph.node(node).and_then(|node| host.graph.protocol::<Xtp>(node));
     let Some(counters) = xtp.map(Xtp::counters) else {
         return Vec::new();
     };
@@ -130,10 +122,7 @@ fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
 }
 
 fn of_tcp(host: &Host, node: &str) -> Vec<(String, u64)> {
-    let tcp = host
-        .graph
-        .node(node)
-        .and_then(|node| host.graph.protocol::<Tcp>(node));
+    let tcp = host.graph.node(node).and_then(|node| host.graph.protocol::<Tcp>(node));
     let Some(counters) = tcp.map(Tcp::counters) else {
         return Vec::new();
     };

@@ -28,14 +28,9 @@ pub(super) fn layers(graph: &scenario::Graph) -> Vec<(String, Vec<String>)> {
     match graph {
         scenario::Graph::Chain(chain) => {
             let pairs = chain.iter().zip(chain.iter().skip(1));
-            pairs
-                .map(|(upper, lower)| (upper.clone(), vec![lower.clone()]))
-                .collect()
+            pairs.map(|(upper, lower)| (upper.clone(), vec![lower.clone()])).collect()
         }
-        scenario::Graph::Below(below) => below
-            .iter()
-            .map(|(node, below)| (node.clone(), below.clone()))
-            .collect(),
+        scenario::Graph::Below(below) => below.iter().map(|(node, below)| (node.clone(), below.clone())).collect(),
     }
 }
 
@@ -78,10 +73,7 @@ pub(super) fn build(
     for (node, below) in &layers {
         let protocol = protocol(name, node, below, spec, plan)?;
         let task = tasks.of(node, kind_of(spec, node));
-        nodes.insert(
-            node.clone(),
-            graph.add_node(node, task, protocol).map_err(misfit)?,
-        );
+        nodes.insert(node.clone(), graph.add_node(node, task, protocol).map_err(misfit)?);
     }
     let devices = add_devices(&layers, &mut graph)?;
     for (upper, below) in &layers {
@@ -90,10 +82,7 @@ pub(super) fn build(
         }
     }
     let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
-    let stray = spec
-        .settings
-        .keys()
-        .find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
+    let stray = spec.settings.keys().find(|key| !nodes.contains_key(*key) && !devices.contains_key(*key));
     if let Some(key) = stray {
         let mut names: Vec<&str> = vec!["profile", "free_below", "like", "graph", "kind"];
         names.extend(&mut known);
@@ -110,12 +99,7 @@ pub(super) fn build(
             "send" => Pool::Send,
             "receive" => Pool::Receive,
             other => {
-                return Err(unknown(
-                    &["profile", "memory"],
-                    "memory",
-                    other,
-                    &["send", "receive"],
-                ));
+                return Err(unknown(&["profile", "memory"], "memory", other, &["send", "receive"]));
             }
         };
         graph.set_ledger(pool, ledger(memory)?);
@@ -149,11 +133,7 @@ fn protocol(
     }
     let empty = toml::Table::new();
     let settings = spec.settings.get(node).unwrap_or(&empty);
-    let place = Place {
-        host: spec,
-        below,
-        trace: plan.trace,
-    };
+    let place = Place { host: spec, below, trace: plan.trace };
     let built = protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]))?;
     built.ok_or_else(|| {
         let known: Vec<&str> = kumiki_stack::kinds().collect();
@@ -163,18 +143,12 @@ fn protocol(
 }
 
 /// What no node stands for is a device.
-fn add_devices(
-    layers: &[(String, Vec<String>)],
-    graph: &mut Graph,
-) -> Result<BTreeMap<String, DeviceId>, Fault> {
+fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BTreeMap<String, DeviceId>, Fault> {
     let mut devices = BTreeMap::new();
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
         if !is_node && !devices.contains_key(lower) {
-            devices.insert(
-                lower.clone(),
-                graph.add_device(lower, Service::UnitData).map_err(misfit)?,
-            );
+            devices.insert(lower.clone(), graph.add_device(lower, Service::UnitData).map_err(misfit)?);
         }
     }
     Ok(devices)
@@ -212,16 +186,10 @@ impl<'a> Tasks<'a> {
         let mut cpus = Vec::new();
         for (name, cpu) in &self.profile.cpu {
             let switch = duration(&["profile", "cpu", name, "switch"], &cpu.switch)?;
-            cpus.push(CpuConfig {
-                name: name.clone(),
-                switch,
-            });
+            cpus.push(CpuConfig { name: name.clone(), switch });
         }
         if cpus.is_empty() {
-            cpus.push(CpuConfig {
-                name: "cpu".to_owned(),
-                switch: Duration::ZERO,
-            });
+            cpus.push(CpuConfig { name: "cpu".to_owned(), switch: Duration::ZERO });
         }
         let names: Vec<String> = cpus.iter().map(|cpu| cpu.name.clone()).collect();
         host.set_cpus(cpus);
@@ -233,11 +201,7 @@ impl<'a> Tasks<'a> {
                     unknown(&["profile", "task", name, "cpu"], "CPU", wanted, &known)
                 })?,
             };
-            let config = TaskConfig {
-                cpu,
-                priority: task.priority,
-                batch: task.batch,
-            };
+            let config = TaskConfig { cpu, priority: task.priority, batch: task.batch };
             if let Some(id) = self.ids.get(name.as_str()) {
                 host.set_task(*id, config);
             }
@@ -279,29 +243,18 @@ fn picoseconds(path: &[&str], text: &str) -> Result<u64, Fault> {
 
 fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
     let path = |key| ["profile", "memory", key];
-    let octets =
-        |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
+    let octets = |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
     let (page, size) = (octets("page", &memory.page)?, octets("size", &memory.size)?);
     let per_cluster = page.saturating_mul(u64::from(memory.cluster));
-    let clusters = size
-        .checked_div(per_cluster)
-        .and_then(|clusters| u32::try_from(clusters).ok());
+    let clusters = size.checked_div(per_cluster).and_then(|clusters| u32::try_from(clusters).ok());
     let (Ok(page), Some(clusters)) = (u32::try_from(page), clusters) else {
-        return Err(fault(
-            &path("page"),
-            "a cluster must hold at least one octet, and a page at most 4 GiB",
-        ));
+        return Err(fault(&path("page"), "a cluster must hold at least one octet, and a page at most 4 GiB"));
     };
     let hand_out = match memory.hand_out.as_str() {
         "free" => HandOut::Free,
         "cyclic" => HandOut::Cyclic,
         other => {
-            return Err(unknown(
-                &path("hand_out"),
-                "order",
-                other,
-                &["free", "cyclic"],
-            ));
+            return Err(unknown(&path("hand_out"), "order", other, &["free", "cyclic"]));
         }
     };
     let wake_up = match memory.wake_up.as_str() {
@@ -327,18 +280,12 @@ fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, Fault> {
         None => Ok(Duration::ZERO),
     };
     config.commands = if adapter.commands.as_deref() == Some("single") {
-        Commands::Single {
-            start: time("start", &adapter.start)?,
-        }
+        Commands::Single { start: time("start", &adapter.start)? }
     } else {
-        Commands::Chained {
-            fetch: time("fetch", &adapter.fetch)?,
-        }
+        Commands::Chained { fetch: time("fetch", &adapter.fetch)? }
     };
     if adapter.notice.as_deref() == Some("interrupt") {
-        config.notice = Notice::Interrupt {
-            cost: time("interrupt", &adapter.interrupt)?,
-        };
+        config.notice = Notice::Interrupt { cost: time("interrupt", &adapter.interrupt)? };
     }
     if let Some(queue) = adapter.queue {
         config.queue = usize::try_from(queue).unwrap_or(usize::MAX);

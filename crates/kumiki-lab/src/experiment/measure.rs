@@ -106,13 +106,7 @@ pub struct Units {
 
 impl core::fmt::Display for Units {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self {
-            sent,
-            received,
-            lost,
-            duplicated,
-            reordered,
-        } = self;
+        let Self { sent, received, lost, duplicated, reordered } = self;
         write!(f, "{sent} datagrams sent, {received} received, {lost} lost")?;
         if duplicated + reordered > 0 {
             write!(f, ", {duplicated} duplicated, {reordered} reordered")?;
@@ -124,10 +118,8 @@ impl core::fmt::Display for Units {
 impl Units {
     fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let source = program::<UdpSource>(world, hosts, &load.from);
-        let mut all = Self {
-            sent: source.map_or(0, |source| source.sent().map(|sent| sent.units).sum()),
-            ..Self::default()
-        };
+        let mut all =
+            Self { sent: source.map_or(0, |source| source.sent().map(|sent| sent.units).sum()), ..Self::default() };
         let sinks = load.to.iter();
         let sinks = sinks.filter_map(|to| program::<UdpSink>(world, hosts, to));
         for received in sinks.flat_map(UdpSink::received) {
@@ -180,18 +172,11 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
         let stream = stream.or_else(|| program::<FileUser>(world, hosts, to).and_then(got));
         stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
     };
-    load.to
-        .iter()
-        .map(|to| of(to).unwrap_or_default())
-        .collect()
+    load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
 }
 
 /// Who asks for a file to be moved: the writer, or the reader.
-fn file_user<'a>(
-    world: &'a World,
-    hosts: &BTreeMap<String, HostId>,
-    load: &Load,
-) -> Option<&'a FileUser> {
+fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileUser> {
     let mut ends = core::iter::once(&load.from).chain(&load.to);
     ends.find_map(|end| program::<FileUser>(world, hosts, end))
 }
@@ -239,16 +224,10 @@ impl Snapshot {
         Self {
             at: world.now(),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
-            octets: sinks
-                .iter()
-                .map(|sessions| sessions.iter().map(|it| it.octets).collect())
-                .collect(),
+            octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
             busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
-            waited: source
-                .into_iter()
-                .flat_map(Source::sent)
-                .fold(Duration::ZERO, |all, sent| all + sent.waited),
+            waited: source.into_iter().flat_map(Source::sent).fold(Duration::ZERO, |all, sent| all + sent.waited),
         }
     }
 }
@@ -268,15 +247,10 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         Kind::Stream => {
             let received = progress(world, hosts, load);
             program::<Source>(world, hosts, &load.from).is_some_and(Source::is_done)
-                && received
-                    .iter()
-                    .flatten()
-                    .all(|it| it.ended.is_some() || it.aborted.is_some())
+                && received.iter().flatten().all(|it| it.ended.is_some() || it.aborted.is_some())
         }
         Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
-        Kind::Units => {
-            program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done)
-        }
+        Kind::Units => program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done),
         Kind::Ping => program::<Ping>(world, hosts, &load.from).is_some_and(Ping::is_done),
     }
 }
@@ -285,11 +259,7 @@ impl Measured {
     /// How much of the time `cpu` is `busy` or, at the writer, left alone while its program waits.
     fn taken(&self, cpu: &str, busy: f64) -> f64 {
         let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
-        if host == self.writer {
-            busy + self.waited
-        } else {
-            busy
-        }
+        if host == self.writer { busy + self.waited } else { busy }
     }
 
     /// What bound the result, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
@@ -303,11 +273,7 @@ impl Measured {
         const FULL: f64 = 0.99;
         if self.page_waits > 0 {
             Bound::Pages
-        } else if self
-            .cpu
-            .iter()
-            .any(|(cpu, busy)| self.taken(cpu, *busy) >= FULL)
-        {
+        } else if self.cpu.iter().any(|(cpu, busy)| self.taken(cpu, *busy) >= FULL) {
             Bound::Host
         } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
             Bound::Link
@@ -352,51 +318,26 @@ pub(super) fn measure(
     let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
-            let began = user.and_then(if load.from_request {
-                FileUser::begun
-            } else {
-                FileUser::opened
-            });
+            let began = user.and_then(if load.from_request { FileUser::begun } else { FileUser::opened });
             let ended = user.and_then(FileUser::done);
-            began.zip(ended).map_or(Duration::ZERO, |(began, ended)| {
-                ended.saturating_since(began)
-            })
+            began.zip(ended).map_or(Duration::ZERO, |(began, ended)| ended.saturating_since(began))
         }
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
             let written = source.filter(|_| load.sender_clock).and_then(written);
-            transfer_time(
-                source,
-                &sinks,
-                written.or_else(|| (!done).then_some(after.at)),
-            )
+            transfer_time(source, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
         (Some(first), Some(last)) if last > first => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
-    let wrote: Vec<f64> = sessions
-        .iter()
-        .filter(|session| session.octets > 0)
-        .map(|s| lossy(s.octets))
-        .collect();
+    let wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
     let whole = after.at.saturating_since(before.at).as_secs_f64();
     let busy_share = |(cpu, busy): (&String, &Duration)| {
         let earlier = before.busy.get(cpu).copied().unwrap_or_default();
-        (
-            cpu.clone(),
-            if whole > 0.0 {
-                (*busy - earlier).as_secs_f64() / whole
-            } else {
-                0.0
-            },
-        )
+        (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
     };
     Measured {
-        goodput_mbps: if time.is_zero() {
-            0.0
-        } else {
-            lossy(octets) * 8.0 / time.as_secs_f64() / 1e6
-        },
+        goodput_mbps: if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 },
         time,
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
@@ -434,11 +375,7 @@ fn unconnected(host: &str, source: &Source) -> Option<String> {
         return None;
     }
     let peer = source.peer()?;
-    let peer = if let Address::Socket { ip, .. } = peer {
-        ip.to_string()
-    } else {
-        peer.to_string()
-    };
+    let peer = if let Address::Socket { ip, .. } = peer { ip.to_string() } else { peer.to_string() };
     let why = source.sent().find_map(|sent| sent.aborted);
     Some(match why {
         Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
@@ -463,16 +400,8 @@ fn written(source: &Source) -> Option<Instant> {
 }
 
 /// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.
-fn transfer_time(
-    source: Option<&Source>,
-    sinks: &[Vec<Progress>],
-    cut_off: Option<Instant>,
-) -> Duration {
-    let opened = source
-        .into_iter()
-        .flat_map(Source::sent)
-        .filter_map(|sent| sent.opened)
-        .min();
+fn transfer_time(source: Option<&Source>, sinks: &[Vec<Progress>], cut_off: Option<Instant>) -> Duration {
+    let opened = source.into_iter().flat_map(Source::sent).filter_map(|sent| sent.opened).min();
     let progress = sinks.iter().flatten();
     let ended = cut_off.or_else(|| progress.filter_map(|it| it.ended.or(it.last)).max());
     match (opened, ended) {
@@ -481,10 +410,7 @@ fn transfer_time(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a printed figure needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
 const fn lossy(count: u64) -> f64 {
     count as f64
 }

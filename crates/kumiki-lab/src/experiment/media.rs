@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, DeviceId, Duration, Instant};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::sonet::{
-    Level, LineConfig, OctetClock, Section, SectionConfig, Trouble, Troubled,
-};
+use kumiki_link::sonet::{Level, LineConfig, OctetClock, Section, SectionConfig, Trouble, Troubled};
 use kumiki_link::{
-    Carrier, Discipline, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial,
-    SerialConfig, Wire,
+    Carrier, Discipline, DropTail, Hold, Impaired, Impairment, Loss, MarkFrom, Rate, Serial, SerialConfig, Wire,
 };
 use kumiki_sim::{ElementId, HostId, Plug, World};
 use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind, Framing};
@@ -45,11 +42,7 @@ const ATM: [(&str, Rate); 6] = [
 ];
 
 /// The names of media that carry frames, and what they carry.
-const FRAMES: [(&str, Rate); 3] = [
-    ("oc3c", Rate::OC3C),
-    ("oc12c", Rate::OC12C),
-    ("oc48c", Rate::OC48C),
-];
+const FRAMES: [(&str, Rate); 3] = [("oc3c", Rate::OC3C), ("oc12c", Rate::OC12C), ("oc48c", Rate::OC48C)];
 
 /// The names of media that carry HDLC-like frames in the payload of SONET/SDH.
 const POS: [(&str, Level); 4] = [
@@ -63,10 +56,8 @@ const POS: [(&str, Level); 4] = [
 const SYNCHRONOUS: &str = "synchronous";
 
 /// The names of media of that kind with rates of their own.
-const SYNC: [(&str, Rate); 2] = [
-    ("sync-64k", Rate::bits_per_second(64_000)),
-    ("sync-2m", Rate::bits_per_second(2_000_000)),
-];
+const SYNC: [(&str, Rate); 2] =
+    [("sync-64k", Rate::bits_per_second(64_000)), ("sync-2m", Rate::bits_per_second(2_000_000))];
 
 /// Whether `medium` carries HDLC frames bit by bit.
 pub(super) fn is_synchronous(medium: &str) -> bool {
@@ -76,34 +67,21 @@ pub(super) fn is_synchronous(medium: &str) -> bool {
 /// The rate of cells on `medium`, if it carries cells.
 #[must_use]
 pub(super) fn cell_rate(medium: &str) -> Option<Rate> {
-    ATM.iter()
-        .find(|(name, _)| *name == medium)
-        .map(|(_, rate)| *rate)
+    ATM.iter().find(|(name, _)| *name == medium).map(|(_, rate)| *rate)
 }
 
 /// Puts the lines of `scenario` into `world`.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_links(
-    scenario: &Scenario,
-    ends: &Ends<'_>,
-    world: &mut World,
-) -> Result<(), Fault> {
+pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     for (name, link) in &scenario.link {
-        add_link(name, link, scenario, ends, world)
-            .map_err(|fault| fault.under(&["link", name]))?;
+        add_link(name, link, scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }
     judge_devices(scenario)
 }
 
-fn add_link(
-    name: &str,
-    link: &Link,
-    scenario: &Scenario,
-    ends: &Ends<'_>,
-    world: &mut World,
-) -> Result<(), Fault> {
+fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let propagation = time("propagation", link.propagation.as_ref())?;
     let cells = cell_rate(&link.medium);
     let line = if cells.is_some() {
@@ -122,21 +100,12 @@ fn add_link(
         no_use(link, &frames)?;
         world.add_element(name, Box::new(Wire::new(propagation)))
     } else {
-        let config = SerialConfig {
-            carrier: carrier(link)?,
-            propagation,
-            say_sent: true,
-        };
-        let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
-            DropTail::frames(frames.into())
-        });
+        let config = SerialConfig { carrier: carrier(link)?, propagation, say_sent: true };
+        let queue = link.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()));
         let discipline = || -> Box<dyn Discipline> {
             match link.mark_frames {
                 None => Box::new(queue),
-                Some(frames) => Box::new(MarkFrom {
-                    room: queue,
-                    frames: frames.into(),
-                }),
+                Some(frames) => Box::new(MarkFrom { room: queue, frames: frames.into() }),
             }
         };
         if let Some(switched) = &link.switched {
@@ -144,8 +113,7 @@ fn add_link(
                 let problem = "frames of a link are no packets of IP's";
                 return Err(fault(&["mark_frames"], problem));
             }
-            let exchange = exchange(link, switched, (config, queue))
-                .map_err(|fault| fault.under(&["switched"]))?;
+            let exchange = exchange(link, switched, (config, queue)).map_err(|fault| fault.under(&["switched"]))?;
             let line = world.add_element(name, Box::new(exchange));
             return plug_ends(name, link, (line, None), scenario, ends, world);
         }
@@ -192,8 +160,7 @@ fn plug_ends(
         };
         // What has come through the line is impaired just before its end, so that the other way is untouched: there
         // the line's own queue is next.
-        let mut impairment =
-            impairment(impair, cells.is_some()).map_err(|it| it.under(&["impair"]))?;
+        let mut impairment = impairment(impair, cells.is_some()).map_err(|it| it.under(&["impair"]))?;
         impairment.checked = is_synchronous(&link.medium);
         let seed = seed_of(ends.seed, name, port);
         let element = Impaired::new(impairment, Impairment::default(), seed);
@@ -218,14 +185,9 @@ fn no_use(link: &Link, keys: &[&str]) -> Result<(), Fault> {
         ("queue_frames", link.queue_frames.is_some()),
         ("mark_frames", link.mark_frames.is_some()),
     ];
-    let stray = given
-        .iter()
-        .find(|(key, given)| *given && keys.contains(key));
+    let stray = given.iter().find(|(key, given)| *given && keys.contains(key));
     match stray {
-        Some((key, _)) => Err(fault(
-            &[key],
-            format!("{} is what it is; only other media have this", link.medium),
-        )),
+        Some((key, _)) => Err(fault(&[key], format!("{} is what it is; only other media have this", link.medium))),
         None => Ok(()),
     }
 }
@@ -263,11 +225,7 @@ pub(super) fn impairment(impair: &Impair, cells: bool) -> Result<Impairment, Fau
     }
     Ok(Impairment {
         mark: impair.mark,
-        loss: if impair.loss > 0.0 {
-            Loss::Independent(impair.loss)
-        } else {
-            Loss::None
-        },
+        loss: if impair.loss > 0.0 { Loss::Independent(impair.loss) } else { Loss::None },
         duplicate: impair.duplicate,
         corrupt: impair.corrupt,
         delay: time("delay", impair.delay.as_ref())?,
@@ -301,9 +259,7 @@ struct Cells {
 impl Cells {
     /// Those of the device at `end`; of none where no device is there.
     fn of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Self, Fault> {
-        let found = end
-            .split_once('.')
-            .and_then(|(host, device)| Some((hosts.get(host)?, device)));
+        let found = end.split_once('.').and_then(|(host, device)| Some((hosts.get(host)?, device)));
         let Some((host, device)) = found else {
             return Ok(Self::default());
         };
@@ -318,19 +274,15 @@ impl Cells {
         let adaptation = match setting("aal") {
             None | Some(toml::Value::Integer(5)) => Adaptation::Aal5,
             Some(toml::Value::String(aal)) if aal == "5" => Adaptation::Aal5,
-            Some(toml::Value::String(aal)) if aal == AAL34 => Adaptation::Aal34(Aal34 {
-                cpcs: !stands_on(host, "aal34", device),
-                ..Aal34::WHOLE
-            }),
+            Some(toml::Value::String(aal)) if aal == AAL34 => {
+                Adaptation::Aal34(Aal34 { cpcs: !stands_on(host, "aal34", device), ..Aal34::WHOLE })
+            }
             Some(_) => {
                 let problem = "there is no such adaptation layer";
                 return Err(fault(&["aal"], problem).expected("\"5\" or \"3/4\""));
             }
         };
-        Ok(Self {
-            adaptation,
-            interleave,
-        })
+        Ok(Self { adaptation, interleave })
     }
 }
 
@@ -364,10 +316,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
                 }
                 if !cells {
                     let path = ["host", name, device, key];
-                    return Err(fault(
-                        &path,
-                        "there are no cells on the line of this device",
-                    ));
+                    return Err(fault(&path, "there are no cells on the line of this device"));
                 }
             }
         }
@@ -388,11 +337,7 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 /// A line of SONET/SDH octet by octet and when it has no signal, where that is wanted.
-fn section(
-    link: &Link,
-    config: SerialConfig,
-    seed: u64,
-) -> Result<Option<(SectionConfig, Vec<Trouble>)>, Fault> {
+fn section(link: &Link, config: SerialConfig, seed: u64) -> Result<Option<(SectionConfig, Vec<Trouble>)>, Fault> {
     let spoilt = link.bit_errors.is_some() || !link.outages.is_empty();
     let Carrier::Sonet { clock, framing } = config.carrier else {
         return Ok(None);
@@ -401,10 +346,7 @@ fn section(
         let problem = "only a line that is run octet by octet can have wrong bits or no signal";
         return Err(fault(&["octet_exact"], problem).expected("true"));
     }
-    if link
-        .bit_errors
-        .is_some_and(|rate| !(0.0..1.0).contains(&rate))
-    {
+    if link.bit_errors.is_some_and(|rate| !(0.0..1.0).contains(&rate)) {
         return Err(fault(&["bit_errors"], "no chance").expected("from 0 to below 1, such as 1e-6"));
     }
     let outages = link.outages.iter().map(|text| outage(text));
@@ -430,8 +372,7 @@ fn outage(text: &str) -> Result<Trouble, Fault> {
     let path = ["outages"];
     let ends = text.split_once("..");
     let (from, until) = ends.ok_or_else(|| {
-        fault(&path, format!("\"{text}\" is no stretch of time"))
-            .expected("such as \"2 s .. 2.5 s\"")
+        fault(&path, format!("\"{text}\" is no stretch of time")).expected("such as \"2 s .. 2.5 s\"")
     })?;
     let at = |text: &str| -> Result<Instant, Fault> {
         let after: Duration = quantity(&path, text.trim())?;
@@ -442,11 +383,7 @@ fn outage(text: &str) -> Result<Trouble, Fault> {
         let problem = format!("\"{text}\" ends before it begins");
         return Err(fault(&path, problem).expected("such as \"2 s .. 2.5 s\""));
     }
-    Ok(Trouble {
-        from,
-        until,
-        what: Troubled::NoSignal,
-    })
+    Ok(Trouble { from, until, what: Troubled::NoSignal })
 }
 
 /// What carries the frames of a line without cells.
@@ -455,19 +392,9 @@ fn carrier(link: &Link) -> Result<Carrier, Fault> {
         return synchronous(link);
     }
     let Some((_, level)) = POS.iter().find(|(name, _)| *name == link.medium) else {
-        let framed = [
-            "fcs",
-            "flags",
-            "octet_exact",
-            "scrambled",
-            "bit_errors",
-            "outages",
-        ];
+        let framed = ["fcs", "flags", "octet_exact", "scrambled", "bit_errors", "outages"];
         no_use(link, &framed)?;
-        return Ok(Carrier::Plain {
-            rate: frame_rate(link)?,
-            overhead: link.framing_octets.unwrap_or(0),
-        });
+        return Ok(Carrier::Plain { rate: frame_rate(link)?, overhead: link.framing_octets.unwrap_or(0) });
     };
     no_use(link, &["rate", "framing_octets"])?;
     Ok(Carrier::Sonet {
@@ -482,20 +409,8 @@ fn carrier(link: &Link) -> Result<Carrier, Fault> {
 
 /// A line that carries HDLC frames bit by bit.
 fn synchronous(link: &Link) -> Result<Carrier, Fault> {
-    no_use(
-        link,
-        &[
-            "framing_octets",
-            "octet_exact",
-            "scrambled",
-            "bit_errors",
-            "outages",
-        ],
-    )?;
-    let framing = BitFraming {
-        fcs: check_sequence(link, FcsKind::Fcs16)?,
-        opening_flag: opening_flag(link)?,
-    };
+    no_use(link, &["framing_octets", "octet_exact", "scrambled", "bit_errors", "outages"])?;
+    let framing = BitFraming { fcs: check_sequence(link, FcsKind::Fcs16)?, opening_flag: opening_flag(link)? };
     let named = SYNC.iter().find(|(name, _)| *name == link.medium);
     let rate = match named {
         Some((_, rate)) => {
@@ -558,54 +473,32 @@ fn frame_rate(link: &Link) -> Result<Rate, Fault> {
         .chain(POS.iter().map(|(name, _)| *name))
         .chain(SYNC.iter().map(|(name, _)| *name))
         .chain([SYNCHRONOUS, "point-to-point"]);
-    Err(unknown(
-        &["medium"],
-        "medium",
-        &link.medium,
-        &known.collect::<Vec<_>>(),
-    ))
+    Err(unknown(&["medium"], "medium", &link.medium, &known.collect::<Vec<_>>()))
 }
 
 /// The device of a host that `end` names.
 pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
-    let names = || {
-        ends.hosts
-            .iter()
-            .flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")))
-    };
+    let names =
+        || ends.hosts.iter().flat_map(|(host, (_, devices))| devices.keys().map(move |d| format!("{host}.{d}")));
     let found = end.split_once('.').and_then(|(host, device)| {
         let (id, devices) = ends.hosts.get(host)?;
         Some(Plug::Device(*id, *devices.get(device)?))
     });
     found.ok_or_else(|| {
         let known: Vec<String> = names().chain(ends.switches.keys().cloned()).collect();
-        unknown(
-            &["ends"],
-            "end",
-            end,
-            &known.iter().map(String::as_str).collect::<Vec<_>>(),
-        )
+        unknown(&["ends"], "end", end, &known.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 
 fn frame_end(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
     if ends.switches.contains_key(end) {
-        return Err(fault(
-            &["ends"],
-            format!("`{end}` is a port of an ATM switch, and this line carries no cells"),
-        ));
+        return Err(fault(&["ends"], format!("`{end}` is a port of an ATM switch, and this line carries no cells")));
     }
     device(end, ends)
 }
 
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
-fn cell_end(
-    end: &str,
-    rate: Rate,
-    scenario: &Scenario,
-    ends: &Ends<'_>,
-    world: &mut World,
-) -> Result<Plug, Fault> {
+fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
     if let Some(plug) = ends.switches.get(end) {
         return Ok(*plug);
     }
@@ -628,14 +521,10 @@ fn cell_end(
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_switches(
-    scenario: &Scenario,
-    world: &mut World,
-) -> Result<BTreeMap<String, Plug>, Fault> {
+pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<BTreeMap<String, Plug>, Fault> {
     let mut plugs = BTreeMap::new();
     for (name, spec) in &scenario.switch {
-        let switch =
-            build_switch(name, spec, scenario).map_err(|fault| fault.under(&["switch", name]))?;
+        let switch = build_switch(name, spec, scenario).map_err(|fault| fault.under(&["switch", name]))?;
         let element = world.add_element(name, Box::new(switch));
         for port in 0..spec.ports {
             plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
@@ -651,9 +540,7 @@ const MOST_PORTS: usize = 65536;
 fn medium_of<'a>(name: &str, port: usize, scenario: &'a Scenario) -> Option<&'a str> {
     let end = format!("{name}.{port}");
     let mut links = scenario.link.values();
-    links
-        .find(|link| link.ends.contains(&end))
-        .map(|link| link.medium.as_str())
+    links.find(|link| link.ends.contains(&end)).map(|link| link.medium.as_str())
 }
 
 fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::Switch, Fault> {
@@ -681,12 +568,7 @@ fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::S
         // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
         "epd" => (output.ppd, output.epd) = (true, Some(queue / 2)),
         other => {
-            return Err(unknown(
-                &["discard"],
-                "way to discard",
-                other,
-                &["tail", "ppd", "epd"],
-            ));
+            return Err(unknown(&["discard"], "way to discard", other, &["tail", "ppd", "epd"]));
         }
     }
     let mut outputs = vec![output; spec.ports];
@@ -729,19 +611,8 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
         Some(PortVc { port, vpi, vci })
     };
     let (Some(from), Some(to)) = (end(from), end(to)) else {
-        return Err(fault(&format!(
-            "an end is no channel of ports 0 to {}",
-            ports.saturating_sub(1)
-        )));
+        return Err(fault(&format!("an end is no channel of ports 0 to {}", ports.saturating_sub(1))));
     };
-    let added = if both {
-        switch.connect_both(from, to)
-    } else {
-        switch.connect(from, to)
-    };
-    if added {
-        Ok(())
-    } else {
-        Err(fault("it is there twice"))
-    }
+    let added = if both { switch.connect_both(from, to) } else { switch.connect(from, to) };
+    if added { Ok(()) } else { Err(fault("it is there twice")) }
 }

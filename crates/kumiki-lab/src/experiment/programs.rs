@@ -13,9 +13,8 @@ use crate::quantity::{self, Octets};
 use crate::scenario::{Host, Scenario, Workload};
 use crate::workload::udp_source::NUMBER_LEN;
 use crate::workload::{
-    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig,
-    Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource,
-    UdpSourceConfig, Wait, Way,
+    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink, SinkConfig,
+    Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
 
 /// The port that the reading program listens on; ttcp's own.
@@ -109,12 +108,7 @@ fn of_workload(
     let load = Load {
         kind,
         from: place(&workload.from, "from", hosts)?,
-        to: workload
-            .to
-            .0
-            .iter()
-            .map(|to| place(to, "to", hosts))
-            .collect::<Result<_, _>>()?,
+        to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
         warm_up: time("warm_up", workload.warm_up.as_ref())?,
         duration: quantity(&["workload", "duration"], &workload.duration)?,
         until_done,
@@ -122,17 +116,11 @@ fn of_workload(
             None | Some("receiver") => false,
             Some("sender") if kind == Kind::Stream && until_done => true,
             Some("sender") => {
-                return Err(wrong(
-                    "clock",
-                    "only the load `ttcp` has an end to its writing",
-                ));
+                return Err(wrong("clock", "only the load `ttcp` has an end to its writing"));
             }
             Some("request") if kind == Kind::File => false,
             Some("request") => {
-                return Err(wrong(
-                    "clock",
-                    "only the load `ftam` begins with a request to the file service",
-                ));
+                return Err(wrong("clock", "only the load `ftam` begins with a request to the file service"));
             }
             Some(other) => {
                 let path = ["workload", "clock"];
@@ -146,8 +134,7 @@ fn of_workload(
         return Err(wrong("duration", "nothing can be measured in no time"));
     }
     if matches!(kind, Kind::Stream | Kind::File) && until_done && !load.warm_up.is_zero() {
-        let problem =
-            "this load is measured from its first opening to its last end, with no part left out";
+        let problem = "this load is measured from its first opening to its last end, with no part left out";
         return Err(wrong("warm_up", problem));
     }
     if load.to.contains(&load.from) {
@@ -155,10 +142,7 @@ fn of_workload(
     }
     let mut hosts_of = load.to.iter().map(|(host, _)| host).enumerate();
     if hosts_of.any(|(n, host)| load.to.iter().take(n).any(|(other, _)| other == host)) {
-        return Err(wrong(
-            "to",
-            "two readers on one host would listen on the same port",
-        ));
+        return Err(wrong("to", "two readers on one host would listen on the same port"));
     }
     if workload.times == Some(0) {
         return Err(wrong("times", "what is shown is nothing").expected("at least 1"));
@@ -167,10 +151,7 @@ fn of_workload(
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));
     }
-    let peers = load
-        .to
-        .iter()
-        .map(|(host, node)| address(host, node, hosts));
+    let peers = load.to.iter().map(|(host, node)| address(host, node, hosts));
     let setup = Setup {
         workload,
         load: &load,
@@ -200,10 +181,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
     let counts = workload.count.is_some();
     let kind = match workload.kind.as_str() {
         "ttcp" if !counts => {
-            return Err(wrong(
-                "kind",
-                "ttcp writes a number of messages; give `count`",
-            ));
+            return Err(wrong("kind", "ttcp writes a number of messages; give `count`"));
         }
         "ttcp" => (Kind::Stream, true),
         "netperf" => (Kind::Stream, false),
@@ -219,12 +197,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
     let (units, stream) = (kind.0 == Kind::Units, kind.0 == Kind::Stream);
     let apart = [
         ("rate", workload.rate.is_some(), units, "udp"),
-        (
-            "interval",
-            workload.interval.is_some(),
-            kind.0 == Kind::Ping,
-            "ping",
-        ),
+        ("interval", workload.interval.is_some(), kind.0 == Kind::Ping, "ping"),
         (
             "file",
             workload.file.is_some(),
@@ -236,24 +209,11 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         ("count", counts, kind.0 != Kind::File, "the others"),
         ("read", workload.read.is_some(), stream, "ttcp and netperf"),
         ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
-        (
-            "socket_buffer",
-            workload.socket_buffer.is_some(),
-            stream,
-            "ttcp and netperf",
-        ),
-        (
-            "coalesce",
-            workload.coalesce.is_some(),
-            stream,
-            "ttcp and netperf",
-        ),
+        ("socket_buffer", workload.socket_buffer.is_some(), stream, "ttcp and netperf"),
+        ("coalesce", workload.coalesce.is_some(), stream, "ttcp and netperf"),
     ];
     match apart.iter().find(|(_, given, used, _)| *given && !*used) {
-        Some((key, _, _, whose)) => Err(wrong(
-            key,
-            format!("{} has no use for it; it is for {whose}", workload.kind),
-        )),
+        Some((key, _, _, whose)) => Err(wrong(key, format!("{} has no use for it; it is for {whose}", workload.kind))),
         None => Ok(kind),
     }
 }
@@ -284,10 +244,7 @@ struct Setup<'a> {
 
 impl Setup<'_> {
     fn transfer(&self, host: &str) -> Transfer {
-        self.profiles
-            .get(host)
-            .map(|profile| transfer(&profile.transfer))
-            .unwrap_or_default()
+        self.profiles.get(host).map(|profile| transfer(&profile.transfer)).unwrap_or_default()
     }
 
     /// The peers, which must have IP addresses.
@@ -330,11 +287,7 @@ impl Setup<'_> {
             transfer: self.transfer(&load.from.0),
         });
         programs.0.insert(load.from.clone(), Box::new(source));
-        let read = workload
-            .read
-            .as_ref()
-            .map(|read| octets("read", read))
-            .transpose()?;
+        let read = workload.read.as_ref().map(|read| octets("read", read)).transpose()?;
         for to in &load.to {
             let sink = Sink::new(SinkConfig {
                 local: self.listening(),
@@ -368,12 +321,7 @@ impl Setup<'_> {
                 return Err(unknown(&path, "way", other, &["put", "get"]));
             }
         };
-        let file = FileConfig {
-            way,
-            len: len.count(),
-            element: self.message,
-            pattern: self.pattern,
-        };
+        let file = FileConfig { way, len: len.count(), element: self.message, pattern: self.pattern };
         // The data goes from `from` to `to`; who asks for that is the writer of a put and the reader of a get.
         let (asking, keeping, remote) = match way {
             Way::Put => (&load.from, to, *peer),
@@ -386,10 +334,7 @@ impl Setup<'_> {
             transfer: self.transfer(&asking.0),
         });
         programs.0.insert(asking.clone(), Box::new(user));
-        let keeper = FileKeeper::new(FileKeeperConfig {
-            file,
-            transfer: self.transfer(&keeping.0),
-        });
+        let keeper = FileKeeper::new(FileKeeperConfig { file, transfer: self.transfer(&keeping.0) });
         programs.0.insert(keeping.clone(), Box::new(keeper));
         Ok(())
     }
@@ -399,26 +344,18 @@ impl Setup<'_> {
         let number = u32::try_from(NUMBER_LEN).unwrap_or(u32::MAX);
         let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
-            let problem = format!(
-                "{} octets, the number of each datagram included",
-                self.message
-            );
+            let problem = format!("{} octets, the number of each datagram included", self.message);
             return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
         }
         let rate = workload.rate.as_deref();
-        let rate =
-            rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
+        let rate = rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
         let rate: quantity::Rate = quantity(&["workload", "rate"], rate)?;
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
         let source = UdpSource::new(UdpSourceConfig {
             local: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
-            peers: self
-                .hosts()?
-                .into_iter()
-                .map(|peer| SocketAddr::new(peer, PORT))
-                .collect(),
+            peers: self.hosts()?.into_iter().map(|peer| SocketAddr::new(peer, PORT)).collect(),
             sessions: workload.sessions,
             message: self.message,
             count: workload.count,
@@ -451,8 +388,7 @@ impl Setup<'_> {
         const MOST: u32 = 65535 - 20 - 8;
         if self.message > MOST {
             return Err(
-                wrong("message", "an echo with so much data fits no datagram")
-                    .expected(format!("at most {MOST} B")),
+                wrong("message", "an echo with so much data fits no datagram").expected(format!("at most {MOST} B"))
             );
         }
         let interval = time("interval", workload.interval.as_ref())?;
@@ -463,11 +399,7 @@ impl Setup<'_> {
             peer: *peer,
             data: self.message,
             count: workload.count,
-            interval: if interval.is_zero() {
-                Duration::from_secs(1)
-            } else {
-                interval
-            },
+            interval: if interval.is_zero() { Duration::from_secs(1) } else { interval },
             pattern: self.pattern,
             opening: self.opening,
             transfer: self.transfer(&load.from.0),
@@ -481,20 +413,11 @@ impl Setup<'_> {
 fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(String, String), Fault> {
     let path = ["workload", key];
     let Some((host, node)) = text.split_once('.') else {
-        return Err(fault(
-            &path,
-            format!("\"{text}\" names no node; write host.node"),
-        ));
+        return Err(fault(&path, format!("\"{text}\" names no node; write host.node")));
     };
     let names: Vec<&str> = hosts.keys().map(String::as_str).collect();
-    let spec = hosts
-        .get(host)
-        .ok_or_else(|| unknown(&path, "host", host, &names))?;
-    let layers = spec
-        .graph
-        .as_ref()
-        .map(super::hosts::layers)
-        .unwrap_or_default();
+    let spec = hosts.get(host).ok_or_else(|| unknown(&path, "host", host, &names))?;
+    let layers = spec.graph.as_ref().map(super::hosts::layers).unwrap_or_default();
     if !layers.iter().any(|(name, _)| name == node) {
         let names: Vec<&str> = layers.iter().map(|(name, _)| name.as_str()).collect();
         return Err(unknown(&path, "node", node, &names));
@@ -505,9 +428,8 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
 /// The address under which `program` on `host` is reached: that of the first node below it that has one.
 fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<Address, Fault> {
     let missing = || {
-        let problem = format!(
-            "below `{program}` is no `ip`, `ipv6`, `vnet` or `x25` with an `address`, and no `loopback`"
-        );
+        let problem =
+            format!("below `{program}` is no `ip`, `ipv6`, `vnet` or `x25` with an `address`, and no `loopback`");
         fault(&["host", host], problem)
     };
     let spec = hosts.get(host).ok_or_else(missing)?;
@@ -534,19 +456,12 @@ fn at_port(address: Address, port: u16) -> Address {
 
 /// The nodes below `program`, nearest first, each once.
 fn below(spec: &Host, program: &str) -> Vec<String> {
-    let layers = spec
-        .graph
-        .as_ref()
-        .map(super::hosts::layers)
-        .unwrap_or_default();
+    let layers = spec.graph.as_ref().map(super::hosts::layers).unwrap_or_default();
     let mut found = vec![program.to_owned()];
     let mut next = 0;
     while let Some(node) = found.get(next) {
-        let lower: Vec<String> = layers
-            .iter()
-            .filter(|(upper, _)| upper == node)
-            .flat_map(|(_, lower)| lower.iter().cloned())
-            .collect();
+        let lower: Vec<String> =
+            layers.iter().filter(|(upper, _)| upper == node).flat_map(|(_, lower)| lower.iter().cloned()).collect();
         for node in lower {
             if !found.contains(&node) {
                 found.push(node);
@@ -567,9 +482,7 @@ fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
     Ok(match workload.pattern.as_deref().unwrap_or("ttcp") {
         "ttcp" => Pattern::Ttcp { write_len: message },
         "zeros" => Pattern::Zeros,
-        "random" => Pattern::Random {
-            seed: workload.seed,
-        },
+        "random" => Pattern::Random { seed: workload.seed },
         "counter" => Pattern::Counter,
         "flags" => Pattern::Fill(kumiki_octets::hdlc::FLAG),
         other => {
@@ -580,43 +493,22 @@ fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
 }
 
 fn quality(workload: &Workload) -> Result<Quality, Fault> {
-    let buffer = workload
-        .socket_buffer
-        .as_ref()
-        .map(|text| octets("socket_buffer", text))
-        .transpose()?;
+    let buffer = workload.socket_buffer.as_ref().map(|text| octets("socket_buffer", text)).transpose()?;
     if let Some(octets) = buffer.filter(|octets| !(1..=1 << 30).contains(octets)) {
         let problem = format!("{octets} octets for a window (RFC 7323 section 2.3)");
         return Err(wrong("socket_buffer", problem).expected("1 B to 1 GiB"));
     }
     let coalesce = workload.coalesce.as_ref().map(|text| {
-        let found = COALESCE
-            .iter()
-            .find(|(name, _)| name == text)
-            .map(|(_, value)| *value);
+        let found = COALESCE.iter().find(|(name, _)| name == text).map(|(_, value)| *value);
         let names: Vec<&str> = COALESCE.iter().map(|(name, _)| *name).collect();
-        found.ok_or_else(|| {
-            unknown(
-                &["workload", "coalesce"],
-                "way to treat small segments",
-                text,
-                &names,
-            )
-        })
+        found.ok_or_else(|| unknown(&["workload", "coalesce"], "way to treat small segments", text, &names))
     });
-    Ok(Quality {
-        send_buffer: buffer,
-        receive_buffer: buffer,
-        coalesce: coalesce.transpose()?,
-        ..Quality::default()
-    })
+    Ok(Quality { send_buffer: buffer, receive_buffer: buffer, coalesce: coalesce.transpose()?, ..Quality::default() })
 }
 
 /// A price that was checked when its profile was read.
 fn price(sourced: Option<&profile::Sourced>) -> Duration {
-    sourced
-        .and_then(|it| it.duration().ok())
-        .unwrap_or_default()
+    sourced.and_then(|it| it.duration().ok()).unwrap_or_default()
 }
 
 fn transfer(transfer: &profile::Transfer) -> Transfer {
@@ -626,11 +518,7 @@ fn transfer(transfer: &profile::Transfer) -> Transfer {
         ready_page: transfer.ready_page,
         wait: Wait {
             message: price(transfer.wait.as_ref()),
-            octet_ps: transfer
-                .wait_octet
-                .as_ref()
-                .and_then(|it| it.picoseconds().ok())
-                .unwrap_or(0),
+            octet_ps: transfer.wait_octet.as_ref().and_then(|it| it.picoseconds().ok()).unwrap_or(0),
         },
     }
 }

@@ -30,11 +30,7 @@ pub(super) struct Place<'a> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node.
-pub(super) fn build(
-    kind: &str,
-    settings: &toml::Table,
-    place: Place<'_>,
-) -> Result<Option<Box<dyn Protocol>>, Fault> {
+pub(super) fn build(kind: &str, settings: &toml::Table, place: Place<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
     if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
@@ -44,30 +40,18 @@ pub(super) fn build(
         read.set("trace", true);
     }
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
-    let site = kumiki_stack::Place {
-        below: &below,
-        mtu: mtu(place),
-    };
-    kumiki_stack::build(kind, &read, site)
-        .map(Some)
-        .map_err(said)
+    let site = kumiki_stack::Place { below: &below, mtu: mtu(place) };
+    kumiki_stack::build(kind, &read, site).map(Some).map_err(said)
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
 fn mtu(place: Place<'_>) -> Option<u32> {
-    let ip = place
-        .below
-        .iter()
-        .find(|node| kind_of(place.host, node) == "ip")?;
+    let ip = place.below.iter().find(|node| kind_of(place.host, node) == "ip")?;
     let empty = toml::Table::new();
     let settings = place.host.settings.get(ip).unwrap_or(&empty);
     let of = |table: &toml::Table| match table.get("mtu") {
         // Where it is wrong IP says so.
-        Some(value) => quantity::<Octets>(&[], value.as_str()?)
-            .ok()?
-            .count()
-            .try_into()
-            .ok(),
+        Some(value) => quantity::<Octets>(&[], value.as_str()?).ok()?.count().try_into().ok(),
         None => Some(kumiki_inet::ip::Interface::new("", Ipv4Addr::UNSPECIFIED, 0).mtu),
     };
     match settings.get("interface").and_then(toml::Value::as_table) {
@@ -77,11 +61,7 @@ fn mtu(place: Place<'_>) -> Option<u32> {
 }
 
 /// Reads a table at `path`, whose settings are among `known`.
-fn table<'a>(
-    path: &mut Vec<&'a str>,
-    settings: &'a toml::Table,
-    known: &[Setting],
-) -> Result<Settings, Fault> {
+fn table<'a>(path: &mut Vec<&'a str>, settings: &'a toml::Table, known: &[Setting]) -> Result<Settings, Fault> {
     let mut read = Settings::new();
     for (key, value) in settings {
         path.push(key);
@@ -91,11 +71,7 @@ fn table<'a>(
     Ok(read)
 }
 
-fn value<'a>(
-    path: &mut Vec<&'a str>,
-    value: &'a toml::Value,
-    known: &[Setting],
-) -> Result<Value, Fault> {
+fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting]) -> Result<Value, Fault> {
     Ok(match value {
         toml::Value::Table(inner) => Value::Table(table(path, inner, known)?),
         toml::Value::String(text) => {
@@ -103,24 +79,16 @@ fn value<'a>(
             match form.map(|setting| &setting.form) {
                 Some(Form::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
                 Some(Form::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
-                Some(
-                    Form::Boolean
-                    | Form::Number { .. }
-                    | Form::Word(_)
-                    | Form::Text(_)
-                    | Form::List(_),
-                )
-                | None => Value::Text(text.clone()),
+                Some(Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_)) | None => {
+                    Value::Text(text.clone())
+                }
             }
         }
         toml::Value::Integer(number) => Value::Integer(*number),
         toml::Value::Boolean(yes) => Value::Boolean(*yes),
-        toml::Value::Array(values) => Value::List(
-            values
-                .iter()
-                .map(|item| self::value(path, item, &[]))
-                .collect::<Result<_, _>>()?,
-        ),
+        toml::Value::Array(values) => {
+            Value::List(values.iter().map(|item| self::value(path, item, &[])).collect::<Result<_, _>>()?)
+        }
         toml::Value::Float(number) => {
             let form = known.iter().find(|setting| setting.is_at(path));
             let found = fault(path, format!("this is the number {number}"));
@@ -138,9 +106,7 @@ fn expected(form: &Form) -> String {
     match form {
         Form::Time { .. } => format!("{form} such as \"20 ms\""),
         Form::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
-        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => {
-            form.to_string()
-        }
+        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => form.to_string(),
     }
 }
 
@@ -174,14 +140,9 @@ fn said(error: BuildError) -> Fault {
 pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     let parsed = text.split_once('/').and_then(|(vpi, vci)| {
         let vpi: u16 = vpi.trim().parse().ok().filter(|vpi| *vpi < 4096)?;
-        Some(Address::Vc {
-            vpi,
-            vci: vci.trim().parse().ok()?,
-        })
+        Some(Address::Vc { vpi, vci: vci.trim().parse().ok()? })
     });
-    parsed.ok_or_else(|| {
-        fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\"")
-    })
+    parsed.ok_or_else(|| fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\""))
 }
 
 /// The number of an `x25` node, by which it is called.
@@ -193,8 +154,7 @@ pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
     let text = text.unwrap_or_default();
     let number: Option<Number> = text.parse().ok();
     number.ok_or_else(|| {
-        fault(&["address"], format!("\"{text}\" is no address of X.25"))
-            .expected("up to 15 digits, such as \"12345\"")
+        fault(&["address"], format!("\"{text}\" is no address of X.25")).expected("up to 15 digits, such as \"12345\"")
     })
 }
 
@@ -219,14 +179,9 @@ pub(super) fn address(settings: &toml::Table) -> Result<IpAddr, Fault> {
     let first = value.and_then(|value| value.as_array()?.first());
     let value = first.or(value);
     let text = value.and_then(toml::Value::as_str).unwrap_or_default();
-    let parsed = text
-        .split_once('/')
-        .and_then(|(address, _)| address.parse().ok());
+    let parsed = text.split_once('/').and_then(|(address, _)| address.parse().ok());
     parsed.ok_or_else(|| {
-        fault(
-            &path,
-            format!("\"{text}\" is no IP address with its prefix"),
-        )
-        .expected("an address such as \"10.0.0.1/24\" or \"fd00::1/64\"")
+        fault(&path, format!("\"{text}\" is no IP address with its prefix"))
+            .expected("an address such as \"10.0.0.1/24\" or \"fd00::1/64\"")
     })
 }

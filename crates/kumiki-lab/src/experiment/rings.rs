@@ -14,39 +14,23 @@ use crate::scenario::{Ring, Scenario};
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_rings(
-    scenario: &Scenario,
-    ends: &Ends<'_>,
-    world: &mut World,
-) -> Result<(), Fault> {
+pub(super) fn add_rings(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     for (name, ring) in &scenario.ring {
-        add_ring(name, ring, scenario, ends, world)
-            .map_err(|fault| fault.under(&["ring", name]))?;
+        add_ring(name, ring, scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
     }
     Ok(())
 }
 
-fn add_ring(
-    name: &str,
-    ring: &Ring,
-    scenario: &Scenario,
-    ends: &Ends<'_>,
-    world: &mut World,
-) -> Result<(), Fault> {
+fn add_ring(name: &str, ring: &Ring, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let mut stations = stations(ring)?;
     for (station, end) in stations.iter_mut().zip(&ring.ends) {
         station.address = address(scenario, end);
     }
-    let queue = ring.queue_frames.map_or(DropTail::UNLIMITED, |frames| {
-        DropTail::frames(frames.into())
-    });
+    let queue = ring.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()));
     let discipline = || -> Box<dyn Discipline> {
         match ring.mark_frames {
             None => Box::new(queue),
-            Some(frames) => Box::new(MarkFrom {
-                room: queue,
-                frames: frames.into(),
-            }),
+            Some(frames) => Box::new(MarkFrom { room: queue, frames: frames.into() }),
         }
     };
     let queues = stations.iter().map(|_| discipline()).collect();
@@ -73,12 +57,7 @@ fn add_ring(
 /// The stations of `ring`, without their addresses.
 fn stations(ring: &Ring) -> Result<Vec<StationConfig>, Fault> {
     if ring.medium != "fddi" {
-        return Err(unknown(
-            &["medium"],
-            "medium of a ring",
-            &ring.medium,
-            &["fddi"],
-        ));
+        return Err(unknown(&["medium"], "medium of a ring", &ring.medium, &["fddi"]));
     }
     let usual = StationConfig::default();
     let or = |key, text: &Option<String>, usual| match text {
@@ -117,12 +96,6 @@ fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::inet::ethernet
     let host = scenario.host.get(host)?;
     let graph = host.graph.as_ref()?;
     let mut nodes = graph.nodes().into_iter();
-    let node =
-        nodes.find(|node| kind_of(host, node) == "fddi" && graph.below(node).contains(&device))?;
-    host.settings
-        .get(node)?
-        .get("address")?
-        .as_str()?
-        .parse()
-        .ok()
+    let node = nodes.find(|node| kind_of(host, node) == "fddi" && graph.below(node).contains(&device))?;
+    host.settings.get(node)?.get("address")?.as_str()?.parse().ok()
 }

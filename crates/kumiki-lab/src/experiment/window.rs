@@ -21,9 +21,8 @@ impl WindowUse {
     #[must_use]
     pub fn of(measured: &Measured) -> Option<Self> {
         let ratio = |host: &dyn Fn(&str) -> bool, above: &str, below: &str| {
-            let counted = |key: &str, counts: &std::collections::BTreeMap<String, u64>| {
-                counts.get(key).copied().unwrap_or(0)
-            };
+            let counted =
+                |key: &str, counts: &std::collections::BTreeMap<String, u64>| counts.get(key).copied().unwrap_or(0);
             measured
                 .counters
                 .iter()

@@ -33,15 +33,11 @@ pub(super) struct Plot {
 
 impl Plot {
     pub(super) fn across(&self, value: f64) -> Option<f64> {
-        self.x
-            .share(value)
-            .map(|s| self.left + s * (self.right - self.left))
+        self.x.share(value).map(|s| self.left + s * (self.right - self.left))
     }
 
     pub(super) fn down(&self, value: f64) -> Option<f64> {
-        self.y
-            .share(value)
-            .map(|s| self.bottom - s * (self.bottom - self.top))
+        self.y.share(value).map(|s| self.bottom - s * (self.bottom - self.top))
     }
 
     /// Where a point is, if it has a place at all; it may be outside the frame.
@@ -59,8 +55,7 @@ pub(super) fn document(figure: &Figure) -> String {
     let mut page = Group::new();
     let mut top = PAD;
     for line in wrap(&clean(&figure.title), TITLE * 1.16, WIDTH - 2.0 * PAD) {
-        page =
-            page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, INK).set("font-weight", "bold"));
+        page = page.add(words(&line, PAD, top + TITLE * 0.8, TITLE, INK).set("font-weight", "bold"));
         top += TITLE * 1.3;
     }
     // The legend shows how lines are drawn, which depends on where they run; its own height then places the plot.
@@ -79,17 +74,7 @@ pub(super) fn document(figure: &Figure) -> String {
         .set("y", at(plot.top))
         .set("width", at(plot.right - plot.left))
         .set("height", at(plot.bottom - plot.top))
-        .set(
-            "viewBox",
-            [
-                plot.left,
-                plot.top,
-                plot.right - plot.left,
-                plot.bottom - plot.top,
-            ]
-            .map(at)
-            .join(" "),
-        );
+        .set("viewBox", [plot.left, plot.top, plot.right - plot.left, plot.bottom - plot.top].map(at).join(" "));
     let bars = Bars::of(figure, &plot);
     for (pen, series) in pens.iter().zip(&figure.series) {
         clipped = clipped.add(pen.shape(series, &plot, &bars));
@@ -112,22 +97,11 @@ pub(super) fn document(figure: &Figure) -> String {
     let document = Document::new()
         .set("width", at(WIDTH))
         .set("height", at(height))
-        .set(
-            "viewBox",
-            ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "),
-        )
+        .set("viewBox", ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "))
         .set("role", "img")
-        .set(
-            "font-family",
-            "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
-        )
+        .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
         .add(Title::new(clean(&figure.title)))
-        .add(
-            Rectangle::new()
-                .set("width", at(WIDTH))
-                .set("height", at(height))
-                .set("fill", "#ffffff"),
-        )
+        .add(Rectangle::new().set("width", at(WIDTH)).set("height", at(height)).set("fill", "#ffffff"))
         .add(page);
     format!("{document}\n")
 }
@@ -138,34 +112,13 @@ fn plot(figure: &Figure) -> Plot {
     let printed = || figure.series.iter().flat_map(|s| &s.paper);
     let bars = figure.series.iter().any(|s| s.shape == Shape::Bars);
     let xs = || points().map(|p| p.x).chain(printed().map(|p| p.0));
-    let spreads = points()
-        .filter_map(|p| p.spread)
-        .flat_map(|(low, high)| [low, high]);
-    let ys = points()
-        .map(|p| p.y)
-        .chain(spreads)
-        .chain(printed().map(|p| p.1))
-        .chain(figure.limits.iter().map(|l| l.y));
-    let y_axis = Axis {
-        scale: Scale::Linear,
-        ..figure.y.clone()
-    };
-    let y = Ruler::new(
-        &y_axis,
-        ys,
-        Needs {
-            zero: bars,
-            vertical: true,
-            ticks: 7,
-            margin: 0.0,
-        },
-    );
+    let spreads = points().filter_map(|p| p.spread).flat_map(|(low, high)| [low, high]);
+    let ys =
+        points().map(|p| p.y).chain(spreads).chain(printed().map(|p| p.1)).chain(figure.limits.iter().map(|l| l.y));
+    let y_axis = Axis { scale: Scale::Linear, ..figure.y.clone() };
+    let y = Ruler::new(&y_axis, ys, Needs { zero: bars, vertical: true, ticks: 7, margin: 0.0 });
 
-    let ticks = y
-        .ticks
-        .iter()
-        .map(|t| width(&t.label, SMALL))
-        .fold(0.0, f64::max);
+    let ticks = y.ticks.iter().map(|t| width(&t.label, SMALL)).fold(0.0, f64::max);
     let left = PAD + LABEL * 1.5 + ticks + 10.0;
     let names = figure
         .limits
@@ -173,41 +126,14 @@ fn plot(figure: &Figure) -> Plot {
         .flat_map(|l| limit_lines(l, &figure.y))
         .map(|line| width(&line, SMALL))
         .fold(0.0, f64::max);
-    let right = WIDTH
-        - if figure.limits.is_empty() {
-            PAD * 1.4
-        } else {
-            PAD + names + 22.0
-        };
+    let right = WIDTH - if figure.limits.is_empty() { PAD * 1.4 } else { PAD + names + 22.0 };
     // Bars at the ends of a numeric axis are half outside otherwise.
     let margin = if bars { 0.12 } else { 0.03 };
-    let needs = |ticks| Needs {
-        zero: false,
-        vertical: false,
-        ticks,
-        margin,
-    };
-    let fits = |ruler: &Ruler| {
-        ruler
-            .ticks
-            .iter()
-            .map(|t| width(&t.label, SMALL) + 16.0)
-            .sum::<f64>()
-            <= right - left
-    };
-    let x = [12, 9, 7, 5]
-        .into_iter()
-        .map(|count| Ruler::new(&figure.x, xs(), needs(count)))
-        .find(fits);
+    let needs = |ticks| Needs { zero: false, vertical: false, ticks, margin };
+    let fits = |ruler: &Ruler| ruler.ticks.iter().map(|t| width(&t.label, SMALL) + 16.0).sum::<f64>() <= right - left;
+    let x = [12, 9, 7, 5].into_iter().map(|count| Ruler::new(&figure.x, xs(), needs(count))).find(fits);
     let x = x.unwrap_or_else(|| Ruler::new(&figure.x, xs(), needs(3)));
-    Plot {
-        left,
-        right,
-        top: 0.0,
-        bottom: PLOT_HEIGHT,
-        x,
-        y,
-    }
+    Plot { left, right, top: 0.0, bottom: PLOT_HEIGHT, x, y }
 }
 
 /// One row or more of keys, and where they end.
@@ -240,10 +166,9 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
                     .set("height", "16")
                     .set("fill", pen.colour()),
             ),
-            Shape::Line | Shape::Curve => group.add(
-                stroke(line(x, y, x + KEY, y), pen.colour(), 2.5)
-                    .set("stroke-dasharray", pen.dashes()),
-            ),
+            Shape::Line | Shape::Curve => {
+                group.add(stroke(line(x, y, x + KEY, y), pen.colour(), 2.5).set("stroke-dasharray", pen.dashes()))
+            }
             Shape::Scatter => group,
         };
         if matches!(series.shape, Shape::Line | Shape::Scatter) {
@@ -254,9 +179,13 @@ fn legend(figure: &Figure, pens: &[Pen], top: f64) -> (Group, f64) {
     if figure.series.iter().any(|s| !s.paper.is_empty()) {
         let label = "paper (hollow)";
         let (x, y) = place(label);
-        group = group
-            .add(Pen::default().hollow(x + KEY / 2.0, y, GREY))
-            .add(words(label, x + KEY + 8.0, y + SMALL * 0.36, SMALL, INK));
+        group = group.add(Pen::default().hollow(x + KEY / 2.0, y, GREY)).add(words(
+            label,
+            x + KEY + 8.0,
+            y + SMALL * 0.36,
+            SMALL,
+            INK,
+        ));
     }
     (group, y + SMALL * 0.8)
 }
@@ -267,13 +196,7 @@ fn grid(figure: &Figure, plot: &Plot) -> Group {
         group = group.add(line(plot.left, y, plot.right, y));
     }
     let between_names = matches!(figure.x.scale, Scale::Names(_));
-    for x in plot
-        .x
-        .ticks
-        .iter()
-        .filter(|_| !between_names)
-        .filter_map(|t| plot.across(t.at))
-    {
+    for x in plot.x.ticks.iter().filter(|_| !between_names).filter_map(|t| plot.across(t.at)) {
         group = group.add(line(x, plot.top, x, plot.bottom));
     }
     group
@@ -315,16 +238,13 @@ fn axes(figure: &Figure, plot: &Plot) -> (Group, f64) {
     let x_label = title(&figure.x);
     if !x_label.is_empty() {
         bottom += LABEL * 1.5;
-        group = group.add(
-            words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, INK)
-                .set("text-anchor", "middle"),
-        );
+        group =
+            group.add(words(&x_label, (plot.left + plot.right) / 2.0, bottom, LABEL, INK).set("text-anchor", "middle"));
     }
     let y_label = title(&figure.y);
     if !y_label.is_empty() {
         let (x, y) = (PAD + LABEL * 0.6, (plot.top + plot.bottom) / 2.0);
-        let turned = words(&y_label, x, y, LABEL, INK)
-            .set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
+        let turned = words(&y_label, x, y, LABEL, INK).set("transform", format!("rotate(-90 {} {})", at(x), at(y)));
         group = group.add(turned.set("text-anchor", "middle"));
     }
     (group.add(frame), bottom + 6.0)
@@ -341,11 +261,7 @@ fn title(axis: &Axis) -> String {
 
 fn limit_lines(limit: &Limit, axis: &Axis) -> Vec<String> {
     let value = number(limit.y, 3);
-    let value = if axis.unit.is_empty() {
-        value
-    } else {
-        format!("{value} {}", clean(&axis.unit))
-    };
+    let value = if axis.unit.is_empty() { value } else { format!("{value} {}", clean(&axis.unit)) };
     let mut lines = wrap(&clean(&limit.label), SMALL, 170.0);
     lines.push(value);
     lines
@@ -362,20 +278,12 @@ fn limits(figure: &Figure, plot: &Plot) -> Group {
         .filter_map(|l| Some((plot.down(l.y)?, limit_lines(l, &figure.y))))
         .collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let heights: Vec<f64> = labels
-        .iter()
-        .map(|(_, lines)| LINE * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0)
-        .collect();
+    let heights: Vec<f64> =
+        labels.iter().map(|(_, lines)| LINE * f64::from(u16::try_from(lines.len()).unwrap_or(1)) + 8.0).collect();
     let wanted: Vec<(f64, f64)> = labels.iter().map(|(y, _)| *y).zip(heights).collect();
     for ((y, lines), centre) in labels.iter().zip(spread_out(&wanted, plot.top - 8.0)) {
-        group = group.add(
-            stroke(line(plot.left, *y, plot.right, *y), GREY, 1.5).set("stroke-dasharray", "8 5"),
-        );
-        group = group.add(stroke(
-            line(plot.right + 2.0, *y, plot.right + 16.0, centre),
-            GREY,
-            1.0,
-        ));
+        group = group.add(stroke(line(plot.left, *y, plot.right, *y), GREY, 1.5).set("stroke-dasharray", "8 5"));
+        group = group.add(stroke(line(plot.right + 2.0, *y, plot.right + 16.0, centre), GREY, 1.0));
         let count = f64::from(u16::try_from(lines.len()).unwrap_or(1));
         let mut baseline = centre - LINE * count / 2.0 + SMALL * 0.86;
         for text in lines {
@@ -404,14 +312,8 @@ fn spread_out(wanted: &[(f64, f64)], ceiling: f64) -> Vec<f64> {
     }
     let mut blocks: Vec<Block> = Vec::new();
     for &(centre, room) in wanted {
-        let mut block = Block {
-            labels: 1,
-            sum: centre - room / 2.0,
-            room,
-        };
-        while let Some(above) =
-            blocks.pop_if(|above| above.top(ceiling) + above.room > block.top(ceiling))
-        {
+        let mut block = Block { labels: 1, sum: centre - room / 2.0, room };
+        while let Some(above) = blocks.pop_if(|above| above.top(ceiling) + above.room > block.top(ceiling)) {
             let below = f64::from(u16::try_from(block.labels).unwrap_or(u16::MAX));
             block = Block {
                 labels: above.labels + block.labels,
@@ -434,19 +336,11 @@ fn spread_out(wanted: &[(f64, f64)], ceiling: f64) -> Vec<f64> {
 }
 
 pub(crate) fn words(text: &str, x: f64, y: f64, size: f64, ink: &str) -> Text {
-    Text::new(text)
-        .set("x", at(x))
-        .set("y", at(y))
-        .set("font-size", at(size))
-        .set("fill", ink)
+    Text::new(text).set("x", at(x)).set("y", at(y)).set("font-size", at(size)).set("fill", ink)
 }
 
 pub(crate) fn line(x1: f64, y1: f64, x2: f64, y2: f64) -> Line {
-    Line::new()
-        .set("x1", at(x1))
-        .set("y1", at(y1))
-        .set("x2", at(x2))
-        .set("y2", at(y2))
+    Line::new().set("x1", at(x1)).set("y1", at(y1)).set("x2", at(x2)).set("y2", at(y2))
 }
 
 pub(crate) fn stroke(line: Line, ink: &str, width: f64) -> Line {

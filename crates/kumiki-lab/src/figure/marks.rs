@@ -9,9 +9,7 @@ use super::text::clean;
 use super::{Axis, Figure, Scale, Series, Shape};
 
 /// Okabe and Ito's colours from the darkest; their yellow is too light for lines on white.
-const COLOURS: [&str; 7] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
-];
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 /// What tells one series from the others.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,47 +27,24 @@ pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
     let places: Vec<Vec<(f64, f64)>> = figure
         .series
         .iter()
-        .map(|s| {
-            if s.shape == Shape::Bars {
-                &[]
-            } else {
-                s.points.as_slice()
-            }
-        })
-        .map(|points| {
-            points
-                .iter()
-                .take(LONGEST)
-                .filter_map(|p| plot.inside(p.x, p.y))
-                .collect()
-        })
+        .map(|s| if s.shape == Shape::Bars { &[] } else { s.points.as_slice() })
+        .map(|points| points.iter().take(LONGEST).filter_map(|p| plot.inside(p.x, p.y)).collect())
         .collect();
     let meet = |a: &(f64, f64), b: &(f64, f64)| (a.0 - b.0).abs() < 4.0 && (a.1 - b.1).abs() < 4.0;
     places
         .iter()
         .enumerate()
         .map(|(index, own)| {
-            let covers = |earlier: &Vec<(f64, f64)>| {
-                own.iter()
-                    .filter(|a| earlier.iter().any(|b| meet(a, b)))
-                    .count()
-                    > 1
-            };
-            Pen {
-                index,
-                broken: index >= COLOURS.len() || places.iter().take(index).any(covers),
-            }
+            let covers =
+                |earlier: &Vec<(f64, f64)>| own.iter().filter(|a| earlier.iter().any(|b| meet(a, b))).count() > 1;
+            Pen { index, broken: index >= COLOURS.len() || places.iter().take(index).any(covers) }
         })
         .collect()
 }
 
 impl Pen {
     pub(super) fn colour(self) -> &'static str {
-        self.index
-            .checked_rem(COLOURS.len())
-            .and_then(|n| COLOURS.get(n))
-            .copied()
-            .unwrap_or(INK)
+        self.index.checked_rem(COLOURS.len()).and_then(|n| COLOURS.get(n)).copied().unwrap_or(INK)
     }
 
     pub(super) fn dashes(self) -> &'static str {
@@ -83,9 +58,7 @@ impl Pen {
         match series.shape {
             Shape::Scatter => group,
             Shape::Line | Shape::Curve => {
-                let points: Vec<String> = places
-                    .map(|(x, y)| format!("{},{}", at(x), at(y)))
-                    .collect();
+                let points: Vec<String> = places.map(|(x, y)| format!("{},{}", at(x), at(y))).collect();
                 let curve = Polyline::new()
                     .set("points", points.join(" "))
                     .set("fill", "none")
@@ -118,34 +91,18 @@ impl Pen {
                 continue;
             };
             let x = x + bars.shift(self.index);
-            let ends = point
-                .spread
-                .and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
+            let ends = point.spread.and_then(|(low, high)| Some((plot.down(low)?, plot.down(high)?)));
             if let Some((low, high)) = ends {
-                let (low, high) = (
-                    low.clamp(plot.top, plot.bottom),
-                    high.clamp(plot.top, plot.bottom),
-                );
-                let ink = if series.shape == Shape::Bars {
-                    INK
-                } else {
-                    self.colour()
-                };
-                for (x1, y1, x2, y2) in [
-                    (x, low, x, high),
-                    (x - 6.0, low, x + 6.0, low),
-                    (x - 6.0, high, x + 6.0, high),
-                ] {
+                let (low, high) = (low.clamp(plot.top, plot.bottom), high.clamp(plot.top, plot.bottom));
+                let ink = if series.shape == Shape::Bars { INK } else { self.colour() };
+                for (x1, y1, x2, y2) in
+                    [(x, low, x, high), (x - 6.0, low, x + 6.0, low), (x - 6.0, high, x + 6.0, high)]
+                {
                     group = group.add(stroke(line(x1, y1, x2, y2), ink, 1.5));
                 }
             }
             if matches!(series.shape, Shape::Line | Shape::Scatter) {
-                let said = format!(
-                    "{}: {} {}",
-                    clean(&series.label),
-                    number(point.y, 3),
-                    clean(&y_axis.unit)
-                );
+                let said = format!("{}: {} {}", clean(&series.label), number(point.y, 3), clean(&y_axis.unit));
                 let mut marker = self.filled(x, y);
                 marker.append(Title::new(said.trim_end()));
                 group = group.add(marker);
@@ -156,27 +113,17 @@ impl Pen {
 
     /// The paper's points of a series.
     pub(super) fn paper(self, series: &Series, plot: &Plot, bars: &Bars) -> Group {
-        let ink = if series.shape == Shape::Bars {
-            INK
-        } else {
-            self.colour()
-        };
-        series
-            .paper
-            .iter()
-            .filter_map(|&(x, y)| plot.inside(x, y))
-            .fold(Group::new(), |group, (x, y)| {
-                let x = x + bars.shift(self.index);
-                // On a bar of any colour a rim of white keeps the marker in sight.
-                let rim = (series.shape == Shape::Bars).then(|| {
-                    let mut rim = self.hollow(x, y, "#ffffff");
-                    rim.assign("stroke-width", "5");
-                    rim
-                });
-                rim.into_iter()
-                    .fold(group, Group::add)
-                    .add(self.hollow(x, y, ink))
-            })
+        let ink = if series.shape == Shape::Bars { INK } else { self.colour() };
+        series.paper.iter().filter_map(|&(x, y)| plot.inside(x, y)).fold(Group::new(), |group, (x, y)| {
+            let x = x + bars.shift(self.index);
+            // On a bar of any colour a rim of white keeps the marker in sight.
+            let rim = (series.shape == Shape::Bars).then(|| {
+                let mut rim = self.hollow(x, y, "#ffffff");
+                rim.assign("stroke-width", "5");
+                rim
+            });
+            rim.into_iter().fold(group, Group::add).add(self.hollow(x, y, ink))
+        })
     }
 
     /// Our marker: filled, with a white rim that keeps it apart from lines below it.
@@ -212,15 +159,9 @@ impl Pen {
                 return circle;
             }
         };
-        let points: Vec<String> = corners
-            .iter()
-            .map(|(dx, dy)| format!("{} {}", at(x + dx * radius), at(y + dy * radius)))
-            .collect();
-        Element::from(
-            Path::new()
-                .set("d", format!("M{}Z", points.join("L")))
-                .set("stroke-linejoin", "round"),
-        )
+        let points: Vec<String> =
+            corners.iter().map(|(dx, dy)| format!("{} {}", at(x + dx * radius), at(y + dy * radius))).collect();
+        Element::from(Path::new().set("d", format!("M{}Z", points.join("L"))).set("stroke-linejoin", "round"))
     }
 }
 
@@ -232,13 +173,8 @@ pub(super) struct Bars {
 
 impl Bars {
     pub(super) fn of(figure: &Figure, plot: &Plot) -> Self {
-        let series: Vec<usize> = figure
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.shape == Shape::Bars)
-            .map(|(i, _)| i)
-            .collect();
+        let series: Vec<usize> =
+            figure.series.iter().enumerate().filter(|(_, s)| s.shape == Shape::Bars).map(|(i, _)| i).collect();
         let mut places: Vec<f64> = figure
             .series
             .iter()
@@ -247,19 +183,11 @@ impl Bars {
             .filter_map(|p| plot.across(p.x))
             .collect();
         places.sort_by(f64::total_cmp);
-        let names = matches!(figure.x.scale, Scale::Names(_))
-            .then(|| plot.x.unit() * (plot.right - plot.left));
-        let gaps = places
-            .iter()
-            .zip(places.iter().skip(1))
-            .map(|(a, b)| b - a)
-            .filter(|gap| *gap > 0.5);
+        let names = matches!(figure.x.scale, Scale::Names(_)).then(|| plot.x.unit() * (plot.right - plot.left));
+        let gaps = places.iter().zip(places.iter().skip(1)).map(|(a, b)| b - a).filter(|gap| *gap > 0.5);
         let slot = names.unwrap_or_else(|| gaps.fold((plot.right - plot.left) / 4.0, f64::min));
         let count = f64::from(u16::try_from(series.len()).unwrap_or(u16::MAX).max(1));
-        Self {
-            series,
-            width: (slot * 0.76 / count).min(90.0),
-        }
+        Self { series, width: (slot * 0.76 / count).min(90.0) }
     }
 
     /// How far the middle of series `i`'s bars is from their value's place.

@@ -112,11 +112,7 @@ impl Point {
     /// A mean with half the width of its interval, if there is one.
     #[must_use]
     pub fn with_half_width(x: f64, y: f64, half_width: Option<f64>) -> Self {
-        Self {
-            x,
-            y,
-            spread: half_width.map(|w| (y - w, y + w)),
-        }
+        Self { x, y, spread: half_width.map(|w| (y - w, y + w)) }
     }
 }
 

@@ -36,10 +36,7 @@ impl Ruler {
     pub(super) fn new(axis: &Axis, values: impl Iterator<Item = f64>, needs: Needs) -> Self {
         let scale = axis.scale.clone();
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for place in values
-            .chain(axis.range.into_iter().flat_map(|(a, b)| [a, b]))
-            .filter_map(|v| place(&scale, v))
-        {
+        for place in values.chain(axis.range.into_iter().flat_map(|(a, b)| [a, b])).filter_map(|v| place(&scale, v)) {
             low = low.min(place);
             high = high.max(place);
         }
@@ -49,12 +46,7 @@ impl Ruler {
         {
             (low, high) = (a, b);
             let ticks = ticks(&scale, low, high, needs.ticks);
-            return Self {
-                scale,
-                low,
-                high,
-                ticks,
-            };
+            return Self { scale, low, high, ticks };
         }
         if low > high {
             (low, high) = (0.0, 1.0);
@@ -79,34 +71,23 @@ impl Ruler {
                 high += if high == 0.0 { 0.0 } else { room };
             }
             Scale::Linear | Scale::Log2 | Scale::Octets | Scale::Log10 => {
-                let room = if low == high {
-                    0.5
-                } else {
-                    (high - low) * needs.margin
-                };
+                let room = if low == high { 0.5 } else { (high - low) * needs.margin };
                 low -= room;
                 high += room;
             }
         }
         let ticks = ticks(&scale, low, high, needs.ticks);
-        Self {
-            scale,
-            low,
-            high,
-            ticks,
-        }
+        Self { scale, low, high, ticks }
     }
 
     /// Where `value` is between the ends: 0 at the low one, 1 at the high one. `None` where it has no place at all.
     pub(super) fn share(&self, value: f64) -> Option<f64> {
-        Some((place(&self.scale, value)? - self.low) / (self.high - self.low))
-            .filter(|s| s.is_finite())
+        Some((place(&self.scale, value)? - self.low) / (self.high - self.low)).filter(|s| s.is_finite())
     }
 
     /// Whether `value` is between the ends.
     pub(super) fn holds(&self, value: f64) -> bool {
-        self.share(value)
-            .is_some_and(|s| (-1e-9..=1.0 + 1e-9).contains(&s))
+        self.share(value).is_some_and(|s| (-1e-9..=1.0 + 1e-9).contains(&s))
     }
 
     /// The length of one step of a linear axis or of one name, as a share of the axis.
@@ -130,54 +111,28 @@ fn ticks(scale: &Scale, low: f64, high: f64, count: u8) -> Vec<Tick> {
         Scale::Linear => {
             let step = nice_step(high - low, count);
             let decimals = decimals(step);
-            let tick = |at| Tick {
-                at,
-                label: number(at, decimals),
-            };
+            let tick = |at| Tick { at, label: number(at, decimals) };
             steps(low, high, step).map(tick).collect()
         }
-        Scale::Log2 => powers(low, high, count)
-            .map(|at| Tick {
-                at,
-                label: number(at, if at < 1.0 { 3 } else { 0 }),
-            })
-            .collect(),
-        Scale::Octets => powers(low, high, count)
-            .map(|at| Tick {
-                at,
-                label: octets(at),
-            })
-            .collect(),
+        Scale::Log2 => {
+            powers(low, high, count).map(|at| Tick { at, label: number(at, if at < 1.0 { 3 } else { 0 }) }).collect()
+        }
+        Scale::Octets => powers(low, high, count).map(|at| Tick { at, label: octets(at) }).collect(),
         Scale::Log10 => {
-            let factors: &[f64] = if high - low < 2.5 {
-                &[1.0, 2.0, 5.0]
-            } else {
-                &[1.0]
-            };
+            let factors: &[f64] = if high - low < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
             // Long rows of zeros would have to be counted.
             let label = |at: f64| {
-                if at < 0.000_9 {
-                    format!("{at:.0e}")
-                } else {
-                    number(at, decimals(at))
-                }
+                if at < 0.000_9 { format!("{at:.0e}") } else { number(at, decimals(at)) }
             };
             steps(low.floor(), high, 1.0)
                 .flat_map(|decade| factors.iter().map(move |f| f * 10_f64.powf(decade)))
                 .filter(|at| (low - 1e-9..=high + 1e-9).contains(&at.log10()))
-                .map(|at| Tick {
-                    at,
-                    label: label(at),
-                })
+                .map(|at| Tick { at, label: label(at) })
                 .collect()
         }
-        Scale::Names(names) => steps(0.0, high, 1.0)
-            .zip(names)
-            .map(|(at, name)| Tick {
-                at,
-                label: super::text::clean(name),
-            })
-            .collect(),
+        Scale::Names(names) => {
+            steps(0.0, high, 1.0).zip(names).map(|(at, name)| Tick { at, label: super::text::clean(name) }).collect()
+        }
     }
 }
 
@@ -227,15 +182,10 @@ fn decimals(step: f64) -> usize {
 pub(super) fn number(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let (whole, rest) = match text.split_once('.') {
-        Some((whole, rest)) => (
-            whole,
-            Some(rest.trim_end_matches('0')).filter(|r| !r.is_empty()),
-        ),
+        Some((whole, rest)) => (whole, Some(rest.trim_end_matches('0')).filter(|r| !r.is_empty())),
         None => (text.as_str(), None),
     };
-    let (sign, digits) = whole
-        .strip_prefix('-')
-        .map_or(("", whole), |digits| ("-", digits));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
     let mut grouped = String::from(sign);
     for (i, c) in digits.chars().enumerate() {
         if i > 0 && digits.len() > 4 && (digits.len() - i).is_multiple_of(3) {
@@ -265,109 +215,51 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis, values: &[f64], needs: Needs) -> Vec<String> {
-        Ruler::new(axis, values.iter().copied(), needs)
-            .ticks
-            .into_iter()
-            .map(|t| t.label)
-            .collect()
+        Ruler::new(axis, values.iter().copied(), needs).ticks.into_iter().map(|t| t.label).collect()
     }
 
-    const DOWN: Needs = Needs {
-        zero: false,
-        vertical: true,
-        ticks: 7,
-        margin: 0.03,
-    };
-    const ACROSS: Needs = Needs {
-        zero: false,
-        vertical: false,
-        ticks: 10,
-        margin: 0.03,
-    };
+    const DOWN: Needs = Needs { zero: false, vertical: true, ticks: 7, margin: 0.03 };
+    const ACROSS: Needs = Needs { zero: false, vertical: false, ticks: 10, margin: 0.03 };
 
     #[test]
     fn ticks_are_nice_numbers() {
         let linear = Axis::default();
         let down = |values: &[f64]| labels(&linear, values, DOWN).join(" ");
         assert_eq!(down(&[10.6, 149.76]), "0 20 40 60 80 100 120 140");
-        assert_eq!(
-            down(&[133.1, 133.4, 134.581]),
-            "133.2 133.4 133.6 133.8 134 134.2 134.4 134.6"
-        );
+        assert_eq!(down(&[133.1, 133.4, 134.581]), "133.2 133.4 133.6 133.8 134 134.2 134.4 134.6");
         assert_eq!(down(&[0.0, 0.3]), "0 0.05 0.1 0.15 0.2 0.25 0.3");
         assert_eq!(down(&[-3.0, 3.0]), "-3 -2 -1 0 1 2 3");
-        assert_eq!(
-            down(&[60_000.0]),
-            "0 10,000 20,000 30,000 40,000 50,000 60,000"
-        );
+        assert_eq!(down(&[60_000.0]), "0 10,000 20,000 30,000 40,000 50,000 60,000");
         assert_eq!(down(&[]), "0 0.2 0.4 0.6 0.8 1");
-        assert_eq!(
-            labels(&linear, &[0.0, 200.0], ACROSS).join(" "),
-            "0 20 40 60 80 100 120 140 160 180 200"
-        );
-        assert_eq!(
-            labels(&linear, &[5.0], ACROSS).join(" "),
-            "4.5 4.6 4.7 4.8 4.9 5 5.1 5.2 5.3 5.4 5.5"
-        );
+        assert_eq!(labels(&linear, &[0.0, 200.0], ACROSS).join(" "), "0 20 40 60 80 100 120 140 160 180 200");
+        assert_eq!(labels(&linear, &[5.0], ACROSS).join(" "), "4.5 4.6 4.7 4.8 4.9 5 5.1 5.2 5.3 5.4 5.5");
     }
 
     #[test]
     fn window_sizes_are_powers_of_two_with_units() {
-        let windows = Axis {
-            scale: Scale::Octets,
-            ..Axis::default()
-        };
+        let windows = Axis { scale: Scale::Octets, ..Axis::default() };
         assert_eq!(
             labels(&windows, &[512.0, 1_048_576.0], ACROSS),
             ["1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"],
             "every second of twelve"
         );
-        assert_eq!(
-            labels(&windows, &[8192.0, 24_576.0, 65_536.0], ACROSS),
-            ["8 KiB", "16 KiB", "32 KiB", "64 KiB"]
-        );
-        let plain = Axis {
-            scale: Scale::Log2,
-            ..Axis::default()
-        };
+        assert_eq!(labels(&windows, &[8192.0, 24_576.0, 65_536.0], ACROSS), ["8 KiB", "16 KiB", "32 KiB", "64 KiB"]);
+        let plain = Axis { scale: Scale::Log2, ..Axis::default() };
         assert_eq!(labels(&plain, &[1.0, 8.0], ACROSS), ["1", "2", "4", "8"]);
     }
 
     #[test]
     fn decades_are_filled_in_where_they_are_few() {
-        let axis = Axis {
-            scale: Scale::Log10,
-            ..Axis::default()
-        };
-        assert_eq!(
-            labels(&axis, &[0.1, 10.0], ACROSS),
-            ["0.1", "0.2", "0.5", "1", "2", "5", "10"]
-        );
-        assert_eq!(
-            labels(&axis, &[1e-6, 1.0], ACROSS),
-            ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]
-        );
+        let axis = Axis { scale: Scale::Log10, ..Axis::default() };
+        assert_eq!(labels(&axis, &[0.1, 10.0], ACROSS), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(labels(&axis, &[1e-6, 1.0], ACROSS), ["1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]);
     }
 
     #[test]
     fn absurd_ranges_end() {
-        for values in [
-            [f64::NAN, f64::INFINITY],
-            [0.0, 1e300],
-            [-1e300, 1e300],
-            [1e-300, 1e-299],
-        ] {
-            for scale in [
-                Scale::Linear,
-                Scale::Log2,
-                Scale::Log10,
-                Scale::Octets,
-                Scale::Names(vec!["a".to_owned()]),
-            ] {
-                let axis = Axis {
-                    scale,
-                    ..Axis::default()
-                };
+        for values in [[f64::NAN, f64::INFINITY], [0.0, 1e300], [-1e300, 1e300], [1e-300, 1e-299]] {
+            for scale in [Scale::Linear, Scale::Log2, Scale::Log10, Scale::Octets, Scale::Names(vec!["a".to_owned()])] {
+                let axis = Axis { scale, ..Axis::default() };
                 assert!(labels(&axis, &values, DOWN).len() < 1000);
                 assert!(labels(&axis, &values, ACROSS).len() < 1000);
             }

@@ -10,16 +10,8 @@ fn figure() -> Figure {
     let octets = |k: f64| k * 1024.0;
     Figure {
         title: "One session: throughput against window".to_owned(),
-        x: Axis {
-            label: "window".to_owned(),
-            scale: Scale::Octets,
-            ..Axis::default()
-        },
-        y: Axis {
-            label: "goodput".to_owned(),
-            unit: "Mb/s".to_owned(),
-            ..Axis::default()
-        },
+        x: Axis { label: "window".to_owned(), scale: Scale::Octets, ..Axis::default() },
+        y: Axis { label: "goodput".to_owned(), unit: "Mb/s".to_owned(), ..Axis::default() },
         series: vec![
             Series {
                 label: "atm-board <1 & 2>".to_owned(),
@@ -36,10 +28,7 @@ fn figure() -> Figure {
                 ..Series::default()
             },
         ],
-        limits: vec![Limit {
-            label: "packets".to_owned(),
-            y: 134.581,
-        }],
+        limits: vec![Limit { label: "packets".to_owned(), y: 134.581 }],
         caption: "profile atm-board, 1 seed".to_owned(),
     }
 }
@@ -71,10 +60,7 @@ fn everything_that_was_said_is_in_the_figure() {
         "134.581 Mb/s",
         "profile atm-board, 1 seed",
     ] {
-        assert!(
-            words.iter().any(|w| w == expected),
-            "{expected:?} is not among {words:?}"
-        );
+        assert!(words.iter().any(|w| w == expected), "{expected:?} is not among {words:?}");
     }
     // Two hollow markers over the curve and one in the legend.
     assert_eq!(svg.matches("fill=\"none\" r=\"9\"").count(), 3);
@@ -89,16 +75,10 @@ fn the_same_figure_gives_the_same_octets() {
 fn a_series_over_another_one_has_gaps() {
     let mut figure = figure();
     assert!(!figure.to_svg().contains("stroke-dasharray=\"9 7\""));
-    let again = Series {
-        label: "again".to_owned(),
-        ..figure.series[0].clone()
-    };
+    let again = Series { label: "again".to_owned(), ..figure.series[0].clone() };
     figure.series.push(again);
     // Once in the plot and once in the legend.
-    assert_eq!(
-        figure.to_svg().matches("stroke-dasharray=\"9 7\"").count(),
-        2
-    );
+    assert_eq!(figure.to_svg().matches("stroke-dasharray=\"9 7\"").count(), 2);
 }
 
 #[test]
@@ -109,21 +89,14 @@ fn points_outside_a_given_range_have_no_marker() {
     let svg = figure.to_svg();
     // Two values and one of the paper's are above 100.
     assert_eq!(svg.matches("<circle").count(), all - 3);
-    assert!(
-        !words(&svg).iter().any(|w| w == "packets"),
-        "a limit outside has no line to be named"
-    );
+    assert!(!words(&svg).iter().any(|w| w == "packets"), "a limit outside has no line to be named");
 }
 
 #[test]
 fn an_independent_renderer_reads_the_figure() {
     let mut command = Command::new("rsvg-convert");
-    let started = command
-        .arg("--format=png")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
+    let started =
+        command.arg("--format=png").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match started {
         Ok(child) => child,
         Err(e) => {
@@ -132,12 +105,7 @@ fn an_independent_renderer_reads_the_figure() {
         }
     };
     let svg = figure().to_svg();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(svg.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(svg.as_bytes()).unwrap();
     let output = kumiki_watchdog::during(|| child.wait_with_output()).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && errors.is_empty(), "{errors}");

@@ -35,12 +35,6 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
 /// `text` without what XML does not allow, even escaped.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
-        .map(|c| {
-            if kumiki_octets::text::is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') {
-                ' '
-            } else {
-                c
-            }
-        })
+        .map(|c| if kumiki_octets::text::is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c })
         .collect()
 }

@@ -3,30 +3,20 @@
 use super::{Cost, Line, Overhead};
 
 fn overhead(name: &str, cost: Cost, note: &str) -> Overhead {
-    Overhead {
-        name: name.to_owned(),
-        cost,
-        note: note.to_owned(),
-    }
+    Overhead { name: name.to_owned(), cost, note: note.to_owned() }
 }
 
 /// A SONET line of `n` times 51.84 Mb/s: 3 for OC-3c.
 #[must_use]
 pub fn oc(n: u32) -> Line {
-    Line {
-        name: format!("SONET OC-{n}c line"),
-        bits_per_second: 51_840_000 * u64::from(n),
-    }
+    Line { name: format!("SONET OC-{n}c line"), bits_per_second: 51_840_000 * u64::from(n) }
 }
 
 /// Section, line and path overhead and fixed stuff of a concatenated SONET line, OC-3c or a multiple of it: 10 of 270
 /// columns.
 #[must_use]
 pub fn sonet() -> Overhead {
-    let cost = Cost::Share {
-        kept: 2340,
-        of: 2430,
-    };
+    let cost = Cost::Share { kept: 2340, of: 2430 };
     overhead("SONET overhead", cost, "10 of 270 columns of 9 octets")
 }
 
@@ -40,21 +30,14 @@ pub fn ds3() -> Overhead {
 /// The PLCP on a DS-3 line: 96 000 cells of 53 octets a second out of 44.736 Mb/s.
 #[must_use]
 pub fn ds3_plcp() -> Overhead {
-    let cost = Cost::Share {
-        kept: 40_704,
-        of: 44_736,
-    };
+    let cost = Cost::Share { kept: 40_704, of: 44_736 };
     overhead("DS-3 and PLCP overhead", cost, "96 000 cells a second")
 }
 
 /// Cell headers (ITU-T I.361).
 #[must_use]
 pub fn cell_headers() -> Overhead {
-    overhead(
-        "cell headers",
-        Cost::Share { kept: 48, of: 53 },
-        "5 of 53 octets",
-    )
+    overhead("cell headers", Cost::Share { kept: 48, of: 53 }, "5 of 53 octets")
 }
 
 /// The padding of AAL5, to whole cells (ITU-T I.363.5).
@@ -72,11 +55,7 @@ pub fn aal5_trailer() -> Overhead {
 /// Header and trailer of AAL3/4 in each cell (ITU-T I.363.3).
 #[must_use]
 pub fn aal34_segments() -> Overhead {
-    overhead(
-        "AAL3/4 segments",
-        Cost::Share { kept: 44, of: 48 },
-        "4 of 48 octets, so 44 of 53 are left",
-    )
+    overhead("AAL3/4 segments", Cost::Share { kept: 44, of: 48 }, "4 of 48 octets, so 44 of 53 are left")
 }
 
 /// The padding of AAL3/4, to whole cells: first to a multiple of 4, in which the cells' 44 octets go up (ITU-T I.363.3).
@@ -88,11 +67,7 @@ pub fn aal34_padding() -> Overhead {
 /// Header and trailer of AAL3/4's convergence sublayer (ITU-T I.363.3).
 #[must_use]
 pub fn aal34_frame() -> Overhead {
-    overhead(
-        "AAL3/4 header and trailer",
-        Cost::Octets(8),
-        "ITU-T I.363.3",
-    )
+    overhead("AAL3/4 header and trailer", Cost::Octets(8), "ITU-T I.363.3")
 }
 
 /// The LLC and SNAP headers (RFC 2684).
@@ -116,30 +91,20 @@ pub fn ipv6() -> Overhead {
 /// The Ethernet header; preamble, check sequence and gap are the line's.
 #[must_use]
 pub fn eth() -> Overhead {
-    overhead(
-        "Ethernet",
-        Cost::Octets(14),
-        "Ethernet II, addresses and type",
-    )
+    overhead("Ethernet", Cost::Octets(14), "Ethernet II, addresses and type")
 }
 
 /// An FDDI ring, in what its stations signal as data.
 #[must_use]
 pub fn fddi_ring() -> Line {
-    Line {
-        name: "FDDI ring".to_owned(),
-        bits_per_second: 100_000_000,
-    }
+    Line { name: "FDDI ring".to_owned(), bits_per_second: 100_000_000 }
 }
 
 /// What one station can have of a ring at most: of each target rotation, in nanoseconds, the token is `away` at least so long as it
 /// takes around the ring and to be sent again.
 #[must_use]
 pub fn token(away: u32, target: u32) -> Overhead {
-    let cost = Cost::Share {
-        kept: target.saturating_sub(away),
-        of: target,
-    };
+    let cost = Cost::Share { kept: target.saturating_sub(away), of: target };
     let note = format!("{away} ns around and of its own in each target of {target} ns");
     overhead("token", cost, &note)
 }
@@ -147,11 +112,7 @@ pub fn token(away: u32, target: u32) -> Overhead {
 /// What is around a frame on an FDDI ring (ISO 9314): preamble, delimiters, check sequence and frame status.
 #[must_use]
 pub fn fddi_framing() -> Overhead {
-    overhead(
-        "FDDI framing",
-        Cost::Octets(15),
-        "preamble 8, SD 1, FCS 4, ED and FS 2",
-    )
+    overhead("FDDI framing", Cost::Octets(15), "preamble 8, SD 1, FCS 4, ED and FS 2")
 }
 
 /// The FDDI header: frame control and two addresses.
@@ -211,11 +172,7 @@ pub fn mapos() -> Overhead {
 /// apart: [`stuffing`].
 #[must_use]
 pub fn hdlc(fcs: u32, flags: u32) -> Overhead {
-    overhead(
-        "HDLC-like framing",
-        Cost::Octets(fcs + flags),
-        "RFC 1662: check sequence and flags",
-    )
+    overhead("HDLC-like framing", Cost::Octets(fcs + flags), "RFC 1662: check sequence and flags")
 }
 
 /// Octet stuffing (RFC 1662 section 4.2): `added` octets for each `per` octets of user data, such as 86 for each write of
@@ -229,11 +186,7 @@ pub fn stuffing(added: u32, per: u32) -> Overhead {
 /// Flags and frame check sequence of HDLC on a bit-synchronous line, in octets.
 #[must_use]
 pub fn hdlc_bits(fcs: u32, flags: u32) -> Overhead {
-    overhead(
-        "HDLC framing",
-        Cost::Octets(fcs + flags),
-        "ISO 3309: check sequence and flags",
-    )
+    overhead("HDLC framing", Cost::Octets(fcs + flags), "ISO 3309: check sequence and flags")
 }
 
 /// Zero-bit stuffing: `added` bits for each `per` bits of user data, such as one for each 62 random ones. What headers need is not
@@ -268,11 +221,7 @@ pub fn presentation(octets: u32) -> Overhead {
     let list = list.saturating_add(header(list));
     let all = list.saturating_add(header(list));
     let note = "X.226: user data, PDV-list, context, single ASN.1 type";
-    overhead(
-        "presentation",
-        Cost::Octets(all.saturating_sub(octets)),
-        note,
-    )
+    overhead("presentation", Cost::Octets(all.saturating_sub(octets)), note)
 }
 
 /// Tag and definite length of `octets`.

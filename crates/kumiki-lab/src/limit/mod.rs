@@ -18,11 +18,10 @@ mod stack;
 mod tests;
 
 pub use layers::{
-    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
-    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits,
-    ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session,
-    sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot,
-    xtp,
+    aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing, cell_headers, ds3, ds3_plcp,
+    eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, lapb, lapb_ether, llc, llc_snap, mapos,
+    oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25,
+    x25_iface, x25_packets, xot, xtp,
 };
 use packet::Packet;
 pub use ratio::Ratio;
@@ -125,11 +124,7 @@ pub enum LadderError {
 ///
 /// # Errors
 /// [`LadderError`], where the numbers make no sense.
-pub fn ladder(
-    line: &Line,
-    layers: &[Overhead],
-    payload_octets: u32,
-) -> Result<Ladder, LadderError> {
+pub fn ladder(line: &Line, layers: &[Overhead], payload_octets: u32) -> Result<Ladder, LadderError> {
     if payload_octets == 0 {
         return Err(LadderError::NoPayload);
     }
@@ -143,21 +138,13 @@ pub fn ladder(
         packet.pass(layer.cost).ok_or_else(too_big)?;
         sizes.push((above, packet.size().ok_or_else(too_big)?));
     }
-    let size = packet
-        .size()
-        .ok_or_else(|| LadderError::TooBig(line.name.clone()))?;
+    let size = packet.size().ok_or_else(|| LadderError::TooBig(line.name.clone()))?;
     // Upwards: what each layer leaves of the rate.
     let name = line.name.clone();
     let bits = u128::from(line.bits_per_second);
     let rate_mbps = Ratio::new(bits, 1_000_000).unwrap_or(Ratio::ZERO);
     let note = "line rate".to_owned();
-    let mut steps = vec![Step {
-        name,
-        rate_mbps,
-        factor: (1, 1),
-        octets: None,
-        note,
-    }];
+    let mut steps = vec![Step { name, rate_mbps, factor: (1, 1), octets: None, note }];
     let mut rate = rate_mbps;
     for (layer, (above, below)) in layers.iter().zip(sizes.into_iter().rev()) {
         let step = step(rate, layer, above, below);
@@ -165,13 +152,7 @@ pub fn ladder(
         rate = step.rate_mbps;
         steps.push(step);
     }
-    Ok(Ladder {
-        steps,
-        payload_octets,
-        packet_octets: size,
-        cells: packet.cells,
-        padding_octets: packet.padding,
-    })
+    Ok(Ladder { steps, payload_octets, packet_octets: size, cells: packet.cells, padding_octets: packet.padding })
 }
 
 fn check(layer: &Overhead) -> Result<(), LadderError> {
@@ -179,9 +160,7 @@ fn check(layer: &Overhead) -> Result<(), LadderError> {
     match layer.cost {
         Cost::Share { of: 0, .. } | Cost::Among { per: 0, .. } => wrong("a part of 0 octets"),
         Cost::Share { kept, of } if kept > of => wrong("more is left than there was"),
-        Cost::Cells(0) | Cost::Pieces(0) | Cost::Segments(0) => {
-            wrong("cells or pieces of 0 octets")
-        }
+        Cost::Cells(0) | Cost::Pieces(0) | Cost::Segments(0) => wrong("cells or pieces of 0 octets"),
         Cost::Share { .. }
         | Cost::Among { .. }
         | Cost::Cells(_)
@@ -194,11 +173,9 @@ fn check(layer: &Overhead) -> Result<(), LadderError> {
 fn step(rate: Ratio, layer: &Overhead, above: Ratio, below: Ratio) -> Option<Step> {
     let (factor, octets) = match layer.cost {
         Cost::Share { kept, of } => ((u128::from(kept), u128::from(of)), None),
-        Cost::Octets(_)
-        | Cost::Cells(_)
-        | Cost::Pieces(_)
-        | Cost::Segments(_)
-        | Cost::Among { .. } => (octets_of(above, below)?, Some(below.checked_sub(above)?)),
+        Cost::Octets(_) | Cost::Cells(_) | Cost::Pieces(_) | Cost::Segments(_) | Cost::Among { .. } => {
+            (octets_of(above, below)?, Some(below.checked_sub(above)?))
+        }
     };
     Some(Step {
         name: layer.name.clone(),
@@ -211,10 +188,7 @@ fn step(rate: Ratio, layer: &Overhead, above: Ratio, below: Ratio) -> Option<Ste
 
 /// Both over one denominator, which is 1 where both are whole.
 fn octets_of(above: Ratio, below: Ratio) -> Option<(u128, u128)> {
-    Some((
-        above.numerator().checked_mul(below.denominator())?,
-        below.numerator().checked_mul(above.denominator())?,
-    ))
+    Some((above.numerator().checked_mul(below.denominator())?, below.numerator().checked_mul(above.denominator())?))
 }
 
 impl Ladder {
@@ -227,8 +201,7 @@ impl Ladder {
     /// The ladder with all that goes by packets as one step, as papers print it.
     #[must_use]
     pub fn condensed(&self) -> Vec<Step> {
-        let (shares, packets): (Vec<&Step>, Vec<&Step>) =
-            self.steps.iter().partition(|step| step.octets.is_none());
+        let (shares, packets): (Vec<&Step>, Vec<&Step>) = self.steps.iter().partition(|step| step.octets.is_none());
         let mut steps: Vec<Step> = shares.into_iter().cloned().collect();
         if packets.is_empty() {
             return steps;
@@ -257,18 +230,10 @@ impl Ladder {
     /// bit/s.
     #[must_use]
     pub fn paper_arithmetic(&self, decimals: u32) -> Vec<Ratio> {
-        let mut rate = self
-            .steps
-            .first()
-            .map_or(Ratio::ZERO, |line| line.rate_mbps);
+        let mut rate = self.steps.first().map_or(Ratio::ZERO, |line| line.rate_mbps);
         let mut rates = Vec::new();
-        for Step {
-            factor: (left, there),
-            ..
-        } in self.condensed()
-        {
-            let next = Ratio::new(left, there)
-                .and_then(|factor| rate.checked_mul(factor)?.rounded(decimals));
+        for Step { factor: (left, there), .. } in self.condensed() {
+            let next = Ratio::new(left, there).and_then(|factor| rate.checked_mul(factor)?.rounded(decimals));
             rate = next.unwrap_or(rate);
             rates.push(rate);
         }
@@ -278,9 +243,5 @@ impl Ladder {
 
 /// A number of octets without needless decimals.
 fn short(octets: Ratio) -> String {
-    if octets.denominator() == 1 {
-        octets.numerator().to_string()
-    } else {
-        format!("{octets:.2}")
-    }
+    if octets.denominator() == 1 { octets.numerator().to_string() } else { format!("{octets:.2}") }
 }

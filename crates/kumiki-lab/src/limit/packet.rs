@@ -31,9 +31,7 @@ impl Packet {
     /// All octets of it; `None` where that is beyond all measure.
     pub(super) fn size(&self) -> Option<Ratio> {
         let mut pieces = self.pieces.iter();
-        let whole = pieces.try_fold(0_u128, |sum, (count, octets)| {
-            sum.checked_add(count.checked_mul(*octets)?)
-        })?;
+        let whole = pieces.try_fold(0_u128, |sum, (count, octets)| sum.checked_add(count.checked_mul(*octets)?))?;
         Ratio::whole(whole).checked_add(self.among)
     }
 
@@ -49,9 +47,8 @@ impl Packet {
             Cost::Pieces(octets) => self.cut(octets.into())?,
             Cost::Segments(octets) => {
                 let mut pieces = self.pieces.iter();
-                let whole = pieces.try_fold(0_u128, |sum, (count, octets)| {
-                    sum.checked_add(count.checked_mul(*octets)?)
-                })?;
+                let whole =
+                    pieces.try_fold(0_u128, |sum, (count, octets)| sum.checked_add(count.checked_mul(*octets)?))?;
                 self.pieces = vec![(1, whole)];
                 self.cut(octets.into())?;
             }

@@ -11,10 +11,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// Nothing.
-    pub const ZERO: Self = Self {
-        numerator: 0,
-        denominator: 1,
-    };
+    pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
 
     /// `numerator / denominator`; `None` where `denominator` is zero.
     #[must_use]
@@ -23,19 +20,13 @@ impl Ratio {
             return None;
         }
         let common = gcd(numerator, denominator);
-        Some(Self {
-            numerator: numerator / common,
-            denominator: denominator / common,
-        })
+        Some(Self { numerator: numerator / common, denominator: denominator / common })
     }
 
     /// A whole number.
     #[must_use]
     pub const fn whole(n: u128) -> Self {
-        Self {
-            numerator: n,
-            denominator: 1,
-        }
+        Self { numerator: n, denominator: 1 }
     }
 
     /// Above the line, in lowest terms.
@@ -74,10 +65,7 @@ impl Ratio {
         // Across first, so that the products stay as small as they can.
         let one = Self::new(self.numerator, other.denominator)?;
         let two = Self::new(other.numerator, self.denominator)?;
-        Self::new(
-            one.numerator.checked_mul(two.numerator)?,
-            one.denominator.checked_mul(two.denominator)?,
-        )
+        Self::new(one.numerator.checked_mul(two.numerator)?, one.denominator.checked_mul(two.denominator)?)
     }
 
     /// `self / other`; `None` where `other` is zero, or that needs more than 128 bits.
@@ -104,10 +92,7 @@ impl Ratio {
 
     /// As a floating-point number, for drawing and for result rows.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a drawn or printed figure needs no more than 53 bits"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a drawn or printed figure needs no more than 53 bits")]
     pub const fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
@@ -120,17 +105,12 @@ impl fmt::Display for Ratio {
         let exact = u32::try_from(decimals)
             .ok()
             .and_then(|decimals| Some((self.rounded(decimals)?, 10u128.checked_pow(decimals)?)))
-            .and_then(|(rounded, scale)| {
-                Some((rounded.checked_mul(Self::whole(scale))?.numerator, scale))
-            });
+            .and_then(|(rounded, scale)| Some((rounded.checked_mul(Self::whole(scale))?.numerator, scale)));
         let Some((units, scale)) = exact else {
             return write!(f, "{:.decimals$}", self.as_f64());
         };
-        let text = if decimals == 0 {
-            units.to_string()
-        } else {
-            format!("{}.{:0decimals$}", units / scale, units % scale)
-        };
+        let text =
+            if decimals == 0 { units.to_string() } else { format!("{}.{:0decimals$}", units / scale, units % scale) };
         f.pad_integral(true, "", &text)
     }
 }

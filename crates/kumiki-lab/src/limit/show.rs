@@ -23,25 +23,17 @@ pub fn table(ladder: &Ladder, paper: &[f64]) -> Table {
         } else {
             None
         };
-        let octets = step
-            .octets
-            .map_or_else(Cell::empty, |octets| Cell::text(short(octets)));
+        let octets = step.octets.map_or_else(Cell::empty, |octets| Cell::text(short(octets)));
         let factor = match step.factor {
             (1, 1) => Cell::empty(),
             (left, there) => Cell::text(format!("{left}/{there}")),
         };
         let rate = Cell::number(step.rate_mbps.as_f64(), 3).paper(paper.copied());
-        (
-            step.name.clone(),
-            vec![rate, factor, octets, Cell::text(&step.note)],
-        )
+        (step.name.clone(), vec![rate, factor, octets, Cell::text(&step.note)])
     };
     let heads = ["Mb/s", "left", "octets", "what it is"];
     Table {
-        title: format!(
-            "From line rate to goodput, {} octets of user data in a packet",
-            ladder.payload_octets
-        ),
+        title: format!("From line rate to goodput, {} octets of user data in a packet", ladder.payload_octets),
         corner: "after".to_owned(),
         columns: heads.map(str::to_owned).to_vec(),
         rows: ladder.steps.iter().enumerate().map(row).collect(),
@@ -58,10 +50,7 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
             short(ladder.padding_octets)
         ));
     } else {
-        lines.push(format!(
-            "A packet is {} octets.",
-            short(ladder.packet_octets)
-        ));
+        lines.push(format!("A packet is {} octets.", short(ladder.packet_octets)));
     }
     let rounded = ladder.paper_arithmetic(3);
     let (exact, by_paper) = (ladder.goodput_mbps(), rounded.last());
@@ -97,12 +86,7 @@ pub fn rows(ladder: &Ladder, paper: Option<u8>, figure: &str, printed: &[f64]) -
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Row::default()
     };
-    ladder
-        .condensed()
-        .into_iter()
-        .enumerate()
-        .map(row)
-        .collect()
+    ladder.condensed().into_iter().enumerate().map(row).collect()
 }
 
 /// The goodput for each of these sizes of the payload, in octets and 10^6 bit/s.
@@ -114,15 +98,7 @@ pub fn sweep(
     layers: &[Overhead],
     payloads: impl IntoIterator<Item = u32>,
 ) -> Result<Vec<(u32, f64)>, LadderError> {
-    payloads
-        .into_iter()
-        .map(|octets| {
-            Ok((
-                octets,
-                ladder(line, layers, octets)?.goodput_mbps().as_f64(),
-            ))
-        })
-        .collect()
+    payloads.into_iter().map(|octets| Ok((octets, ladder(line, layers, octets)?.goodput_mbps().as_f64()))).collect()
 }
 
 /// The limit against the size of the payload: over cells a sawtooth with a tooth each 48 octets.
@@ -135,11 +111,7 @@ pub fn figure(
     payloads: impl IntoIterator<Item = u32>,
 ) -> Result<Figure, LadderError> {
     let points = sweep(line, layers, payloads)?;
-    let names: Vec<&str> = layers
-        .iter()
-        .rev()
-        .map(|layer| layer.name.as_str())
-        .collect();
+    let names: Vec<&str> = layers.iter().rev().map(|layer| layer.name.as_str()).collect();
     Ok(Figure {
         title: "What the line allows, by size of the payload".to_owned(),
         x: Axis {
@@ -148,18 +120,11 @@ pub fn figure(
             scale: Scale::Linear,
             range: None,
         },
-        y: Axis {
-            label: "goodput".to_owned(),
-            unit: "Mb/s".to_owned(),
-            ..Axis::default()
-        },
+        y: Axis { label: "goodput".to_owned(), unit: "Mb/s".to_owned(), ..Axis::default() },
         series: vec![Series {
             label: line.name.clone(),
             shape: Shape::Curve,
-            points: points
-                .into_iter()
-                .map(|(x, y)| Point::new(f64::from(x), y))
-                .collect(),
+            points: points.into_iter().map(|(x, y)| Point::new(f64::from(x), y)).collect(),
             paper: Vec::new(),
         }],
         limits: Vec::new(),

@@ -9,20 +9,17 @@ use kumiki_octets::hdlc::{Accm, FLAG};
 
 use super::layers::header;
 use super::{
-    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
-    bit_stuffing, cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc,
-    hdlc_bits, ipv4, ipv6, ladder, lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation,
-    segments, session, sonet, stuffing, tcp, token, tp0, tpdus, tpkt, udp, value, x25, x25_iface,
-    x25_packets, xot, xtp,
+    Ladder, Line, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments, bit_stuffing,
+    cell_headers, ds3, ds3_plcp, eth, fddi, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, ipv4, ipv6, ladder,
+    lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0,
+    tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets, Rate};
 use crate::scenario::{Link, Ring, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
-const FREE: [&str; 10] = [
-    "vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32",
-];
+const FREE: [&str; 10] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32"];
 
 /// Octets of XTP's header.
 const XTP_HEADER: u32 = 32;
@@ -42,28 +39,20 @@ pub(crate) const AAL34: &str = "3/4";
 /// cannot be read.
 pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     let from = &scenario.workload.from;
-    let (name, node) = from
-        .split_once('.')
-        .ok_or_else(|| format!("workload.from = \"{from}\": write it as host.node"))?;
+    let (name, node) =
+        from.split_once('.').ok_or_else(|| format!("workload.from = \"{from}\": write it as host.node"))?;
     let stack = Stack::of(scenario, name)
         .ok_or_else(|| format!("workload.from = \"{from}\": there is no host called `{name}`"))?;
     if !stack.has(node) {
-        return Err(format!(
-            "workload.from = \"{from}\": `{name}` has no node called `{node}`"
-        ));
+        return Err(format!("workload.from = \"{from}\": `{name}` has no node called `{node}`"));
     }
     let mut path = Vec::new();
     let plugged = |device: &str| {
-        scenario
-            .link
-            .values()
-            .any(|link| link.ends.contains(&format!("{name}.{device}")))
+        scenario.link.values().any(|link| link.ends.contains(&format!("{name}.{device}")))
             || ring_of(scenario, &format!("{name}.{device}")).is_some()
     };
     if !way_down(&stack, node, &plugged, &mut path) {
-        return Err(format!(
-            "`{from}` has no way down to a device on which a line ends"
-        ));
+        return Err(format!("`{from}` has no way down to a device on which a line ends"));
     }
     let device = path.pop().unwrap_or_default();
     let (upper, payload) = layers_above(scenario, &stack, &path)?;
@@ -83,26 +72,14 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     }
     let aal = stack.setting(device, "aal").and_then(toml::Value::as_str);
     let cells = if aal == Some(AAL34) {
-        vec![
-            cell_headers(),
-            aal34_segments(),
-            aal34_padding(),
-            aal34_frame(),
-        ]
+        vec![cell_headers(), aal34_segments(), aal34_padding(), aal34_frame()]
     } else {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
     };
     let stuffed = |bits| {
-        if bits {
-            bits_stuffed(scenario)
-        } else {
-            stuffed(scenario)
-        }
+        if bits { bits_stuffed(scenario) } else { stuffed(scenario) }
     };
-    let lines = lines
-        .into_iter()
-        .map(|link| medium(link, &cells, &stuffed))
-        .chain(ring.map(around));
+    let lines = lines.into_iter().map(|link| medium(link, &cells, &stuffed)).chain(ring.map(around));
     let ladders = lines.map(|line| {
         let (line, mut layers) = line?;
         layers.extend(upper.iter().cloned());
@@ -120,12 +97,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
 }
 
 /// Finds a way from `node` down to a device for which `plugged` holds, the first one where there are several.
-fn way_down<'a>(
-    stack: &Stack<'a>,
-    node: &str,
-    plugged: &impl Fn(&str) -> bool,
-    path: &mut Vec<&'a str>,
-) -> bool {
+fn way_down<'a>(stack: &Stack<'a>, node: &str, plugged: &impl Fn(&str) -> bool, path: &mut Vec<&'a str>) -> bool {
     let Some(node) = stack.nodes().into_iter().find(|name| *name == node) else {
         return false;
     };
@@ -147,11 +119,7 @@ fn way_down<'a>(
 }
 
 /// What the nodes of `path` take, lowest first, and how much user data the largest packet has.
-fn layers_above<'a>(
-    scenario: &Scenario,
-    stack: &Stack<'a>,
-    path: &[&'a str],
-) -> Result<(Vec<Overhead>, u32), String> {
+fn layers_above<'a>(scenario: &Scenario, stack: &Stack<'a>, path: &[&'a str]) -> Result<(Vec<Overhead>, u32), String> {
     let mut layers = Vec::new();
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
@@ -208,9 +176,7 @@ fn layers_above<'a>(
             }
             "fddi" => {
                 // LLC and SNAP are among the octets of a frame.
-                let carries = octets(stack, node, "mtu")?
-                    .unwrap_or(4360)
-                    .saturating_sub(8);
+                let carries = octets(stack, node, "mtu")?.unwrap_or(4360).saturating_sub(8);
                 mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
                 layers.push(fddi());
             }
@@ -292,21 +258,15 @@ fn extended(stack: &Stack<'_>, node: &str) -> bool {
 
 /// Whether the TCP node `node` puts timestamps into its segments: as it says, or as its defaults do.
 fn timestamps(stack: &Stack<'_>, node: &str) -> bool {
-    let given = stack
-        .setting(node, "timestamps")
-        .and_then(toml::Value::as_bool);
-    let defaults = stack
-        .setting(node, "defaults")
-        .and_then(toml::Value::as_str);
+    let given = stack.setting(node, "timestamps").and_then(toml::Value::as_bool);
+    let defaults = stack.setting(node, "defaults").and_then(toml::Value::as_str);
     // Before RFC 1323 there were none.
     given.unwrap_or(!matches!(defaults, Some("bsd43" | "solaris23")))
 }
 
 /// The MTU of the IP node `node` on the layer `below`.
 fn ip_mtu(stack: &Stack<'_>, node: &str, below: &str) -> Result<u32, String> {
-    let interface = stack
-        .setting(node, "interface")
-        .and_then(|interfaces| interfaces.get(below)?.get("mtu")?.as_str());
+    let interface = stack.setting(node, "interface").and_then(|interfaces| interfaces.get(below)?.get("mtu")?.as_str());
     match interface {
         Some(text) => parse_octets(&format!("{node}.interface.{below}.mtu"), text),
         None => Ok(octets(stack, node, "mtu")?.unwrap_or(1500)),
@@ -315,16 +275,12 @@ fn ip_mtu(stack: &Stack<'_>, node: &str, below: &str) -> Result<u32, String> {
 
 fn octets(stack: &Stack<'_>, node: &str, key: &str) -> Result<Option<u32>, String> {
     let value = stack.setting(node, key).and_then(toml::Value::as_str);
-    value
-        .map(|text| parse_octets(&format!("{node}.{key}"), text))
-        .transpose()
+    value.map(|text| parse_octets(&format!("{node}.{key}"), text)).transpose()
 }
 
 fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
-    let octets: Octets =
-        quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
-    u32::try_from(octets.count())
-        .map_err(|_| format!("{place} = \"{text}\": more than 4 GiB in a packet"))
+    let octets: Octets = quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
+    u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": more than 4 GiB in a packet"))
 }
 
 /// The lines that lead on from `end`, through switches.
@@ -333,15 +289,11 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
     let mut names = BTreeSet::new();
     let mut reached = vec![end.to_owned()];
     while let Some(end) = reached.pop() {
-        let switch = end
-            .split_once('.')
-            .map(|(switch, _)| switch)
-            .filter(|switch| scenario.switch.contains_key(*switch));
+        let switch =
+            end.split_once('.').map(|(switch, _)| switch).filter(|switch| scenario.switch.contains_key(*switch));
         for (name, link) in &scenario.link {
             let touches = link.ends.iter().any(|other| match switch {
-                Some(switch) => other
-                    .split_once('.')
-                    .is_some_and(|(owner, _)| owner == switch),
+                Some(switch) => other.split_once('.').is_some_and(|(owner, _)| owner == switch),
                 None => *other == end,
             });
             if touches && names.insert(name) {
@@ -349,9 +301,7 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
                 let [one, other] = &link.ends;
                 // A host at the other end ends the way; another port of a switch goes on from it.
                 let onward = [one, other].into_iter().filter(|other| {
-                    other
-                        .split_once('.')
-                        .is_some_and(|(owner, _)| scenario.switch.contains_key(owner))
+                    other.split_once('.').is_some_and(|(owner, _)| scenario.switch.contains_key(owner))
                 });
                 reached.extend(onward.cloned());
             }
@@ -413,10 +363,7 @@ fn bits_stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
 }
 
 fn ds3_line() -> Line {
-    Line {
-        name: "DS-3 line".to_owned(),
-        bits_per_second: 44_736_000,
-    }
+    Line { name: "DS-3 line".to_owned(), bits_per_second: 44_736_000 }
 }
 
 /// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
@@ -426,25 +373,15 @@ fn medium(
     stuffed: &impl Fn(bool) -> Result<Option<Overhead>, String>,
 ) -> Result<(Line, Vec<Overhead>), String> {
     let cells = || cells.iter().cloned();
-    let extra = || {
-        link.framing_octets
-            .filter(|octets| *octets > 0)
-            .map(framing)
-    };
+    let extra = || link.framing_octets.filter(|octets| *octets > 0).map(framing);
     let pos = |n| -> Result<(Line, Vec<Overhead>), String> {
         let framing = hdlc(link.fcs.unwrap_or(32) / 8, link.flags.unwrap_or(1));
-        let layers = [sonet(), framing]
-            .into_iter()
-            .chain(stuffed(false)?)
-            .collect();
+        let layers = [sonet(), framing].into_iter().chain(stuffed(false)?).collect();
         Ok((oc(n), layers))
     };
     let sync = |bits_per_second| -> Result<(Line, Vec<Overhead>), String> {
         let framing = hdlc_bits(link.fcs.unwrap_or(16) / 8, link.flags.unwrap_or(1));
-        let line = Line {
-            name: "synchronous line".to_owned(),
-            bits_per_second,
-        };
+        let line = Line { name: "synchronous line".to_owned(), bits_per_second };
         let layers = [framing].into_iter().chain(stuffed(true)?).collect();
         Ok((line, layers))
     };
@@ -454,8 +391,7 @@ fn medium(
             let medium = &link.medium;
             format!("a {medium} line needs a `rate`, as in \"10 Mb/s\"")
         })?;
-        let rate: Rate =
-            quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
+        let rate: Rate = quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
         Ok(rate.bits_per_second())
     };
     Ok(match link.medium.as_str() {
@@ -470,25 +406,16 @@ fn medium(
         "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
         "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
         "ds3" => (ds3_line(), [ds3()].into_iter().chain(cells()).collect()),
-        "ds3-plcp" => (
-            ds3_line(),
-            [ds3_plcp()].into_iter().chain(cells()).collect(),
-        ),
+        "ds3-plcp" => (ds3_line(), [ds3_plcp()].into_iter().chain(cells()).collect()),
         "taxi-140" => {
-            let line = Line {
-                name: "ATM LAN (TAXI)".to_owned(),
-                bits_per_second: 140_000_000,
-            };
+            let line = Line { name: "ATM LAN (TAXI)".to_owned(), bits_per_second: 140_000_000 };
             (line, cells().collect())
         }
         "oc3c" => (oc(3), [sonet()].into_iter().chain(extra()).collect()),
         "oc12c" => (oc(12), [sonet()].into_iter().chain(extra()).collect()),
         "oc48c" => (oc(48), [sonet()].into_iter().chain(extra()).collect()),
         "point-to-point" => {
-            let line = Line {
-                name: "point-to-point line".to_owned(),
-                bits_per_second: given_rate()?,
-            };
+            let line = Line { name: "point-to-point line".to_owned(), bits_per_second: given_rate()? };
             (line, extra().into_iter().collect())
         }
         other => {

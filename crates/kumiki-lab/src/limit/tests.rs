@@ -1,69 +1,42 @@
 use proptest::prelude::*;
 
 use super::{
-    Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer,
-    aal34_frame, aal34_padding, aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder,
-    llc_snap, oc, of_scenario, ppp, rows, sonet, stuffing, sweep, table, tcp, udp,
+    Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer, aal34_frame, aal34_padding,
+    aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder, llc_snap, oc, of_scenario, ppp, rows, sonet,
+    stuffing, sweep, table, tcp, udp,
 };
 use crate::scenario::Scenario;
 use crate::table::Layout;
 
 /// Classical IP over an OC-3c.
 fn classical_ip() -> Vec<Overhead> {
-    vec![
-        sonet(),
-        cell_headers(),
-        aal5_padding(),
-        aal5_trailer(),
-        llc_snap(),
-        ipv4(),
-        tcp(false),
-    ]
+    vec![sonet(), cell_headers(), aal5_padding(), aal5_trailer(), llc_snap(), ipv4(), tcp(false)]
 }
 
 fn printed(ladder: &Ladder) -> Vec<String> {
     let steps = ladder.condensed();
-    steps
-        .iter()
-        .map(|step| step.rate_mbps.to_string())
-        .collect()
+    steps.iter().map(|step| step.rate_mbps.to_string()).collect()
 }
 
 fn goodput(layers: &[Overhead], payload: u32) -> String {
-    format!(
-        "{:.2}",
-        ladder(&oc(3), layers, payload).unwrap().goodput_mbps()
-    )
+    format!("{:.2}", ladder(&oc(3), layers, payload).unwrap().goodput_mbps())
 }
 
 #[test]
 fn paper_2_table_2() {
     let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
-    assert_eq!(
-        printed(&ladder),
-        ["155.520", "149.760", "135.632", "134.580"]
-    );
+    assert_eq!(printed(&ladder), ["155.520", "149.760", "135.632", "134.580"]);
     let factors: Vec<_> = ladder.condensed().iter().map(|step| step.factor).collect();
     assert_eq!(factors, [(1, 1), (2340, 2430), (48, 53), (8192, 8256)]);
-    assert_eq!(
-        (ladder.cells, ladder.padding_octets),
-        (Some(172), Ratio::whole(8))
-    );
+    assert_eq!((ladder.cells, ladder.padding_octets), (Some(172), Ratio::whole(8)));
     let packets = ladder.condensed().pop().unwrap();
-    assert_eq!(
-        packets.note,
-        "TCP 20, IP 20, LLC/SNAP 8, AAL5 trailer 8, padding 8, 172 cells"
-    );
+    assert_eq!(packets.note, "TCP 20, IP 20, LLC/SNAP 8, AAL5 trailer 8, padding 8, 172 cells");
 }
 
 #[test]
 fn paper_2_rounded_on_the_way() {
     let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
-    let rounded: Vec<String> = ladder
-        .paper_arithmetic(3)
-        .iter()
-        .map(Ratio::to_string)
-        .collect();
+    let rounded: Vec<String> = ladder.paper_arithmetic(3).iter().map(Ratio::to_string).collect();
     assert_eq!(rounded, ["155.520", "149.760", "135.632", "134.581"]);
 }
 
@@ -71,16 +44,7 @@ fn paper_2_rounded_on_the_way() {
 fn the_table_shows_the_paper_beside_each_step() {
     let ladder = ladder(&oc(3), &classical_ip(), 8192).unwrap();
     let text = table(&ladder, &PAPER_2).draw(Layout::default());
-    for expected in [
-        "155.520",
-        "149.760",
-        "135.632",
-        "134.580",
-        "paper 134.581",
-        "2340/2430",
-        "48/53",
-        "172 cells",
-    ] {
+    for expected in ["155.520", "149.760", "135.632", "134.580", "paper 134.581", "2340/2430", "48/53", "172 cells"] {
         assert!(text.contains(expected), "{expected} in\n{text}");
     }
     assert!(text.contains("134.581; exactly 134.580290."), "{text}");
@@ -112,10 +76,7 @@ fn classical_ip_by_size_of_the_payload() {
     ];
     for (payload, cells, mbps) in expected {
         let found = ladder(&oc(3), &classical_ip(), payload).unwrap();
-        assert_eq!(
-            (found.cells, goodput(&classical_ip(), payload).as_str()),
-            (Some(cells), mbps)
-        );
+        assert_eq!((found.cells, goodput(&classical_ip(), payload).as_str()), (Some(cells), mbps));
     }
     assert_eq!(goodput(&classical_ip(), 9160), "134.81");
 }
@@ -123,36 +84,18 @@ fn classical_ip_by_size_of_the_payload() {
 /// As above, with ceil((n + 56) / 44) cells; the cells are those that the octets' own arithmetic gives.
 #[test]
 fn classical_ip_over_aal34_by_size_of_the_payload() {
-    let layers = [
-        sonet(),
-        cell_headers(),
-        aal34_segments(),
-        aal34_padding(),
-        aal34_frame(),
-        llc_snap(),
-        ipv4(),
-        tcp(false),
-    ];
-    for (payload, cells, mbps) in [
-        (512, 13, "111.29"),
-        (1460, 35, "117.87"),
-        (8192, 188, "123.13"),
-        (9140, 209, "123.57"),
-        (9141, 210, "123.00"),
-    ] {
+    let layers =
+        [sonet(), cell_headers(), aal34_segments(), aal34_padding(), aal34_frame(), llc_snap(), ipv4(), tcp(false)];
+    for (payload, cells, mbps) in
+        [(512, 13, "111.29"), (1460, 35, "117.87"), (8192, 188, "123.13"), (9140, 209, "123.57"), (9141, 210, "123.00")]
+    {
         let found = ladder(&oc(3), &layers, payload).unwrap();
-        assert_eq!(
-            (found.cells, goodput(&layers, payload).as_str()),
-            (Some(cells), mbps)
-        );
+        assert_eq!((found.cells, goodput(&layers, payload).as_str()), (Some(cells), mbps));
         let sdu = usize::try_from(payload).unwrap() + 48;
         assert_eq!(kumiki_wire::atm::aal34::cells(sdu) as u128, cells);
     }
     let found = ladder(&oc(3), &layers, 9140).unwrap();
-    assert_eq!(
-        printed(&found),
-        ["155.520", "149.760", "135.632", "124.329", "123.572"]
-    );
+    assert_eq!(printed(&found), ["155.520", "149.760", "135.632", "124.329", "123.572"]);
     assert_eq!(found.padding_octets, Ratio::ZERO);
 }
 
@@ -164,12 +107,7 @@ fn ppp_over_sonet_with_its_stuffing() {
         layers.extend([ppp(), ipv4(), tcp(false)]);
         layers
     };
-    let exact = |layers: &[Overhead], payload| {
-        ladder(&oc(3), layers, payload)
-            .unwrap()
-            .goodput_mbps()
-            .to_string()
-    };
+    let exact = |layers: &[Overhead], payload| ladder(&oc(3), layers, payload).unwrap().goodput_mbps().to_string();
     assert_eq!(exact(&pos(None, 4, 1), 1460), "144.897");
     assert_eq!(exact(&pos(Some(stuffing(2, 256)), 4, 1), 1460), "143.810");
     // ttcp's pattern in writes of 4096 octets has 86 to stuff.
@@ -184,10 +122,7 @@ fn ppp_over_sonet_with_its_stuffing() {
         (65280, "149.65", "148.49", "146.57"),
     ] {
         assert_eq!(goodput(&pos(None, 4, 1), mtu - 40), none);
-        assert_eq!(
-            goodput(&pos(Some(stuffing(2, 256)), 4, 1), mtu - 40),
-            random
-        );
+        assert_eq!(goodput(&pos(Some(stuffing(2, 256)), 4, 1), mtu - 40), random);
         assert_eq!(goodput(&pos(ttcp(), 4, 1), mtu - 40), ttcp_s);
     }
 }
@@ -196,10 +131,7 @@ fn ppp_over_sonet_with_its_stuffing() {
 fn tcp_over_a_ds3() {
     let mut layers = classical_ip();
     layers[0] = ds3_plcp();
-    let line = Line {
-        name: "DS-3 line".to_owned(),
-        bits_per_second: 44_736_000,
-    };
+    let line = Line { name: "DS-3 line".to_owned(), bits_per_second: 44_736_000 };
     let found = ladder(&line, &layers, 9140).unwrap();
     assert_eq!(format!("{:.2}", found.goodput_mbps()), "36.56");
     assert_eq!(printed(&found)[..3], ["44.736", "40.704", "36.864"]);
@@ -208,11 +140,7 @@ fn tcp_over_a_ds3() {
 #[test]
 fn the_sweep_is_a_sawtooth_of_48_octets() {
     let swept = sweep(&oc(3), &classical_ip(), 8100..=8300).unwrap();
-    let drops: Vec<u32> = swept
-        .windows(2)
-        .filter(|pair| pair[1].1 < pair[0].1)
-        .map(|pair| pair[1].0)
-        .collect();
+    let drops: Vec<u32> = swept.windows(2).filter(|pair| pair[1].1 < pair[0].1).map(|pair| pair[1].0).collect();
     // 8200 octets fill 172 cells to the last octet.
     assert!(drops.contains(&8201));
     assert!(drops.windows(2).all(|pair| pair[1] - pair[0] == 48));
@@ -222,35 +150,19 @@ fn the_sweep_is_a_sawtooth_of_48_octets() {
 
 #[test]
 fn senseless_layers_are_refused() {
-    let share = |cost| Overhead {
-        name: "x".to_owned(),
-        cost,
-        note: String::new(),
-    };
+    let share = |cost| Overhead { name: "x".to_owned(), cost, note: String::new() };
     for cost in [
         Cost::Share { kept: 1, of: 0 },
         Cost::Share { kept: 2, of: 1 },
         Cost::Cells(0),
         Cost::Among { added: 1, per: 0 },
     ] {
-        assert!(matches!(
-            ladder(&oc(3), &[share(cost)], 1),
-            Err(LadderError::Share(..))
-        ));
+        assert!(matches!(ladder(&oc(3), &[share(cost)], 1), Err(LadderError::Share(..))));
     }
     assert_eq!(ladder(&oc(3), &[], 0), Err(LadderError::NoPayload));
-    let primes = [
-        4_294_967_291,
-        4_294_967_279,
-        4_294_967_231,
-        4_294_967_197,
-        4_294_967_189,
-    ];
+    let primes = [4_294_967_291, 4_294_967_279, 4_294_967_231, 4_294_967_197, 4_294_967_189];
     let layers = primes.map(|of| share(Cost::Share { kept: of - 2, of }));
-    assert!(matches!(
-        ladder(&oc(3), &layers, 1),
-        Err(LadderError::TooBig(_))
-    ));
+    assert!(matches!(ladder(&oc(3), &layers, 1), Err(LadderError::TooBig(_))));
 }
 
 const PAPER_2_FIGURE_6: &str = r#"
@@ -289,10 +201,7 @@ fn changed(from: &str, to: &str) -> Result<Ladder, String> {
 #[test]
 fn a_scenario_has_the_ladder_of_its_stack() {
     let found = changed("", "").unwrap();
-    assert_eq!(
-        printed(&found),
-        ["155.520", "149.760", "135.632", "134.580"]
-    );
+    assert_eq!(printed(&found), ["155.520", "149.760", "135.632", "134.580"]);
     assert_eq!(found, ladder(&oc(3), &classical_ip(), 8192).unwrap());
 }
 
@@ -309,10 +218,7 @@ fn without_an_mss_a_segment_fills_the_mtu() {
 #[test]
 fn a_device_with_aal34_has_the_ladder_of_aal34() {
     let found = changed("ip = {", "atm0 = { aal = \"3/4\" }\nip = {").unwrap();
-    assert_eq!(
-        (found.cells, found.goodput_mbps().to_string().as_str()),
-        (Some(188), "123.127")
-    );
+    assert_eq!((found.cells, found.goodput_mbps().to_string().as_str()), (Some(188), "123.127"));
 }
 
 #[test]
@@ -344,15 +250,9 @@ fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
         message = "1448 B"
         duration = "1 s"
     "#;
-    let line = Line {
-        name: "point-to-point line".to_owned(),
-        bits_per_second: 10_000_000,
-    };
+    let line = Line { name: "point-to-point line".to_owned(), bits_per_second: 10_000_000 };
     let expected = ladder(&line, &[super::framing(24), ipv4(), udp()], 1448).unwrap();
-    assert_eq!(
-        of_scenario(&toml::from_str(text).unwrap()).unwrap(),
-        expected
-    );
+    assert_eq!(of_scenario(&toml::from_str(text).unwrap()).unwrap(), expected);
     let big = text.replace("1448 B", "1473 B");
     let error = of_scenario(&toml::from_str(&big).unwrap()).unwrap_err();
     assert!(error.contains("1473") && error.contains("1472"), "{error}");
@@ -402,23 +302,16 @@ fn packets_over_xot_on_an_interface_and_in_ethernet_take_what_is_in_front_of_the
     let graph = r#"user = ["x25"], x25 = ["iface"], iface = ["line"]"#;
     let found = on_nodes(graph, "kind = { iface = \"x25_iface\" }").unwrap();
     assert_eq!(found.packet_octets, Ratio::whole(8000 + 63 * 4));
-    let graph =
-        r#"user = ["x25"], x25 = ["lapb"], lapb = ["ether"], ether = ["eth"], eth = ["line"]"#;
+    let graph = r#"user = ["x25"], x25 = ["lapb"], lapb = ["ether"], ether = ["eth"], eth = ["line"]"#;
     let found = on_nodes(graph, "kind = { ether = \"lapb_ether\" }").unwrap();
-    assert_eq!(
-        found.packet_octets,
-        Ratio::whole(8000 + 63 * (3 + 2 + 2 + 14))
-    );
+    assert_eq!(found.packet_octets, Ratio::whole(8000 + 63 * (3 + 2 + 2 + 14)));
 }
 
 #[test]
 fn a_switch_of_packets_adds_nothing_of_its_own() {
     let graph = r#"user = ["exchange"], exchange = ["x25"], x25 = ["line"]"#;
     let why = on_nodes(graph, "kind = { exchange = \"x25_switch\" }").unwrap_err();
-    assert!(
-        why.contains("`exchange`") && why.contains("from a host that writes"),
-        "{why}"
-    );
+    assert!(why.contains("`exchange`") && why.contains("from a host that writes"), "{why}");
 }
 
 #[test]
@@ -427,16 +320,8 @@ fn what_is_not_known_is_said() {
         ("\"llc_snap\"", "\"mystery\"", "`mystery`"),
         ("medium = \"oc3c-atm\"", "medium = \"string\"", "`string`"),
         ("from = \"sender.bench\"", "from = \"bench\"", "host.node"),
-        (
-            "from = \"sender.bench\"",
-            "from = \"nobody.bench\"",
-            "`nobody`",
-        ),
-        (
-            "from = \"sender.bench\"",
-            "from = \"sender.tester\"",
-            "`tester`",
-        ),
+        ("from = \"sender.bench\"", "from = \"nobody.bench\"", "`nobody`"),
+        ("from = \"sender.bench\"", "from = \"sender.tester\"", "`tester`"),
         ("sender.atm0", "sender.atm1", "no way down"),
         ("8192 B\" }", "8192 W\" }", "tcp.mss"),
     ] {

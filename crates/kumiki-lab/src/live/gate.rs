@@ -39,11 +39,7 @@ impl Gate {
     ///
     /// # Errors
     /// There is no random number.
-    pub(in crate::live) fn new(
-        limits: Limits,
-        tries: Option<u32>,
-        clock: RealClock,
-    ) -> io::Result<Self> {
+    pub(in crate::live) fn new(limits: Limits, tries: Option<u32>, clock: RealClock) -> io::Result<Self> {
         let seed = unguessable()?;
         let looks = tries.map(|a_minute| {
             let tries = Tries::new(a_minute, Rng::new(seed, 1));
@@ -149,11 +145,7 @@ impl Turnstile {
     ///
     /// # Errors
     /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
-    pub(in crate::live) fn judge<T>(
-        &self,
-        name: &[u8],
-        look: impl FnOnce() -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    pub(in crate::live) fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let gate = &self.gate;
         let Some(looks) = &gate.looks else {
             let found = look()?;

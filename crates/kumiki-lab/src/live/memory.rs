@@ -49,12 +49,7 @@ pub struct TooLittle {
 impl fmt::Display for TooLittle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { has, name } = self;
-        write!(
-            f,
-            "{name} leaves callers {} KiB of memory, and the least is {} KiB: allow more",
-            has >> 10,
-            LEAST >> 10
-        )
+        write!(f, "{name} leaves callers {} KiB of memory, and the least is {} KiB: allow more", has >> 10, LEAST >> 10)
     }
 }
 
@@ -89,21 +84,13 @@ impl Memory {
             }
         }
         if most < LEAST {
-            return Err(TooLittle {
-                has: most,
-                name: by,
-            });
+            return Err(TooLittle { has: most, name: by });
         }
         let remark = (most < wanted).then(|| {
             let (has, wanted) = (most >> 20, wanted >> 20);
-            format!(
-                "callers may have {has} MiB of memory and not {wanted}, for {by} leaves no more"
-            )
+            format!("callers may have {has} MiB of memory and not {wanted}, for {by} leaves no more")
         });
-        Ok(Self {
-            budget: Budget::new(most),
-            remark,
-        })
+        Ok(Self { budget: Budget::new(most), remark })
     }
 }
 
@@ -137,11 +124,7 @@ fn address_space() -> Option<Limit> {
 fn cgroup() -> Option<Limit> {
     let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let left = left_in(&own, Path::new("/sys/fs/cgroup"))?;
-    Some(Limit {
-        left,
-        is_space: false,
-        name: "the cgroup's limit of memory",
-    })
+    Some(Limit { left, is_space: false, name: "the cgroup's limit of memory" })
 }
 
 /// The same of what /proc/self/cgroup says, in the hierarchies that are mounted below `mounts`: version 2, which may have a place beside those of version 1, and the controller
@@ -159,8 +142,7 @@ fn left_in(own: &str, mounts: &Path) -> Option<u64> {
             _ => None,
         }
     });
-    let number =
-        |path: PathBuf| -> Option<u64> { std::fs::read_to_string(path).ok()?.trim().parse().ok() };
+    let number = |path: PathBuf| -> Option<u64> { std::fs::read_to_string(path).ok()?.trim().parse().ok() };
     let mut least = None;
     for (roots, path, (most, used)) in places {
         for root in roots {
@@ -188,11 +170,7 @@ mod tests {
     use super::*;
 
     fn limit(left: u64, is_space: bool) -> Limit {
-        Limit {
-            left,
-            is_space,
-            name: "a limit",
-        }
+        Limit { left, is_space, name: "a limit" }
     }
 
     #[test]
@@ -202,19 +180,13 @@ mod tests {
         assert_eq!((free.budget.most(), free.remark), (USUAL, None));
         let less = within(&[limit(u64::MAX, false), limit(60 << 20, false)]).unwrap();
         assert_eq!(less.budget.most(), 36 << 20);
-        assert_eq!(
-            less.remark.unwrap(),
-            "callers may have 36 MiB of memory and not 128, for a limit leaves no more"
-        );
+        assert_eq!(less.remark.unwrap(), "callers may have 36 MiB of memory and not 128, for a limit leaves no more");
         // Of address space a stack counts whole: with what is left all callers that fit the budget have theirs.
         let space = within(&[limit(60 << 20, true)]).unwrap();
         let callers = space.budget.most() / COMES;
         assert!(callers * (COMES + STACK as u64) <= (60 << 20) - RESERVE);
         let why = within(&[limit(RESERVE, false)]).unwrap_err();
-        assert_eq!(
-            why.to_string(),
-            "a limit leaves callers 0 KiB of memory, and the least is 4096 KiB: allow more"
-        );
+        assert_eq!(why.to_string(), "a limit leaves callers 0 KiB of memory, and the least is 4096 KiB: allow more");
     }
 
     #[test]

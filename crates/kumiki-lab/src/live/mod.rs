@@ -21,8 +21,7 @@ use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::pcapng::CaptureError;
 use kumiki_io::{
-    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice,
-    Udp, Wish, cpu_time,
+    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish, cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
@@ -131,8 +130,7 @@ impl SimEther {
         match all.find(|(_, address)| !address.ip().is_loopback()) {
             Some((option, address)) => {
                 let why = format!("{address} is not on the loopback interface");
-                Err(Fault::at([option], why)
-                    .expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
+                Err(Fault::at([option], why).expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
             }
             None => Ok(()),
         }
@@ -150,9 +148,7 @@ impl SimEther {
 }
 
 /// Nodes, each on one other.
-fn chain<'a>(
-    graph: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> impl Iterator<Item = (String, Vec<String>)> {
+fn chain<'a>(graph: impl IntoIterator<Item = (&'a str, &'a str)>) -> impl Iterator<Item = (String, Vec<String>)> {
     let graph = graph.into_iter();
     graph.map(|(node, below)| (node.to_owned(), vec![below.to_owned()]))
 }
@@ -172,12 +168,7 @@ impl Stack {
         let transport = transport.kind();
         let upper = if program == "ping" { "icmp" } else { transport };
         let ip = if address.contains(':') { "ipv6" } else { "ip" };
-        let graph = [
-            (program, upper),
-            (transport, ip),
-            ("icmp", ip),
-            (ip, device),
-        ];
+        let graph = [(program, upper), (transport, ip), ("icmp", ip), (ip, device)];
         let mut stack = Self::of(chain(graph), program, ip, device);
         stack.put(ip, "address", address.into());
         stack.put(ip, "mtu", octets(mtu));
@@ -208,11 +199,7 @@ impl Stack {
         }
         let is_ping = program == "ping";
         let transport = if is_ping { Transport::Tcp } else { transport };
-        let lower = [
-            ("arp", "eth"),
-            ("eth", "sim_ether"),
-            ("sim_ether", SimEther::DEVICE),
-        ];
+        let lower = [("arp", "eth"), ("eth", "sim_ether"), ("sim_ether", SimEther::DEVICE)];
         let network = match transport {
             Transport::Tcp => "ip",
             Transport::Xtp => "vnet",
@@ -237,19 +224,11 @@ impl Stack {
                 stack.put("vnet", "addresses", list.into());
             }
         }
-        stack.put(
-            "arp",
-            "addresses",
-            vec![toml::Value::from(own.to_string())].into(),
-        );
+        stack.put("arp", "addresses", vec![toml::Value::from(own.to_string())].into());
         stack.put("eth", "address", socket.local.to_string().into());
         stack.put("eth", "mtu", octets(mtu));
         stack.put("sim_ether", "address", socket.local.to_string().into());
-        let stations: Vec<toml::Value> = socket
-            .stations
-            .iter()
-            .map(|station| station.to_string().into())
-            .collect();
+        let stations: Vec<toml::Value> = socket.stations.iter().map(|station| station.to_string().into()).collect();
         if !stations.is_empty() {
             stack.put("sim_ether", "stations", stations.into());
         }
@@ -305,25 +284,18 @@ impl Stack {
             let place = || Place::Set(text.clone());
             let (path, value) = assignment(text)?;
             let [node, keys @ .., last] = path.as_slice() else {
-                return Err(Fault::new("no key")
-                    .in_place(place())
-                    .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
+                return Err(Fault::new("no key").in_place(place()).expected("NODE.KEY=VALUE, such as tcp.sack=false"));
             };
             let known = self.layers();
             if !known.contains(node) {
-                return Err(
-                    Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known)
-                        .in_place(place()),
-                );
+                return Err(Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
             }
             let mut table = self.host.settings.entry((*node).to_owned()).or_default();
             for key in keys {
-                let inner = table
-                    .entry((*key).to_owned())
-                    .or_insert_with(|| toml::Table::new().into());
-                table = inner.as_table_mut().ok_or_else(|| {
-                    Fault::at(&path, format!("{key:?} is no table")).in_place(place())
-                })?;
+                let inner = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
+                table = inner
+                    .as_table_mut()
+                    .ok_or_else(|| Fault::at(&path, format!("{key:?} is no table")).in_place(place()))?;
             }
             table.insert((*last).to_owned(), value);
         }
@@ -356,8 +328,7 @@ impl Stack {
         nodes: Vec<(&str, Box<dyn Protocol>)>,
         seed: u64,
     ) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
-        crate::experiment::graph_of_host(&self.host, nodes, seed)
-            .map_err(|fault| self.locate(fault))
+        crate::experiment::graph_of_host(&self.host, nodes, seed).map_err(|fault| self.locate(fault))
     }
 
     /// A fault with the setting that it is about.
@@ -377,15 +348,11 @@ impl Stack {
 /// `a.b=value`: the path, and the value as TOML writes it, or else as text.
 fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
     let Some((name, written)) = text.split_once('=') else {
-        return Err(Fault::new("no \"=\"")
-            .in_place(Place::Set(text.to_owned()))
-            .expected("NAME=VALUE"));
+        return Err(Fault::new("no \"=\"").in_place(Place::Set(text.to_owned())).expected("NAME=VALUE"));
     };
     let written = written.trim();
-    let value = Node::parse_value(written, Origin::Set(0)).map_or_else(
-        || toml::Value::String(written.to_owned()),
-        |node| node.to_toml(),
-    );
+    let value = Node::parse_value(written, Origin::Set(0))
+        .map_or_else(|| toml::Value::String(written.to_owned()), |node| node.to_toml());
     Ok((name.trim().split('.').map(str::trim).collect(), value))
 }
 
@@ -405,10 +372,7 @@ pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
     let impair = toml::Value::Table(table).try_into::<Impair>();
     impair.map(Some).map_err(|why| {
         let why = why.to_string();
-        Fault::at(
-            ["impair"],
-            why.lines().next().unwrap_or_default().to_owned(),
-        )
+        Fault::at(["impair"], why.lines().next().unwrap_or_default().to_owned())
     })
 }
 
@@ -431,9 +395,7 @@ impl core::str::FromStr for Network {
             let prefix = prefix.parse().ok().filter(|prefix| *prefix <= bits)?;
             Some(Self { address, prefix })
         });
-        parts.ok_or_else(|| {
-            "write an address and its prefix, such as 10.9.0.2/24 or fd00:9::2/64".to_owned()
-        })
+        parts.ok_or_else(|| "write an address and its prefix, such as 10.9.0.2/24 or fd00:9::2/64".to_owned())
     }
 }
 
@@ -499,11 +461,7 @@ pub enum LiveError {
 /// # Errors
 /// [`TunError`], which says what would help.
 #[cfg(target_os = "linux")]
-pub fn open_tun(
-    name: &str,
-    mtu: u16,
-    linux: Option<Network>,
-) -> Result<Box<dyn RealDevice>, TunError> {
+pub fn open_tun(name: &str, mtu: u16, linux: Option<Network>) -> Result<Box<dyn RealDevice>, TunError> {
     let tun = Tun::open(name, mtu)?;
     if let Some(Network { address, prefix }) = linux {
         tun.configure_kernel(address, prefix, mtu)?;
@@ -528,10 +486,7 @@ fn date() -> String {
     let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
         return String::new();
     };
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        it.year, it.month, it.day, it.hour, it.minute, it.second
-    )
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", it.year, it.month, it.day, it.hour, it.minute, it.second)
 }
 
 /// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.
@@ -585,25 +540,17 @@ pub fn run<P: Protocol>(
     };
     let node = graph.node(&stack.program);
     let clock = RealClock::start();
-    let pace = Pace {
-        batch: BATCH,
-        ..Pace::default()
-    };
+    let pace = Pace { batch: BATCH, ..Pace::default() };
     let mut executor = Executor::new(clock, pace);
     let host = executor.add_graph("host", graph);
-    let config = DeviceConfig {
-        mtu: line.mtu.into(),
-        burst: 1,
-    };
+    let config = DeviceConfig { mtu: line.mtu.into(), burst: 1 };
     executor.set_device(host, device, config);
-    let real = executor
-        .add_real(line.device)
-        .map_err(system("no descriptor to wait for the device"))?;
+    let real = executor.add_real(line.device).map_err(system("no descriptor to wait for the device"))?;
     let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));
     let impaired = match &line.impair {
         Some(impair) => {
-            let [to_linux, to_kumiki] = crate::experiment::impairments(impair, ENDS)
-                .map_err(|fault| fault.under(&["impair"]))?;
+            let [to_linux, to_kumiki] =
+                crate::experiment::impairments(impair, ENDS).map_err(|fault| fault.under(&["impair"]))?;
             let element = Impaired::new(to_kumiki, to_linux, line.seed);
             let element = executor.add_element(Box::new(element));
             executor.plug(outer, Plug::Port(element, 0));
@@ -629,10 +576,7 @@ pub fn run<P: Protocol>(
             if let Some((path, stream)) = &mut capture
                 && let Err(why) = stream.take_from(graph)
             {
-                failed = Some(LiveError::Capture {
-                    path: path.clone(),
-                    why,
-                });
+                failed = Some(LiveError::Capture { path: path.clone(), why });
                 return true;
             }
             let program = node.and_then(|node| graph.protocol::<P>(node));
@@ -647,16 +591,12 @@ pub fn run<P: Protocol>(
         elapsed: clock.now().saturating_since(began),
         cpu: Duration::from_nanos(cpu_time().as_nanos().saturating_sub(cpu.as_nanos())),
         device: executor.real_counters(real),
-        impaired: impaired
-            .map(|element| executor.element_counters(element))
-            .unwrap_or_default(),
+        impaired: impaired.map(|element| executor.element_counters(element)).unwrap_or_default(),
     };
     if let Some((path, stream)) = capture
         && failed.is_none()
     {
-        stream
-            .finish()
-            .map_err(|why| LiveError::Capture { path, why })?;
+        stream.finish().map_err(|why| LiveError::Capture { path, why })?;
     }
     if let Some(why) = failed {
         return Err(why);
@@ -666,10 +606,7 @@ pub fn run<P: Protocol>(
             Failure::Device(..) => format!("device {} is of no more use", stack.device),
             Failure::Graph(..) => "the stack cannot go on".to_owned(),
         };
-        return Err(LiveError::System {
-            what,
-            why: failure.to_error(),
-        });
+        return Err(LiveError::System { what, why: failure.to_error() });
     }
     Ok(outcome)
 }
@@ -678,14 +615,9 @@ pub fn run<P: Protocol>(
 type Capture = (PathBuf, Stream<BufWriter<File>>);
 
 /// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
-fn begin_capture(
-    path: &Path,
-    graph: &mut Graph,
-    (upper, lower): (&str, &str),
-) -> Result<Capture, LiveError> {
+fn begin_capture(path: &Path, graph: &mut Graph, (upper, lower): (&str, &str)) -> Result<Capture, LiveError> {
     let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
     let file = private::create(path).map_err(|why| fault(&why))?;
-    let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file))
-        .map_err(|why| fault(&why))?;
+    let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file)).map_err(|why| fault(&why))?;
     Ok((path.to_owned(), stream))
 }

@@ -26,13 +26,7 @@ const LONGEST: u64 = 16 << 20;
 /// As it happens, in words where it is a link.
 pub fn create(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
-    let opened = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(OWN)
-        .custom_flags(flags)
-        .open(path);
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(OWN).custom_flags(flags).open(path);
     let file = opened.map_err(|why| {
         if Errno::from_io_error(&why) == Some(Errno::LOOP) {
             let text = "it is a symbolic link, and none is followed";
@@ -62,10 +56,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     if found.is_file() && mode & 0o077 != 0 && !is_handed {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!(
-                "others can read or change it (its rights are {mode:03o}); chmod 600 {}",
-                path.display()
-            ),
+            format!("others can read or change it (its rights are {mode:03o}); chmod 600 {}", path.display()),
         ));
     }
     let mut text = String::new();
@@ -92,11 +83,7 @@ impl CaptureBudget {
 
     /// Takes so many; where there are fewer nothing is left from then on, so that a capture ends and has no hole.
     fn take(&self, octets: u64) -> bool {
-        let taken = self
-            .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                Some(left.saturating_sub(octets))
-            });
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(octets)));
         taken.is_ok_and(|left| left >= octets)
     }
 }
@@ -141,11 +128,7 @@ impl Kept {
             let (magic, _) = rest.split_first_chunk::<4>()?;
             self.is_little = *magic == [0x4d, 0x3c, 0x2b, 0x1a];
         }
-        let length = if self.is_little {
-            u32::from_le_bytes(*length)
-        } else {
-            u32::from_be_bytes(*length)
-        };
+        let length = if self.is_little { u32::from_le_bytes(*length) } else { u32::from_be_bytes(*length) };
         usize::try_from(length.max(12)).ok()
     }
 }
@@ -183,8 +166,7 @@ mod tests {
     use super::*;
 
     fn folder(name: &str) -> std::path::PathBuf {
-        let path =
-            std::env::temp_dir().join(format!("kumiki-private-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("kumiki-private-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         path
@@ -236,13 +218,7 @@ mod tests {
             let mut capture = PcapNg::new(kept).unwrap();
             let interface = capture.add_interface("x", LinkType::RawIp, 0).unwrap();
             for _ in 0..50 {
-                let packet = Packet {
-                    at_ns: 0,
-                    octets: &[7; 101],
-                    original_len: 101,
-                    direction: None,
-                    comment: None,
-                };
+                let packet = Packet { at_ns: 0, octets: &[7; 101], original_len: 101, direction: None, comment: None };
                 capture.write_packet(interface, &packet).unwrap();
             }
             capture.finish().unwrap().flush().unwrap();

@@ -96,9 +96,8 @@ impl<'a> Printer<'a> {
             self.aborted += 1;
             let remote = talk.remote;
             let number = number + 1;
-            self.first_abort.get_or_insert_with(|| {
-                format!("connection {number}, with {remote}, was aborted: {reason}")
-            });
+            self.first_abort
+                .get_or_insert_with(|| format!("connection {number}, with {remote}, was aborted: {reason}"));
         }
         // Of what was handed to the stack nobody knows how much arrived where the connection was aborted.
         let (handed, octets) = match how {
@@ -126,10 +125,9 @@ impl<'a> Printer<'a> {
             .to_string(),
             Form::Text => {
                 let mut line = format!("{}: {} with {}", number + 1, talk.local, talk.remote);
-                for (octets, what, hash) in [
-                    (talk.sent, handed, talk.sent_hash()),
-                    (talk.received, "received", talk.received_hash()),
-                ] {
+                for (octets, what, hash) in
+                    [(talk.sent, handed, talk.sent_hash()), (talk.received, "received", talk.received_hash())]
+                {
                     if octets > 0 {
                         let _ = write!(line, "\n   {what} {octets} B, sha256 {hash}");
                     }
@@ -248,9 +246,7 @@ impl Watcher<Ping> for Printer<'_> {
             self.echoes = Some(echoes);
             self.waits_since = Some(now);
         }
-        let waited = self
-            .waits_since
-            .map_or(Duration::ZERO, |since| now.saturating_since(since));
+        let waited = self.waits_since.map_or(Duration::ZERO, |since| now.saturating_since(since));
         let done = program.is_done() || (program.has_asked_all() && waited > self.patience);
         if done {
             let line = match self.form {
@@ -271,18 +267,11 @@ impl Watcher<Ping> for Printer<'_> {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people, rounded to a few digits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a figure for people, rounded to a few digits")]
 const fn f64_of(count: u64) -> f64 {
     count as f64
 }
 
 fn megabits(octets: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 {
-        f64_of(octets) * 8.0 / 1e6 / seconds
-    } else {
-        0.0
-    }
+    if seconds > 0.0 { f64_of(octets) * 8.0 / 1e6 / seconds } else { 0.0 }
 }

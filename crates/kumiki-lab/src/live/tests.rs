@@ -27,11 +27,7 @@ fn socket(address: [u8; 4], port: u16) -> SocketAddr {
 }
 
 fn call(sessions: u32) -> Begin {
-    Begin::Call {
-        local: socket([0, 0, 0, 0], 0),
-        remote: socket([10, 9, 0, 1], 5001),
-        sessions,
-    }
+    Begin::Call { local: socket([0, 0, 0, 0], 0), remote: socket([10, 9, 0, 1], 5001), sessions }
 }
 
 fn listen(port: u16) -> Begin {
@@ -40,24 +36,13 @@ fn listen(port: u16) -> Begin {
 }
 
 fn config(begin: Begin, act: Act) -> TalkerConfig {
-    TalkerConfig {
-        begin,
-        act,
-        write: 10_000,
-        abort_after: None,
-        quality: Quality::default(),
-    }
+    TalkerConfig { begin, act, write: 10_000, abort_after: None, quality: Quality::default() }
 }
 
 #[test]
 fn settings_have_the_names_and_units_of_scenarios() {
     let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
-    let sets = [
-        "tcp.sack=false",
-        "tcp.rto.minimum=1 s",
-        "tcp.mss=\"1000 B\"",
-        "ip.ttl=9",
-    ];
+    let sets = ["tcp.sack=false", "tcp.rto.minimum=1 s", "tcp.mss=\"1000 B\"", "ip.ttl=9"];
     stack.set(&sets.map(str::to_owned)).unwrap();
     let program = Talker::new(config(call(1), Act::Read));
     stack.build(Box::new(program), 1).unwrap();
@@ -75,10 +60,7 @@ fn the_version_of_ip_is_that_of_the_address() {
 #[test]
 fn a_wrong_setting_is_answered_with_what_would_be_right() {
     for (sets, part) in [
-        (
-            &["tcp.sak=false"][..],
-            "--set tcp.sak=false: tcp.sak: unknown setting",
-        ),
+        (&["tcp.sak=false"][..], "--set tcp.sak=false: tcp.sak: unknown setting"),
         (&["tcp.sack=maybe"], "true or false"),
         (&["tpc.sack=false"], "did you mean \"tcp\"?"),
         (&["sack=false"], "such as tcp.sack=false"),
@@ -95,19 +77,9 @@ fn a_wrong_setting_is_answered_with_what_would_be_right() {
 
 #[test]
 fn what_goes_wrong_is_read_as_in_a_scenario() {
-    let texts = |texts: &[&str]| {
-        texts
-            .iter()
-            .map(|&text| text.to_owned())
-            .collect::<Vec<_>>()
-    };
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     assert_eq!(impair(&[]).unwrap(), None);
-    let given = texts(&[
-        "loss=0.05",
-        "reorder=0.02",
-        "reorder_by=2 ms",
-        "toward=linux",
-    ]);
+    let given = texts(&["loss=0.05", "reorder=0.02", "reorder_by=2 ms", "toward=linux"]);
     let read = impair(&given).unwrap().unwrap();
     assert_eq!((read.loss, read.reorder), (0.05, 0.02));
     let [to_linux, to_kumiki] = crate::experiment::impairments(&read, ENDS).unwrap();
@@ -121,10 +93,9 @@ fn what_goes_wrong_is_read_as_in_a_scenario() {
         let said = impair(&given).expect_err("refused").to_string();
         assert!(said.contains(part), "{said}");
     }
-    for (given, part) in [
-        (texts(&["toward=windows"]), "one of linux, kumiki"),
-        (texts(&["reorder=0.1"]), "`reorder_by` beside it"),
-    ] {
+    for (given, part) in
+        [(texts(&["toward=windows"]), "one of linux, kumiki"), (texts(&["reorder=0.1"]), "`reorder_by` beside it")]
+    {
         let read = impair(&given).unwrap().unwrap();
         let said = crate::experiment::impairments(&read, ENDS).expect_err("refused");
         assert!(said.to_string().contains(part), "{said}");
@@ -137,14 +108,7 @@ fn an_address_has_a_prefix() {
     assert_eq!(network.to_string(), "10.9.0.1/24");
     let network: Network = "fd00:9::1/64".parse().unwrap();
     assert_eq!(network.to_string(), "fd00:9::1/64");
-    for wrong in [
-        "10.9.0.1",
-        "10.9.0.1/33",
-        "10.9.0/24",
-        "/24",
-        "",
-        "fd00::1/129",
-    ] {
+    for wrong in ["10.9.0.1", "10.9.0.1/33", "10.9.0/24", "/24", "", "fd00::1/129"] {
         assert!(wrong.parse::<Network>().is_err(), "{wrong}");
     }
 }
@@ -153,10 +117,7 @@ fn an_address_has_a_prefix() {
 fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
     let mut world = World::new();
     let config = SerialConfig {
-        carrier: Carrier::Plain {
-            rate: Rate::bits_per_second(100_000_000),
-            overhead: 0,
-        },
+        carrier: Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 0 },
         propagation: Duration::from_millis(1),
         say_sent: false,
     };
@@ -192,13 +153,9 @@ fn closed(talk: &Talk) -> bool {
 
 #[test]
 fn what_one_sends_the_other_reads_whoever_calls() {
-    let send = Act::Send {
-        octets: 123_457,
-        pattern: CONTENT,
-    };
+    let send = Act::Send { octets: 123_457, pattern: CONTENT };
     for (listener, caller) in [(Act::Read, send), (send, Act::Read)] {
-        let [at_listener, at_caller] =
-            in_virtual_time(config(listen(5001), listener), config(call(3), caller));
+        let [at_listener, at_caller] = in_virtual_time(config(listen(5001), listener), config(call(3), caller));
         assert_eq!((at_listener.len(), at_caller.len()), (3, 3));
         for (a, b) in at_listener.iter().zip(&at_caller) {
             assert!(closed(a) && closed(b), "{a:?} {b:?}");
@@ -211,10 +168,7 @@ fn what_one_sends_the_other_reads_whoever_calls() {
 
 #[test]
 fn an_echo_gives_everything_back_and_then_ends() {
-    let send = Act::Send {
-        octets: 2_000_000,
-        pattern: CONTENT,
-    };
+    let send = Act::Send { octets: 2_000_000, pattern: CONTENT };
     let [echo, caller] = in_virtual_time(config(listen(5001), Act::Echo), config(call(1), send));
     let [caller] = caller.as_slice() else {
         panic!("one connection");
@@ -226,10 +180,7 @@ fn an_echo_gives_everything_back_and_then_ends() {
 
 #[test]
 fn no_octets_have_the_hash_of_nothing() {
-    let send = Act::Send {
-        octets: 0,
-        pattern: CONTENT,
-    };
+    let send = Act::Send { octets: 0, pattern: CONTENT };
     let [sink, _] = in_virtual_time(config(listen(5001), Act::Read), config(call(1), send));
     // FIPS 180-4's hash of no octets, as `sha256sum` prints it for an empty file.
     let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -239,14 +190,8 @@ fn no_octets_have_the_hash_of_nothing() {
 
 #[test]
 fn an_abort_is_told_at_both_ends_with_its_reason() {
-    let send = Act::Send {
-        octets: 1_000_000,
-        pattern: CONTENT,
-    };
-    let caller = TalkerConfig {
-        abort_after: Some(50_000),
-        ..config(call(1), send)
-    };
+    let send = Act::Send { octets: 1_000_000, pattern: CONTENT };
+    let caller = TalkerConfig { abort_after: Some(50_000), ..config(call(1), send) };
     let [sink, caller] = in_virtual_time(config(listen(5001), Act::Read), caller);
     let reason = |talk: &Talk| match talk.ending {
         Some(Ending::Aborted(_, reason)) => reason,
@@ -260,21 +205,14 @@ fn an_abort_is_told_at_both_ends_with_its_reason() {
 #[test]
 fn nobody_listens_and_the_caller_is_refused() {
     let [_, caller] = in_virtual_time(config(listen(5002), Act::Read), config(call(1), Act::Read));
-    let refused = matches!(
-        caller[0].ending,
-        Some(Ending::Aborted(_, kumiki_graph::Reason::Refused))
-    );
+    let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, kumiki_graph::Reason::Refused)));
     assert!(refused, "{:?}", caller[0].ending);
     assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
 }
 
 /// A station of an Ethernet in datagrams, or why there can be none.
 fn station(program: &str, transport: Transport, local: &str) -> Result<Stack, String> {
-    let socket = SimEther {
-        local: local.parse().unwrap(),
-        stations: Vec::new(),
-        via: None,
-    };
+    let socket = SimEther { local: local.parse().unwrap(), stations: Vec::new(), via: None };
     let address = "192.168.3.1/24".parse().unwrap();
     let stack = Stack::sim_ether(program, transport, address, 9000, &socket);
     stack.map_err(|fault| fault.to_string())
@@ -284,10 +222,7 @@ fn station(program: &str, transport: Transport, local: &str) -> Result<Stack, St
 fn a_socket_that_can_be_no_station_is_refused_with_what_could() {
     for local in ["127.0.0.1:7001", "127.0.0.1:0", "0.0.0.0:7000"] {
         let why = station("ttcp", Transport::Xtp, local).unwrap_err();
-        assert!(
-            why.starts_with("--sim-ether") && why.contains(local),
-            "{why}"
-        );
+        assert!(why.starts_with("--sim-ether") && why.contains(local), "{why}");
         assert!(why.contains("even port"), "{why}");
     }
     assert!(station("ttcp", Transport::Xtp, "127.0.0.1:7000").is_ok());

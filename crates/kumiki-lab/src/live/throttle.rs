@@ -41,11 +41,7 @@ pub(in crate::live) struct Throttle {
 impl Held {
     fn ready(&self) -> Instant {
         let burst = EACH.saturating_mul(BURST - 1);
-        Instant::ZERO
-            + self
-                .until
-                .saturating_since(Instant::ZERO)
-                .saturating_sub(burst)
+        Instant::ZERO + self.until.saturating_since(Instant::ZERO).saturating_sub(burst)
     }
 
     fn tell(&mut self, line: String, now: Instant) -> String {
@@ -60,12 +56,7 @@ impl Held {
 
 impl Throttle {
     /// A line; what is to be told now, if anything is.
-    pub(in crate::live) fn tell(
-        &mut self,
-        kind: Kind,
-        line: String,
-        now: Instant,
-    ) -> Option<String> {
+    pub(in crate::live) fn tell(&mut self, kind: Kind, line: String, now: Instant) -> Option<String> {
         let held = self.kinds.entry(kind).or_default();
         if now >= held.ready() {
             // One that still waits is counted, not told.

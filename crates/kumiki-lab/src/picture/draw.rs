@@ -41,20 +41,10 @@ pub(super) struct Page {
 pub(super) type Plugs = BTreeMap<String, (f64, f64)>;
 
 pub(super) fn document(scenario: &Scenario) -> String {
-    let mut page = Page {
-        lines: Group::new(),
-        boxes: Group::new(),
-        notes: Group::new(),
-        right: PAD,
-        bottom: PAD,
-    };
+    let mut page = Page { lines: Group::new(), boxes: Group::new(), notes: Group::new(), right: PAD, bottom: PAD };
     let title = clean(&scenario.title);
     let stacks = stacks(scenario);
-    let depth = stacks
-        .iter()
-        .map(|(_, stack)| height(stack))
-        .max()
-        .unwrap_or(0);
+    let depth = stacks.iter().map(|(_, stack)| height(stack)).max().unwrap_or(0);
     let top = PAD + TITLE * 1.9;
     let mut plugs = Plugs::new();
     let mut left = PAD;
@@ -84,17 +74,9 @@ pub(super) fn document(scenario: &Scenario) -> String {
         .set("height", at(high))
         .set("viewBox", format!("0 0 {} {}", at(wide), at(high)))
         .set("role", "img")
-        .set(
-            "font-family",
-            "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
-        )
+        .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
         .add(Title::new(title))
-        .add(
-            Rectangle::new()
-                .set("width", at(wide))
-                .set("height", at(high))
-                .set("fill", "#ffffff"),
-        )
+        .add(Rectangle::new().set("width", at(wide)).set("height", at(high)).set("fill", "#ffffff"))
         .add(heading)
         .add(body);
     format!("{document}\n")
@@ -112,19 +94,11 @@ impl Page {
     ) -> f64 {
         let levels = Levels::of(stack, depth);
         let wide = box_width(stack);
-        let profile = stack
-            .profile()
-            .map(|profile| format!("profile {}", clean(profile)));
-        let heads = [
-            width(&clean(name), NAME * 1.1),
-            profile.as_ref().map_or(0.0, |text| width(text, SMALL)),
-        ];
+        let profile = stack.profile().map(|profile| format!("profile {}", clean(profile)));
+        let heads = [width(&clean(name), NAME * 1.1), profile.as_ref().map_or(0.0, |text| width(text, SMALL))];
         let rows: Vec<Vec<f64>> = levels.rows.iter().map(|row| offsets(row, wide)).collect();
         let reach = rows.iter().flatten().map(|x| x.abs() + wide / 2.0);
-        let inner = heads
-            .into_iter()
-            .chain(reach.map(|half| 2.0 * half))
-            .fold(120.0, f64::max);
+        let inner = heads.into_iter().chain(reach.map(|half| 2.0 * half)).fold(120.0, f64::max);
         let right = left + inner + 2.0 * PAD;
         let middle = f64::midpoint(left, right);
         self.note(centred(&clean(name), middle, top + 26.0, NAME, INK).set("font-weight", "bold"));
@@ -155,21 +129,12 @@ impl Page {
         let frame = rectangle(left, top, right - left, bottom - top, 12.0);
         // Behind everything else: the frame is drawn before the lines within it.
         let lines = core::mem::take(&mut self.lines);
-        self.lines = Group::new()
-            .add(frame.set("fill", "#ffffff").set("stroke", FRAME))
-            .add(lines);
+        self.lines = Group::new().add(frame.set("fill", "#ffffff").set("stroke", FRAME)).add(lines);
         self.bottom = self.bottom.max(bottom);
         right
     }
 
-    fn node(
-        &mut self,
-        scenario: &Scenario,
-        host: &str,
-        stack: &Stack<'_>,
-        node: &str,
-        (x, y, w): (f64, f64, f64),
-    ) {
+    fn node(&mut self, scenario: &Scenario, host: &str, stack: &Stack<'_>, node: &str, (x, y, w): (f64, f64, f64)) {
         let plug = format!("{host}.{node}");
         let load = &scenario.workload;
         let beside = scenario.beside.values();
@@ -186,9 +151,7 @@ impl Page {
             None => PROVIDER,
         };
         let radius = if stack.is_device(node) { 2.0 } else { 7.0 };
-        let shape = rectangle(x, y, w, BOX, radius)
-            .set("fill", fill)
-            .set("stroke", INK);
+        let shape = rectangle(x, y, w, BOX, radius).set("fill", fill).set("stroke", INK);
         self.boxes = core::mem::take(&mut self.boxes).add(shape);
         let kind = stack.other_kind(node);
         let second = role.map(str::to_owned).or(kind);
@@ -197,13 +160,7 @@ impl Page {
             self.note(centred(&clean(node), middle, y + 18.0, NAME, INK));
             self.note(centred(&clean(&second), middle, y + 33.0, SMALL, GREY));
         } else {
-            self.note(centred(
-                &clean(node),
-                middle,
-                y + BOX / 2.0 + 6.0,
-                NAME,
-                INK,
-            ));
+            self.note(centred(&clean(node), middle, y + BOX / 2.0 + 6.0, NAME, INK));
         }
     }
 
@@ -252,14 +209,9 @@ impl Page {
         };
         let same = |key: &(String, String)| key.1 == *lower;
         let all = ends.iter().filter(|(key, _)| same(key)).map(|(_, x)| *x);
-        let slanted = points
-            .len()
-            .checked_sub(2)
-            .and_then(|before| points.get(before))
-            .is_some_and(|(from, _)| *from > x + 4.0);
-        let (first, last) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| {
-            (a.min(x), b.max(x))
-        });
+        let slanted =
+            points.len().checked_sub(2).and_then(|before| points.get(before)).is_some_and(|(from, _)| *from > x + 4.0);
+        let (first, last) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if x >= last {
             let text = service.to_string();
             let label = if slanted {
@@ -284,9 +236,7 @@ fn access_points(
 ) -> BTreeMap<(String, String), f64> {
     let mut arriving: BTreeMap<&str, Vec<(f64, &str)>> = BTreeMap::new();
     for line in &levels.lines {
-        if let ([Slot::Node(upper), .., Slot::Node(lower)], [.., before, _]) =
-            (line.as_slice(), line.as_slice())
-        {
+        if let ([Slot::Node(upper), .., Slot::Node(lower)], [.., before, _]) = (line.as_slice(), line.as_slice()) {
             let from = places.get(before).map_or(0.0, |(x, _)| *x);
             arriving.entry(lower).or_default().push((from, upper));
         }
@@ -300,10 +250,7 @@ fn access_points(
         let step = box_width(stack) / count(users.len() + 1);
         let first = middle - box_width(stack) / 2.0;
         for (number, (_, upper)) in users.into_iter().enumerate() {
-            ends.insert(
-                (upper.to_owned(), lower.to_owned()),
-                first + step * count(number + 1),
-            );
+            ends.insert((upper.to_owned(), lower.to_owned()), first + step * count(number + 1));
         }
     }
     ends
@@ -341,10 +288,7 @@ fn offsets(row: &[Slot<'_>], wide: f64) -> Vec<f64> {
         _ => (0.0, right - GAP),
     };
     let middle = f64::midpoint(first, last);
-    spans
-        .into_iter()
-        .map(|(left, right)| f64::midpoint(left, right) - middle)
-        .collect()
+    spans.into_iter().map(|(left, right)| f64::midpoint(left, right) - middle).collect()
 }
 
 /// Lets lines that pass by several levels on the outside run straight down.
@@ -357,16 +301,9 @@ fn straighten<'s, 'a>(levels: &'s Levels<'a>, places: &mut BTreeMap<&'s Slot<'a>
             .filter(|slot| matches!(slot, Slot::Passage(..)) && line.contains(slot))
             .collect();
         let all_are = |at_end: &dyn Fn(&Slot<'a>, &[Slot<'a>]) -> bool| {
-            passages
-                .iter()
-                .all(|slot| levels.rows.iter().any(|row| at_end(slot, row)))
+            passages.iter().all(|slot| levels.rows.iter().any(|row| at_end(slot, row)))
         };
-        let xs = || {
-            passages
-                .iter()
-                .filter_map(|slot| places.get(*slot))
-                .map(|(x, _)| *x)
-        };
+        let xs = || passages.iter().filter_map(|slot| places.get(*slot)).map(|(x, _)| *x);
         let x = if all_are(&|slot, row| row.first() == Some(slot)) {
             xs().fold(f64::INFINITY, f64::min)
         } else if all_are(&|slot, row| row.last() == Some(slot)) {
@@ -382,30 +319,16 @@ fn straighten<'s, 'a>(levels: &'s Levels<'a>, places: &mut BTreeMap<&'s Slot<'a>
     }
 }
 
-pub(super) fn centred(
-    text: &str,
-    x: f64,
-    y: f64,
-    size: f64,
-    ink: &str,
-) -> svg::node::element::Text {
+pub(super) fn centred(text: &str, x: f64, y: f64, size: f64, ink: &str) -> svg::node::element::Text {
     words(text, x, y, size, ink).set("text-anchor", "middle")
 }
 
 pub(super) fn rectangle(x: f64, y: f64, w: f64, h: f64, radius: f64) -> Rectangle {
-    Rectangle::new()
-        .set("x", at(x))
-        .set("y", at(y))
-        .set("width", at(w))
-        .set("height", at(h))
-        .set("rx", at(radius))
+    Rectangle::new().set("x", at(x)).set("y", at(y)).set("width", at(w)).set("height", at(h)).set("rx", at(radius))
 }
 
 pub(super) fn polyline(points: &[(f64, f64)], ink: &str, thick: f64) -> Polyline {
-    let points: Vec<String> = points
-        .iter()
-        .map(|(x, y)| format!("{},{}", at(*x), at(*y)))
-        .collect();
+    let points: Vec<String> = points.iter().map(|(x, y)| format!("{},{}", at(*x), at(*y))).collect();
     Polyline::new()
         .set("points", points.join(" "))
         .set("fill", "none")

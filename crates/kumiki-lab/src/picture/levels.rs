@@ -65,25 +65,16 @@ impl<'a> Levels<'a> {
         for round in 0..4 {
             let count = self.rows.len();
             for step in 1..count {
-                let (row, beside) = if round % 2 == 0 {
-                    (step, step - 1)
-                } else {
-                    (count - 1 - step, count - step)
-                };
+                let (row, beside) = if round % 2 == 0 { (step, step - 1) } else { (count - 1 - step, count - step) };
                 self.sort(row, beside);
             }
         }
     }
 
     fn sort(&mut self, row: usize, beside: usize) {
-        let places: BTreeMap<Slot<'a>, usize> =
-            self.rows.get(beside).map_or_else(BTreeMap::new, |row| {
-                row.iter()
-                    .cloned()
-                    .enumerate()
-                    .map(|(place, slot)| (slot, place))
-                    .collect()
-            });
+        let places: BTreeMap<Slot<'a>, usize> = self.rows.get(beside).map_or_else(BTreeMap::new, |row| {
+            row.iter().cloned().enumerate().map(|(place, slot)| (slot, place)).collect()
+        });
         let lines = &self.lines;
         let mean = |slot: &Slot<'a>| {
             let (mut sum, mut count) = (0, 0);

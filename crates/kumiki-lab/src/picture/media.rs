@@ -1,8 +1,6 @@
 //! What stands between the hosts: switches, and lines that run on lanes of their own.
 
-use super::draw::{
-    APART, BOX, GAP, NAME, PAD, Page, Plugs, SMALL, centred, count, polyline, rectangle,
-};
+use super::draw::{APART, BOX, GAP, NAME, PAD, Page, Plugs, SMALL, centred, count, polyline, rectangle};
 use super::line;
 use crate::figure::draw::{GREY, INK};
 use crate::figure::text::{clean, width};
@@ -55,12 +53,7 @@ impl Page {
         for (run, lane) in runs.iter().zip(&lanes) {
             let y = hosts_end + LANE * (count(*lane) + 0.9);
             let foot = |(_, bottom): (f64, f64)| if bottom == 0.0 { switch_top } else { bottom };
-            let points = [
-                (run.from.0, foot(run.from)),
-                (run.from.0, y),
-                (run.to.0, y),
-                (run.to.0, foot(run.to)),
-            ];
+            let points = [(run.from.0, foot(run.from)), (run.from.0, y), (run.to.0, y), (run.to.0, foot(run.to))];
             self.lines = core::mem::take(&mut self.lines).add(polyline(&points, WIRE, 2.2));
             let crossing: Vec<f64> = runs
                 .iter()
@@ -70,13 +63,7 @@ impl Page {
             let (left, right) = run.words_at(&crossing);
             let back = rectangle(left, y - 20.0, right - left, 16.0, 0.0).set("fill", "#ffffff");
             self.notes = core::mem::take(&mut self.notes).add(back);
-            self.note(centred(
-                &run.words,
-                f64::midpoint(left, right),
-                y - 7.0,
-                SMALL,
-                GREY,
-            ));
+            self.note(centred(&run.words, f64::midpoint(left, right), y - 7.0, SMALL, GREY));
             self.right = self.right.max(right);
             self.bottom = self.bottom.max(y + 8.0);
         }
@@ -87,31 +74,20 @@ impl Page {
 
     /// Where the switches go: each port below what it leads to where there is room for that, otherwise close together.
     fn place_switches<'s>(&self, scenario: &'s Scenario, plugs: &Plugs) -> Vec<Placed<'s>> {
-        let spread: Vec<Placed<'_>> = scenario
-            .switch
-            .keys()
-            .filter_map(|name| Placed::below(scenario, name, plugs))
-            .collect();
+        let spread: Vec<Placed<'_>> =
+            scenario.switch.keys().filter_map(|name| Placed::below(scenario, name, plugs)).collect();
         let clear = |(number, one): (usize, &Placed<'_>)| {
             let before = spread.iter().take(number);
-            before
-                .into_iter()
-                .all(|other| one.right + GAP < other.left || other.right + GAP < one.left)
+            before.into_iter().all(|other| one.right + GAP < other.left || other.right + GAP < one.left)
         };
         if spread.len() == scenario.switch.len() && spread.iter().enumerate().all(clear) {
             return spread;
         }
         let middle = |name: &str| {
             let ours = |end: &String| end.split_once('.').is_some_and(|(owner, _)| owner == name);
-            let near = scenario
-                .link
-                .values()
-                .filter(|link| link.ends.iter().any(ours));
-            let places: Vec<f64> = near
-                .flat_map(|link| &link.ends)
-                .filter_map(|end| plugs.get(end))
-                .map(|(x, _)| *x)
-                .collect();
+            let near = scenario.link.values().filter(|link| link.ends.iter().any(ours));
+            let places: Vec<f64> =
+                near.flat_map(|link| &link.ends).filter_map(|end| plugs.get(end)).map(|(x, _)| *x).collect();
             places.iter().sum::<f64>() / count(places.len().max(1))
         };
         let mut order: Vec<_> = scenario.switch.iter().collect();
@@ -149,13 +125,7 @@ impl Page {
         let shape = shape.set("fill", SWITCH).set("stroke", INK);
         self.boxes = core::mem::take(&mut self.boxes).add(shape);
         for (port, x) in &switch.ports {
-            self.note(centred(
-                &port.to_string(),
-                *x,
-                top + 13.0,
-                SMALL * 0.85,
-                GREY,
-            ));
+            self.note(centred(&port.to_string(), *x, top + 13.0, SMALL * 0.85, GREY));
         }
         let middle = f64::midpoint(switch.left, switch.right);
         self.note(centred(&clean(switch.name), middle, top + 27.0, NAME, INK));
@@ -188,31 +158,19 @@ impl<'s> Placed<'s> {
                 _ => None,
             });
             let x = plugs.get(peer?)?.0;
-            if ports
-                .iter()
-                .any(|(_, other): &(usize, f64)| (x - other).abs() < 30.0)
-            {
+            if ports.iter().any(|(_, other): &(usize, f64)| (x - other).abs() < 30.0) {
                 return None;
             }
             ports.push((port, x));
         }
-        let (first, last) = ports
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (_, x)| {
-                (a.min(*x), b.max(*x))
-            });
+        let (first, last) =
+            ports.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (_, x)| (a.min(*x), b.max(*x)));
         if ports.is_empty() {
             return None;
         }
         let half = ((last - first) / 2.0 + 28.0).max(name_width(name) / 2.0);
         let middle = f64::midpoint(first, last);
-        Some(Self {
-            name,
-            cells: switch.queue_cells,
-            ports,
-            left: middle - half,
-            right: middle + half,
-        })
+        Some(Self { name, cells: switch.queue_cells, ports, left: middle - half, right: middle + half })
     }
 
     /// The place of the port that an end of a line names.
@@ -246,16 +204,8 @@ impl Run {
         }
         let room = right - left - wide;
         let from = [0.5, 0.25, 0.75, 0.1, 0.9].map(|share| left + room * share);
-        let clear = |from: &&f64| {
-            crossing
-                .iter()
-                .all(|x| *x < **from - 3.0 || *x > **from + wide + 3.0)
-        };
-        let from = from
-            .iter()
-            .find(clear)
-            .copied()
-            .unwrap_or(left + room / 2.0);
+        let clear = |from: &&f64| crossing.iter().all(|x| *x < **from - 3.0 || *x > **from + wide + 3.0);
+        let from = from.iter().find(clear).copied().unwrap_or(left + room / 2.0);
         (from, from + wide)
     }
 }
@@ -266,8 +216,7 @@ fn lanes(runs: &[Run]) -> Vec<usize> {
     let mut lanes = Vec::new();
     for run in runs {
         let (left, right) = run.extent();
-        let clear =
-            |row: &Vec<(f64, f64)>| row.iter().all(|(l, r)| right + 8.0 < *l || *r + 8.0 < left);
+        let clear = |row: &Vec<(f64, f64)>| row.iter().all(|(l, r)| right + 8.0 < *l || *r + 8.0 < left);
         let lane = taken.iter().position(clear).unwrap_or(taken.len());
         if lane == taken.len() {
             taken.push(Vec::new());

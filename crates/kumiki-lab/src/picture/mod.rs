@@ -36,18 +36,11 @@ pub fn svg(scenario: &Scenario) -> String {
 
 /// The hosts with their stacks: the one that writes first, and the one that reads last, as data flows.
 fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
-    let host = |plug: &str| {
-        plug.split_once('.')
-            .map_or(plug, |(host, _)| host)
-            .to_owned()
-    };
+    let host = |plug: &str| plug.split_once('.').map_or(plug, |(host, _)| host).to_owned();
     let from = host(&scenario.workload.from);
     let to: Vec<String> = scenario.workload.to.0.iter().map(|to| host(to)).collect();
-    let mut stacks: Vec<(&str, Stack<'_>)> = scenario
-        .host
-        .keys()
-        .filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?)))
-        .collect();
+    let mut stacks: Vec<(&str, Stack<'_>)> =
+        scenario.host.keys().filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?))).collect();
     stacks.sort_by_key(|(name, _)| match *name {
         name if name == from => 0,
         name if to.iter().any(|to| to == name) => 2,
@@ -60,8 +53,8 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
 fn service(kind: &str) -> Option<Service> {
     match kind {
         "tcp" => Some(Service::Stream),
-        "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux"
-        | "aal5" | "aal34" | "vnet" | "eth" | "llc" | "fddi" => Some(Service::UnitData),
+        "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux" | "aal5" | "aal34" | "vnet"
+        | "eth" | "llc" | "fddi" => Some(Service::UnitData),
         _ => None,
     }
 }

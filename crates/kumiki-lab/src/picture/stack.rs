@@ -37,13 +37,8 @@ impl<'a> Stack<'a> {
         let mut left: Vec<&str> = self.layers.iter().map(|(node, _)| *node).collect();
         let mut sorted = Vec::new();
         while !left.is_empty() {
-            let covered: BTreeSet<&str> = left
-                .iter()
-                .flat_map(|node| self.below(node))
-                .copied()
-                .collect();
-            let (free, bound): (Vec<&str>, Vec<&str>) =
-                left.iter().partition(|node| !covered.contains(*node));
+            let covered: BTreeSet<&str> = left.iter().flat_map(|node| self.below(node)).copied().collect();
+            let (free, bound): (Vec<&str>, Vec<&str>) = left.iter().partition(|node| !covered.contains(*node));
             sorted.extend(if free.is_empty() { &bound } else { &free });
             left = if free.is_empty() { Vec::new() } else { bound };
         }
@@ -52,10 +47,7 @@ impl<'a> Stack<'a> {
 
     /// The layers below `node`.
     pub(crate) fn below(&self, node: &str) -> &[&'a str] {
-        self.layers
-            .iter()
-            .find(|(name, _)| *name == node)
-            .map_or(&[], |(_, below)| below)
+        self.layers.iter().find(|(name, _)| *name == node).map_or(&[], |(_, below)| below)
     }
 
     /// Whether there is a node or device called `node`.
@@ -85,9 +77,7 @@ impl<'a> Stack<'a> {
 
     /// The setting `key` of `node`, where it is given.
     pub(crate) fn setting(&self, node: &str, key: &str) -> Option<&'a toml::Value> {
-        self.hosts
-            .iter()
-            .find_map(|host| host.settings.get(node)?.get(key))
+        self.hosts.iter().find_map(|host| host.settings.get(node)?.get(key))
     }
 
     /// The profile, where one is given.
@@ -103,17 +93,12 @@ fn layers(graph: &Graph) -> Vec<(&str, Vec<&str>)> {
             let below = below.chain([Vec::new()]);
             chain.iter().map(String::as_str).zip(below).collect()
         }
-        Graph::Below(below) => below
-            .iter()
-            .map(|(node, below)| (node.as_str(), below.iter().map(String::as_str).collect()))
-            .collect(),
+        Graph::Below(below) => {
+            below.iter().map(|(node, below)| (node.as_str(), below.iter().map(String::as_str).collect())).collect()
+        }
     };
     let named: BTreeSet<&str> = layers.iter().map(|(node, _)| *node).collect();
-    let lower: BTreeSet<&str> = layers
-        .iter()
-        .flat_map(|(_, below)| below)
-        .copied()
-        .collect();
+    let lower: BTreeSet<&str> = layers.iter().flat_map(|(_, below)| below).copied().collect();
     layers.extend(lower.difference(&named).map(|device| (*device, Vec::new())));
     layers
 }

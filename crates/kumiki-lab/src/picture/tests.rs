@@ -113,27 +113,9 @@ fn a_drawing_shows_every_node_line_and_switch_and_is_well_formed() {
     for (source, shown) in [
         (
             SWITCHED,
-            &[
-                "bench",
-                "llc_snap",
-                "atm0",
-                "exchange",
-                "one: oc3c-atm, 1 us",
-                "profile atm-board",
-                "writes",
-                "reads",
-            ][..],
+            &["bench", "llc_snap", "atm0", "exchange", "one: oc3c-atm, 1 us", "profile atm-board", "writes", "reads"][..],
         ),
-        (
-            BRANCHED,
-            &[
-                "xtp_test",
-                "vnet",
-                "os_ip",
-                "path: ds3-plcp, impaired",
-                "&lt;XTP &amp; TCP&gt;",
-            ],
-        ),
+        (BRANCHED, &["xtp_test", "vnet", "os_ip", "path: ds3-plcp, impaired", "&lt;XTP &amp; TCP&gt;"]),
     ] {
         let drawn = svg(&scenario(source));
         for words in shown {
@@ -147,10 +129,7 @@ fn a_drawing_shows_every_node_line_and_switch_and_is_well_formed() {
 fn what_makes_no_sense_is_drawn_as_far_as_it_does() {
     for (from, to) in [
         // A circle, a host like itself, a line to nowhere, a graph without nodes.
-        (
-            "[\"bench\", \"tcp\", \"ip\", \"llc_snap\", \"atm0\"]",
-            "{ a = [\"b\"], b = [\"a\"] }",
-        ),
+        ("[\"bench\", \"tcp\", \"ip\", \"llc_snap\", \"atm0\"]", "{ a = [\"b\"], b = [\"a\"] }"),
         ("like = \"sender\"", "like = \"receiver\""),
         ("receiver.atm0\"]", "nobody.atm0\"]"),
         ("[\"bench\", \"tcp\", \"ip\", \"llc_snap\", \"atm0\"]", "[]"),

@@ -11,25 +11,13 @@ pub(super) fn document(scenario: &Scenario) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", scenario.title);
     for (name, stack) in stacks(scenario) {
-        let profile = stack
-            .profile()
-            .map(|profile| format!(", profile {profile}"));
+        let profile = stack.profile().map(|profile| format!(", profile {profile}"));
         let _ = writeln!(out, "\nhost {name}{}", profile.unwrap_or_default());
-        let mut tree = Tree {
-            scenario,
-            host: name,
-            stack: &stack,
-            shown: BTreeSet::new(),
-            out: &mut out,
-        };
+        let mut tree = Tree { scenario, host: name, stack: &stack, shown: BTreeSet::new(), out: &mut out };
         tree.roots();
     }
     for (name, switch) in &scenario.switch {
-        let _ = writeln!(
-            out,
-            "\nswitch {name}, {} ports, {} cells in each queue",
-            switch.ports, switch.queue_cells
-        );
+        let _ = writeln!(out, "\nswitch {name}, {} ports, {} cells in each queue", switch.ports, switch.queue_cells);
         for channel in &switch.channels {
             let _ = writeln!(out, "  {channel}");
         }
@@ -49,13 +37,7 @@ pub(super) fn document(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  {name}: {stations}, {}", ring.words());
     }
     let load = &scenario.workload;
-    let _ = writeln!(
-        out,
-        "\nload {}, {} -> {}",
-        load.kind,
-        load.from,
-        load.to.0.join(", ")
-    );
+    let _ = writeln!(out, "\nload {}, {} -> {}", load.kind, load.from, load.to.0.join(", "));
     for (name, load) in &scenario.beside {
         let (kind, from, to) = (&load.kind, &load.from, load.to.0.join(", "));
         let _ = writeln!(out, "beside, {name}: {kind}, {from} -> {to}");
@@ -74,11 +56,7 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn roots(&mut self) {
         let nodes = self.stack.nodes();
-        let lower: BTreeSet<&str> = nodes
-            .iter()
-            .flat_map(|node| self.stack.below(node))
-            .copied()
-            .collect();
+        let lower: BTreeSet<&str> = nodes.iter().flat_map(|node| self.stack.below(node)).copied().collect();
         for node in nodes.iter().copied().filter(|node| !lower.contains(node)) {
             self.node(node, "  ", "  ", false);
         }
@@ -103,12 +81,7 @@ impl<'a> Tree<'a> {
         if self.stack.is_device(node) {
             words.push_str(": device");
             let plug = format!("{}.{node}", self.host);
-            for (name, _) in self
-                .scenario
-                .link
-                .iter()
-                .filter(|(_, link)| link.ends.contains(&plug))
-            {
+            for (name, _) in self.scenario.link.iter().filter(|(_, link)| link.ends.contains(&plug)) {
                 let _ = write!(words, " on line {name}");
             }
             let mut rings = self.scenario.ring.iter();
@@ -126,17 +99,8 @@ impl<'a> Tree<'a> {
         }
         let below = self.stack.below(node);
         for (number, lower) in below.iter().enumerate() {
-            let (branch, bar) = if number + 1 == below.len() {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
-            self.node(
-                lower,
-                &format!("{indent}{branch}"),
-                &format!("{indent}{bar}"),
-                true,
-            );
+            let (branch, bar) = if number + 1 == below.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            self.node(lower, &format!("{indent}{branch}"), &format!("{indent}{bar}"), true);
         }
     }
 }

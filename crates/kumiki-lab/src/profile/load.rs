@@ -51,21 +51,13 @@ impl fmt::Display for Picoseconds {
 }
 
 const fn unit(name: &'static str, worth: u64) -> Unit {
-    Unit {
-        name,
-        worth,
-        named: name,
-    }
+    Unit { name, worth, named: name }
 }
 
 /// The names of all profiles: those of the repository, and `zero`.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = super::builtin::PROFILES
-        .iter()
-        .map(|(name, _)| *name)
-        .chain([ZERO])
-        .collect();
+    let mut names: Vec<&str> = super::builtin::PROFILES.iter().map(|(name, _)| *name).chain([ZERO]).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -81,22 +73,14 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
         let text = crate::scenario::fault::read_file(Path::new(name))?;
         return parse(name, &text);
     }
-    match super::builtin::PROFILES
-        .iter()
-        .find(|(known, _)| *known == name)
-    {
+    match super::builtin::PROFILES.iter().find(|(known, _)| *known == name) {
         Some((name, text)) => parse(&format!("profiles/{name}.toml"), text),
         None if name == ZERO => Ok(Profile {
             title: "all work is free".to_owned(),
             about: "Only the protocols and the media take time.".to_owned(),
             ..Profile::default()
         }),
-        None => Err(Fault::unknown(
-            std::iter::empty::<&str>(),
-            "profile",
-            name,
-            &names(),
-        )),
+        None => Err(Fault::unknown(std::iter::empty::<&str>(), "profile", name, &names())),
     }
 }
 
@@ -108,11 +92,7 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
 pub fn parse(file: &str, text: &str) -> Result<Profile, Fault> {
     let mut root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
     fill_in(file, &mut root)?;
-    let source = Source {
-        file,
-        root: &root,
-        sets: &[],
-    };
+    let source = Source { file, root: &root, sets: &[] };
     let profile: Profile = root.read().map_err(|problem| problem.fault(&source, &[]))?;
     check(&profile).map_err(|fault| source.locate(fault))?;
     Ok(profile)
@@ -126,11 +106,8 @@ fn fill_in(file: &str, root: &mut Node) -> Result<(), Fault> {
     let mut next = model(root);
     for _ in 0..LONGEST_ROW {
         let Some(name) = next else { return Ok(()) };
-        let text = super::builtin::PROFILES
-            .iter()
-            .find(|(known, _)| *known == name);
-        let (_, text) =
-            text.ok_or_else(|| Fault::unknown(["like"], "profile", &name, &names()).in_file(file))?;
+        let text = super::builtin::PROFILES.iter().find(|(known, _)| *known == name);
+        let (_, text) = text.ok_or_else(|| Fault::unknown(["like"], "profile", &name, &names()).in_file(file))?;
         let other = Node::parse(text).map_err(|fault| fault.in_file(&name))?;
         complete(root, &other, false);
         next = model(&other);
@@ -150,19 +127,13 @@ fn check(profile: &Profile) -> Result<(), Fault> {
             return Err(Fault::unknown(["task", name, "cpu"], "CPU", cpu, &cpus));
         }
         if task.batch == 0 {
-            return Err(
-                Fault::at(["task", name, "batch"], "a task that takes no inputs")
-                    .expected("at least 1"),
-            );
+            return Err(Fault::at(["task", name, "batch"], "a task that takes no inputs").expected("at least 1"));
         }
         let elsewhere = profile.task.iter().take_while(|(other, _)| *other != name);
         for (other, earlier) in elsewhere {
             if let Some(node) = task.nodes.iter().find(|node| earlier.nodes.contains(node)) {
                 let path = ["task", name.as_str(), "nodes"];
-                return Err(Fault::at(
-                    path,
-                    format!("{node:?} is in task {other:?} already"),
-                ));
+                return Err(Fault::at(path, format!("{node:?} is in task {other:?} already")));
             }
         }
     }
@@ -170,12 +141,7 @@ fn check(profile: &Profile) -> Result<(), Fault> {
     for (node, prices) in &profile.price {
         for (work, price) in prices {
             if !works.contains(&work.as_str()) {
-                return Err(Fault::unknown(
-                    ["price", node, work],
-                    "kind of work",
-                    work,
-                    &works,
-                ));
+                return Err(Fault::unknown(["price", node, work], "kind of work", work, &works));
             }
             sourced::<Picoseconds>(&["price", node, work], price)?;
         }
@@ -194,19 +160,14 @@ fn check(profile: &Profile) -> Result<(), Fault> {
 }
 
 fn adapter(adapter: &Adapter) -> Result<(), Fault> {
-    for (key, value) in [
-        ("fetch", &adapter.fetch),
-        ("start", &adapter.start),
-        ("interrupt", &adapter.interrupt),
-    ] {
+    for (key, value) in [("fetch", &adapter.fetch), ("start", &adapter.start), ("interrupt", &adapter.interrupt)] {
         if let Some(value) = value {
             sourced::<Duration>(&["adapter", key], value)?;
         }
     }
-    for (key, value, known) in [
-        ("commands", &adapter.commands, ["chained", "single"]),
-        ("notice", &adapter.notice, ["deferred", "interrupt"]),
-    ] {
+    for (key, value, known) in
+        [("commands", &adapter.commands, ["chained", "single"]), ("notice", &adapter.notice, ["deferred", "interrupt"])]
+    {
         if let Some(value) = value
             && !known.contains(&value.as_str())
         {
@@ -222,52 +183,30 @@ fn adapter(adapter: &Adapter) -> Result<(), Fault> {
         return Err(Fault::at(["adapter", "notice"], problem).expected("an `interrupt` beside it"));
     }
     if adapter.queue == Some(0) {
-        return Err(
-            Fault::at(["adapter", "queue"], "an adapter that takes no PDU").expected("at least 1"),
-        );
+        return Err(Fault::at(["adapter", "queue"], "an adapter that takes no PDU").expected("at least 1"));
     }
     Ok(())
 }
 
 fn check_memory(name: &str, memory: &Memory) -> Result<(), Fault> {
     if !matches!(name, "send" | "receive") {
-        return Err(Fault::unknown(
-            ["memory", name],
-            "memory",
-            name,
-            &["send", "receive"],
-        ));
+        return Err(Fault::unknown(["memory", name], "memory", name, &["send", "receive"]));
     }
     let page = sourced::<Octets>(&["memory", name, "page"], &memory.page)?;
     let size = sourced::<Octets>(&["memory", name, "size"], &memory.size)?;
     if page.count() == 0 || memory.cluster == 0 {
-        let key = if memory.cluster == 0 {
-            "cluster"
-        } else {
-            "page"
-        };
-        return Err(
-            Fault::at(["memory", name, key], "nothing fits into that").expected("more than 0")
-        );
+        let key = if memory.cluster == 0 { "cluster" } else { "page" };
+        return Err(Fault::at(["memory", name, key], "nothing fits into that").expected("more than 0"));
     }
     if page.count().saturating_mul(memory.cluster.into()) > size.count() {
-        return Err(Fault::at(
-            ["memory", name, "size"],
-            "smaller than one cluster of pages",
-        )
-        .found(format!("{:?}", memory.size.value)));
+        return Err(Fault::at(["memory", name, "size"], "smaller than one cluster of pages")
+            .found(format!("{:?}", memory.size.value)));
     }
-    for (key, value, known) in [
-        ("hand_out", &memory.hand_out, ["free", "cyclic"]),
-        ("wake_up", &memory.wake_up, ["one", "all"]),
-    ] {
+    for (key, value, known) in
+        [("hand_out", &memory.hand_out, ["free", "cyclic"]), ("wake_up", &memory.wake_up, ["one", "all"])]
+    {
         if !known.contains(&value.as_str()) {
-            return Err(Fault::unknown(
-                ["memory", name, key],
-                "choice",
-                value,
-                &known,
-            ));
+            return Err(Fault::unknown(["memory", name, key], "choice", value, &known));
         }
     }
     if memory.share_percent == Some(0) {
@@ -281,10 +220,8 @@ fn check_memory(name: &str, memory: &Memory) -> Result<(), Fault> {
 fn sourced<Q: Quantity>(path: &[&str], sourced: &Sourced) -> Result<Q, Fault> {
     let inside = |key| path.iter().copied().chain([key]);
     if sourced.from.trim().is_empty() {
-        return Err(
-            Fault::at(inside("from"), "a value must say where it comes from")
-                .expected("a source, \"fitted: ...\" or \"assumed: ...\""),
-        );
+        return Err(Fault::at(inside("from"), "a value must say where it comes from")
+            .expected("a source, \"fitted: ...\" or \"assumed: ...\""));
     }
     parse_quantity(&sourced.value).map_err(|invalid| Fault::quantity(inside("value"), &invalid))
 }

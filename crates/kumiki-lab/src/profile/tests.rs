@@ -30,9 +30,7 @@ wake_up = "one"
 
 fn refused(from: &str, to: &str) -> String {
     assert!(BOARD.contains(from), "{from}");
-    parse_text("profiles/x.toml", &BOARD.replacen(from, to, 1))
-        .unwrap_err()
-        .to_string()
+    parse_text("profiles/x.toml", &BOARD.replacen(from, to, 1)).unwrap_err().to_string()
 }
 
 #[test]
@@ -41,14 +39,8 @@ fn prices_keep_fractions_of_a_nanosecond() {
     let price = &board.price["tcp"];
     assert_eq!(price["copy"].picoseconds().unwrap(), 46_100);
     assert_eq!(price["push"].picoseconds().unwrap(), 110_000_000);
-    assert_eq!(
-        board.cpu["main"].switch.duration().unwrap(),
-        Duration::from_micros(12)
-    );
-    assert_eq!(
-        board.memory["send"].size.octets().unwrap().count(),
-        8_000_000
-    );
+    assert_eq!(board.cpu["main"].switch.duration().unwrap(), Duration::from_micros(12));
+    assert_eq!(board.memory["send"].size.octets().unwrap().count(), 8_000_000);
 }
 
 #[test]
@@ -56,14 +48,8 @@ fn zero_has_no_prices_and_unknown_names_are_refused() {
     assert!(load(ZERO).unwrap().price.is_empty());
     assert!(names().contains(&ZERO));
     let refused = load("zeor").unwrap_err().to_string();
-    assert!(
-        refused.starts_with("unknown profile \"zeor\"; did you mean \"zero\"? ("),
-        "{refused}"
-    );
-    assert_eq!(
-        load("profiles/no/such.toml").unwrap_err().to_string(),
-        "profiles/no/such.toml: there is no such file"
-    );
+    assert!(refused.starts_with("unknown profile \"zeor\"; did you mean \"zero\"? ("), "{refused}");
+    assert_eq!(load("profiles/no/such.toml").unwrap_err().to_string(), "profiles/no/such.toml: there is no such file");
 }
 
 #[test]
@@ -84,11 +70,7 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
             "profiles/x.toml:15: price.tcp.pusch: unknown kind of work \"pusch\"; did you mean \"push\"? (one of push, pop, expire, send, deliver, copy, sum, \
              wake, call, switch, map, octet)",
         ),
-        (
-            "46.1 ns",
-            "46.1 n",
-            "profiles/x.toml:16: price.tcp.copy.value = \"46.1 n\": unknown unit \"n\"; try ns",
-        ),
+        ("46.1 ns", "46.1 n", "profiles/x.toml:16: price.tcp.copy.value = \"46.1 n\": unknown unit \"n\"; try ns"),
         (
             "cpu = \"main\"",
             "cpu = \"mian\"",
@@ -105,11 +87,7 @@ fn a_wrong_profile_gets_one_message_with_its_line() {
             "profiles/x.toml:24: memory.send.size.from = \"\": a value must say where it comes from; expected a source, \"fitted: ...\" or \
              \"assumed: ...\"",
         ),
-        (
-            "8 MB",
-            "8 kB",
-            "profiles/x.toml:24: memory.send.size = \"8 kB\": smaller than one cluster of pages",
-        ),
+        ("8 MB", "8 kB", "profiles/x.toml:24: memory.send.size = \"8 kB\": smaller than one cluster of pages"),
     ] {
         assert_eq!(refused(from, to), message);
     }

@@ -48,10 +48,7 @@ impl Rate {
 
     /// 10^6 bits per second, for a printed figure.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a printed figure needs no more than 53 bits"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
     pub const fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -97,10 +94,7 @@ impl Share {
 
     /// As a number: 5 % is 0.05.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a probability drawn against 53 random bits needs no more"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a probability drawn against 53 random bits needs no more")]
     pub const fn as_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -137,11 +131,7 @@ pub trait Quantity: Copy + Ord + fmt::Display {
 }
 
 const fn unit(name: &'static str, worth: u64) -> Unit {
-    Unit {
-        name,
-        worth,
-        named: name,
-    }
+    Unit { name, worth, named: name }
 }
 
 const fn alias(name: &'static str, worth: u64, named: &'static str) -> Unit {
@@ -197,21 +187,9 @@ impl Quantity for Rate {
         alias("Tbit/s", 1_000_000_000_000, "Tb/s"),
     ];
     const REFUSED: &'static [(&'static str, &'static str, &'static str)] = &[
-        (
-            "kB/s",
-            "rates are in bits, not octets",
-            "kb/s (an eighth of it)",
-        ),
-        (
-            "MB/s",
-            "rates are in bits, not octets",
-            "Mb/s (an eighth of it)",
-        ),
-        (
-            "GB/s",
-            "rates are in bits, not octets",
-            "Gb/s (an eighth of it)",
-        ),
+        ("kB/s", "rates are in bits, not octets", "kb/s (an eighth of it)"),
+        ("MB/s", "rates are in bits, not octets", "Mb/s (an eighth of it)"),
+        ("GB/s", "rates are in bits, not octets", "Gb/s (an eighth of it)"),
     ];
 
     fn from_base(base: u64) -> Self {
@@ -224,8 +202,7 @@ impl Quantity for Rate {
 }
 
 impl Quantity for Octets {
-    const EXPECTED: &'static str =
-        "a size such as \"48 KiB\" (B; kB, MB, GB of 1000; KiB, MiB, GiB of 1024)";
+    const EXPECTED: &'static str = "a size such as \"48 KiB\" (B; kB, MB, GB of 1000; KiB, MiB, GiB of 1024)";
     const BASE: &'static str = "octets";
     const UNITS: &'static [Unit] = &[
         unit("B", 1),
@@ -241,26 +218,10 @@ impl Quantity for Octets {
         unit("GiB", 1 << 30),
     ];
     const REFUSED: &'static [(&'static str, &'static str, &'static str)] = &[
-        (
-            "KB",
-            "it stands for 1000 as often as for 1024",
-            "KiB (1024 octets) or kB (1000 octets)",
-        ),
-        (
-            "K",
-            "it stands for 1000 as often as for 1024",
-            "KiB (1024 octets) or kB (1000 octets)",
-        ),
-        (
-            "k",
-            "it stands for 1000 as often as for 1024",
-            "KiB (1024 octets) or kB (1000 octets)",
-        ),
-        (
-            "M",
-            "it stands for 1000 as often as for 1024",
-            "MiB (1024 KiB) or MB (1000 kB)",
-        ),
+        ("KB", "it stands for 1000 as often as for 1024", "KiB (1024 octets) or kB (1000 octets)"),
+        ("K", "it stands for 1000 as often as for 1024", "KiB (1024 octets) or kB (1000 octets)"),
+        ("k", "it stands for 1000 as often as for 1024", "KiB (1024 octets) or kB (1000 octets)"),
+        ("M", "it stands for 1000 as often as for 1024", "MiB (1024 KiB) or MB (1000 kB)"),
     ];
 
     fn from_base(base: u64) -> Self {
@@ -276,12 +237,8 @@ impl Quantity for Share {
     const EXPECTED: &'static str = "a share such as \"0.5 %\" (%, ppm, ppb) or 0.005";
     const BASE: &'static str = "parts in 10^12";
     const BARE: Option<u64> = Some(Self::ONE.0);
-    const UNITS: &'static [Unit] = &[
-        unit("%", 10_000_000_000),
-        alias("percent", 10_000_000_000, "%"),
-        unit("ppm", 1_000_000),
-        unit("ppb", 1_000),
-    ];
+    const UNITS: &'static [Unit] =
+        &[unit("%", 10_000_000_000), alias("percent", 10_000_000_000, "%"), unit("ppm", 1_000_000), unit("ppb", 1_000)];
 
     fn from_base(base: u64) -> Self {
         Self(base)

@@ -29,12 +29,7 @@ impl Invalid {
     }
 
     fn new<Q: Quantity>(found: &str, problem: impl Into<String>) -> Self {
-        Self {
-            found: found.to_owned(),
-            problem: problem.into(),
-            expected: Q::EXPECTED,
-            suggestion: None,
-        }
+        Self { found: found.to_owned(), problem: problem.into(), expected: Q::EXPECTED, suggestion: None }
     }
 
     fn suggest(mut self, suggestion: impl Into<String>) -> Self {
@@ -58,9 +53,7 @@ impl Invalid {
 /// of base units.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
     let found = text.trim();
-    let split = found
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(found.len());
+    let split = found.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(found.len());
     let (number, unit) = found.split_at_checked(split).unwrap_or((found, ""));
     let unit = unit.trim_start();
     if number.is_empty() {
@@ -71,20 +64,14 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
         });
     }
     let (digits, scale) = decimal(number).ok_or_else(|| {
-        Invalid::new::<Q>(
-            found,
-            format!("{number:?} is not a number between 0 and 2^64 with at most 18 decimals"),
-        )
+        Invalid::new::<Q>(found, format!("{number:?} is not a number between 0 and 2^64 with at most 18 decimals"))
     })?;
     let worth = worth::<Q>(found, number, unit, digits == 0)?;
     let base = digits
         .checked_mul(u128::from(worth))
         .ok_or_else(|| Invalid::new::<Q>(found, format!("more than 2^64 {}", Q::BASE)))?;
     if base.checked_rem(scale) != Some(0) {
-        return Err(Invalid::new::<Q>(
-            found,
-            format!("not a whole number of {}", Q::BASE),
-        ));
+        return Err(Invalid::new::<Q>(found, format!("not a whole number of {}", Q::BASE)));
     }
     base.checked_div(scale)
         .and_then(|n| u64::try_from(n).ok())
@@ -118,12 +105,7 @@ fn too_long<Q: Quantity>(item: &str) -> Invalid {
 }
 
 /// Appends `from .. rest`, where `rest` is `END step STEP` or `END times FACTOR`.
-fn range<Q: Quantity>(
-    item: &str,
-    from: &str,
-    rest: &str,
-    list: &mut Vec<Q>,
-) -> Result<(), Invalid> {
+fn range<Q: Quantity>(item: &str, from: &str, rest: &str, list: &mut Vec<Q>) -> Result<(), Invalid> {
     let start: Q = parse(from)?;
     let (end, next): (Q, Advance) = if let Some((end, step)) = rest.split_once("step") {
         (parse(end)?, Advance::Step(parse::<Q>(step)?.base()))
@@ -135,8 +117,7 @@ fn range<Q: Quantity>(
         return Err(Invalid::new::<Q>(item, "the range has no step").suggest(example));
     };
     if end < start {
-        return Err(Invalid::new::<Q>(item, "the range runs backwards")
-            .suggest(format!("{end} .. {start}")));
+        return Err(Invalid::new::<Q>(item, "the range runs backwards").suggest(format!("{end} .. {start}")));
     }
     if !next.advances_from(start.base()) {
         return Err(Invalid::new::<Q>(item, "the range does not advance")
@@ -186,9 +167,7 @@ fn decimal(number: &str) -> Option<(u128, u128)> {
     let mut digits = group(whole)?;
     let mut scale: u128 = 1;
     for c in fraction.chars() {
-        digits = digits
-            .checked_mul(10)?
-            .checked_add(u128::from(c.to_digit(10)?))?;
+        digits = digits.checked_mul(10)?.checked_add(u128::from(c.to_digit(10)?))?;
         scale = scale.checked_mul(10)?;
     }
     // 18 decimals of a value below 2^64 fit 128 bits, also times the largest unit.
@@ -200,24 +179,14 @@ fn group(whole: &str) -> Option<u128> {
     if whole.split('_').any(str::is_empty) {
         return None;
     }
-    whole
-        .chars()
-        .filter(|&c| c != '_')
-        .try_fold(0_u128, |n, c| {
-            let n = n
-                .checked_mul(10)?
-                .checked_add(u128::from(c.to_digit(10)?))?;
-            (n <= u128::from(u64::MAX)).then_some(n)
-        })
+    whole.chars().filter(|&c| c != '_').try_fold(0_u128, |n, c| {
+        let n = n.checked_mul(10)?.checked_add(u128::from(c.to_digit(10)?))?;
+        (n <= u128::from(u64::MAX)).then_some(n)
+    })
 }
 
 /// What one `unit` is worth in base units.
-fn worth<Q: Quantity>(
-    found: &str,
-    number: &str,
-    unit: &str,
-    is_zero: bool,
-) -> Result<u64, Invalid> {
+fn worth<Q: Quantity>(found: &str, number: &str, unit: &str, is_zero: bool) -> Result<u64, Invalid> {
     if unit.is_empty() {
         if is_zero || Q::UNITS.is_empty() {
             return Ok(1);
@@ -226,25 +195,18 @@ fn worth<Q: Quantity>(
             return Ok(worth);
         }
         let units: Vec<&str> = named(Q::UNITS).collect();
-        return Err(Invalid::new::<Q>(found, "no unit").suggest(format!(
-            "\"{number} UNIT\" with one of {}",
-            units.join(", ")
-        )));
+        return Err(
+            Invalid::new::<Q>(found, "no unit").suggest(format!("\"{number} UNIT\" with one of {}", units.join(", ")))
+        );
     }
     if let Some(unit) = Q::UNITS.iter().find(|u| u.name == unit) {
         return Ok(unit.worth);
     }
     if Q::UNITS.is_empty() {
-        return Err(Invalid::new::<Q>(
-            found,
-            format!("a number without unit is wanted, not {unit:?}"),
-        ));
+        return Err(Invalid::new::<Q>(found, format!("a number without unit is wanted, not {unit:?}")));
     }
     if let Some((_, why, instead)) = Q::REFUSED.iter().find(|(name, ..)| *name == unit) {
-        return Err(
-            Invalid::new::<Q>(found, format!("unit {unit:?} is not accepted, as {why}"))
-                .suggest(*instead),
-        );
+        return Err(Invalid::new::<Q>(found, format!("unit {unit:?} is not accepted, as {why}")).suggest(*instead));
     }
     let invalid = Invalid::new::<Q>(found, format!("unknown unit {unit:?}"));
     Err(match nearest(Q::UNITS, unit) {

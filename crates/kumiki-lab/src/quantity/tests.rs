@@ -41,14 +41,8 @@ fn values_are_exact() {
 
 #[test]
 fn messages_say_what_is_wrong_and_what_would_be_right() {
-    assert_eq!(
-        parse::<Rate>("45Mbsp").unwrap_err().at("rate"),
-        r#"rate = "45Mbsp": unknown unit "Mbsp"; try Mb/s"#
-    );
-    assert_eq!(
-        refused::<Rate>("45 mb/s"),
-        r#""45 mb/s": unknown unit "mb/s"; try Mb/s"#
-    );
+    assert_eq!(parse::<Rate>("45Mbsp").unwrap_err().at("rate"), r#"rate = "45Mbsp": unknown unit "Mbsp"; try Mb/s"#);
+    assert_eq!(refused::<Rate>("45 mb/s"), r#""45 mb/s": unknown unit "mb/s"; try Mb/s"#);
     assert_eq!(
         refused::<Rate>("45 MB/s"),
         r#""45 MB/s": unit "MB/s" is not accepted, as rates are in bits, not octets; try Mb/s (an eighth of it)"#
@@ -57,10 +51,7 @@ fn messages_say_what_is_wrong_and_what_would_be_right() {
         refused::<Octets>("64 KB"),
         r#""64 KB": unit "KB" is not accepted, as it stands for 1000 as often as for 1024; try KiB (1024 octets) or kB (1000 octets)"#
     );
-    assert_eq!(
-        refused::<Duration>("20"),
-        r#""20": no unit; try "20 UNIT" with one of ns, us, ms, s, min, h"#
-    );
+    assert_eq!(refused::<Duration>("20"), r#""20": no unit; try "20 UNIT" with one of ns, us, ms, s, min, h"#);
     assert_eq!(
         refused::<Duration>("20 parsecs"),
         r#""20 parsecs": unknown unit "parsecs"; expected a duration such as "20 ms" (ns, us, ms, s, min, h)"#
@@ -90,10 +81,7 @@ fn lists_and_ranges_are_written_out() {
     assert_eq!(rtt, (0..=10).map(|n| ms(n * 20)).collect::<Vec<_>>());
     let windows: Vec<Octets> = parse_list("8 KiB .. 256 KiB times 2").unwrap();
     assert_eq!(windows, [8, 16, 32, 64, 128, 256].map(|n| Octets(n * 1024)));
-    assert_eq!(
-        parse_list::<u64>("1, 4 .. 11 step 3, 60").unwrap(),
-        [1, 4, 7, 10, 60]
-    );
+    assert_eq!(parse_list::<u64>("1, 4 .. 11 step 3, 60").unwrap(), [1, 4, 7, 10, 60]);
     assert_eq!(parse_list::<u64>("7").unwrap(), [7]);
     assert_eq!(
         parse_list::<u64>("18446744073709551614 .. 18446744073709551615 step 1").unwrap(),
@@ -105,10 +93,7 @@ fn lists_and_ranges_are_written_out() {
 fn ranges_that_make_no_list_are_refused() {
     let problem = |text: &str| parse_list::<Duration>(text).unwrap_err().problem;
     assert_eq!(problem("0 ms .. 9 ms"), "the range has no step");
-    assert_eq!(
-        problem("9 ms .. 1 ms step 1 ms"),
-        "the range runs backwards"
-    );
+    assert_eq!(problem("9 ms .. 1 ms step 1 ms"), "the range runs backwards");
     assert_eq!(problem("1 ms .. 9 ms step 0"), "the range does not advance");
     assert_eq!(problem("0 .. 9 ms times 2"), "the range does not advance");
     assert_eq!(problem("0 .. 1 s step 1 ns"), "more than 100000 values");

@@ -20,11 +20,7 @@ impl Results {
             .map(|(name, _)| name)
             .filter(|name| report.series.contains(name) || !self.follows(name, &[x_name]))
             .collect();
-        let x_values: Vec<&toml::Value> = self
-            .points
-            .iter()
-            .filter_map(|(p, _)| p.value(x_name))
-            .collect();
+        let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
         let axis = Horizontal::of(&x_values);
         let mut series: Vec<Series> = Vec::new();
         let mut limits: Vec<Limit> = Vec::new();
@@ -33,21 +29,14 @@ impl Results {
                 continue;
             };
             let label = point.label_of(&others);
-            let curve = series
-                .iter()
-                .position(|s| s.label == label)
-                .unwrap_or_else(|| {
-                    series.push(Series {
-                        label,
-                        shape: if axis.names.is_some() {
-                            Shape::Bars
-                        } else {
-                            Shape::Line
-                        },
-                        ..Series::default()
-                    });
-                    series.len() - 1
+            let curve = series.iter().position(|s| s.label == label).unwrap_or_else(|| {
+                series.push(Series {
+                    label,
+                    shape: if axis.names.is_some() { Shape::Bars } else { Shape::Line },
+                    ..Series::default()
                 });
+                series.len() - 1
+            });
             let Some(curve) = series.get_mut(curve) else {
                 continue;
             };
@@ -57,17 +46,10 @@ impl Results {
             let Ok(done) = result else {
                 continue;
             };
-            curve.points.push(Mark::with_half_width(
-                x,
-                done.summary.mean,
-                done.summary.half_width,
-            ));
+            curve.points.push(Mark::with_half_width(x, done.summary.mean, done.summary.half_width));
             if report.limit.as_deref().is_some_and(|limit| limit != "none") {
                 for (label, y) in &done.limits {
-                    let limit = Limit {
-                        label: label.clone(),
-                        y: *y,
-                    };
+                    let limit = Limit { label: label.clone(), y: *y };
                     if !limits.contains(&limit) {
                         limits.push(limit);
                     }
@@ -88,12 +70,7 @@ impl Results {
             title: self.title(),
             x: Axis {
                 label: report.x_label.clone().unwrap_or_else(|| x_name.clone()),
-                unit: if scale == Scale::Octets {
-                    ""
-                } else {
-                    axis.unit
-                }
-                .to_owned(),
+                unit: if scale == Scale::Octets { "" } else { axis.unit }.to_owned(),
                 scale,
                 range: None,
             },
@@ -128,12 +105,7 @@ impl Results {
             match curves.iter_mut().find(|curve| curve.label == label) {
                 Some(curve) if curve.points.contains(&mark) => {}
                 Some(curve) => curve.points.push(mark),
-                None => curves.push(Series {
-                    label,
-                    shape: Shape::Curve,
-                    points: vec![mark],
-                    ..Series::default()
-                }),
+                None => curves.push(Series { label, shape: Shape::Curve, points: vec![mark], ..Series::default() }),
             }
         }
         curves
@@ -164,14 +136,8 @@ impl Results {
             [only] => Some(format!("Profile {only}.")),
             several => Some(format!("Profiles {}.", several.join(", "))),
         };
-        let quick = self
-            .is_shortened()
-            .then(|| "--quick: fewer points.".to_owned());
-        let runs = self
-            .points
-            .iter()
-            .filter_map(|(_, result)| result.as_ref().ok())
-            .map(|done| done.summary.n);
+        let quick = self.is_shortened().then(|| "--quick: fewer points.".to_owned());
+        let runs = self.points.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|done| done.summary.n);
         let runs = match runs.max() {
             Some(n) if n > 1 => "Bars: confidence intervals.",
             _ => "One seed for each point.",
@@ -216,17 +182,11 @@ impl Horizontal {
                     names.push(name);
                 }
             }
-            return Self {
-                names: Some(names),
-                unit: "",
-                worth: 1,
-            };
+            return Self { names: Some(names), unit: "", worth: 1 };
         }
         // A bare zero says nothing about the unit.
         let kinds = values.iter().filter_map(|value| amount(value));
-        let kind = kinds
-            .rev()
-            .find(|amount| !matches!(amount, Amount::Count(_)));
+        let kind = kinds.rev().find(|amount| !matches!(amount, Amount::Count(_)));
         let (unit, worth) = match kind {
             Some(Amount::Size(_)) => ("B", 1),
             Some(Amount::Time(_)) => ("ms", 1_000_000),
@@ -234,11 +194,7 @@ impl Horizontal {
             Some(Amount::Share(_)) => ("%", 10_000_000_000),
             Some(Amount::Count(_)) | None => ("", 1),
         };
-        Self {
-            names: None,
-            unit,
-            worth,
-        }
+        Self { names: None, unit, worth }
     }
 
     fn place(&self, value: &toml::Value) -> Option<f64> {
@@ -248,9 +204,7 @@ impl Horizontal {
                 let place = names.iter().position(|known| *known == name)?;
                 u32::try_from(place).ok().map(f64::from)
             }
-            None => value
-                .as_float()
-                .or_else(|| amount(value).map(|amount| ratio(amount.base(), self.worth))),
+            None => value.as_float().or_else(|| amount(value).map(|amount| ratio(amount.base(), self.worth))),
         }
     }
 }

@@ -17,11 +17,7 @@ impl Results {
             return Table::default();
         };
         let report = &first.scenario.report;
-        let mut names: Vec<&String> = self
-            .heads()
-            .into_iter()
-            .filter(|name| !report.series.contains(name))
-            .collect();
+        let mut names: Vec<&String> = self.heads().into_iter().filter(|name| !report.series.contains(name)).collect();
         // The axis first.
         names.sort_by_key(|name| Some(*name) != report.x.as_ref());
         let mut columns: Vec<String> = Vec::new();
@@ -33,13 +29,10 @@ impl Results {
                 columns.len() - 1
             });
             let head = head(point, &names);
-            let row = rows
-                .iter()
-                .position(|(h, _)| *h == head)
-                .unwrap_or_else(|| {
-                    rows.push((head, Vec::new()));
-                    rows.len() - 1
-                });
+            let row = rows.iter().position(|(h, _)| *h == head).unwrap_or_else(|| {
+                rows.push((head, Vec::new()));
+                rows.len() - 1
+            });
             if let Some((_, cells)) = rows.get_mut(row) {
                 if cells.len() <= column {
                     cells.resize(column + 1, Cell::empty());
@@ -76,8 +69,7 @@ impl Results {
         let of_x = x.filter(|x| is_word(first, x));
         let of_series = series.iter().any(|it| is_word(first, it));
         let says = |name: &String| {
-            let stands_for = of_x.is_some_and(|x| self.follows(name, &[x]))
-                || of_series && self.follows(name, &series);
+            let stands_for = of_x.is_some_and(|x| self.follows(name, &[x])) || of_series && self.follows(name, &series);
             x == Some(name) || series.contains(&name.as_str()) || !stands_for
         };
         let names = first.varied.iter().map(|(name, _)| name);
@@ -86,11 +78,8 @@ impl Results {
 
     fn legend(&self) -> Vec<String> {
         let mut legend = Vec::new();
-        let done: Vec<(&Point, &Done)> = self
-            .points
-            .iter()
-            .filter_map(|(point, result)| Some((point, result.as_ref().ok()?)))
-            .collect();
+        let done: Vec<(&Point, &Done)> =
+            self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?))).collect();
         let mut add = |line: String| {
             if !legend.contains(&line) {
                 legend.push(line);
@@ -99,9 +88,7 @@ impl Results {
         for (_, result) in &done {
             for row in &result.rows {
                 add(match (row.fit_points, row.fit_parameters) {
-                    (0, 0) if row.profile == crate::profile::ZERO => {
-                        "profile zero: all work is free".to_owned()
-                    }
+                    (0, 0) if row.profile == crate::profile::ZERO => "profile zero: all work is free".to_owned(),
                     (0, 0) => format!("profile {}: nothing fitted", row.profile),
                     (points, parameters) => format!(
                         "profile {}: {} fitted to {}",
@@ -116,32 +103,17 @@ impl Results {
         if let (Some(fewest), Some(most)) = (runs.clone().min(), runs.max())
             && most > 1
         {
-            let level = done
-                .first()
-                .map_or(99, |(_, result)| result.summary.level.percent());
-            let runs = if fewest == most {
-                most.to_string()
-            } else {
-                format!("{fewest} to {most}")
-            };
-            add(format!(
-                "+- is half the {level} % interval over {runs} seeds; without it all runs were equal"
-            ));
+            let level = done.first().map_or(99, |(_, result)| result.summary.level.percent());
+            let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+            add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
         }
         let repeats = |(point, _): &(&Point, &Done)| point.scenario.workload.repeat.is_some();
         let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && !repeats(it);
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
         }
-        let printed = self
-            .points
-            .iter()
-            .filter(|(point, _)| point.compare().is_some())
-            .count();
-        let repeats = self
-            .points
-            .iter()
-            .any(|(point, _)| point.scenario.paper.is_some());
+        let printed = self.points.iter().filter(|(point, _)| point.compare().is_some()).count();
+        let repeats = self.points.iter().any(|(point, _)| point.scenario.paper.is_some());
         if repeats && printed == 0 {
             add("the paper prints no numbers for these points".to_owned());
         } else if repeats && printed < self.points.len() {
@@ -156,10 +128,7 @@ impl Results {
             add(line);
         }
         let first = self.points.first();
-        for note in first
-            .iter()
-            .flat_map(|(point, _)| &point.scenario.report.notes)
-        {
+        for note in first.iter().flat_map(|(point, _)| &point.scenario.report.notes) {
             add(note.clone());
         }
         for (point, result) in &done {
@@ -173,11 +142,7 @@ impl Results {
         for set in &self.choice.set {
             add(format!("changed: --set {set}"));
         }
-        if self
-            .points
-            .iter()
-            .any(|(point, _)| point.scenario.report.bound)
-        {
+        if self.points.iter().any(|(point, _)| point.scenario.report.bound) {
             add("behind each value: what bound it (link, window, host, pages)".to_owned());
         }
         let heads = self.heads();
@@ -186,11 +151,7 @@ impl Results {
             for note in &result.notes {
                 let of_all = done.iter().all(|(_, other)| other.notes.contains(note));
                 let label = point.label_of(&heads);
-                add(if of_all || label.is_empty() {
-                    note.clone()
-                } else {
-                    format!("{label}: {note}")
-                });
+                add(if of_all || label.is_empty() { note.clone() } else { format!("{label}: {note}") });
             }
         }
         for (label, why) in self.failures() {
@@ -219,10 +180,7 @@ fn position(columns: &[String], series: &str) -> Option<usize> {
 }
 
 fn head(point: &Point, names: &[&String]) -> String {
-    let values: Vec<String> = names
-        .iter()
-        .filter_map(|name| point.value(name).map(shown))
-        .collect();
+    let values: Vec<String> = names.iter().filter_map(|name| point.value(name).map(shown)).collect();
     values.join(", ")
 }
 
@@ -239,9 +197,7 @@ fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
     };
     let bound = done.rows.first().filter(|_| point.scenario.report.bound);
     let word = bound.map_or("", |row| row.bound_by.as_str());
-    cell.word(word)
-        .paper(compare.map(|c| c.goodput_mbps))
-        .fitted(compare.is_some_and(|c| c.fitted))
+    cell.word(word).paper(compare.map(|c| c.goodput_mbps)).fitted(compare.is_some_and(|c| c.fitted))
 }
 
 /// A value further from the paper's than the scenario says is agreement.
@@ -252,9 +208,7 @@ fn miss(point: &Point, summary: &Summary) -> Option<String> {
     (off > within).then(|| {
         let label = point.label();
         let colon = if label.is_empty() { "" } else { ": " };
-        format!(
-            "missed: {label}{colon}{off:.2} from the paper's value, where {within} is agreement"
-        )
+        format!("missed: {label}{colon}{off:.2} from the paper's value, where {within} is agreement")
     })
 }
 

@@ -25,12 +25,7 @@ impl<'a> Time<'a> {
             return None;
         };
         let (side, task, ms) = (text("side")?, text("task")?, *ms);
-        Some(Self {
-            point,
-            side,
-            task,
-            ms,
-        })
+        Some(Self { point, side, task, ms })
     }
 }
 
@@ -41,14 +36,9 @@ impl Results {
 
     /// Those of all points, of the first repetition of each.
     fn times(&self) -> Vec<Time<'_>> {
-        let done = self
-            .points
-            .iter()
-            .filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
+        let done = self.points.iter().filter_map(|(point, result)| Some((point, result.as_ref().ok()?)));
         let rows = done.flat_map(|(point, done)| done.rows.iter().map(move |row| (point, row)));
-        rows.filter(|(_, row)| row.repetition == 0)
-            .filter_map(|(point, row)| Time::of(point, row))
-            .collect()
+        rows.filter(|(_, row)| row.repetition == 0).filter_map(|(point, row)| Time::of(point, row)).collect()
     }
 
     /// The host and the point that a time is of, in words.
@@ -110,27 +100,14 @@ impl Results {
             let mark = Mark::new(f64::from(x), time.ms);
             match series.iter_mut().find(|series| series.label == label) {
                 Some(series) => series.points.push(mark),
-                None => series.push(Series {
-                    label,
-                    shape: Shape::Bars,
-                    points: vec![mark],
-                    ..Series::default()
-                }),
+                None => series.push(Series { label, shape: Shape::Bars, points: vec![mark], ..Series::default() }),
             }
         }
         let (first, _) = self.points.first()?;
         Some(Figure {
             title: self.title(),
-            x: Axis {
-                label: "task".to_owned(),
-                scale: Scale::Names(wanted.names.clone()),
-                ..Axis::default()
-            },
-            y: Axis {
-                label: "CPU time".to_owned(),
-                unit: "ms".to_owned(),
-                ..Axis::default()
-            },
+            x: Axis { label: "task".to_owned(), scale: Scale::Names(wanted.names.clone()), ..Axis::default() },
+            y: Axis { label: "CPU time".to_owned(), unit: "ms".to_owned(), ..Axis::default() },
             series,
             caption: self.caption(first),
             ..Figure::default()
@@ -147,9 +124,7 @@ impl Results {
                 others.cloned().collect()
             };
             let pair = self.points.iter().map(|(point, _)| point);
-            let after = pair
-                .filter(|point| point.is_at(&growth.to))
-                .find(|point| others(point) == others(before));
+            let after = pair.filter(|point| point.is_at(&growth.to)).find(|point| others(point) == others(before));
             let Some(after) = after else {
                 continue;
             };
@@ -158,9 +133,9 @@ impl Results {
             sides.dedup();
             for side in sides {
                 let one = |point: &Point, task: &String| {
-                    let mut of = times.iter().filter(|time| {
-                        core::ptr::eq(time.point, point) && time.side == side && time.task == *task
-                    });
+                    let mut of = times
+                        .iter()
+                        .filter(|time| core::ptr::eq(time.point, point) && time.side == side && time.task == *task);
                     of.next().map(|time| time.ms)
                 };
                 // Nothing is said where a point has failed.
@@ -178,31 +153,13 @@ impl Results {
 }
 
 /// One host's growth, in words.
-fn line(
-    growth: &Growth,
-    side: &str,
-    others: &[(String, toml::Value)],
-    of: f64,
-    against: f64,
-) -> String {
+fn line(growth: &Growth, side: &str, others: &[(String, toml::Value)], of: f64, against: f64) -> String {
     let ratio = of / against;
     let others: toml::Table = others.iter().cloned().collect();
     let place = [side.to_owned(), named(&others)];
-    let place: Vec<&str> = place
-        .iter()
-        .map(String::as_str)
-        .filter(|part| !part.is_empty())
-        .collect();
-    let fitted = if growth.fitted {
-        "by a fitted price"
-    } else {
-        "predicted"
-    };
-    let verdict = if against > 0.0 && ratio < growth.below {
-        ""
-    } else {
-        "; missed"
-    };
+    let place: Vec<&str> = place.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let fitted = if growth.fitted { "by a fitted price" } else { "predicted" };
+    let verdict = if against > 0.0 && ratio < growth.below { "" } else { "; missed" };
     format!(
         "{}: from {} to {} {} grows by {of:.0} ms and {} by {against:.0} ms, a ratio of {ratio:.3}; paper: below {:.3} ({}, {fitted}){verdict}",
         place.join(", "),

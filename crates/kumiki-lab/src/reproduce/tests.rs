@@ -28,8 +28,7 @@ impl Runner for Fake {
         let Some(Parameter::Count(window)) = window else {
             return Err("no window".into());
         };
-        row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0
-            + f64::from(u32::try_from(row.seed)?) / 100.0;
+        row.goodput_mbps = f64::from(u32::try_from(window)?) / 2048.0 + f64::from(u32::try_from(row.seed)?) / 100.0;
         row.bound_by = "window".to_owned();
         Ok(Outcome {
             rows: vec![row],
@@ -42,19 +41,13 @@ impl Runner for Fake {
 
 fn plan(set: &[&str], text: &str) -> Result<Plan, Fault> {
     let document = Document::parse("two", "two.toml", text).unwrap();
-    let choice = Choice {
-        set: set.iter().map(|&s| s.to_owned()).collect(),
-        quick: false,
-        runs: None,
-    };
+    let choice = Choice { set: set.iter().map(|&s| s.to_owned()).collect(), quick: false, runs: None };
     Plan::new(&[document], &choice, &Fake { failing: false })
 }
 
 fn results(text: &str, jobs: usize, failing: bool) -> Results {
     let plan = plan(&[], text).unwrap();
-    plan.run(&Fake { failing }, jobs, None, &mut Progress::hidden())
-        .unwrap()
-        .remove(0)
+    plan.run(&Fake { failing }, jobs, None, &mut Progress::hidden()).unwrap().remove(0)
 }
 
 #[test]
@@ -71,31 +64,18 @@ fn results_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn of_a_fixed_number_of_runs_one_number_is_shown_with_the_row_of_its_run() {
     for (show, expected, nearest) in [("min", 1.0, 1), ("max", 100.0, 100), ("mean", 3.0, 3)] {
-        let fixed = Repeat {
-            runs: 8,
-            show: Some(show.to_owned()),
-        };
+        let fixed = Repeat { runs: 8, show: Some(show.to_owned()) };
         let mut values = vec![4.0, 1.0, 100.0, 2.0, 3.0];
-        let row = |value: &f64| Row {
-            goodput_mbps: *value,
-            bound_by: value.to_string(),
-            ..Row::default()
-        };
+        let row = |value: &f64| Row { goodput_mbps: *value, bound_by: value.to_string(), ..Row::default() };
         let (mut rows, mut notes) = (values.iter().map(row).collect(), Vec::new());
         one_of(&fixed, &mut values, &mut rows, &mut notes);
         assert_eq!(values, [expected], "{show}");
         let [row] = &rows[..] else {
             panic!("{rows:?}");
         };
-        assert_eq!(
-            (row.goodput_mbps, &*row.bound_by),
-            (expected, &*nearest.to_string())
-        );
+        assert_eq!((row.goodput_mbps, &*row.bound_by), (expected, &*nearest.to_string()));
         assert_eq!(row.parameter("runs"), Some(&Parameter::Count(5)));
-        assert_eq!(
-            notes,
-            ["each value is of 5 runs; the scenario has 8: --runs 8"]
-        );
+        assert_eq!(notes, ["each value is of 5 runs; the scenario has 8: --runs 8"]);
     }
 }
 
@@ -117,19 +97,13 @@ fn no_more_runs_are_made_than_are_wanted() {
 #[test]
 fn a_point_that_cannot_run_is_refused_before_any_runs() {
     let fault = plan(&["mss=0 B"], TWO_HOSTS).unwrap_err().to_string();
-    assert_eq!(
-        fault,
-        "--set mss=0 B (two.toml): host.a.tcp.mss = \"0 B\": no segment fits"
-    );
+    assert_eq!(fault, "--set mss=0 B (two.toml): host.a.tcp.mss = \"0 B\": no segment fits");
 }
 
 #[test]
 fn the_table_has_the_papers_value_beside_ours() {
     let table = results(TWO_HOSTS, 1, false).table();
-    let text = table.draw(Layout {
-        lines: Lines::Markdown,
-        width: None,
-    });
+    let text = table.draw(Layout { lines: Lines::Markdown, width: None });
     assert_eq!(
         text,
         "Paper 2, fig6: Two hosts, one line (Mb/s)\n\n\
@@ -148,19 +122,9 @@ fn the_table_has_the_papers_value_beside_ours() {
 
 #[test]
 fn the_figure_has_one_curve_for_each_series() {
-    let figure = results(
-        &TWO_HOSTS.replace("series =", "limit = \"aal5\"\nseries ="),
-        2,
-        false,
-    )
-    .figure()
-    .unwrap();
+    let figure = results(&TWO_HOSTS.replace("series =", "limit = \"aal5\"\nseries ="), 2, false).figure().unwrap();
     let curves: Vec<&str> = figure.series.iter().map(|s| s.label.as_str()).collect();
-    assert_eq!(
-        curves,
-        ["nagle on", "nagle off"],
-        "the round trip follows from the window"
-    );
+    assert_eq!(curves, ["nagle on", "nagle off"], "the round trip follows from the window");
     assert_eq!(figure.limits.len(), 1);
     assert_eq!(figure.series[0].paper, [(262_144.0, 133.4)]);
     assert_eq!(figure.series[1].points[0].x, 49_152.0);
@@ -173,23 +137,13 @@ fn a_point_is_repeated_with_other_seeds_until_the_interval_is_narrow() {
         "duration = \"10 s\"\nconfidence = { level = 95, width_percent = 0.1, most = 5 }",
     );
     let results = results(&wide, 2, false);
-    let first: Vec<(u64, u32)> = results
-        .rows()
-        .filter(|row| row.series == "nagle on")
-        .map(|row| (row.seed, row.repetition))
-        .collect();
+    let first: Vec<(u64, u32)> =
+        results.rows().filter(|row| row.series == "nagle on").map(|row| (row.seed, row.repetition)).collect();
     let expected = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)];
     assert_eq!(first[..5], expected, "8 KiB is too wide at 5");
-    assert_eq!(
-        &first[5..],
-        &[&expected[..], &expected[..3]].concat()[..],
-        "256 KiB is narrow at 3"
-    );
+    assert_eq!(&first[5..], &[&expected[..], &expected[..3]].concat()[..], "256 KiB is narrow at 3");
     let legend = results.table().legend.join("\n");
-    assert!(
-        legend.contains("8 KiB, rtt 1 ms: after 5 runs the interval is still"),
-        "{legend}"
-    );
+    assert!(legend.contains("8 KiB, rtt 1 ms: after 5 runs the interval is still"), "{legend}");
 }
 
 #[test]
@@ -199,38 +153,19 @@ fn a_point_that_fails_leaves_the_others() {
     let [(label, why)] = &results.failures()[..] else {
         panic!("{:?}", results.failures());
     };
-    assert_eq!(
-        (label.as_str(), why.as_str()),
-        ("nagle on, window 48 KiB, rtt 20 ms", "the peer reset")
-    );
-    assert!(
-        results
-            .table()
-            .legend
-            .iter()
-            .any(|line| line.starts_with("failed: nagle on"))
-    );
+    assert_eq!((label.as_str(), why.as_str()), ("nagle on, window 48 KiB, rtt 20 ms", "the peer reset"));
+    assert!(results.table().legend.iter().any(|line| line.starts_with("failed: nagle on")));
 }
 
 #[test]
 fn captures_rows_and_figures_are_written() {
     let folder = std::env::temp_dir().join(format!("kumiki-reproduce-{}", std::process::id()));
     let output = Output::open(&folder, true).unwrap();
-    let results = plan(&[], TWO_HOSTS)
-        .unwrap()
-        .run(
-            &Fake { failing: false },
-            2,
-            Some(&output),
-            &mut Progress::hidden(),
-        )
-        .unwrap();
+    let results =
+        plan(&[], TWO_HOSTS).unwrap().run(&Fake { failing: false }, 2, Some(&output), &mut Progress::hidden()).unwrap();
     let files = write(&output, &results).unwrap();
     assert_eq!(files.len(), 3);
-    assert_eq!(
-        std::fs::read(output.path("captures/two/004-a.pcapng")).unwrap(),
-        [1, 2]
-    );
+    assert_eq!(std::fs::read(output.path("captures/two/004-a.pcapng")).unwrap(), [1, 2]);
     assert!(output.path("figures/two.svg").is_file());
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -252,30 +187,16 @@ impl Runner for Impatient {
 
 #[test]
 fn what_is_finished_when_an_end_is_wanted_is_kept_and_nothing_else_is_begun() {
-    let runner = Impatient {
-        interruption: Interruption::default(),
-        begun: AtomicUsize::new(0),
-    };
+    let runner = Impatient { interruption: Interruption::default(), begun: AtomicUsize::new(0) };
     let plan = plan(&[], TWO_HOSTS).unwrap();
-    let results = plan
-        .run_until(
-            &runner.interruption,
-            &runner,
-            1,
-            None,
-            &mut Progress::hidden(),
-        )
-        .unwrap();
+    let results = plan.run_until(&runner.interruption, &runner, 1, None, &mut Progress::hidden()).unwrap();
     assert_eq!(runner.begun.load(Ordering::SeqCst), 2);
     assert_eq!(runner.interruption.status(), 130);
     let [result] = &results[..] else {
         panic!("one scenario");
     };
     assert_eq!((result.rows().count(), result.left()), (2, (3, 5)));
-    assert!(
-        result.failures().is_empty(),
-        "what was not run has not failed"
-    );
+    assert!(result.failures().is_empty(), "what was not run has not failed");
     let whole = tests::results(TWO_HOSTS, 1, false);
     assert!(result.rows().eq(whole.rows().take(2)));
 }

@@ -6,22 +6,13 @@ use crate::scenario::{Point, Trend};
 
 /// "path line, tpdu 512 B".
 pub(super) fn named(table: &toml::Table) -> String {
-    let parts: Vec<String> = table
-        .iter()
-        .map(|(name, value)| format!("{name} {}", shown(value)))
-        .collect();
+    let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} {}", shown(value))).collect();
     parts.join(", ")
 }
 
 impl Results {
     /// Whether the curve is where the paper has it. Nothing where none of the points was asked for.
-    fn between(
-        &self,
-        trend: &Trend,
-        values: &[(&Point, f64)],
-        low: f64,
-        high: f64,
-    ) -> Option<String> {
+    fn between(&self, trend: &Trend, values: &[(&Point, f64)], low: f64, high: f64) -> Option<String> {
         let wanted = self.points.iter().map(|(point, _)| point);
         let wanted = wanted.filter(|point| point.is_at(&trend.of) && point.is_at(&trend.at));
         let wanted = wanted.count();
@@ -51,20 +42,13 @@ impl Results {
             return Vec::new();
         };
         let trends = &first.scenario.trend;
-        trends
-            .iter()
-            .filter_map(|trend| self.trend(trend))
-            .collect()
+        trends.iter().filter_map(|trend| self.trend(trend)).collect()
     }
 
     fn trend(&self, trend: &Trend) -> Option<String> {
-        let curve = self
-            .points
-            .iter()
-            .filter(|(point, _)| point.is_at(&trend.of));
-        let values: Vec<_> = curve
-            .filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean)))
-            .collect();
+        let curve = self.points.iter().filter(|(point, _)| point.is_at(&trend.of));
+        let values: Vec<_> =
+            curve.filter_map(|(point, done)| Some((point, done.as_ref().ok()?.summary.mean))).collect();
         if let Some([low, high]) = trend.between_mbps {
             return self.between(trend, &values, low, high);
         }
@@ -72,27 +56,12 @@ impl Results {
         let (ours, paper, what) = if let Some(paper) = trend.below_peak_percent {
             let (_, mean) = values.iter().find(|(point, _)| point.is_at(&trend.at))?;
             let fall = (peak - mean) / peak * 100.0;
-            (
-                fall,
-                paper,
-                format!(
-                    "{fall:.2} % below its peak of {peak:.2} at {}",
-                    named(&trend.at)
-                ),
-            )
+            (fall, paper, format!("{fall:.2} % below its peak of {peak:.2} at {}", named(&trend.at)))
         } else {
             (peak, trend.peak_mbps?, format!("peak {peak:.2}"))
         };
-        let unit = if trend.below_peak_percent.is_some() {
-            " %"
-        } else {
-            ""
-        };
-        let fitted = if trend.fitted {
-            ", fitted"
-        } else {
-            ", predicted"
-        };
+        let unit = if trend.below_peak_percent.is_some() { " %" } else { "" };
+        let fitted = if trend.fitted { ", fitted" } else { ", predicted" };
         let verdict = match trend.within {
             Some(within) if (ours - paper).abs() > within => {
                 format!("; missed: {within}{unit} would be agreement")

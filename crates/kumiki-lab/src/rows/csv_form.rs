@@ -31,11 +31,7 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     let mut head: Vec<String> = [paper, figure, series].map(str::to_owned).to_vec();
     head.extend(varied.iter().map(|&name| name.to_owned()));
     head.extend(result.map(str::to_owned));
-    head.extend(
-        counters
-            .iter()
-            .map(|(layer, name)| format!("{layer}.{name}")),
-    );
+    head.extend(counters.iter().map(|(layer, name)| format!("{layer}.{name}")));
     head.push(version.to_owned());
     write(&mut out, &head)?;
 
@@ -54,15 +50,13 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
             row.fit_points.to_string(),
             row.fit_parameters.to_string(),
         ]);
-        cells.extend(counters.iter().map(|&(layer, name)| {
-            optional(row.counters.get(layer).and_then(|values| values.get(name)))
-        }));
+        cells.extend(
+            counters.iter().map(|&(layer, name)| optional(row.counters.get(layer).and_then(|values| values.get(name)))),
+        );
         cells.push(row.version.clone());
         write(&mut out, &cells)?;
     }
-    let octets = out
-        .into_inner()
-        .map_err(|e| RowError::Form(e.to_string()))?;
+    let octets = out.into_inner().map_err(|e| RowError::Form(e.to_string()))?;
     String::from_utf8(octets).map_err(|e| RowError::Form(e.to_string()))
 }
 
@@ -71,6 +65,5 @@ fn optional<T: ToString>(value: Option<T>) -> String {
 }
 
 fn write(out: &mut csv::Writer<Vec<u8>>, cells: &[String]) -> Result<(), RowError> {
-    out.write_record(cells)
-        .map_err(|e| RowError::Form(e.to_string()))
+    out.write_record(cells).map_err(|e| RowError::Form(e.to_string()))
 }

@@ -149,12 +149,7 @@ impl Row {
             if name.is_empty() || FIXED.contains(&name.as_str()) {
                 return Err(RowError::Reserved { name: name.clone() });
             }
-            if self
-                .varied
-                .iter()
-                .take(i)
-                .any(|(earlier, _)| earlier == name)
-            {
+            if self.varied.iter().take(i).any(|(earlier, _)| earlier == name) {
                 return Err(RowError::Twice { name: name.clone() });
             }
         }
@@ -165,16 +160,11 @@ impl Row {
         ];
         let varied = self.varied.iter().map(|(name, value)| match value {
             Parameter::Number(x) => (name.as_str(), Some(*x)),
-            Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => {
-                (name.as_str(), None)
-            }
+            Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => (name.as_str(), None),
         });
         for (field, value) in fixed.into_iter().chain(varied) {
             if let Some(value) = value.filter(|v| !v.is_finite()) {
-                return Err(RowError::NotFinite {
-                    field: field.to_owned(),
-                    value: value.to_string(),
-                });
+                return Err(RowError::NotFinite { field: field.to_owned(), value: value.to_string() });
             }
         }
         Ok(())
@@ -183,10 +173,7 @@ impl Row {
     /// The varied parameter called `name`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
-        self.varied
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value)
+        self.varied.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 }
 
@@ -296,11 +283,6 @@ pub fn from_jsonl(text: &str) -> Result<Vec<Row>, ReadError> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(i, line)| {
-            serde_json::from_str(line).map_err(|source| ReadError {
-                line: i + 1,
-                source,
-            })
-        })
+        .map(|(i, line)| serde_json::from_str(line).map_err(|source| ReadError { line: i + 1, source }))
         .collect()
 }

@@ -76,14 +76,9 @@ impl Output {
     /// [`OutputError::Exists`] where rows are there and `force` is false; [`OutputError::Io`] where the directory cannot
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
-        let output = Self {
-            directory: directory.into(),
-            force,
-        };
-        fs::create_dir_all(&output.directory).map_err(|source| OutputError::Io {
-            path: output.directory.clone(),
-            source,
-        })?;
+        let output = Self { directory: directory.into(), force };
+        fs::create_dir_all(&output.directory)
+            .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
         output.refuse_existing(Path::new(Self::ROWS_JSONL))?;
         output.refuse_existing(Path::new(Self::ROWS_CSV))?;
         Ok(output)
@@ -109,31 +104,20 @@ impl Output {
     /// name or one with `..`; [`OutputError::Io`] where the file system refuses.
     pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
         let relative = Path::new(name);
-        let plain = relative
-            .components()
-            .all(|c| matches!(c, std::path::Component::Normal(_)));
+        let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         let (true, Some(file)) = (plain, relative.file_name()) else {
-            return Err(OutputError::Name {
-                name: name.to_owned(),
-            });
+            return Err(OutputError::Name { name: name.to_owned() });
         };
         self.refuse_existing(relative)?;
         let path = self.directory.join(relative);
         // The process id keeps two runs that share a directory out of each other's half-written files.
-        let temporary = path.with_file_name(format!(
-            ".{}.{}.part",
-            file.to_string_lossy(),
-            std::process::id()
-        ));
-        let written = path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| {
-                let mut part = fs::File::create(&temporary)?;
-                part.write_all(octets)?;
-                part.sync_all()?;
-                fs::rename(&temporary, &path)
-            });
+        let temporary = path.with_file_name(format!(".{}.{}.part", file.to_string_lossy(), std::process::id()));
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
+            let mut part = fs::File::create(&temporary)?;
+            part.write_all(octets)?;
+            part.sync_all()?;
+            fs::rename(&temporary, &path)
+        });
         if let Err(source) = written {
             // The first failure is the one to report; a leftover part is only untidy.
             let _ = fs::remove_file(&temporary);
@@ -149,25 +133,18 @@ impl Output {
     /// As [`write`](Self::write), and [`OutputError::Row`] where a row cannot be written.
     pub fn write_rows(&self, rows: &[Row]) -> Result<[PathBuf; 2], OutputError> {
         for (i, row) in rows.iter().enumerate() {
-            row.check()
-                .map_err(|source| OutputError::Row { row: i + 1, source })?;
+            row.check().map_err(|source| OutputError::Row { row: i + 1, source })?;
         }
         self.refuse_existing(Path::new(Self::ROWS_CSV))?;
         let unknown = |source| OutputError::Row { row: 0, source };
-        let jsonl = self.write(
-            Self::ROWS_JSONL,
-            to_jsonl(rows).map_err(unknown)?.as_bytes(),
-        )?;
+        let jsonl = self.write(Self::ROWS_JSONL, to_jsonl(rows).map_err(unknown)?.as_bytes())?;
         let csv = self.write(Self::ROWS_CSV, to_csv(rows).map_err(unknown)?.as_bytes())?;
         Ok([jsonl, csv])
     }
 
     fn refuse_existing(&self, relative: &Path) -> Result<(), OutputError> {
         if !self.force && fs::symlink_metadata(self.directory.join(relative)).is_ok() {
-            return Err(OutputError::Exists {
-                directory: self.directory.clone(),
-                file: relative.to_owned(),
-            });
+            return Err(OutputError::Exists { directory: self.directory.clone(), file: relative.to_owned() });
         }
         Ok(())
     }
@@ -179,12 +156,6 @@ impl Output {
 ///
 /// [`OutputError::Io`] where the file cannot be read, [`OutputError::Read`] where a line of it is not a row.
 pub fn read_rows(path: &Path) -> Result<Vec<Row>, OutputError> {
-    let text = fs::read_to_string(path).map_err(|source| OutputError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    from_jsonl(&text).map_err(|source| OutputError::Read {
-        path: path.to_owned(),
-        source,
-    })
+    let text = fs::read_to_string(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    from_jsonl(&text).map_err(|source| OutputError::Read { path: path.to_owned(), source })
 }

@@ -6,11 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn row() -> Row {
-    let tcp = [
-        ("segments_sent".to_owned(), 1_200),
-        ("acks".to_owned(), 600),
-    ]
-    .into();
+    let tcp = [("segments_sent".to_owned(), 1_200), ("acks".to_owned(), 600)].into();
     Row {
         paper: Some(2),
         figure: "fig6".to_owned(),
@@ -61,10 +57,8 @@ impl Folder {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -99,11 +93,7 @@ fn csv_has_the_columns_of_every_row_in_a_stable_order() {
          2,fig6,one session,262144,false,,,1,0,133.38,134.581,link,133.4,atm-board,true,3,1,,600,1200,0.1.0\n\
          ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,133.38,,link,,atm-board,true,3,1,7,,,0.1.0\n"
     );
-    assert!(
-        to_csv(&[])
-            .unwrap()
-            .starts_with("paper,figure,series,seed,")
-    );
+    assert!(to_csv(&[]).unwrap().starts_with("paper,figure,series,seed,"));
 }
 
 #[test]
@@ -115,46 +105,23 @@ fn what_is_written_is_read_back() {
 #[test]
 fn a_line_that_is_no_row_is_named() {
     let text = format!("{}\n{{\"paper\":2}}\n", to_jsonl(&[row()]).unwrap());
-    assert_eq!(
-        from_jsonl(&text).unwrap_err().to_string(),
-        "line 3: missing field `goodput_mbps` at line 1 column 11"
-    );
-    assert!(
-        from_jsonl("nonsense")
-            .unwrap_err()
-            .to_string()
-            .starts_with("line 1: ")
-    );
+    assert_eq!(from_jsonl(&text).unwrap_err().to_string(), "line 3: missing field `goodput_mbps` at line 1 column 11");
+    assert!(from_jsonl("nonsense").unwrap_err().to_string().starts_with("line 1: "));
 }
 
 #[test]
 fn taken_names_and_infinite_results_are_refused() {
-    let reserved = Row {
-        varied: vec![("seed".to_owned(), Parameter::Count(1))],
-        ..row()
-    };
+    let reserved = Row { varied: vec![("seed".to_owned(), Parameter::Count(1))], ..row() };
     let refused = to_jsonl(&[reserved]).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "a varied parameter may not be called \"seed\", as every row has a field of that name"
     );
-    let twice = Row {
-        varied: vec![("rtt_ms".to_owned(), Parameter::Count(1)); 2],
-        ..row()
-    };
+    let twice = Row { varied: vec![("rtt_ms".to_owned(), Parameter::Count(1)); 2], ..row() };
     assert!(matches!(twice.check(), Err(RowError::Twice { .. })));
-    let endless = Row {
-        goodput_mbps: f64::INFINITY,
-        ..row()
-    };
-    assert_eq!(
-        to_csv(&[endless]).unwrap_err().to_string(),
-        "goodput_mbps is inf; a result must be a finite number"
-    );
-    let nowhere = Row {
-        varied: vec![("rtt_ms".to_owned(), Parameter::Number(f64::NAN))],
-        ..row()
-    };
+    let endless = Row { goodput_mbps: f64::INFINITY, ..row() };
+    assert_eq!(to_csv(&[endless]).unwrap_err().to_string(), "goodput_mbps is inf; a result must be a finite number");
+    let nowhere = Row { varied: vec![("rtt_ms".to_owned(), Parameter::Number(f64::NAN))], ..row() };
     assert!(matches!(nowhere.check(), Err(RowError::NotFinite { .. })));
 }
 
@@ -164,24 +131,12 @@ fn an_older_result_stays_unless_it_may_be_replaced() {
     let output = Output::open(&folder.0, false).unwrap();
     output.write_rows(&[row()]).unwrap();
     let refused = Output::open(&folder.0, false).unwrap_err().to_string();
-    assert!(
-        refused.contains(folder.0.to_str().unwrap()) && refused.contains("--force"),
-        "{refused}"
-    );
-    assert!(matches!(
-        output.write_rows(&[other()]),
-        Err(OutputError::Exists { .. })
-    ));
-    assert_eq!(
-        read_rows(&output.path(Output::ROWS_JSONL)).unwrap(),
-        [row()]
-    );
+    assert!(refused.contains(folder.0.to_str().unwrap()) && refused.contains("--force"), "{refused}");
+    assert!(matches!(output.write_rows(&[other()]), Err(OutputError::Exists { .. })));
+    assert_eq!(read_rows(&output.path(Output::ROWS_JSONL)).unwrap(), [row()]);
     let forced = Output::open(&folder.0, true).unwrap();
     forced.write_rows(&[other()]).unwrap();
-    assert_eq!(
-        read_rows(&output.path(Output::ROWS_JSONL)).unwrap(),
-        [other()]
-    );
+    assert_eq!(read_rows(&output.path(Output::ROWS_JSONL)).unwrap(), [other()]);
     assert_eq!(folder.names(), ["rows.csv", "rows.jsonl"]);
 }
 
@@ -189,22 +144,13 @@ fn an_older_result_stays_unless_it_may_be_replaced() {
 fn files_go_below_the_directory_only_and_leave_no_parts() {
     let folder = Folder::new("below");
     let output = Output::open(&folder.0, false).unwrap();
-    assert_eq!(
-        output.write("figures/fig3.svg", b"<svg/>").unwrap(),
-        folder.0.join("figures/fig3.svg")
-    );
+    assert_eq!(output.write("figures/fig3.svg", b"<svg/>").unwrap(), folder.0.join("figures/fig3.svg"));
     for name in ["../above", "/absolute", "", ".", "a/../../b"] {
-        assert!(
-            matches!(output.write(name, b""), Err(OutputError::Name { .. })),
-            "{name}"
-        );
+        assert!(matches!(output.write(name, b""), Err(OutputError::Name { .. })), "{name}");
     }
     // A folder is in the way, which only the file system can tell.
     let forced = Output::open(&folder.0, true).unwrap();
-    assert!(matches!(
-        forced.write("figures", b""),
-        Err(OutputError::Io { .. })
-    ));
+    assert!(matches!(forced.write("figures", b""), Err(OutputError::Io { .. })));
     assert_eq!(folder.names(), ["figures"]);
 }
 
@@ -214,14 +160,8 @@ fn a_file_without_rows_is_named() {
     let output = Output::open(&folder.0, false).unwrap();
     let path = output.write("broken.jsonl", b"{}\n").unwrap();
     let refused = read_rows(&path).unwrap_err().to_string();
-    assert!(
-        refused.contains("broken.jsonl, line 1: missing field"),
-        "{refused}"
-    );
-    assert!(matches!(
-        read_rows(&output.path("missing")),
-        Err(OutputError::Io { .. })
-    ));
+    assert!(refused.contains("broken.jsonl, line 1: missing field"), "{refused}");
+    assert!(matches!(read_rows(&output.path("missing")), Err(OutputError::Io { .. })));
 }
 
 proptest! {

@@ -48,8 +48,7 @@ impl Amount {
             text.split(|c: char| c.is_ascii_digit() || c.is_whitespace() || ".,_".contains(c))
                 .filter(|word| !word.is_empty())
                 .any(|word| {
-                    Q::UNITS.iter().any(|unit| unit.name == word)
-                        || Q::REFUSED.iter().any(|(name, ..)| *name == word)
+                    Q::UNITS.iter().any(|unit| unit.name == word) || Q::REFUSED.iter().any(|(name, ..)| *name == word)
                 })
         }
         if has_unit::<Duration>(text) {

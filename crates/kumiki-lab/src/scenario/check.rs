@@ -31,11 +31,7 @@ const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 
 /// A host's own keys are the only ones whose values are no tables; serde cannot say so well.
 pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
-    let hosts = source
-        .root
-        .child("host")
-        .map(Node::entries)
-        .unwrap_or_default();
+    let hosts = source.root.child("host").map(Node::entries).unwrap_or_default();
     for host in hosts {
         for entry in host.node.entries() {
             let is_table = matches!(entry.node.value, Value::Table(_));
@@ -43,19 +39,8 @@ pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
                 continue;
             }
             let path = ["host", host.key.as_str(), entry.key.as_str()];
-            let fault = fault_at(
-                source,
-                &path,
-                entry.at,
-                format!("unknown key {:?}", entry.key),
-            );
-            let fault = fault.one_of(&[
-                "like",
-                "profile",
-                "graph",
-                "kind",
-                "a table of settings for each node",
-            ]);
+            let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
+            let fault = fault.one_of(&["like", "profile", "graph", "kind", "a table of settings for each node"]);
             return Err(source.locate(match nearest(&entry.key, &HOST_KEYS) {
                 Some(near) => fault.suggest(near),
                 None => fault,
@@ -66,12 +51,7 @@ pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
 }
 
 /// `table` gives varied names values that they have: in `[[skip]]` and `compare.at`.
-pub(super) fn values_of(
-    source: &Source<'_>,
-    path: &[&str],
-    table: &Node,
-    axes: &[Axis],
-) -> Result<(), Fault> {
+pub(super) fn values_of(source: &Source<'_>, path: &[&str], table: &Node, axes: &[Axis]) -> Result<(), Fault> {
     for entry in table.entries() {
         let mut path = path.to_vec();
         path.push(&entry.key);
@@ -84,38 +64,21 @@ pub(super) fn values_of(
         };
         let column = |axis: &Axis| axis.names.iter().position(|name| *name == entry.key);
         let Some((axis, column)) = axes.iter().find_map(|axis| Some((axis, column(axis)?))) else {
-            let known: Vec<&str> = axes
-                .iter()
-                .flat_map(|a| a.names.iter().map(String::as_str))
-                .collect();
-            return Err(place(Fault::unknown(
-                path,
-                "varied name",
-                &entry.key,
-                &known,
-            )));
+            let known: Vec<&str> = axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect();
+            return Err(place(Fault::unknown(path, "varied name", &entry.key, &known)));
         };
         let values: Vec<&Node> = axis.rows.iter().filter_map(|row| row.get(column)).collect();
         let one = std::slice::from_ref(&entry.node);
         let asked = match &entry.node.value {
             Value::List(items) => items.as_slice(),
-            Value::Text(_)
-            | Value::Integer(_)
-            | Value::Float(_)
-            | Value::Switch(_)
-            | Value::Table(_) => one,
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::Table(_) => one,
         };
         for value in asked {
             let toml = value.to_toml();
             if !values.iter().any(|known| same(&known.to_toml(), &toml)) {
                 let known: Vec<String> = values.iter().filter_map(|v| v.plain()).collect();
                 let typed = value.plain().unwrap_or_default();
-                return Err(place(Fault::unknown(
-                    path,
-                    &format!("value of {}", entry.key),
-                    &typed,
-                    &known,
-                )));
+                return Err(place(Fault::unknown(path, &format!("value of {}", entry.key), &typed, &known)));
             }
         }
     }
@@ -124,10 +87,7 @@ pub(super) fn values_of(
 
 /// `[report]` speaks of varied names.
 pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Result<(), Fault> {
-    let known: Vec<&str> = axes
-        .iter()
-        .flat_map(|a| a.names.iter().map(String::as_str))
-        .collect();
+    let known: Vec<&str> = axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect();
     let check = |path: &[&str], name: &str| {
         if known.contains(&name) {
             Ok(())
@@ -142,10 +102,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
         check(&["report", "series", &number.to_string()], name)?;
         if report.x.as_ref() == Some(name) {
             let path = ["report", "series"];
-            return Err(source.locate(Fault::at(
-                path,
-                format!("{name:?} is the horizontal axis already"),
-            )));
+            return Err(source.locate(Fault::at(path, format!("{name:?} is the horizontal axis already"))));
         }
     }
     let mut columns = BTreeSet::new();
@@ -165,25 +122,14 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     for name in &known {
         let column = report.rows.get(*name).map_or(*name, String::as_str);
         if crate::rows::FIXED.contains(&column) && column != "series" {
-            let fault = Fault::at(
-                ["vary", name],
-                "every result row has a field of that name already",
-            );
-            return Err(source.locate(fault.expected(format!(
-                "another name, or one for the rows: [report.rows] {name} = \"{name}_...\""
-            ))));
+            let fault = Fault::at(["vary", name], "every result row has a field of that name already");
+            return Err(source.locate(
+                fault.expected(format!("another name, or one for the rows: [report.rows] {name} = \"{name}_...\"")),
+            ));
         }
     }
-    for (number, growth) in report
-        .tasks
-        .iter()
-        .flat_map(|it| it.growth.iter().enumerate())
-    {
-        let known: Vec<&str> = report
-            .tasks
-            .iter()
-            .flat_map(|it| it.names.iter().map(String::as_str))
-            .collect();
+    for (number, growth) in report.tasks.iter().flat_map(|it| it.growth.iter().enumerate()) {
+        let known: Vec<&str> = report.tasks.iter().flat_map(|it| it.names.iter().map(String::as_str)).collect();
         for name in growth.of.iter().chain(&growth.against) {
             if !known.contains(&name.as_str()) {
                 let path = ["report", "tasks", "growth", &number.to_string()];
@@ -194,20 +140,12 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     if let Some(scale) = &report.x_scale
         && !SCALES.contains(&scale.as_str())
     {
-        return Err(source.locate(Fault::unknown(
-            ["report", "x_scale"],
-            "scale",
-            scale,
-            &SCALES,
-        )));
+        return Err(source.locate(Fault::unknown(["report", "x_scale"], "scale", scale, &SCALES)));
     }
     if let Some([low, high]) = report.y_range
         && low >= high
     {
-        let fault = Fault::at(
-            ["report", "y_range"],
-            "the lower end is not below the upper one",
-        );
+        let fault = Fault::at(["report", "y_range"], "the lower end is not below the upper one");
         return Err(source.locate(fault.suggest(format!("[{high}, {low}]"))));
     }
     Ok(())
@@ -218,11 +156,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     if let Some(paper) = scenario.paper.filter(|paper| !(1..=5).contains(paper)) {
         return Err(Fault::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
     }
-    if scenario
-        .report
-        .decimals
-        .is_some_and(|count| count > MOST_DECIMALS)
-    {
+    if scenario.report.decimals.is_some_and(|count| count > MOST_DECIMALS) {
         let fault = Fault::at(["report", "decimals"], "more decimals than mean anything");
         return Err(fault.expected(format!("0 to {MOST_DECIMALS}")));
     }
@@ -269,13 +203,8 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         for device in devices.unwrap_or_default() {
             let end = format!("{name}.{device}");
             if !plugged.contains(&&end) {
-                let fault = Fault::at(
-                    ["host", name, "graph"],
-                    format!("no line ends on the device {device:?}"),
-                );
-                return Err(
-                    fault.expected(format!("{end:?} among the `ends` of a [link] or a [ring]"))
-                );
+                let fault = Fault::at(["host", name, "graph"], format!("no line ends on the device {device:?}"));
+                return Err(fault.expected(format!("{end:?} among the `ends` of a [link] or a [ring]")));
             }
         }
     }
@@ -310,14 +239,12 @@ fn beside(scenario: &Scenario) -> Result<(), Fault> {
             let what = "load that runs beside another";
             return Err(Fault::unknown(path("kind"), what, &load.kind, &known));
         }
-        workload(scenario, &load.workload(main))
-            .map_err(|fault| fault.moved("workload", &["beside", name]))?;
+        workload(scenario, &load.workload(main)).map_err(|fault| fault.moved("workload", &["beside", name]))?;
         optional_time(&path("start"), load.start.as_ref())?;
         let own = nodes(&load.from, &load.to);
         if let Some(node) = own.iter().find(|node| taken.contains(node)) {
             let key = if *node == load.from { "from" } else { "to" };
-            return Err(Fault::at(path(key), format!("{node:?} has another load"))
-                .expected("a node for each load"));
+            return Err(Fault::at(path(key), format!("{node:?} has another load")).expected("a node for each load"));
         }
         let own_ports = ports(&load.to);
         if let Some(port) = own_ports.iter().find(|port| listening.contains(port)) {
@@ -344,21 +271,14 @@ fn addresses(scenario: &Scenario) -> Result<(), Fault> {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for (host, spec) in &scenario.host {
         for (node, settings) in &spec.settings {
-            let own = settings
-                .get("address")
-                .map(|address| (vec!["host", host, node, "address"], address));
-            let interfaces = settings
-                .get("interface")
-                .and_then(toml::Value::as_table)
-                .into_iter()
-                .flatten();
+            let own = settings.get("address").map(|address| (vec!["host", host, node, "address"], address));
+            let interfaces = settings.get("interface").and_then(toml::Value::as_table).into_iter().flatten();
             let others = interfaces.filter_map(|(name, interface)| {
                 let path = vec!["host", host, node, "interface", name, "address"];
                 Some((path, interface.get("address")?))
             });
             for (path, address) in own.into_iter().chain(others) {
-                let Some((address, _)) = address.as_str().and_then(|text| text.split_once('/'))
-                else {
+                let Some((address, _)) = address.as_str().and_then(|text| text.split_once('/')) else {
                     continue;
                 };
                 if let Some((_, first)) = seen.iter().find(|(known, _)| *known == address) {
@@ -374,11 +294,8 @@ fn addresses(scenario: &Scenario) -> Result<(), Fault> {
 
 fn graph(name: &str, host: &Host) -> Result<(), Fault> {
     let Some(graph) = &host.graph else {
-        return Err(
-            Fault::at(["host", name], "the key \"graph\" is missing").expected(
-                "the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]",
-            ),
-        );
+        return Err(Fault::at(["host", name], "the key \"graph\" is missing")
+            .expected("the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]"));
     };
     let path = ["host", name, "graph"];
     let nodes = graph.nodes();
@@ -389,33 +306,20 @@ fn graph(name: &str, host: &Host) -> Result<(), Fault> {
             }
             let unique: BTreeSet<&String> = names.iter().collect();
             if unique.len() < names.len() {
-                let twice = names
-                    .iter()
-                    .enumerate()
-                    .find(|(i, name)| names.iter().take(*i).any(|earlier| earlier == *name));
+                let twice =
+                    names.iter().enumerate().find(|(i, name)| names.iter().take(*i).any(|earlier| earlier == *name));
                 let twice = twice.map_or("", |(_, name)| name.as_str());
-                return Err(
-                    Fault::at(path, format!("the layer {twice:?} is there twice")).expected(
-                        format!(
-                            "a name of its own for each, and [host.{name}.kind] for what they are"
-                        ),
-                    ),
-                );
+                return Err(Fault::at(path, format!("the layer {twice:?} is there twice"))
+                    .expected(format!("a name of its own for each, and [host.{name}.kind] for what they are")));
             }
         }
         Graph::Below(_) => {
             if let Some(round) = round(graph) {
-                return Err(Fault::at(
-                    path,
-                    format!("layers that stand on themselves: {}", round.join(" on ")),
-                ));
+                return Err(Fault::at(path, format!("layers that stand on themselves: {}", round.join(" on "))));
             }
         }
     }
-    for (section, keys) in [
-        ("kind", host.kind.keys().collect::<Vec<_>>()),
-        ("", host.settings.keys().collect()),
-    ] {
+    for (section, keys) in [("kind", host.kind.keys().collect::<Vec<_>>()), ("", host.settings.keys().collect())] {
         for key in keys {
             if !nodes.contains(&key.as_str()) {
                 let path = ["host", name, section, key.as_str()];
@@ -442,10 +346,7 @@ fn round(graph: &Graph) -> Option<Vec<&str>> {
     let mut way = vec![*left.first()?];
     loop {
         let last = way.last()?;
-        let next = *graph
-            .below(last)
-            .iter()
-            .find(|below| left.contains(below))?;
+        let next = *graph.below(last).iter().find(|below| left.contains(below))?;
         if let Some(start) = way.iter().position(|node| *node == next) {
             way.push(next);
             return Some(way.split_off(start));
@@ -469,11 +370,8 @@ fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
         }
         let fault = Fault::unknown(path, &format!("device of host {owner}"), plug, &devices);
         return Err(if graph.nodes().contains(&plug) {
-            Fault::at(
-                path,
-                format!("the layer {plug:?} of host {owner} is no device, as it stands on another"),
-            )
-            .one_of(&devices)
+            Fault::at(path, format!("the layer {plug:?} of host {owner} is no device, as it stands on another"))
+                .one_of(&devices)
         } else {
             fault
         });
@@ -481,10 +379,8 @@ fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
     if let Some(switch) = scenario.switch.get(owner) {
         return match plug.parse::<usize>() {
             Ok(port) if port < switch.ports => Ok(()),
-            _ => Err(
-                Fault::at(path, format!("switch {owner} has no port {plug:?}"))
-                    .expected(format!("0 to {}", switch.ports.saturating_sub(1))),
-            ),
+            _ => Err(Fault::at(path, format!("switch {owner} has no port {plug:?}"))
+                .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
         };
     }
     let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
@@ -495,11 +391,7 @@ fn link(name: &str, link: &Link) -> Result<(), Fault> {
     optional::<Rate>(&["link", name, "rate"], link.rate.as_deref())?;
     optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
     if let Some(switched) = &link.switched {
-        for (key, time) in [
-            ("setup", &switched.setup),
-            ("ring", &switched.ring),
-            ("release", &switched.release),
-        ] {
+        for (key, time) in [("setup", &switched.setup), ("ring", &switched.ring), ("release", &switched.release)] {
             optional::<Duration>(&["link", name, "switched", key], time.as_deref())?;
         }
         for time in &switched.clears {
@@ -517,11 +409,7 @@ fn ring(name: &str, ring: &Ring) -> Result<(), Fault> {
         let fault = Fault::at(["ring", name, "ends"], "nobody to speak to");
         return Err(fault.expected("at least two stations"));
     }
-    for (key, time) in [
-        ("propagation", &ring.propagation),
-        ("latency", &ring.latency),
-        ("ttrt", &ring.ttrt),
-    ] {
+    for (key, time) in [("propagation", &ring.propagation), ("latency", &ring.latency), ("ttrt", &ring.ttrt)] {
         optional::<Duration>(&["ring", name, key], time.as_deref())?;
     }
     if let Some(impair) = &ring.impair {
@@ -532,24 +420,10 @@ fn ring(name: &str, ring: &Ring) -> Result<(), Fault> {
 
 /// What goes wrong on a line between `ends`; paths begin at its own keys.
 pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<(), Fault> {
-    let Impair {
-        toward,
-        loss,
-        duplicate,
-        reorder,
-        reorder_by,
-        mark,
-        corrupt,
-        delay,
-        jitter,
-    } = impair;
-    for (key, chance) in [
-        ("loss", loss),
-        ("duplicate", duplicate),
-        ("reorder", reorder),
-        ("mark", mark),
-        ("corrupt", corrupt),
-    ] {
+    let Impair { toward, loss, duplicate, reorder, reorder_by, mark, corrupt, delay, jitter } = impair;
+    for (key, chance) in
+        [("loss", loss), ("duplicate", duplicate), ("reorder", reorder), ("mark", mark), ("corrupt", corrupt)]
+    {
         if !(0.0..=1.0).contains(chance) {
             return Err(Fault::at([key], "no chance").expected("a number from 0 to 1"));
         }
@@ -559,11 +433,7 @@ pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<()
     {
         return Err(Fault::unknown(["toward"], "end of this line", end, ends));
     }
-    for (key, time) in [
-        ("reorder_by", reorder_by),
-        ("delay", delay),
-        ("jitter", jitter),
-    ] {
+    for (key, time) in [("reorder_by", reorder_by), ("delay", delay), ("jitter", jitter)] {
         optional::<Duration>(&[key], time.as_deref())?;
     }
     Ok(())
@@ -581,12 +451,7 @@ fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
     if let Some(graph) = &found.graph
         && !graph.nodes().contains(&node)
     {
-        return Err(Fault::unknown(
-            path,
-            &format!("layer of host {host}"),
-            node,
-            &graph.nodes(),
-        ));
+        return Err(Fault::unknown(path, &format!("layer of host {host}"), node, &graph.nodes()));
     }
     Ok(())
 }
@@ -608,10 +473,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     }
     let message: Octets = quantity(&["workload", "message"], &workload.message)?;
     if message.count() == 0 {
-        return Err(Fault::at(
-            ["workload", "message"],
-            "messages without octets",
-        ));
+        return Err(Fault::at(["workload", "message"], "messages without octets"));
     }
     let duration: Duration = quantity(&["workload", "duration"], &workload.duration)?;
     if duration.is_zero() {
@@ -626,10 +488,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     {
         return Err(Fault::at(["workload", "read"], "reads without octets"));
     }
-    optional::<Octets>(
-        &["workload", "socket_buffer"],
-        workload.socket_buffer.as_deref(),
-    )?;
+    optional::<Octets>(&["workload", "socket_buffer"], workload.socket_buffer.as_deref())?;
     for (key, time) in [
         ("stagger", &workload.stagger),
         ("jitter", &workload.jitter),
@@ -643,28 +502,17 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
         }
     }
     if workload.sessions == 0 {
-        return Err(
-            Fault::at(["workload", "sessions"], "a load without sessions").expected("at least 1"),
-        );
+        return Err(Fault::at(["workload", "sessions"], "a load without sessions").expected("at least 1"));
     }
     let targets = u32::try_from(workload.to.0.len()).unwrap_or(u32::MAX);
     let most = MOST_SESSIONS.saturating_mul(targets);
     if workload.sessions > most {
-        return Err(Fault::at(
-            ["workload", "sessions"],
-            "each session has a port of its own toward its peer",
-        )
-        .expected(format!("1 to {most}")));
+        return Err(Fault::at(["workload", "sessions"], "each session has a port of its own toward its peer")
+            .expected(format!("1 to {most}")));
     }
-    if let Some(busy) = workload
-        .busy
-        .filter(|&busy| busy == 0 || busy > workload.sessions)
-    {
-        return Err(Fault::at(
-            ["workload", "busy"],
-            format!("{busy} of {} sessions", workload.sessions),
-        )
-        .expected(format!("1 to {}", workload.sessions)));
+    if let Some(busy) = workload.busy.filter(|&busy| busy == 0 || busy > workload.sessions) {
+        return Err(Fault::at(["workload", "busy"], format!("{busy} of {} sessions", workload.sessions))
+            .expected(format!("1 to {}", workload.sessions)));
     }
     if let Some(repeat) = &workload.repeat {
         let path = ["workload", "repeat", "runs"];
@@ -693,8 +541,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             return Err(Fault::at(path("fewest"), "out of range").expected("3 to 30 runs"));
         }
         if !(confidence.fewest..=30).contains(&confidence.most) {
-            return Err(Fault::at(path("most"), "out of range")
-                .expected(format!("{} to 30 runs", confidence.fewest)));
+            return Err(Fault::at(path("most"), "out of range").expected(format!("{} to 30 runs", confidence.fewest)));
         }
     }
     Ok(())

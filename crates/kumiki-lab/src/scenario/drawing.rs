@@ -44,21 +44,10 @@ impl Scenario {
             }
         }
         for (name, link) in &self.link {
-            let _ = writeln!(
-                text,
-                "\nlink {name}: {} - {}, {}",
-                link.ends[0],
-                link.ends[1],
-                self.line(name)
-            );
+            let _ = writeln!(text, "\nlink {name}: {} - {}, {}", link.ends[0], link.ends[1], self.line(name));
         }
         for (name, ring) in &self.ring {
-            let _ = writeln!(
-                text,
-                "\nring {name}: {}, {}",
-                ring.ends.join(" - "),
-                ring.words()
-            );
+            let _ = writeln!(text, "\nring {name}: {}, {}", ring.ends.join(" - "), ring.words());
         }
         text
     }
@@ -68,11 +57,7 @@ impl Scenario {
         let Some(link) = self.link.get(name) else {
             return String::new();
         };
-        let parts = [
-            Some(link.medium.clone()),
-            link.rate.clone(),
-            link.propagation.clone(),
-        ];
+        let parts = [Some(link.medium.clone()), link.rate.clone(), link.propagation.clone()];
         let mut parts: Vec<String> = parts.into_iter().flatten().collect();
         if link.switched.is_some() {
             parts.push("switched".to_owned());
@@ -104,19 +89,12 @@ impl Scenario {
         }
         shown.push(node);
         if let Some(settings) = host.settings.get(node) {
-            let settings: Vec<String> = settings
-                .iter()
-                .map(|(key, value)| format!("{key} = {value}"))
-                .collect();
+            let settings: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             let _ = write!(text, "  {}", settings.join(", "));
         }
         let plug = format!("{name}.{node}");
         if let Some((link, line)) = self.link.iter().find(|(_, line)| line.ends.contains(&plug)) {
-            let other = line
-                .ends
-                .iter()
-                .find(|end| **end != plug)
-                .map_or("", String::as_str);
+            let other = line.ends.iter().find(|end| **end != plug).map_or("", String::as_str);
             let _ = write!(text, "  -- {link} -- {other}");
         }
         if let Some((ring, _)) = self.ring.iter().find(|(_, ring)| ring.ends.contains(&plug)) {
@@ -133,19 +111,10 @@ impl Scenario {
     /// The same as a drawing, without the settings.
     #[must_use]
     pub fn graph_svg(&self) -> String {
-        let mut page = Group::new()
-            .add(words(&self.title, PAD, PAD + TITLE, TITLE).set("font-weight", "bold"));
-        let heights: BTreeMap<&str, BTreeMap<&str, usize>> = self
-            .host
-            .iter()
-            .filter_map(|(name, host)| Some((name.as_str(), levels(host.graph.as_ref()?))))
-            .collect();
-        let highest = heights
-            .values()
-            .flat_map(BTreeMap::values)
-            .max()
-            .copied()
-            .unwrap_or(0);
+        let mut page = Group::new().add(words(&self.title, PAD, PAD + TITLE, TITLE).set("font-weight", "bold"));
+        let heights: BTreeMap<&str, BTreeMap<&str, usize>> =
+            self.host.iter().filter_map(|(name, host)| Some((name.as_str(), levels(host.graph.as_ref()?)))).collect();
+        let highest = heights.values().flat_map(BTreeMap::values).max().copied().unwrap_or(0);
         let top = PAD * 2.0 + TITLE * 2.0;
         let bottom = top + LEVEL * float(highest);
         let mut left = PAD;
@@ -155,9 +124,7 @@ impl Scenario {
                 continue;
             };
             let (drawn, width) = column(&mut plugs, (name, graph, levels), left, bottom);
-            page = page
-                .add(words(name, left, top - LETTER, LETTER).set("font-weight", "bold"))
-                .add(drawn);
+            page = page.add(words(name, left, top - LETTER, LETTER).set("font-weight", "bold")).add(drawn);
             left += width + PAD * 2.0;
         }
         let base = bottom + BOX_HEIGHT;
@@ -190,12 +157,7 @@ impl Scenario {
                 .add(stroke((x1, y1), (x1, low)))
                 .add(stroke((x1, low), (x2, low)))
                 .add(stroke((x2, low), (x2, y2)))
-                .add(words(
-                    &about,
-                    x1.min(x2) + 6.0,
-                    low + LETTER * 0.95,
-                    LETTER * 0.85,
-                ));
+                .add(words(&about, x1.min(x2) + 6.0, low + LETTER * 0.95, LETTER * 0.85));
             left = left.max(x1.min(x2) + box_width(&about));
         }
         let width = (left - PAD).max(box_width(&self.title) * TITLE / LETTER + PAD * 2.0);
@@ -204,16 +166,8 @@ impl Scenario {
             .set("width", at(width))
             .set("height", at(height))
             .set("viewBox", format!("0 0 {} {}", at(width), at(height)))
-            .set(
-                "font-family",
-                "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
-            )
-            .add(
-                Rectangle::new()
-                    .set("width", "100%")
-                    .set("height", "100%")
-                    .set("fill", "#ffffff"),
-            )
+            .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
+            .add(Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "#ffffff"))
             .add(page);
         format!("{document}\n")
     }
@@ -231,12 +185,7 @@ fn column(
     for (node, level) in levels {
         rows.entry(*level).or_default().push(node);
     }
-    let row_width = |row: &Vec<&str>| {
-        row.iter()
-            .map(|node| box_width(node) + BOX_GAP)
-            .sum::<f64>()
-            - BOX_GAP
-    };
+    let row_width = |row: &Vec<&str>| row.iter().map(|node| box_width(node) + BOX_GAP).sum::<f64>() - BOX_GAP;
     let width = rows.values().map(row_width).fold(box_width(name), f64::max);
     let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     let mut boxes = Group::new();
@@ -267,11 +216,7 @@ fn column(
 fn tops(graph: &Graph) -> Vec<&str> {
     let nodes = graph.nodes();
     let carried: Vec<&str> = nodes.iter().flat_map(|node| graph.below(node)).collect();
-    nodes
-        .iter()
-        .copied()
-        .filter(|node| !carried.contains(node))
-        .collect()
+    nodes.iter().copied().filter(|node| !carried.contains(node)).collect()
 }
 
 /// How many layers are below each, on the longest way. A loaded graph has no loops; one that has ends all the same.
@@ -281,11 +226,7 @@ fn levels(graph: &Graph) -> BTreeMap<&str, usize> {
     for _ in 0..nodes.len().min(DEEPEST) {
         for node in &nodes {
             let below = graph.below(node);
-            let level = below
-                .iter()
-                .filter_map(|layer| levels.get(layer))
-                .max()
-                .map_or(0, |level| level + 1);
+            let level = below.iter().filter_map(|layer| levels.get(layer)).max().map_or(0, |level| level + 1);
             levels.insert(node, level);
         }
     }
@@ -301,37 +242,18 @@ fn boxed(name: &str, x: f64, y: f64, width: f64) -> Group {
         .set("rx", "4")
         .set("fill", PAPER)
         .set("stroke", INK);
-    let name =
-        words(name, x + width / 2.0, y + BOX_HEIGHT * 0.66, LETTER).set("text-anchor", "middle");
+    let name = words(name, x + width / 2.0, y + BOX_HEIGHT * 0.66, LETTER).set("text-anchor", "middle");
     Group::new().add(frame).add(name)
 }
 
 fn words(text: &str, x: f64, y: f64, size: f64) -> Text {
     // XML has no form for control characters.
-    let text: String = text
-        .chars()
-        .map(|c| {
-            if kumiki_octets::text::is_unseen(c) {
-                ' '
-            } else {
-                c
-            }
-        })
-        .collect();
-    Text::new(text)
-        .set("x", at(x))
-        .set("y", at(y))
-        .set("font-size", at(size))
-        .set("fill", INK)
+    let text: String = text.chars().map(|c| if kumiki_octets::text::is_unseen(c) { ' ' } else { c }).collect();
+    Text::new(text).set("x", at(x)).set("y", at(y)).set("font-size", at(size)).set("fill", INK)
 }
 
 fn stroke(from: (f64, f64), to: (f64, f64)) -> Line {
-    Line::new()
-        .set("x1", at(from.0))
-        .set("y1", at(from.1))
-        .set("x2", at(to.0))
-        .set("y2", at(to.1))
-        .set("stroke", INK)
+    Line::new().set("x1", at(from.0)).set("y1", at(from.1)).set("x2", at(to.0)).set("y2", at(to.1)).set("stroke", INK)
 }
 
 /// Wide enough for `name` in any usual font.

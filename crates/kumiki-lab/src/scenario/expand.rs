@@ -40,16 +40,7 @@ impl<'a> Expander<'a> {
         defined: &'a [Entry],
         used: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self {
-            source,
-            varied,
-            defined,
-            used,
-            nodes: 0,
-            depth: 0,
-            open: Vec::new(),
-            path: Vec::new(),
-        }
+        Self { source, varied, defined, used, nodes: 0, depth: 0, open: Vec::new(), path: Vec::new() }
     }
 
     /// `node`, which is the value of `key`, with all names replaced.
@@ -61,10 +52,7 @@ impl<'a> Expander<'a> {
     fn node(&mut self, node: &Node) -> Result<Node, Fault> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
-            return Err(self.fault(
-                node,
-                format!("more than {MOST_NODES} values once all names are replaced"),
-            ));
+            return Err(self.fault(node, format!("more than {MOST_NODES} values once all names are replaced")));
         }
         let value = match &node.value {
             Value::Text(text) if text.contains("${") => return self.text(node, text),
@@ -84,11 +72,7 @@ impl<'a> Expander<'a> {
                 let mut table = Vec::with_capacity(entries.len());
                 for entry in entries {
                     self.path.push(entry.key.clone());
-                    table.push(Entry {
-                        key: entry.key.clone(),
-                        at: entry.at,
-                        node: self.node(&entry.node)?,
-                    });
+                    table.push(Entry { key: entry.key.clone(), at: entry.at, node: self.node(&entry.node)? });
                     self.path.pop();
                 }
                 Value::Table(table)
@@ -102,17 +86,12 @@ impl<'a> Expander<'a> {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((expression, after)) = close(after) else {
-                return Err(self
-                    .fault(node, "\"${\" without its \"}\"")
-                    .expected("\"${name}\""));
+                return Err(self.fault(node, "\"${\" without its \"}\"").expected("\"${name}\""));
             };
             let whole = out.is_empty() && before.is_empty() && after.is_empty();
             self.depth += 1;
             if self.depth > DEEPEST {
-                return Err(self.fault(
-                    node,
-                    format!("names within names, more than {DEEPEST} deep"),
-                ));
+                return Err(self.fault(node, format!("names within names, more than {DEEPEST} deep")));
             }
             let value = self.expression(node, expression)?;
             self.depth -= 1;
@@ -125,29 +104,20 @@ impl<'a> Expander<'a> {
                 return Ok(Node { at, ..value });
             }
             let Some(plain) = value.plain() else {
-                return Err(self.fault(
-                    node,
-                    format!(
-                        "${{{expression}}} is {}, which can only be all of a value",
-                        value.kind()
-                    ),
-                ));
+                return Err(self
+                    .fault(node, format!("${{{expression}}} is {}, which can only be all of a value", value.kind())));
             };
             out.push_str(before);
             out.push_str(&plain);
             if out.len() > LONGEST_TEXT {
-                return Err(self.fault(
-                    node,
-                    format!("more than {LONGEST_TEXT} characters once all names are replaced"),
-                ));
+                return Err(
+                    self.fault(node, format!("more than {LONGEST_TEXT} characters once all names are replaced"))
+                );
             }
             rest = after;
         }
         out.push_str(rest);
-        Ok(Node {
-            at: node.at,
-            value: Value::Text(out),
-        })
+        Ok(Node { at: node.at, value: Value::Text(out) })
     }
 
     /// The value of what stands between the braces.
@@ -166,9 +136,7 @@ impl<'a> Expander<'a> {
                 let Some(operand) = operand.trim().parse::<u64>().ok().filter(|&n| n > 0) else {
                     return Err(self
                         .fault(node, format!("${{{expression}}} cannot be worked out"))
-                        .expected(
-                            "\"${name / 2}\" or \"${name * 2}\", with a whole number above 0",
-                        ));
+                        .expected("\"${name / 2}\" or \"${name * 2}\", with a whole number above 0"));
                 };
                 (name.trim(), Some((divide, operand)))
             }
@@ -190,10 +158,7 @@ impl<'a> Expander<'a> {
         let Some(result) = result else {
             let shown = value.shown().unwrap_or_else(|| value.kind().to_owned());
             return Err(self
-                .fault(
-                    node,
-                    format!("${{{expression}}} cannot be worked out, as {name} is {shown}"),
-                )
+                .fault(node, format!("${{{expression}}} cannot be worked out, as {name} is {shown}"))
                 .expected("a quantity that this leaves whole"));
         };
         let value = match (&value.value, i64::try_from(result.base())) {
@@ -227,9 +192,7 @@ impl<'a> Expander<'a> {
 
     fn unknown(&self, node: &Node, name: &str) -> Fault {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
-        let known: Vec<&str> = varied
-            .chain(self.defined.iter().map(|e| e.key.as_str()))
-            .collect();
+        let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
         let fault = self.fault(node, format!("unknown name ${{{name}}}"));
         match super::fault::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),

@@ -43,18 +43,12 @@ impl Fault {
     /// A fault of the whole input.
     #[must_use]
     pub fn new(problem: impl Into<String>) -> Self {
-        Self(Box::new(Parts {
-            problem: problem.into(),
-            ..Parts::default()
-        }))
+        Self(Box::new(Parts { problem: problem.into(), ..Parts::default() }))
     }
 
     /// A fault of the value at `path`, as in `["host", "a", "tcp", "mss"]`.
     #[must_use]
-    pub fn at<S: AsRef<str>>(
-        path: impl IntoIterator<Item = S>,
-        problem: impl Into<String>,
-    ) -> Self {
+    pub fn at<S: AsRef<str>>(path: impl IntoIterator<Item = S>, problem: impl Into<String>) -> Self {
         let mut fault = Self::new(problem);
         fault.0.path = path.into_iter().map(|s| s.as_ref().to_owned()).collect();
         fault
@@ -63,8 +57,7 @@ impl Fault {
     /// A quantity that cannot be read.
     #[must_use]
     pub fn quantity<S: AsRef<str>>(path: impl IntoIterator<Item = S>, invalid: &Invalid) -> Self {
-        let mut fault =
-            Self::at(path, invalid.problem.clone()).found(format!("{:?}", invalid.found));
+        let mut fault = Self::at(path, invalid.problem.clone()).found(format!("{:?}", invalid.found));
         match &invalid.suggestion {
             Some(suggestion) => fault.0.expected = Some(format!("try {suggestion}")),
             None => fault.0.expected = Some(format!("expected {}", invalid.expected)),
@@ -146,9 +139,7 @@ impl Fault {
     #[must_use]
     pub fn under(mut self, keys: &[&str]) -> Self {
         if self.0.file.is_none() {
-            self.0
-                .path
-                .splice(0..0, keys.iter().map(|&key| key.to_owned()));
+            self.0.path.splice(0..0, keys.iter().map(|&key| key.to_owned()));
         }
         self
     }
@@ -157,9 +148,7 @@ impl Fault {
     #[must_use]
     pub(crate) fn moved(mut self, from: &str, to: &[&str]) -> Self {
         if self.0.file.is_none() && self.0.path.first().is_some_and(|key| key == from) {
-            self.0
-                .path
-                .splice(0..1, to.iter().map(|&key| key.to_owned()));
+            self.0.path.splice(0..1, to.iter().map(|&key| key.to_owned()));
         }
         self
     }
@@ -267,8 +256,7 @@ const LONGEST_FILE: u64 = 16 << 20;
 /// The text of an input file.
 pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
     let mut text = String::new();
-    let read = std::fs::File::open(path)
-        .and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
+    let read = std::fs::File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
     if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST_FILE) {
         let problem = "longer than 16 MiB, which no input file is";
         return Err(Fault::new(problem.to_owned()).in_file(&path.display().to_string()));

@@ -46,10 +46,7 @@ impl Point {
     /// The value of a varied name.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&toml::Value> {
-        self.varied
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value)
+        self.varied.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
     /// What is varied as result rows carry it: under the names that `[report.rows]` gives, otherwise under its own with
@@ -143,19 +140,11 @@ const SUFFIXES: [Suffix; 10] = [
     ("_ns", 1, |n| Amount::Time(Duration::from_nanos(n))),
     ("_us", 1_000, |n| Amount::Time(Duration::from_nanos(n))),
     ("_ms", 1_000_000, |n| Amount::Time(Duration::from_nanos(n))),
-    ("_s", 1_000_000_000, |n| {
-        Amount::Time(Duration::from_nanos(n))
-    }),
+    ("_s", 1_000_000_000, |n| Amount::Time(Duration::from_nanos(n))),
     ("_bps", 1, |n| Amount::Rate(Rate::from_bits_per_second(n))),
-    ("_kbps", 1_000, |n| {
-        Amount::Rate(Rate::from_bits_per_second(n))
-    }),
-    ("_mbps", 1_000_000, |n| {
-        Amount::Rate(Rate::from_bits_per_second(n))
-    }),
-    ("_percent", 10_000_000_000, |n| {
-        Amount::Share(Share::from_base(n))
-    }),
+    ("_kbps", 1_000, |n| Amount::Rate(Rate::from_bits_per_second(n))),
+    ("_mbps", 1_000_000, |n| Amount::Rate(Rate::from_bits_per_second(n))),
+    ("_percent", 10_000_000_000, |n| Amount::Share(Share::from_base(n))),
 ];
 
 fn unit_suffix(name: &str, value: &toml::Value) -> &'static str {
@@ -173,9 +162,7 @@ fn unit_suffix(name: &str, value: &toml::Value) -> &'static str {
 
 fn parameter(column: &str, value: &toml::Value) -> Parameter {
     if let Some(amount) = amount(value) {
-        if let Some((_, worth, kind)) = SUFFIXES
-            .iter()
-            .find(|(suffix, ..)| column.ends_with(suffix))
+        if let Some((_, worth, kind)) = SUFFIXES.iter().find(|(suffix, ..)| column.ends_with(suffix))
             && (kind(amount.base()) == amount || amount.base() == 0)
         {
             return in_units(amount.base(), *worth);
@@ -204,10 +191,7 @@ fn in_units(base: u64, worth: u64) -> Parameter {
 }
 
 /// `base / worth` for a figure.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a printed figure needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
 pub(crate) const fn ratio(base: u64, worth: u64) -> f64 {
     base as f64 / worth as f64
 }

@@ -11,11 +11,8 @@ const LONGEST_ROW: usize = 32;
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
 /// value: part of another host's graph is nothing.
 pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault> {
-    let given: BTreeMap<String, Node> = hosts
-        .entries()
-        .iter()
-        .map(|entry| (entry.key.clone(), entry.node.clone()))
-        .collect();
+    let given: BTreeMap<String, Node> =
+        hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();
     let Value::Table(entries) = &mut hosts.value else {
         return Ok(());
     };
@@ -32,10 +29,7 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
             if round.contains(&name) {
                 round.push(name);
                 let round = round.join(" like ");
-                return Err(source.locate(Fault::at(
-                    path,
-                    format!("a host that is like itself: {round}"),
-                )));
+                return Err(source.locate(Fault::at(path, format!("a host that is like itself: {round}"))));
             }
             if round.len() > LONGEST_ROW {
                 return Err(source.locate(Fault::at(
@@ -55,11 +49,7 @@ pub(crate) fn model(host: &Node) -> Option<String> {
     match host.child("like")?.value {
         Value::Text(ref name) => Some(name.clone()),
         // Reading the host will refuse it.
-        Value::Integer(_)
-        | Value::Float(_)
-        | Value::Switch(_)
-        | Value::List(_)
-        | Value::Table(_) => None,
+        Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::List(_) | Value::Table(_) => None,
     }
 }
 

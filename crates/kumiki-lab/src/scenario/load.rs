@@ -71,9 +71,7 @@ const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"]
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
 
 /// What `--set` with a path may change.
-const SETTABLE: [&str; 8] = [
-    "host", "switch", "link", "ring", "workload", "beside", "report", "title",
-];
+const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "workload", "beside", "report", "title"];
 
 impl Document {
     /// Reads a file.
@@ -84,9 +82,7 @@ impl Document {
     pub fn load(path: &Path) -> Result<Self, Fault> {
         let shown = path.display().to_string();
         let text = super::fault::read_file(path)?;
-        let name = path
-            .file_stem()
-            .map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
+        let name = path.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
         Self::parse(&name, &shown, &text)
     }
 
@@ -97,18 +93,11 @@ impl Document {
     /// [`Fault`] where it is not TOML, or has more than 262,144 octets.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Fault> {
         if text.len() > LONGEST_FILE {
-            let problem = format!(
-                "{} octets; a scenario has at most {LONGEST_FILE}",
-                text.len()
-            );
+            let problem = format!("{} octets; a scenario has at most {LONGEST_FILE}", text.len());
             return Err(Fault::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        Ok(Self {
-            name: name.to_owned(),
-            file: file.to_owned(),
-            root,
-        })
+        Ok(Self { name: name.to_owned(), file: file.to_owned(), root })
     }
 
     /// The scenario that the command line names: a path where it has a slash or ends in `.toml`, otherwise one of those
@@ -127,11 +116,7 @@ impl Document {
             None => {
                 let names: Vec<&str> = builtin.iter().map(|(name, _)| *name).collect();
                 let fault = Fault::new(format!("there is no scenario {name:?}"));
-                let fault = if names.is_empty() {
-                    fault
-                } else {
-                    fault.one_of(&names)
-                };
+                let fault = if names.is_empty() { fault } else { fault.one_of(&names) };
                 let on_disk = [format!("{name}.toml"), format!("./{name}")];
                 let on_disk = on_disk.iter().find(|path| Path::new(path).is_file());
                 Err(if let Some(path) = on_disk {
@@ -190,11 +175,7 @@ impl Document {
     /// [`Fault`]: the first thing that is wrong.
     pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, Fault> {
         let mut root = self.root.clone();
-        let source = Source {
-            file: &self.file,
-            root: &self.root,
-            sets: &choice.set,
-        };
+        let source = Source { file: &self.file, root: &self.root, sets: &choice.set };
         let mut axes = self.axes(&source)?;
         let full = axes.clone();
         let mut defines: Vec<Entry> = section(&source, "define")?.to_vec();
@@ -207,14 +188,7 @@ impl Document {
         }
         let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
         for (number, text) in choice.set.iter().enumerate() {
-            set(
-                &source,
-                number,
-                text,
-                &mut axes,
-                &mut defines,
-                &mut settings,
-            )?;
+            set(&source, number, text, &mut axes, &mut defines, &mut settings)?;
         }
         // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
         // be chosen as well; that comes first.
@@ -226,14 +200,8 @@ impl Document {
                 is_settled = settle(&source, &mut root)?;
             }
             let at = node.at;
-            root.set(&path, node).map_err(|part| {
-                fault_at(
-                    &source,
-                    &path,
-                    at,
-                    format!("there is no table above {part:?}"),
-                )
-            })?;
+            root.set(&path, node)
+                .map_err(|part| fault_at(&source, &path, at, format!("there is no table above {part:?}")))?;
         }
         let combinations = product(&axes).ok_or_else(|| {
             let fault = Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"));
@@ -243,21 +211,13 @@ impl Document {
         let mut used = BTreeSet::new();
         let mut points = Vec::new();
         for combination in combinations {
-            let varied: Vec<(String, toml::Value)> = combination
-                .iter()
-                .map(|(name, node)| (name.clone(), node.to_toml()))
-                .collect();
+            let varied: Vec<(String, toml::Value)> =
+                combination.iter().map(|(name, node)| (name.clone(), node.to_toml())).collect();
             if skips.iter().any(|skip| holds(skip, &varied)) {
                 continue;
             }
             let index = points.len();
-            let origin = self.resolve(
-                (&root, is_settled),
-                &combination,
-                &defines,
-                choice,
-                &mut used,
-            )?;
+            let origin = self.resolve((&root, is_settled), &combination, &defines, choice, &mut used)?;
             points.push(Point::new(origin, varied, index)?);
         }
         if points.is_empty() {
@@ -276,58 +236,31 @@ impl Document {
         choice: &Choice,
         used: &mut BTreeSet<String>,
     ) -> Result<PointOrigin, Fault> {
-        let source = Source {
-            file: &self.file,
-            root,
-            sets: &choice.set,
-        };
+        let source = Source { file: &self.file, root, sets: &choice.set };
         let mut entries = Vec::with_capacity(root.entries().len());
         for entry in root.entries() {
             let node = if APART.contains(&entry.key.as_str()) {
                 entry.node.clone()
             } else {
-                Expander::new(source.clone(), combination, defines, used)
-                    .top(&entry.key, &entry.node)?
+                Expander::new(source.clone(), combination, defines, used).top(&entry.key, &entry.node)?
             };
-            entries.push(Entry {
-                key: entry.key.clone(),
-                at: entry.at,
-                node,
-            });
+            entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
         }
-        let mut resolved = Node {
-            at: root.at,
-            value: Value::Table(entries),
-        };
+        let mut resolved = Node { at: root.at, value: Value::Table(entries) };
         let plain = resolved.clone();
-        let source = Source {
-            root: &plain,
-            ..source
-        };
+        let source = Source { root: &plain, ..source };
         if let Some(hosts) = resolved.child_mut("host").filter(|_| !is_settled) {
             super::like::fill_in(&source, hosts)?;
         }
-        Ok(PointOrigin {
-            file: self.file.clone(),
-            sets: choice.set.clone(),
-            root: resolved,
-        })
+        Ok(PointOrigin { file: self.file.clone(), sets: choice.set.clone(), root: resolved })
     }
 
     fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
-        section(source, "vary")?
-            .iter()
-            .map(|entry| axis(source, "vary", entry))
-            .collect()
+        section(source, "vary")?.iter().map(|entry| axis(source, "vary", entry)).collect()
     }
 
     /// No name twice, and none that cannot be written as `${name}`.
-    fn check_names(
-        &self,
-        source: &Source<'_>,
-        axes: &[Axis],
-        defines: &[Entry],
-    ) -> Result<(), Fault> {
+    fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), Fault> {
         let mut seen = BTreeSet::new();
         for name in axes.iter().flat_map(|axis| &axis.names) {
             if !seen.insert(name.as_str()) {
@@ -337,21 +270,11 @@ impl Document {
         for entry in defines {
             let path = ["define", entry.key.as_str()];
             if !is_name(&entry.key) {
-                return Err(fault_at(
-                    source,
-                    &path,
-                    entry.at,
-                    format!("{:?} is not a name", entry.key),
-                )
-                .expected("letters, digits, _ and -"));
+                return Err(fault_at(source, &path, entry.at, format!("{:?} is not a name", entry.key))
+                    .expected("letters, digits, _ and -"));
             }
             if seen.contains(entry.key.as_str()) {
-                return Err(fault_at(
-                    source,
-                    &path,
-                    entry.at,
-                    format!("{:?} is both defined and varied", entry.key),
-                ));
+                return Err(fault_at(source, &path, entry.at, format!("{:?} is both defined and varied", entry.key)));
             }
         }
         Ok(())
@@ -366,9 +289,7 @@ impl Document {
         for (number, node) in section_list(source, "compare")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["compare", number.as_str()];
-            let _: Compare = node
-                .read()
-                .map_err(|problem| problem.fault(source, &path))?;
+            let _: Compare = node.read().map_err(|problem| problem.fault(source, &path))?;
             if let Some(at) = node.child("at") {
                 check::values_of(source, &["compare", &number, "at"], at, axes)?;
             }
@@ -376,9 +297,7 @@ impl Document {
         for (number, node) in section_list(source, "trend")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["trend", number.as_str()];
-            let _: Trend = node
-                .read()
-                .map_err(|problem| problem.fault(source, &path))?;
+            let _: Trend = node.read().map_err(|problem| problem.fault(source, &path))?;
             for key in ["of", "at"] {
                 if let Some(table) = node.child(key) {
                     check::values_of(source, &["trend", &number, key], table, axes)?;
@@ -386,41 +305,30 @@ impl Document {
             }
         }
         if let Some(node) = self.root.child("report") {
-            let report: Report = node
-                .read()
-                .map_err(|problem| problem.fault(source, &["report"]))?;
+            let report: Report = node.read().map_err(|problem| problem.fault(source, &["report"]))?;
             check::report(source, &report, axes)?;
         }
         Ok(())
     }
 
     /// Varying a name that nothing uses repeats the same run under different labels.
-    fn check_used(
-        &self,
-        source: &Source<'_>,
-        axes: &[Axis],
-        used: &BTreeSet<String>,
-    ) -> Result<(), Fault> {
+    fn check_used(&self, source: &Source<'_>, axes: &[Axis], used: &BTreeSet<String>) -> Result<(), Fault> {
         for axis in axes.iter().filter(|axis| axis.rows.len() > 1) {
             if !axis.names.iter().any(|name| used.contains(name)) {
                 let key = axis.names.join(", ");
                 let name = axis.names.first().map_or("", String::as_str);
                 let path = ["vary", key.as_str()];
-                return Err(source.locate(
-                    Fault::at(path, format!("nothing in the scenario uses ${{{name}}}, so all its values would give the same")),
-                ));
+                return Err(source.locate(Fault::at(
+                    path,
+                    format!("nothing in the scenario uses ${{{name}}}, so all its values would give the same"),
+                )));
             }
         }
         Ok(())
     }
 
     /// The axes and definitions with the shorter values of `[quick]`.
-    fn quick(
-        &self,
-        source: &Source<'_>,
-        axes: &[Axis],
-        defines: &[Entry],
-    ) -> Result<(Vec<Axis>, Vec<Entry>), Fault> {
+    fn quick(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(Vec<Axis>, Vec<Entry>), Fault> {
         let (mut axes, mut defines) = (axes.to_vec(), defines.to_vec());
         for entry in section(source, "quick")? {
             if let Some(define) = defines.iter_mut().find(|define| define.key == entry.key) {
@@ -442,24 +350,12 @@ impl Document {
 }
 
 impl Point {
-    fn new(
-        origin: PointOrigin,
-        varied: Vec<(String, toml::Value)>,
-        index: usize,
-    ) -> Result<Self, Fault> {
+    fn new(origin: PointOrigin, varied: Vec<(String, toml::Value)>, index: usize) -> Result<Self, Fault> {
         let source = origin.source();
         check::keys(&source)?;
-        let scenario: Scenario = origin
-            .root
-            .read()
-            .map_err(|problem| problem.fault(&source, &[]))?;
+        let scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
         check::scenario(&scenario).map_err(|fault| source.locate(fault))?;
-        Ok(Self {
-            scenario,
-            varied,
-            index,
-            origin: Arc::new(origin),
-        })
+        Ok(Self { scenario, varied, index, origin: Arc::new(origin) })
     }
 
     /// The file, as messages name it.
@@ -497,11 +393,7 @@ impl Point {
 
 impl PointOrigin {
     fn source(&self) -> Source<'_> {
-        Source {
-            file: &self.file,
-            root: &self.root,
-            sets: &self.sets,
-        }
+        Source { file: &self.file, root: &self.root, sets: &self.sets }
     }
 }
 
@@ -510,10 +402,8 @@ fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], Fault> {
     match source.root.child(name) {
         None => Ok(&[]),
         Some(node) if matches!(node.value, Value::Table(_)) => Ok(node.entries()),
-        Some(node) => Err(
-            fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
-                .expected(format!("a table, [{name}]")),
-        ),
+        Some(node) => Err(fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
+            .expected(format!("a table, [{name}]"))),
     }
 }
 
@@ -523,23 +413,10 @@ fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault
         return Ok(&[]);
     };
     match &node.value {
-        Value::List(items)
-            if items
-                .iter()
-                .all(|item| matches!(item.value, Value::Table(_))) =>
-        {
-            Ok(items)
-        }
-        Value::Text(_)
-        | Value::Integer(_)
-        | Value::Float(_)
-        | Value::Switch(_)
-        | Value::List(_)
-        | Value::Table(_) => {
-            Err(
-                fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
-                    .expected(format!("tables, each with [[{name}]] above it")),
-            )
+        Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Table(_))) => Ok(items),
+        Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::List(_) | Value::Table(_) => {
+            Err(fault_at(source, &[name], node.at, format!("this is {}", node.kind()))
+                .expected(format!("tables, each with [[{name}]] above it")))
         }
     }
 }
@@ -552,11 +429,9 @@ fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
         };
         match &entry.node.value {
             Value::List(items) => items.iter().any(|item| same(&item.to_toml(), value)),
-            Value::Text(_)
-            | Value::Integer(_)
-            | Value::Float(_)
-            | Value::Switch(_)
-            | Value::Table(_) => same(&entry.node.to_toml(), value),
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::Table(_) => {
+                same(&entry.node.to_toml(), value)
+            }
         }
     })
 }
@@ -577,41 +452,21 @@ fn set<'a>(
     let (name, written) = (name.trim(), written.trim());
     let node = Node::parse_value(written, at)
         // A date is text here, and so is everything that TOML would want in quotes.
-        .unwrap_or_else(|| Node {
-            at,
-            value: Value::Text(written.to_owned()),
-        });
-    let bare = name
-        .strip_prefix("define.")
-        .or_else(|| name.strip_prefix("vary."))
-        .unwrap_or(name);
+        .unwrap_or_else(|| Node { at, value: Value::Text(written.to_owned()) });
+    let bare = name.strip_prefix("define.").or_else(|| name.strip_prefix("vary.")).unwrap_or(name);
     if let Some(define) = defines.iter_mut().find(|define| define.key == bare) {
         define.node = keep_kind(&define.node, node, written);
         return Ok(());
     }
-    if let Some(i) = axes
-        .iter()
-        .position(|axis| axis.names.iter().any(|n| n == bare))
-    {
+    if let Some(i) = axes.iter().position(|axis| axis.names.iter().any(|n| n == bare)) {
         let is_list = match &node.value {
             Value::List(_) => true,
-            Value::Text(text) => {
-                text.contains("..") || (text.contains(',') && Amount::parse_list(text).is_ok())
-            }
+            Value::Text(text) => text.contains("..") || (text.contains(',') && Amount::parse_list(text).is_ok()),
             Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::Table(_) => false,
         };
-        let values = if is_list {
-            values(source, &["vary", bare], &node)?
-        } else {
-            vec![node]
-        };
+        let values = if is_list { values(source, &["vary", bare], &node)? } else { vec![node] };
         if values.is_empty() {
-            return Err(fault_at(
-                source,
-                &["vary", bare],
-                at,
-                "a list without values",
-            ));
+            return Err(fault_at(source, &["vary", bare], at, "a list without values"));
         }
         let axis = axes.remove(i);
         for (offset, axis) in axis.replace(bare, values).into_iter().enumerate() {
@@ -622,12 +477,8 @@ fn set<'a>(
     let path: Vec<&str> = name.split('.').collect();
     let first = path.first().copied().unwrap_or_default();
     if path.len() < 2 && first != "title" {
-        let known = axes
-            .iter()
-            .flat_map(|axis| axis.names.iter().map(String::as_str));
-        let known: Vec<&str> = known
-            .chain(defines.iter().map(|d| d.key.as_str()))
-            .collect();
+        let known = axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str));
+        let known: Vec<&str> = known.chain(defines.iter().map(|d| d.key.as_str())).collect();
         let fault = fault_at(source, &[], at, format!("unknown name {name:?}"));
         return Err(match nearest(name, &known) {
             Some(near) => fault.one_of(&known).suggest(near),
@@ -645,23 +496,13 @@ fn set<'a>(
     // A host or a link that is not there would be made by a slip of the pen.
     if matches!(first, "host" | "switch" | "link" | "ring" | "beside")
         && let Some(second) = path.get(1)
-        && source
-            .root
-            .child(first)
-            .and_then(|table| table.child(second))
-            .is_none()
+        && source.root.child(first).and_then(|table| table.child(second)).is_none()
     {
         let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}"));
-        return Err(
-            match source
-                .root
-                .child(first)
-                .and_then(|table| nearest_key(table, second))
-            {
-                Some(near) => fault.suggest(near),
-                None => fault,
-            },
-        );
+        return Err(match source.root.child(first).and_then(|table| nearest_key(table, second)) {
+            Some(near) => fault.suggest(near),
+            None => fault,
+        });
     }
     let owned: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
     let node = match source.root.reach(&owned) {
@@ -675,13 +516,8 @@ fn set<'a>(
 /// Where a text was, a text is meant: `--set define.mss=0`.
 fn keep_kind(before: &Node, node: Node, written: &str) -> Node {
     match (&before.value, &node.value) {
-        (Value::Text(text), Value::Integer(_) | Value::Float(_) | Value::Switch(_))
-            if !text.starts_with("${") =>
-        {
-            Node {
-                at: node.at,
-                value: Value::Text(written.to_owned()),
-            }
+        (Value::Text(text), Value::Integer(_) | Value::Float(_) | Value::Switch(_)) if !text.starts_with("${") => {
+            Node { at: node.at, value: Value::Text(written.to_owned()) }
         }
         _ => node,
     }

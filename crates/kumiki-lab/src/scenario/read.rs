@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer as _, MapAccess,
-    SeqAccess, Unexpected, Visitor,
+    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -32,22 +32,11 @@ struct Advice {
 
 impl Problem {
     fn new(text: String) -> Self {
-        Self {
-            path: Vec::new(),
-            at: None,
-            text,
-            advice: None,
-        }
+        Self { path: Vec::new(), at: None, text, advice: None }
     }
 
     fn expecting(text: String, expected: String) -> Self {
-        Self {
-            advice: Some(Box::new(Advice {
-                expected: Some(expected),
-                ..Advice::default()
-            })),
-            ..Self::new(text)
-        }
+        Self { advice: Some(Box::new(Advice { expected: Some(expected), ..Advice::default() })), ..Self::new(text) }
     }
 
     fn inside(mut self, part: impl Into<String>, at: Origin) -> Self {
@@ -58,8 +47,7 @@ impl Problem {
 
     /// As a fault of `source`, whose value at `above` was read.
     pub(crate) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> Fault {
-        self.path
-            .extend(above.iter().rev().map(|part| (*part).to_owned()));
+        self.path.extend(above.iter().rev().map(|part| (*part).to_owned()));
         self.path.reverse();
         let mut fault = Fault::at(&self.path, self.text);
         let advice = self.advice.map(|advice| *advice).unwrap_or_default();
@@ -93,14 +81,9 @@ impl de::Error for Problem {
     }
 
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
-        let is_number = matches!(
-            found,
-            Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_)
-        );
+        let is_number = matches!(found, Unexpected::Signed(_) | Unexpected::Unsigned(_) | Unexpected::Float(_));
         let expected = match wanted.to_string().as_str() {
-            "a string" if is_number => {
-                "a string, with a unit where that is a quantity: \"20 ms\"".to_owned()
-            }
+            "a string" if is_number => "a string, with a unit where that is a quantity: \"20 ms\"".to_owned(),
             wanted => worded(wanted),
         };
         Self::expecting(format!("this is {}", spoken(found)), expected)
@@ -190,18 +173,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Float(x) => visitor.visit_f64(*x),
             Value::Switch(on) => visitor.visit_bool(*on),
             Value::List(items) => {
-                let mut rest = Items {
-                    rest: items.iter().enumerate(),
-                    count: items.len(),
-                };
-                visitor
-                    .visit_seq(&mut rest)
-                    .and_then(|value| rest.end(value))
+                let mut rest = Items { rest: items.iter().enumerate(), count: items.len() };
+                visitor.visit_seq(&mut rest).and_then(|value| rest.end(value))
             }
-            Value::Table(entries) => visitor.visit_map(Entries {
-                rest: entries.iter(),
-                current: None,
-            }),
+            Value::Table(entries) => visitor.visit_map(Entries { rest: entries.iter(), current: None }),
         };
         read.map_err(|mut problem| {
             problem.at.get_or_insert(self.0.at);
@@ -213,11 +188,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -248,16 +219,11 @@ impl Items<'_> {
 impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = Problem;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Problem> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
         let Some((number, node)) = self.rest.next() else {
             return Ok(None);
         };
-        seed.deserialize(Reader(node))
-            .map(Some)
-            .map_err(|problem| problem.inside(number.to_string(), node.at))
+        seed.deserialize(Reader(node)).map(Some).map_err(|problem| problem.inside(number.to_string(), node.at))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -273,25 +239,17 @@ struct Entries<'de> {
 impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = Problem;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Problem> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
         self.current = self.rest.next();
         let Some(entry) = self.current else {
             return Ok(None);
         };
         let key: StrDeserializer<'_, Problem> = entry.key.as_str().into_deserializer();
-        seed.deserialize(key)
-            .map(Some)
-            .map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
+        seed.deserialize(key).map(Some).map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
-        let entry = self
-            .current
-            .ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
-        seed.deserialize(Reader(&entry.node))
-            .map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
+        let entry = self.current.ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
+        seed.deserialize(Reader(&entry.node)).map_err(|problem| problem.inside(entry.key.clone(), entry.place()))
     }
 }

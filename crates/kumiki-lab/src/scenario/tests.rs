@@ -12,11 +12,7 @@ fn document(text: &str) -> Document {
 }
 
 fn choice(set: &[&str], quick: bool) -> Choice {
-    Choice {
-        set: set.iter().map(|&s| s.to_owned()).collect(),
-        quick,
-        runs: None,
-    }
+    Choice { set: set.iter().map(|&s| s.to_owned()).collect(), quick, runs: None }
 }
 
 fn points(set: &[&str], quick: bool) -> Vec<Point> {
@@ -35,19 +31,11 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 fn refused_set(set: &str) -> String {
-    document(TWO_HOSTS)
-        .points(&choice(&[set], false))
-        .map(|points| points.len())
-        .unwrap_err()
-        .to_string()
+    document(TWO_HOSTS).points(&choice(&[set], false)).map(|points| points.len()).unwrap_err().to_string()
 }
 
 fn varied(point: &Point) -> String {
-    let values: Vec<String> = point
-        .varied
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let values: Vec<String> = point.varied.iter().map(|(name, value)| format!("{name}={value}")).collect();
     values.join(" ")
 }
 
@@ -65,10 +53,7 @@ fn points_are_all_combinations_less_those_skipped_in_the_order_of_the_file() {
             r#"nagle=false window="256 KiB" rtt="20 ms""#,
         ]
     );
-    assert_eq!(
-        points.iter().map(|p| p.index).collect::<Vec<_>>(),
-        [0, 1, 2, 3, 4]
-    );
+    assert_eq!(points.iter().map(|p| p.index).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -81,17 +66,11 @@ fn names_are_replaced_and_keep_their_type() {
     let points = points(&[], false);
     let point = points.get(2).unwrap();
     let a = &point.scenario.host["a"];
-    assert_eq!(
-        a.graph.as_ref().unwrap().nodes(),
-        ["ttcp", "tcp", "ip", "p2p0"]
-    );
+    assert_eq!(a.graph.as_ref().unwrap().nodes(), ["ttcp", "tcp", "ip", "p2p0"]);
     let tcp = &a.settings["tcp"];
     assert_eq!(tcp["nagle"], toml::Value::Boolean(true));
     assert_eq!(tcp["window"].as_str(), Some("256 KiB"));
-    assert_eq!(
-        point.scenario.link["line"].propagation.as_deref(),
-        Some("10 ms")
-    );
+    assert_eq!(point.scenario.link["line"].propagation.as_deref(), Some("10 ms"));
 }
 
 #[test]
@@ -105,44 +84,20 @@ fn a_host_takes_what_it_does_not_say_from_the_one_it_is_like() {
 
 #[test]
 fn set_replaces_definitions_varied_names_and_values() {
-    let set = points(
-        &[
-            "mss=512 B",
-            "nagle=false",
-            "host.b.tcp.mss=9140 B",
-            "workload.sessions=3",
-        ],
-        false,
-    );
+    let set = points(&["mss=512 B", "nagle=false", "host.b.tcp.mss=9140 B", "workload.sessions=3"], false);
     assert_eq!(set.len(), 2, "nagle off skips one of three windows");
     let scenario = &set.first().unwrap().scenario;
-    assert_eq!(
-        scenario.host["a"].settings["tcp"]["mss"].as_str(),
-        Some("512 B")
-    );
-    assert_eq!(
-        scenario.host["b"].settings["tcp"]["mss"].as_str(),
-        Some("9140 B")
-    );
+    assert_eq!(scenario.host["a"].settings["tcp"]["mss"].as_str(), Some("512 B"));
+    assert_eq!(scenario.host["b"].settings["tcp"]["mss"].as_str(), Some("9140 B"));
     assert_eq!(scenario.workload.sessions, 3);
-    assert_eq!(
-        points(&["window=16 KiB", "nagle=true"], false).len(),
-        2,
-        "two round trips"
-    );
-    assert_eq!(
-        points(&["rtt=0 ms .. 8 ms step 2 ms", "nagle=true"], false).len(),
-        15
-    );
+    assert_eq!(points(&["window=16 KiB", "nagle=true"], false).len(), 2, "two round trips");
+    assert_eq!(points(&["rtt=0 ms .. 8 ms step 2 ms", "nagle=true"], false).len(), 15);
 }
 
 #[test]
 fn the_papers_value_belongs_to_its_point_however_it_is_written() {
-    let with: Vec<usize> = points(&["window=262144 B"], false)
-        .iter()
-        .filter(|p| p.compare().is_some())
-        .map(|p| p.index)
-        .collect();
+    let with: Vec<usize> =
+        points(&["window=262144 B"], false).iter().filter(|p| p.compare().is_some()).map(|p| p.index).collect();
     assert_eq!(with, [0, 1], "two round trips, nagle on");
 }
 
@@ -234,11 +189,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "\"b.ip\"]",
             r#"x.toml:20: link.line.ends.1 = "b.ip": the layer "ip" of host b is no device, as it stands on another; there is only p2p0"#,
         ),
-        (
-            "\"b.p2p0\"]",
-            "\"a.p2p0\"]",
-            r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already"#,
-        ),
+        ("\"b.p2p0\"]", "\"a.p2p0\"]", r#"x.toml:20: link.line.ends.1 = "a.p2p0": another line ends here already"#),
         (
             "\"b.p2p0\"]",
             "\"b.p2p0\", \"c.p2p0\"]",
@@ -249,11 +200,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "like = \"A\"",
             r#"x.toml:16: host.b.like = "A": unknown host "A"; did you mean "a"? (one of a, b)"#,
         ),
-        (
-            "like = \"a\"",
-            "like = \"b\"",
-            r#"x.toml:16: host.b.like = "b": a host that is like itself: b like b"#,
-        ),
+        ("like = \"a\"", "like = \"b\"", r#"x.toml:16: host.b.like = "b": a host that is like itself: b like b"#),
         (
             "x = \"window\"",
             "x = \"windows\"",
@@ -269,11 +216,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "nagle = \"on\"",
             r#"x.toml:34: vary.nagle = "on": neither a list nor quantities; expected a list such as ["on"], or a range such as "0 ms .. 200 ms step 20 ms""#,
         ),
-        (
-            "nagle = [true, false]",
-            "nagle = []",
-            r#"x.toml:34: vary.nagle: a list without values"#,
-        ),
+        ("nagle = [true, false]", "nagle = []", r#"x.toml:34: vary.nagle: a list without values"#),
         (
             "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
             "\"window, rtt\" = [[\"8 KiB\"]",
@@ -309,11 +252,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             "graph = { ttcp = [\"tcp\"], tcp = [\"ttcp\"] }",
             r#"x.toml:12: host.a.graph: layers that stand on themselves: tcp on ttcp on tcp"#,
         ),
-        (
-            "paper = 2",
-            "paper = 7",
-            r#"x.toml:3: paper = 7: there is no paper 7; expected 1 to 5"#,
-        ),
+        ("paper = 2", "paper = 7", r#"x.toml:3: paper = 7: there is no paper 7; expected 1 to 5"#),
         (
             "tcp = { mss = \"1460 B\" }",
             "tpc = { mss = \"1460 B\" }",
@@ -339,26 +278,14 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
     };
     let other = "kind = \"netperf\"\nfrom = \"a.ttcp\"\nto = \"b.ttcp\"\nmessage = \"8 KiB\"";
     for (from, to, fault) in [
-        (
-            "8 KiB",
-            "0 B",
-            r#"beside.other.message = "0 B": messages without octets"#,
-        ),
+        ("8 KiB", "0 B", r#"beside.other.message = "0 B": messages without octets"#),
         (
             "netperf",
             "ping",
             r#"beside.other.kind = "ping": unknown load that runs beside another "ping"; one of netperf, udp"#,
         ),
-        (
-            "b.ttcp",
-            "c.ttcp",
-            r#"beside.other.to = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#,
-        ),
-        (
-            "message",
-            "start = \"2 d\"\nmessage",
-            r#"beside.other.start = "2 d": unknown unit "d""#,
-        ),
+        ("b.ttcp", "c.ttcp", r#"beside.other.to = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#),
+        ("message", "start = \"2 d\"\nmessage", r#"beside.other.start = "2 d": unknown unit "d""#),
         (
             "message",
             "start = \"25 h\"\nmessage",
@@ -369,11 +296,7 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
             "netperf",
             r#"beside.other.from = "a.ttcp": "a.ttcp" has another load; expected a node for each load"#,
         ),
-        (
-            "a.ttcp",
-            "a.tcp",
-            r#"beside.other.to = "b.ttcp": "b.ttcp" has another load; expected a node for each load"#,
-        ),
+        ("a.ttcp", "a.tcp", r#"beside.other.to = "b.ttcp": "b.ttcp" has another load; expected a node for each load"#),
     ] {
         let found = beside(&other.replacen(from, to, 1)).unwrap_err();
         assert!(found.starts_with(fault), "{found}");
@@ -383,10 +306,9 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
 /// Whether that host had a value before or not.
 #[test]
 fn what_is_set_on_a_host_is_not_set_on_those_that_are_like_it() {
-    for (set, key, other) in [
-        ("host.a.tcp.window=9 KiB", "window", Some("8 KiB")),
-        ("host.a.tcp.sack=yes", "sack", None),
-    ] {
+    for (set, key, other) in
+        [("host.a.tcp.window=9 KiB", "window", Some("8 KiB")), ("host.a.tcp.sack=yes", "sack", None)]
+    {
         let points = points(&[set], false);
         let hosts = &points.first().unwrap().scenario.host;
         let of = |host: &str| hosts[host].settings["tcp"].get(key).cloned();
@@ -402,31 +324,20 @@ fn what_is_set_on_a_host_is_not_set_on_those_that_are_like_it() {
 #[test]
 fn an_unknown_profile_is_named_with_those_there_are() {
     let message = refused("profile = \"zero\"", "profile = \"zreo\"");
-    let (start, end) = (
-        "x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; did you mean \"zero\"? (",
-        "zero)",
-    );
-    assert!(
-        message.starts_with(start) && message.ends_with(end),
-        "{message}"
-    );
+    let (start, end) =
+        ("x.toml:11: host.a.profile = \"zreo\": unknown profile \"zreo\"; did you mean \"zero\"? (", "zero)");
+    assert!(message.starts_with(start) && message.ends_with(end), "{message}");
 }
 
 #[test]
 fn wrong_settings_get_one_message_with_a_suggestion() {
     for (set, message) in [
-        (
-            "mss",
-            r#"--set mss (scenarios/x.toml): no "="; expected NAME=VALUE"#,
-        ),
+        ("mss", r#"--set mss (scenarios/x.toml): no "="; expected NAME=VALUE"#),
         (
             "widow=3",
             r#"--set widow=3 (scenarios/x.toml): unknown name "widow"; did you mean window? (one of nagle, window, rtt, mss, stack_plain)"#,
         ),
-        (
-            "host.c.tcp.mss=3",
-            r#"--set host.c.tcp.mss=3 (scenarios/x.toml): there is no host "c"; did you mean a?"#,
-        ),
+        ("host.c.tcp.mss=3", r#"--set host.c.tcp.mss=3 (scenarios/x.toml): there is no host "c"; did you mean a?"#),
         (
             "worklaod.sessions=3",
             r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; did you mean workload? (one of host, switch, link, ring, workload, beside, report, title)"#,
@@ -456,36 +367,24 @@ fn a_wrong_value_from_set_is_said_to_be_from_there() {
         .and_then(|document| document.points(&choice(&["mss=[8KiB]"], false)))
         .map(|points| points.len())
         .unwrap_err();
-    assert!(
-        fault
-            .to_string()
-            .starts_with("--set mss=[8KiB] (x.toml): workload.message = \"[8KiB]\": "),
-        "{fault}"
-    );
+    assert!(fault.to_string().starts_with("--set mss=[8KiB] (x.toml): workload.message = \"[8KiB]\": "), "{fault}");
 }
 
 #[test]
 fn a_missing_file_and_an_unknown_name_are_said() {
     assert_eq!(
-        Document::find("scenarios/none.toml")
-            .unwrap_err()
-            .to_string(),
+        Document::find("scenarios/none.toml").unwrap_err().to_string(),
         "scenarios/none.toml: there is no such file"
     );
     let unknown = Document::find("none").unwrap_err().to_string();
-    assert!(
-        unknown.starts_with("there is no scenario \"none\""),
-        "{unknown}"
-    );
+    assert!(unknown.starts_with("there is no scenario \"none\""), "{unknown}");
 }
 
 #[test]
 fn the_scenarios_of_the_repository_load_in_full_and_quick() {
     for document in Document::builtin().unwrap() {
         for quick in [false, true] {
-            let points = document
-                .points(&choice(&[], quick))
-                .map(|points| points.len());
+            let points = document.points(&choice(&[], quick)).map(|points| points.len());
             assert!(points.is_ok(), "{}", points.unwrap_err());
         }
     }
@@ -497,11 +396,7 @@ fn rows_carry_what_varies_as_numbers_in_the_unit_of_their_names() {
 
     let parameters = |set: &[&str], text: &str| {
         let document = Document::parse("x", "x", text).unwrap();
-        document
-            .points(&choice(set, false))
-            .unwrap()
-            .remove(0)
-            .parameters()
+        document.points(&choice(set, false)).unwrap().remove(0).parameters()
     };
     let named = |name: &str, value| (name.to_owned(), value);
     assert_eq!(
@@ -525,10 +420,7 @@ fn rows_carry_what_varies_as_numbers_in_the_unit_of_their_names() {
     let seconds = TWO_HOSTS.replace("rtt = \"rtt_ms\"", "rtt = \"rtt_us\", nagle = \"series\"");
     assert_eq!(
         parameters(&[], &seconds),
-        [
-            named("window_bytes", Parameter::Count(8192)),
-            named("rtt_us", Parameter::Count(1000)),
-        ],
+        [named("window_bytes", Parameter::Count(8192)), named("rtt_us", Parameter::Count(1000)),],
         "what is the series is not repeated"
     );
 }
@@ -538,22 +430,11 @@ fn a_row_knows_its_place_in_the_paper_before_it_ran() {
     let points = points(&[], false);
     let row = points.get(2).unwrap().row().unwrap();
     assert_eq!(
-        (
-            row.paper,
-            row.figure.as_str(),
-            row.series.as_str(),
-            row.profile.as_str()
-        ),
+        (row.paper, row.figure.as_str(), row.series.as_str(), row.profile.as_str()),
         (Some(2), "fig6", "nagle on", "zero")
     );
-    assert_eq!(
-        (row.paper_mbps, row.seed, row.fitted),
-        (Some(133.4), 1, false)
-    );
-    assert_eq!(
-        points.first().unwrap().label(),
-        "nagle on, window 8 KiB, rtt 1 ms"
-    );
+    assert_eq!((row.paper_mbps, row.seed, row.fitted), (Some(133.4), 1, false));
+    assert_eq!(points.first().unwrap().label(), "nagle on, window 8 KiB, rtt 1 ms");
 }
 
 #[test]
@@ -570,42 +451,26 @@ fn depth_and_size_have_ends() {
         format!("x = {}1{}", "{ a = ".repeat(deep), "}".repeat(deep)),
         format!("{}x = 1", "a.".repeat(deep)),
         format!("[{}x]", "a.".repeat(deep)),
-        TWO_HOSTS.replace(
-            "8192 B",
-            &format!("{}{}", "${".repeat(deep), "}".repeat(deep)),
-        ),
+        TWO_HOSTS.replace("8192 B", &format!("{}{}", "${".repeat(deep), "}".repeat(deep))),
         TWO_HOSTS.replace("[true, false]", "\"0 .. 60000 step 1\""),
         TWO_HOSTS.replace("8192 B", &"${window}".repeat(deep)),
     ] {
         assert!(load(&text).is_err());
     }
     // Each definition is twice the one before it.
-    let doubled: String = (0..40)
-        .map(|i| format!("d{i} = \"${{d{next}}}${{d{next}}}\"\n", next = i + 1))
-        .collect();
-    let text = TWO_HOSTS.replace(
-        "mss = \"8192 B\"",
-        &format!("mss = \"${{d0}}\"\n{doubled}d40 = \"\""),
-    );
+    let doubled: String = (0..40).map(|i| format!("d{i} = \"${{d{next}}}${{d{next}}}\"\n", next = i + 1)).collect();
+    let text = TWO_HOSTS.replace("mss = \"8192 B\"", &format!("mss = \"${{d0}}\"\n{doubled}d40 = \"\""));
     assert!(load(&text).is_err());
     // No longer than a file may be.
     let deep = 1_000;
-    let chain: String = (0..deep)
-        .map(|i| format!("d{i} = \"${{d{}}}\"\n", i + 1))
-        .collect();
-    let text = TWO_HOSTS.replace(
-        "mss = \"8192 B\"",
-        &format!("mss = \"${{d0}}\"\n{chain}d{deep} = \"1 B\""),
-    );
+    let chain: String = (0..deep).map(|i| format!("d{i} = \"${{d{}}}\"\n", i + 1)).collect();
+    let text = TWO_HOSTS.replace("mss = \"8192 B\"", &format!("mss = \"${{d0}}\"\n{chain}d{deep} = \"1 B\""));
     assert!(load(&text).unwrap_err().contains("more than 32 deep"));
 }
 
 #[test]
 fn the_graph_is_drawn_as_text_and_as_svg() {
-    let points = points(
-        &["host.b.graph={ ttcp = ['tcp'], echo = ['tcp'], tcp = ['ip'], ip = ['p2p0'] }"],
-        true,
-    );
+    let points = points(&["host.b.graph={ ttcp = ['tcp'], echo = ['tcp'], tcp = ['ip'], ip = ['p2p0'] }"], true);
     let scenario = &points.first().unwrap().scenario;
     assert_eq!(
         scenario.graph_text(),
@@ -629,15 +494,8 @@ link line: a.p2p0 - b.p2p0, point-to-point, 155.52 Mb/s, 10 ms
 "#
     );
     let svg = scenario.graph_svg();
-    assert_eq!(
-        svg.matches("<rect").count(),
-        10,
-        "the page, four and five layers"
-    );
-    assert!(
-        svg.contains("line: point-to-point, 155.52 Mb/s, 10 ms"),
-        "{svg}"
-    );
+    assert_eq!(svg.matches("<rect").count(), 10, "the page, four and five layers");
+    assert!(svg.contains("line: point-to-point, 155.52 Mb/s, 10 ms"), "{svg}");
 }
 
 proptest! {
@@ -665,13 +523,7 @@ fn a_chance_is_a_number_or_a_share() {
         let with = format!("{medium}\nimpair = {{ loss = {text} }}");
         let points = document(&TWO_HOSTS.replacen(medium, &with, 1)).points(&Choice::default());
         points
-            .map(|points| {
-                points[0].scenario.link["line"]
-                    .impair
-                    .as_ref()
-                    .unwrap()
-                    .loss
-            })
+            .map(|points| points[0].scenario.link["line"].impair.as_ref().unwrap().loss)
             .map_err(|fault| fault.to_string())
     };
     for text in ["0.01", "\"1%\"", "\"1 %\"", "\"0.01\"", "\"10000 ppm\""] {
@@ -691,16 +543,10 @@ fn what_is_too_much_is_counted_before_it_is_made() {
     );
     let text = "x".repeat(LONGEST_FILE + 1);
     let told = Document::parse("x", "x.toml", &text).unwrap_err();
-    assert_eq!(
-        told.to_string(),
-        "x.toml: 262145 octets; a scenario has at most 262144"
-    );
+    assert_eq!(told.to_string(), "x.toml: 262145 octets; a scenario has at most 262144");
     let host = |n: u32| format!("\n[host.h{n}]\nlike = \"h{}\"\n", n + 1);
     let row: String = (0..40).map(host).collect();
-    let told = refused(
-        "[host.b]\n",
-        &format!("{row}\n[host.h40]\nlike = \"a\"\n[host.b]\n"),
-    );
+    let told = refused("[host.b]\n", &format!("{row}\n[host.h40]\nlike = \"a\"\n[host.b]\n"));
     let expected = "more than 32 hosts in a row that are like each other";
     assert!(told.contains(expected), "{told}");
 }

@@ -56,10 +56,7 @@ impl Node {
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let lines = Lines::new(text);
         let document = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
-        Ok(Self {
-            at: Origin::Line(1, 1),
-            value: table(document.get_ref(), &lines)?,
-        })
+        Ok(Self { at: Origin::Line(1, 1), value: table(document.get_ref(), &lines)? })
     }
 
     /// Reads one value as TOML writes it, as all from `at`.
@@ -88,11 +85,7 @@ impl Node {
     pub(crate) fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
-            Value::Text(_)
-            | Value::Integer(_)
-            | Value::Float(_)
-            | Value::Switch(_)
-            | Value::List(_) => &[],
+            Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::List(_) => &[],
         }
     }
 
@@ -109,10 +102,7 @@ impl Node {
         let Value::Table(entries) = &mut self.value else {
             return None;
         };
-        entries
-            .iter_mut()
-            .find(|entry| entry.key == key)
-            .map(|entry| &mut entry.node)
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
     /// Puts `node` at `path` below this table, making tables on the way. Says which part of the path is no table.
@@ -130,17 +120,10 @@ impl Node {
             }
             return entry.node.set(rest, node);
         }
-        let mut child = Self {
-            at: node.at,
-            value: Value::Table(Vec::new()),
-        };
+        let mut child = Self { at: node.at, value: Value::Table(Vec::new()) };
         let at = node.at;
         child.set(rest, node)?;
-        entries.push(Entry {
-            key: (*first).to_owned(),
-            at,
-            node: child,
-        });
+        entries.push(Entry { key: (*first).to_owned(), at, node: child });
         Ok(())
     }
 
@@ -192,12 +175,9 @@ impl Node {
             Value::Float(x) => toml::Value::Float(*x),
             Value::Switch(on) => toml::Value::Boolean(*on),
             Value::List(items) => toml::Value::Array(items.iter().map(Self::to_toml).collect()),
-            Value::Table(entries) => toml::Value::Table(
-                entries
-                    .iter()
-                    .map(|entry| (entry.key.clone(), entry.node.to_toml()))
-                    .collect(),
-            ),
+            Value::Table(entries) => {
+                toml::Value::Table(entries.iter().map(|entry| (entry.key.clone(), entry.node.to_toml())).collect())
+            }
         }
     }
 
@@ -208,15 +188,10 @@ impl Node {
         let mut node = self;
         for part in path {
             let next = match &node.value {
-                Value::Table(entries) => entries
-                    .iter()
-                    .find(|entry| entry.key == *part)
-                    .map(|entry| (entry.place(), &entry.node)),
-                Value::List(items) => part
-                    .parse::<usize>()
-                    .ok()
-                    .and_then(|i| items.get(i))
-                    .map(|item| (item.at, item)),
+                Value::Table(entries) => {
+                    entries.iter().find(|entry| entry.key == *part).map(|entry| (entry.place(), &entry.node))
+                }
+                Value::List(items) => part.parse::<usize>().ok().and_then(|i| items.get(i)).map(|item| (item.at, item)),
                 Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => None,
             };
             let Some(next) = next else {
@@ -228,9 +203,7 @@ impl Node {
     }
 
     /// Reads a value of `T`.
-    pub(crate) fn read<'de, T: serde::Deserialize<'de>>(
-        &'de self,
-    ) -> Result<T, super::read::Problem> {
+    pub(crate) fn read<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, super::read::Problem> {
         T::deserialize(super::read::Reader(self))
     }
 }
@@ -283,11 +256,7 @@ fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, Fault> {
     let entries: Result<_, _> = entries
         .into_iter()
         .map(|(key, value)| {
-            Ok(Entry {
-                key: key.get_ref().to_string(),
-                at: lines.origin(key.span().start),
-                node: node(value, lines)?,
-            })
+            Ok(Entry { key: key.get_ref().to_string(), at: lines.origin(key.span().start), node: node(value, lines)? })
         })
         .collect();
     entries.map(Value::Table)
@@ -295,8 +264,7 @@ fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, Fault> {
 
 fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Fault> {
     let at = lines.origin(spanned.span().start);
-    let refuse =
-        |problem: String| Err(Fault::new(problem).in_place(lines.place(spanned.span().start)));
+    let refuse = |problem: String| Err(Fault::new(problem).in_place(lines.place(spanned.span().start)));
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
@@ -309,16 +277,9 @@ fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Fau
         },
         DeValue::Boolean(on) => Value::Switch(*on),
         DeValue::Datetime(date) => {
-            return refuse(format!(
-                "{date} is a date, and nothing here takes dates; write it in quotes"
-            ));
+            return refuse(format!("{date} is a date, and nothing here takes dates; write it in quotes"));
         }
-        DeValue::Array(items) => Value::List(
-            items
-                .iter()
-                .map(|item| node(item, lines))
-                .collect::<Result<_, _>>()?,
-        ),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, lines)).collect::<Result<_, _>>()?),
         DeValue::Table(entries) => table(entries, lines)?,
     };
     Ok(Node { at, value })
@@ -331,24 +292,14 @@ struct Lines {
 
 impl Lines {
     fn new(text: &str) -> Self {
-        let breaks = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, octet)| *octet == b'\n');
-        Self {
-            starts: std::iter::once(0)
-                .chain(breaks.map(|(i, _)| i + 1))
-                .collect(),
-        }
+        let breaks = text.bytes().enumerate().filter(|(_, octet)| *octet == b'\n');
+        Self { starts: std::iter::once(0).chain(breaks.map(|(i, _)| i + 1)).collect() }
     }
 
     /// Columns are counted in bytes, as editors that jump to them do not agree on anything else either.
     fn line(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|&start| start <= offset);
-        let start = line
-            .checked_sub(1)
-            .and_then(|i| self.starts.get(i))
-            .copied();
+        let start = line.checked_sub(1).and_then(|i| self.starts.get(i)).copied();
         (line, offset - start.unwrap_or(0) + 1)
     }
 

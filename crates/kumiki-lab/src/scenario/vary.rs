@@ -20,19 +20,11 @@ pub(super) fn names(key: &str) -> Vec<String> {
 }
 
 pub(super) fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// A fault of the value at `path`, placed where `node` is written.
-pub(super) fn fault_at(
-    source: &Source<'_>,
-    path: &[&str],
-    at: Origin,
-    problem: impl Into<String>,
-) -> Fault {
+pub(super) fn fault_at(source: &Source<'_>, path: &[&str], at: Origin, problem: impl Into<String>) -> Fault {
     let fault = Fault::at(path, problem);
     match source.place(at) {
         Some(place) => fault.in_place(place),
@@ -46,28 +38,20 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
     let names = names(&entry.key);
     let path = [section, entry.key.as_str()];
     if let Some(bad) = names.iter().find(|name| !is_name(name)) {
-        return Err(
-            fault_at(source, &path, entry.at, format!("{bad:?} is not a name"))
-                .expected("letters, digits, _ and -, or several such names between commas"),
-        );
+        return Err(fault_at(source, &path, entry.at, format!("{bad:?} is not a name"))
+            .expected("letters, digits, _ and -, or several such names between commas"));
     }
     // They are counted before they are copied.
     if let Value::List(items) = &entry.node.value
         && items.len() > MOST_POINTS
     {
-        let problem = format!(
-            "{} values make more than {MOST_POINTS} combinations",
-            items.len()
-        );
+        let problem = format!("{} values make more than {MOST_POINTS} combinations", items.len());
         return Err(fault_at(source, &path, entry.at, problem));
     }
     let rows = if names.len() > 1 {
         lockstep(source, &path, names.len(), &entry.node)?
     } else {
-        values(source, &path, &entry.node)?
-            .into_iter()
-            .map(|value| vec![value])
-            .collect()
+        values(source, &path, &entry.node)?.into_iter().map(|value| vec![value]).collect()
     };
     if rows.is_empty() {
         return Err(fault_at(source, &path, entry.at, "a list without values"));
@@ -89,9 +73,9 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
                 let fault = if text.chars().any(|c| c.is_ascii_digit()) {
                     Fault::quantity(path, &invalid)
                 } else {
-                    Fault::at(path, "neither a list nor quantities")
-                        .found(format!("{text:?}"))
-                        .expected(format!("a list such as [{text:?}], or a range such as \"0 ms .. 200 ms step 20 ms\""))
+                    Fault::at(path, "neither a list nor quantities").found(format!("{text:?}")).expected(format!(
+                        "a list such as [{text:?}], or a range such as \"0 ms .. 200 ms step 20 ms\""
+                    ))
                 };
                 let fault = match source.place(node.at) {
                     Some(place) => fault.in_place(place),
@@ -99,10 +83,7 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
                 };
                 fault.in_file(source.file)
             })?;
-            Ok(amounts
-                .into_iter()
-                .map(|amount| of_amount(amount, node.at))
-                .collect())
+            Ok(amounts.into_iter().map(|amount| of_amount(amount, node.at)).collect())
         }
         Value::Integer(_) | Value::Float(_) | Value::Switch(_) => Ok(vec![node.clone()]),
         Value::Table(_) => Err(fault_at(source, path, node.at, "this is a table")
@@ -131,16 +112,10 @@ fn single(source: &Source<'_>, path: &[&str], item: &Node) -> Result<(), Fault> 
     }
 }
 
-fn lockstep(
-    source: &Source<'_>,
-    path: &[&str],
-    width: usize,
-    node: &Node,
-) -> Result<Vec<Vec<Node>>, Fault> {
+fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Result<Vec<Vec<Node>>, Fault> {
     let wrong = |at, problem: String| {
-        Err(fault_at(source, path, at, problem).expected(format!(
-            "a list of lists, each with one value for each of the {width} names"
-        )))
+        Err(fault_at(source, path, at, problem)
+            .expected(format!("a list of lists, each with one value for each of the {width} names")))
     };
     let Value::List(items) = &node.value else {
         return wrong(node.at, format!("this is {}", node.kind()));
@@ -165,16 +140,10 @@ impl Axis {
     /// With `values` in the place of those of `name`, which then varies alone; what is left of the axis, if anything,
     /// stands before it.
     pub(super) fn replace(self, name: &str, values: Vec<Node>) -> Vec<Self> {
-        let own = Self {
-            names: vec![name.to_owned()],
-            rows: values.into_iter().map(|value| vec![value]).collect(),
-        };
+        let own = Self { names: vec![name.to_owned()], rows: values.into_iter().map(|value| vec![value]).collect() };
         let kept: Vec<bool> = self.names.iter().map(|n| n != name).collect();
         let keep = |i: usize| kept.get(i).copied().unwrap_or(false);
-        let mut rest = Self {
-            names: filtered(&self.names, keep),
-            rows: Vec::new(),
-        };
+        let mut rest = Self { names: filtered(&self.names, keep), rows: Vec::new() };
         if rest.names.is_empty() {
             return vec![own];
         }
@@ -189,18 +158,11 @@ impl Axis {
 }
 
 fn filtered<T: Clone>(items: &[T], keep: impl Fn(usize) -> bool) -> Vec<T> {
-    items
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| keep(*i))
-        .map(|(_, item)| item.clone())
-        .collect()
+    items.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, item)| item.clone()).collect()
 }
 
 fn same_row(a: &[Node], b: &[Node]) -> bool {
-    a.iter()
-        .zip(b)
-        .all(|(a, b)| same(&a.to_toml(), &b.to_toml()))
+    a.iter().zip(b).all(|(a, b)| same(&a.to_toml(), &b.to_toml()))
 }
 
 /// Whether two values mean the same: equal, or the same quantity in different words.
@@ -235,9 +197,7 @@ fn number(value: &toml::Value) -> Option<f64> {
 
 /// All combinations of the axes, the last of them varying fastest. `None` where these are more than [`MOST_POINTS`].
 pub(super) fn product(axes: &[Axis]) -> Option<Vec<Vec<(String, Node)>>> {
-    let count = axes
-        .iter()
-        .try_fold(1_usize, |count, axis| count.checked_mul(axis.rows.len()))?;
+    let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.rows.len()))?;
     if count > MOST_POINTS {
         return None;
     }

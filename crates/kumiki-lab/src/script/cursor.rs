@@ -39,25 +39,16 @@ impl<'a> Cursor<'a> {
     /// At the beginning of `text`, which ends at its comment.
     pub(super) fn new(text: &'a str) -> Self {
         let text = text.split('#').next().unwrap_or_default();
-        Self {
-            rest: text.trim_end(),
-            at: 0,
-        }
+        Self { rest: text.trim_end(), at: 0 }
     }
 
     /// Another one at the same place.
     pub(super) const fn fork(&self) -> Self {
-        Self {
-            rest: self.rest,
-            at: self.at,
-        }
+        Self { rest: self.rest, at: self.at }
     }
 
     fn advance(&mut self, octets: usize) -> &'a str {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(octets)
-            .unwrap_or((self.rest, ""));
+        let (taken, rest) = self.rest.split_at_checked(octets).unwrap_or((self.rest, ""));
         self.at += taken.chars().count();
         self.rest = rest;
         taken
@@ -77,11 +68,7 @@ impl<'a> Cursor<'a> {
 
     /// What is not as it should be, here.
     pub(super) fn fault(&self, what: impl Into<String>, expected: impl Into<String>) -> Fault {
-        Fault {
-            at: self.at,
-            what: what.into(),
-            expected: expected.into(),
-        }
+        Fault { at: self.at, what: what.into(), expected: expected.into() }
     }
 
     /// Something else than `expected` stands here.
@@ -110,11 +97,7 @@ impl<'a> Cursor<'a> {
 
     /// Takes `text`, which must stand right here.
     pub(super) fn need(&mut self, text: &str, expected: &str) -> Result<(), Fault> {
-        if self.take(text) {
-            Ok(())
-        } else {
-            Err(self.unexpected(expected))
-        }
+        if self.take(text) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
     /// Takes what `belongs` says.
@@ -182,10 +165,7 @@ impl<'a> Cursor<'a> {
             if digits.is_empty() {
                 self.unexpected(what)
             } else {
-                self.fault(
-                    format!("{minus}{digits} is out of range"),
-                    format!("here belongs {what}"),
-                )
+                self.fault(format!("{minus}{digits} is out of range"), format!("here belongs {what}"))
             }
         })
     }
@@ -194,27 +174,17 @@ impl<'a> Cursor<'a> {
     pub(super) fn seconds(&mut self, what: &str) -> Result<Duration, Fault> {
         let (rest, at) = (self.rest, self.at);
         let whole = self.run(|it| it.is_ascii_digit());
-        let part = if self.take(".") {
-            self.run(|it| it.is_ascii_digit())
-        } else {
-            "0"
-        };
+        let part = if self.take(".") { self.run(|it| it.is_ascii_digit()) } else { "0" };
         let nanos = || {
             let whole: u64 = whole.parse().ok()?;
             let part: u64 = format!("{part:0<9}").parse().ok()?;
             let nanos = whole.checked_mul(1_000_000_000)?.checked_add(part)?;
             (nanos <= LONGEST).then_some(Duration::from_nanos(nanos))
         };
-        let read = if part.is_empty() || part.len() > 9 {
-            None
-        } else {
-            nanos()
-        };
+        let read = if part.is_empty() || part.len() > 9 { None } else { nanos() };
         read.ok_or_else(|| {
             (self.rest, self.at) = (rest, at);
-            self.unexpected(format!(
-                "{what}, in seconds with up to nine decimals, such as 0.25"
-            ))
+            self.unexpected(format!("{what}, in seconds with up to nine decimals, such as 0.25"))
         })
     }
 }

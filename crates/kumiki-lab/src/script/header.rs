@@ -147,11 +147,7 @@ impl Header {
     /// What is wrong, at its line of `file`.
     pub(super) fn read(file: &str, text: &str) -> Result<Self, Fault> {
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        let source = Source {
-            file,
-            root: &root,
-            sets: &[],
-        };
+        let source = Source { file, root: &root, sets: &[] };
         let header = Self::of(&root, &source).map_err(|fault| source.locate(fault))?;
         Virtual::new(&header).map_err(|fault| source.locate(fault))?;
         Ok(header)
@@ -170,10 +166,7 @@ impl Header {
         }
         let linux = match root.child("linux") {
             None => Linux::Yes(Same::default()),
-            Some(Node {
-                value: Value::Text(text),
-                ..
-            }) => {
+            Some(Node { value: Value::Text(text), .. }) => {
                 let why = text.strip_prefix("no: ").unwrap_or_default().trim();
                 if why.is_empty() {
                     let fault = Fault::at(["linux"], "that says nothing");
@@ -271,11 +264,7 @@ const CONGESTION: &str = "congestion";
 
 /// The kernel's setting for one of ours.
 fn same_setting(key: &str, value: &toml::Value) -> Option<(&'static str, &'static str)> {
-    let switch = |name, on, off| {
-        value
-            .as_bool()
-            .map(|set| (name, if set { on } else { off }))
-    };
+    let switch = |name, on, off| value.as_bool().map(|set| (name, if set { on } else { off }));
     match (key, value.as_str()) {
         ("timestamps", _) => switch("net.ipv4.tcp_timestamps", "1", "0"),
         ("window_scaling", _) => switch("net.ipv4.tcp_window_scaling", "1", "0"),

@@ -6,9 +6,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Flags;
 
 use super::Script;
-use super::notation::{
-    Connection, Event, Line, Marks, Moment, Number, Opt, Options, Seconds, Segment,
-};
+use super::notation::{Connection, Event, Line, Marks, Moment, Number, Opt, Options, Seconds, Segment};
 use super::packet::Packets;
 use super::subject::Subject;
 
@@ -121,11 +119,7 @@ impl<'a, S: Subject> Judge<'a, S> {
             }
         }
         let at = self.instant(self.last);
-        let met = self
-            .subject
-            .run_until(at)
-            .and_then(|()| self.take_all(at))
-            .and_then(|()| self.nothing_more());
+        let met = self.subject.run_until(at).and_then(|()| self.take_all(at)).and_then(|()| self.nothing_more());
         match met {
             Ok(()) => self.outcome,
             Err(what) => self.failed(number, format!("after the last line: {what}")),
@@ -133,11 +127,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     }
 
     fn failed(mut self, line: usize, what: String) -> Outcome {
-        self.outcome.failure = Some(Failure {
-            file: self.script.file.clone(),
-            line,
-            what,
-        });
+        self.outcome.failure = Some(Failure { file: self.script.file.clone(), line, what });
         self.outcome
     }
 
@@ -160,22 +150,15 @@ impl<'a, S: Subject> Judge<'a, S> {
                 let at = self.instant(time);
                 let late = self.lateness(line, time);
                 let heard = self.subject.hears(connection, *hear, at, at + late);
-                return heard.map_err(|got| {
-                    format!(
-                        "not heard\n  expected  {} {hear}\n  got       {got}",
-                        Seconds(time)
-                    )
-                });
+                return heard
+                    .map_err(|got| format!("not heard\n  expected  {} {hear}\n  got       {got}", Seconds(time)));
             }
             Event::See(sights) if compares => {
                 let at = self.instant(time);
                 self.subject.run_until(at)?;
                 for see in sights {
                     self.subject.sees(connection, *see, at).map_err(|got| {
-                        format!(
-                            "the state is another\n  expected  {} ? {see}\n  got       {got}",
-                            Seconds(time)
-                        )
+                        format!("the state is another\n  expected  {} ? {see}\n  got       {got}", Seconds(time))
                     })?;
                 }
                 return Ok(());
@@ -244,11 +227,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     fn next(&mut self, until: Instant) -> Result<Option<(Instant, Vec<u8>)>, String> {
         let next = self.subject.next_packet(until)?;
         if let Some((at, octets)) = &next {
-            self.outcome.crossed.push(Crossed {
-                at: *at,
-                inward: false,
-                octets: octets.clone(),
-            });
+            self.outcome.crossed.push(Crossed { at: *at, inward: false, octets: octets.clone() });
         }
         Ok(next)
     }
@@ -281,9 +260,7 @@ impl<'a, S: Subject> Judge<'a, S> {
             return Ok(());
         }
         match self.subject.mishap() {
-            Some(what) => Err(format!(
-                "before this line something ended or went wrong that no line speaks of: {what}"
-            )),
+            Some(what) => Err(format!("before this line something ended or went wrong that no line speaks of: {what}")),
             None => Ok(()),
         }
     }
@@ -291,10 +268,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     fn record(&mut self, time: Duration, connection: Connection, event: Event) {
         let line = Line {
             number: 0,
-            time: super::notation::Time {
-                moment: Moment::After(time.saturating_sub(self.recorded)),
-                late: None,
-            },
+            time: super::notation::Time { moment: Moment::After(time.saturating_sub(self.recorded)), late: None },
             connection,
             event,
         };
@@ -333,8 +307,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         if pure {
             // Timestamps aside, which tell when it was.
             let came = self.early.iter().position(|(connection, early)| {
-                *connection == line.connection
-                    && (early.seq, early.ack) == (expected.seq, expected.ack)
+                *connection == line.connection && (early.seq, early.ack) == (expected.seq, expected.ack)
             });
             if let Some(at) = came {
                 self.early.remove(at);
@@ -405,11 +378,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     /// What to say of a segment that did not come.
     fn missing(&mut self, wanted: &str, until: Instant) -> String {
         let mut text = format!("the segment did not come\n  expected  {wanted}\n");
-        let beyond = if self.strict.tolerance.is_zero() {
-            until + BEYOND
-        } else {
-            until
-        };
+        let beyond = if self.strict.tolerance.is_zero() { until + BEYOND } else { until };
         let next = self.next(beyond).ok().flatten();
         let next = next.and_then(|(at, octets)| {
             let (connection, mut segment) = self.packets.read(&octets).ok()??;
@@ -421,10 +390,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         match next {
             Some(next) => text.push_str(&format!("  next is   {next}")),
             None if self.strict.tolerance.is_zero() => {
-                text.push_str(&format!(
-                    "  nothing came in {} s after that either",
-                    Seconds(BEYOND)
-                ));
+                text.push_str(&format!("  nothing came in {} s after that either", Seconds(BEYOND)));
             }
             None => text.push_str("  nothing came"),
         }
@@ -449,17 +415,14 @@ impl<'a, S: Subject> Judge<'a, S> {
         if expected.window.is_none() || !self.strict.windows {
             got.window = expected.window;
         }
-        let (Options::List(got), Options::List(expected)) = (&mut got.options, &expected.options)
-        else {
+        let (Options::List(got), Options::List(expected)) = (&mut got.options, &expected.options) else {
             got.options = Options::Any;
             return;
         };
         for (got, expected) in got.iter_mut().zip(expected) {
             match (got, expected) {
                 (Opt::Mss(got), Opt::Mss(Number::Any)) => *got = Number::Any,
-                (Opt::WindowScale(got), Opt::WindowScale(wanted))
-                    if *wanted == Number::Any || !self.strict.windows =>
-                {
+                (Opt::WindowScale(got), Opt::WindowScale(wanted)) if *wanted == Number::Any || !self.strict.windows => {
                     *got = *wanted;
                 }
                 (Opt::Timestamps(val, ecr), Opt::Timestamps(val_wanted, ecr_wanted)) => {
@@ -492,11 +455,7 @@ fn is_pure_ack(segment: &Segment) -> bool {
 }
 
 fn at_sign(connection: Connection) -> String {
-    if connection == 1 {
-        String::new()
-    } else {
-        format!("@{connection} ")
-    }
+    if connection == 1 { String::new() } else { format!("@{connection} ") }
 }
 
 /// Both, one below the other, and marks under what differs in the second.
@@ -513,10 +472,5 @@ fn compared(wanted: &[String], got: &[String]) -> String {
     if !any {
         marks.push('^');
     }
-    format!(
-        "  expected  {}\n  got       {}\n            {}",
-        wanted.join(" "),
-        got.join(" "),
-        marks.trim_end()
-    )
+    format!("  expected  {}\n  got       {}\n            {}", wanted.join(" "), got.join(" "), marks.trim_end())
 }

@@ -19,8 +19,8 @@ use kumiki_octets::Message;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
-    connect, listen, recv, send, shutdown, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, listen, recv,
+    send, shutdown, socket_with, sockopt,
 };
 
 use super::header::{Header, Same};
@@ -50,15 +50,7 @@ struct Socket {
 
 impl Socket {
     const fn new(descriptor: OwnedFd) -> Self {
-        Self {
-            descriptor,
-            waiting: VecDeque::new(),
-            written: 0,
-            read: 0,
-            then: None,
-            opened: false,
-            error: None,
-        }
+        Self { descriptor, waiting: VecDeque::new(), written: 0, read: 0, then: None, opened: false, error: None }
     }
 
     /// Takes note of an error of the socket; one that is only "soft" is none.
@@ -72,10 +64,7 @@ impl Socket {
     }
 
     fn events(&self) -> PollFlags {
-        let mut descriptors = [PollFd::new(
-            &self.descriptor,
-            PollFlags::IN | PollFlags::OUT | PollFlags::RDHUP,
-        )];
+        let mut descriptors = [PollFd::new(&self.descriptor, PollFlags::IN | PollFlags::OUT | PollFlags::RDHUP)];
         let _ = poll(&mut descriptors, Some(&Timespec::default()));
         let [descriptor] = descriptors;
         descriptor.revents()
@@ -140,16 +129,15 @@ impl Kernel {
         settings.push(("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned()));
         for (name, value) in settings {
             let path = format!("/proc/sys/{}", name.replace('.', "/"));
-            fs::write(&path, &value)
-                .map_err(|why| header.at_line(&name, &format!("{path} = {value}: {why}")))?;
+            fs::write(&path, &value).map_err(|why| header.at_line(&name, &format!("{path} = {value}: {why}")))?;
         }
         // What is read late is stamped late: others on the machine should have to wait, where we may ask for that.
         let _ = rustix::process::setpriority_process(None, -20);
         let tun = Tun::open(DEVICE, header.mtu).map_err(|why| why.to_string())?;
         match stack_address(header.v6) {
-            std::net::IpAddr::V4(address) => tun
-                .configure_kernel(address.into(), 24, header.mtu)
-                .map_err(|why| why.to_string())?,
+            std::net::IpAddr::V4(address) => {
+                tun.configure_kernel(address.into(), 24, header.mtu).map_err(|why| why.to_string())?
+            }
             std::net::IpAddr::V6(address) => {
                 let mtu = header.mtu.to_string();
                 let address = format!("{address}/64");
@@ -181,21 +169,10 @@ impl Kernel {
     fn wait(&mut self, until: Instant) -> Result<bool, String> {
         let left = until.saturating_since(self.now());
         let nanos = i64::try_from(left.as_nanos()).unwrap_or(i64::MAX);
-        let timeout = Timespec {
-            tv_sec: nanos / 1_000_000_000,
-            tv_nsec: nanos % 1_000_000_000,
-        };
-        let writing: Vec<&Socket> = self
-            .sockets
-            .values()
-            .filter(|socket| !socket.waiting.is_empty())
-            .collect();
+        let timeout = Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 };
+        let writing: Vec<&Socket> = self.sockets.values().filter(|socket| !socket.waiting.is_empty()).collect();
         let mut descriptors = vec![PollFd::from_borrowed_fd(self.tun.as_fd(), PollFlags::IN)];
-        descriptors.extend(
-            writing
-                .iter()
-                .map(|socket| PollFd::new(&socket.descriptor, PollFlags::OUT)),
-        );
+        descriptors.extend(writing.iter().map(|socket| PollFd::new(&socket.descriptor, PollFlags::OUT)));
         match poll(&mut descriptors, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(why) => return Err(format!("poll: {why}")),
@@ -213,14 +190,9 @@ impl Kernel {
     }
 
     fn socket(&self) -> Result<OwnedFd, String> {
-        let family = if self.v6 {
-            AddressFamily::INET6
-        } else {
-            AddressFamily::INET
-        };
+        let family = if self.v6 { AddressFamily::INET6 } else { AddressFamily::INET };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket =
-            socket_with(family, SocketType::STREAM, flags, None).map_err(refused("socket"))?;
+        let socket = socket_with(family, SocketType::STREAM, flags, None).map_err(refused("socket"))?;
         sockopt::set_socket_reuseaddr(&socket, true).map_err(refused("SO_REUSEADDR"))?;
         // Who is accepted inherits it.
         let controller = self.controller;
@@ -238,12 +210,10 @@ impl Kernel {
             // What it has for Nagle's algorithm is Minshall's.
             Set::Minshall => sockopt::set_tcp_nodelay(descriptor, false),
             Set::KeepAlive(None) => sockopt::set_socket_keepalive(descriptor, false),
-            Set::KeepAlive(Some((idle, interval, count))) => {
-                sockopt::set_tcp_keepidle(descriptor, seconds(idle))
-                    .and_then(|()| sockopt::set_tcp_keepintvl(descriptor, seconds(interval)))
-                    .and_then(|()| sockopt::set_tcp_keepcnt(descriptor, count))
-                    .and_then(|()| sockopt::set_socket_keepalive(descriptor, true))
-            }
+            Set::KeepAlive(Some((idle, interval, count))) => sockopt::set_tcp_keepidle(descriptor, seconds(idle))
+                .and_then(|()| sockopt::set_tcp_keepintvl(descriptor, seconds(interval)))
+                .and_then(|()| sockopt::set_tcp_keepcnt(descriptor, count))
+                .and_then(|()| sockopt::set_socket_keepalive(descriptor, true)),
             Set::UserTimeout(time) => {
                 let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
                 sockopt::set_tcp_user_timeout(descriptor, millis)
@@ -276,8 +246,7 @@ impl Kernel {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             match accept_with(listener, flags) {
                 Ok(descriptor) => {
-                    let remote =
-                        rustix::net::getpeername(&descriptor).map_err(refused("getpeername"))?;
+                    let remote = rustix::net::getpeername(&descriptor).map_err(refused("getpeername"))?;
                     let remote = remote.ok_or("a caller without an address")?;
                     let remote = SocketAddr::try_from(remote).map_err(refused("getpeername"))?;
                     if remote.port() != PEER_PORT + u16::from(connection) {
@@ -289,18 +258,14 @@ impl Kernel {
                     self.sockets.insert(connection, socket);
                     return Ok(());
                 }
-                Err(Errno::AGAIN)
-                    if self.wait((self.now() + Duration::from_millis(2)).min(until))? => {}
+                Err(Errno::AGAIN) if self.wait((self.now() + Duration::from_millis(2)).min(until))? => {}
                 Err(why) => return Err(format!("accept: {why}")),
             }
         }
     }
 
     fn read(&mut self, connection: Connection, octets: u32) -> Result<(), String> {
-        let socket = self
-            .sockets
-            .get_mut(&connection)
-            .ok_or("there is no socket")?;
+        let socket = self.sockets.get_mut(&connection).ok_or("there is no socket")?;
         let mut data = vec![0; usize::try_from(octets).unwrap_or(0)];
         let mut got = 0;
         while got < data.len() {
@@ -351,8 +316,7 @@ impl Subject for Kernel {
         match call {
             Call::Listen(backlog) => {
                 let socket = self.socket()?;
-                listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
-                    .map_err(refused("listen"))?;
+                listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX)).map_err(refused("listen"))?;
                 self.listener = Some(socket);
             }
             Call::Connect => {
@@ -373,30 +337,20 @@ impl Subject for Kernel {
                 }
             }
             Call::Close | Call::Abort => {
-                let socket = self
-                    .sockets
-                    .remove(&connection)
-                    .ok_or("there is no socket")?;
+                let socket = self.sockets.remove(&connection).ok_or("there is no socket")?;
                 if call == Call::Abort {
-                    sockopt::set_socket_linger(&socket.descriptor, Some(Time::ZERO))
-                        .map_err(refused("SO_LINGER"))?;
+                    sockopt::set_socket_linger(&socket.descriptor, Some(Time::ZERO)).map_err(refused("SO_LINGER"))?;
                 }
             }
             Call::Write(octets) | Call::Urge(octets) => {
-                let socket = self
-                    .sockets
-                    .get_mut(&connection)
-                    .ok_or("there is no socket")?;
+                let socket = self.sockets.get_mut(&connection).ok_or("there is no socket")?;
                 let octets = usize::try_from(octets).unwrap_or(0);
                 let urgent = matches!(call, Call::Urge(_));
                 socket.waiting.push_back((octets, urgent));
                 socket.pump(connection);
             }
             Call::Shutdown => {
-                let socket = self
-                    .sockets
-                    .get_mut(&connection)
-                    .ok_or("there is no socket")?;
+                let socket = self.sockets.get_mut(&connection).ok_or("there is no socket")?;
                 socket.then = Some(call);
                 socket.pump(connection);
             }
@@ -404,22 +358,14 @@ impl Subject for Kernel {
         Ok(())
     }
 
-    fn hears(
-        &mut self,
-        connection: Connection,
-        hear: Hear,
-        from: Instant,
-        until: Instant,
-    ) -> Result<(), String> {
+    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
         self.run_until(from)?;
         loop {
             let got = self.heard(connection, hear);
             let Err(why) = got else {
                 return Ok(());
             };
-            if !self.wait((self.now() + Duration::from_millis(2)).min(until))?
-                && self.now() >= until
-            {
+            if !self.wait((self.now() + Duration::from_millis(2)).min(until))? && self.now() >= until {
                 return Err(why);
             }
         }
@@ -463,29 +409,17 @@ impl Kernel {
         if hear == Hear::Closed {
             return Ok(());
         }
-        let socket = self
-            .sockets
-            .get_mut(&connection)
-            .ok_or("there is no socket")?;
+        let socket = self.sockets.get_mut(&connection).ok_or("there is no socket")?;
         socket.look();
         let wanted: &[Errno] = match hear {
             Hear::Opened => {
                 let events = socket.events();
-                socket.opened |= events.contains(PollFlags::OUT)
-                    && !events.intersects(PollFlags::ERR | PollFlags::HUP);
-                return if socket.opened {
-                    Ok(())
-                } else {
-                    Err(format!("{events:?}, {:?}", socket.error))
-                };
+                socket.opened |= events.contains(PollFlags::OUT) && !events.intersects(PollFlags::ERR | PollFlags::HUP);
+                return if socket.opened { Ok(()) } else { Err(format!("{events:?}, {:?}", socket.error)) };
             }
             Hear::Readable(octets) => {
                 let there = ioctl_fionread(&socket.descriptor).map_err(|why| why.to_string())?;
-                return if there == u64::from(octets) {
-                    Ok(())
-                } else {
-                    Err(format!("readable {there}"))
-                };
+                return if there == u64::from(octets) { Ok(()) } else { Err(format!("readable {there}")) };
             }
             Hear::Ended => {
                 let events = socket.events();

@@ -69,10 +69,7 @@ pub fn find(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let entries: io::Result<Vec<PathBuf>> = folder
-        .read_dir()?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect();
+    let entries: io::Result<Vec<PathBuf>> = folder.read_dir()?.map(|entry| entry.map(|entry| entry.path())).collect();
     let mut entries = entries?;
     entries.sort();
     for path in entries {
@@ -91,13 +88,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 /// A setting is wrong.
 pub fn run(script: &Script, record: bool) -> Result<Outcome, Fault> {
     let stack = virtual_time::Virtual::new(&script.header)?;
-    let strict = Strictness {
-        tolerance: Duration::ZERO,
-        windows: true,
-        push: true,
-        quick_acks: false,
-        record,
-    };
+    let strict = Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, record };
     Ok(Judge::new(script, stack, strict).run())
 }
 
@@ -135,11 +126,7 @@ pub fn against_linux(
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn against_linux(
-    _: &Script,
-    _: bool,
-    _: Option<std::time::Duration>,
-) -> Result<Option<Outcome>, String> {
+pub fn against_linux(_: &Script, _: bool, _: Option<std::time::Duration>) -> Result<Option<Outcome>, String> {
     Err("this is not Linux".to_owned())
 }
 
@@ -157,11 +144,7 @@ pub fn pcapng<W: io::Write>(crossed: &[Crossed], out: W) -> Result<W, CaptureErr
                 at_ns: crossed.at.as_nanos(),
                 octets: &crossed.octets,
                 original_len: crossed.octets.len(),
-                direction: Some(if crossed.inward {
-                    Direction::Inbound
-                } else {
-                    Direction::Outbound
-                }),
+                direction: Some(if crossed.inward { Direction::Inbound } else { Direction::Outbound }),
                 comment: None,
             },
         )?;

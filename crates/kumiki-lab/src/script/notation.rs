@@ -217,18 +217,8 @@ pub struct IcmpName {
 }
 
 impl IcmpName {
-    const fn new(
-        kind: IcmpKind,
-        name: &'static str,
-        icmp: (u8, u8),
-        icmpv6: Option<(u8, u8)>,
-    ) -> Self {
-        Self {
-            kind,
-            name,
-            icmp,
-            icmpv6,
-        }
+    const fn new(kind: IcmpKind, name: &'static str, icmp: (u8, u8), icmpv6: Option<(u8, u8)>) -> Self {
+        Self { kind, name, icmp, icmpv6 }
     }
 }
 
@@ -470,16 +460,9 @@ impl Segment {
         if !marks.is_empty() {
             tokens.push(format!("{{{}}}", marks.join(" ")));
         }
-        let flags: String = LETTERS
-            .iter()
-            .filter(|(flag, _)| self.flags.contains(*flag))
-            .map(|(_, letter)| *letter)
-            .collect();
-        tokens.push(if flags.is_empty() {
-            "-".to_owned()
-        } else {
-            flags
-        });
+        let flags: String =
+            LETTERS.iter().filter(|(flag, _)| self.flags.contains(*flag)).map(|(_, letter)| *letter).collect();
+        tokens.push(if flags.is_empty() { "-".to_owned() } else { flags });
         let end = self.seq + i64::from(self.len);
         tokens.push(format!("{}:{end}({})", self.seq, self.len));
         if let Some(ack) = self.ack {
@@ -611,12 +594,7 @@ impl fmt::Display for Set {
             Self::Minshall => f.write_str("minshall"),
             Self::KeepAlive(None) => f.write_str("keepalive off"),
             Self::KeepAlive(Some((idle, interval, count))) => {
-                write!(
-                    f,
-                    "keepalive {} {} {count}",
-                    Seconds(*idle),
-                    Seconds(*interval)
-                )
+                write!(f, "keepalive {} {} {count}", Seconds(*idle), Seconds(*interval))
             }
             Self::UserTimeout(time) => write!(f, "usertimeout {}", Seconds(*time)),
             Self::Ttl(ttl) => write!(f, "ttl {ttl}"),

@@ -46,17 +46,13 @@ pub(super) const fn peer(v6: bool, connection: Connection) -> SocketAddr {
 /// The content of what the stack sends on a connection.
 #[must_use]
 pub(super) const fn sent_by_stack(connection: Connection) -> Pattern {
-    Pattern::Random {
-        seed: 2 * connection as u64,
-    }
+    Pattern::Random { seed: 2 * connection as u64 }
 }
 
 /// The content of what its peer sends.
 #[must_use]
 pub(super) const fn sent_by_peer(connection: Connection) -> Pattern {
-    Pattern::Random {
-        seed: 2 * connection as u64 + 1,
-    }
+    Pattern::Random { seed: 2 * connection as u64 + 1 }
 }
 
 /// What is known of a connection.
@@ -84,11 +80,7 @@ impl Packets {
     /// Those of IPv6 if `v6`; the peer of connection n begins at `peer_isn` + n.
     #[must_use]
     pub(super) const fn new(v6: bool, peer_isn: u32) -> Self {
-        Self {
-            v6,
-            peer_isn,
-            known: BTreeMap::new(),
-        }
+        Self { v6, peer_isn, known: BTreeMap::new() }
     }
 
     fn known(&mut self, connection: Connection) -> &mut Known {
@@ -169,11 +161,7 @@ impl Packets {
         octets.extend(&options);
         let begin = octets.len();
         octets.resize(begin + usize::try_from(segment.len).unwrap_or(0), 0);
-        let pattern = if segment.marks.other {
-            Pattern::Fill(0x2a)
-        } else {
-            sent_by_peer(connection)
-        };
+        let pattern = if segment.marks.other { Pattern::Fill(0x2a) } else { sent_by_peer(connection) };
         if let Some(data) = octets.get_mut(begin..) {
             pattern.fill(place(segment.seq, segment.flags), data);
         }
@@ -278,9 +266,7 @@ impl Packets {
         }
         let (header, len) = Header::parse(payload, payload.len()).map_err(|why| why.to_string())?;
         let number = header.destination_port.wrapping_sub(PEER_PORT);
-        let connection = Connection::try_from(number)
-            .ok()
-            .filter(|it| (1..=99).contains(it));
+        let connection = Connection::try_from(number).ok().filter(|it| (1..=99).contains(it));
         let (Some(connection), STACK_PORT) = (connection, header.source_port) else {
             return Err(format!("a segment between strangers: {header}"));
         };
@@ -293,32 +279,22 @@ impl Packets {
         let isn = known.isn.unwrap_or(0);
         let seq = relative(header.seq.0, isn);
         let data = payload.get(len..).unwrap_or_default();
-        let options = payload
-            .get(kumiki_wire::inet::tcp::MIN_LEN..len)
-            .unwrap_or_default();
+        let options = payload.get(kumiki_wire::inet::tcp::MIN_LEN..len).unwrap_or_default();
         let mut content = vec![0; data.len()];
         let from = place(seq, header.flags);
         sent_by_stack(connection).fill(from, &mut content);
         if let Some(at) = data.iter().zip(&content).position(|(a, b)| a != b) {
             let at = from.wrapping_add(at as u64);
-            return Err(format!(
-                "octet {at} of the stream is not what was written: {header}"
-            ));
+            return Err(format!("octet {at} of the stream is not what was written: {header}"));
         }
         let segment = Segment {
             marks,
             flags: header.flags,
             seq,
             len: u32::try_from(data.len()).unwrap_or(u32::MAX),
-            ack: header
-                .flags
-                .contains(Flags::ACK)
-                .then(|| relative(header.ack.0, peer_isn)),
+            ack: header.flags.contains(Flags::ACK).then(|| relative(header.ack.0, peer_isn)),
             window: Some(header.window),
-            urgent: header
-                .flags
-                .contains(Flags::URG)
-                .then_some(header.urgent_pointer),
+            urgent: header.flags.contains(Flags::URG).then_some(header.urgent_pointer),
             options: Options::List(read_options(options, peer_isn)),
         };
         Ok(Some((connection, segment)))
@@ -340,11 +316,7 @@ impl Packets {
                 return Ok(None);
             }
             let end = len + usize::from(header.payload_length);
-            return Ok(Some((
-                marks(header.hop_limit, header.traffic_class, None),
-                len,
-                end,
-            )));
+            return Ok(Some((marks(header.hop_limit, header.traffic_class, None), len, end)));
         }
         let read = ipv4::Header::parse(octets, octets.len());
         let (header, len) = read.map_err(|why| why.to_string())?;
@@ -356,11 +328,7 @@ impl Packets {
         }
         let df = Some(header.dont_fragment);
         let end = usize::from(header.total_length);
-        Ok(Some((
-            marks(header.time_to_live, header.type_of_service, df),
-            len,
-            end,
-        )))
+        Ok(Some((marks(header.time_to_live, header.type_of_service, df), len, end)))
     }
 }
 
@@ -445,11 +413,7 @@ fn read_options(mut rest: &[u8], peer_isn: u32) -> Vec<Opt> {
     let mut list = Vec::new();
     while let [first, after @ ..] = rest {
         if *first == kind::END || *first == kind::NOP {
-            list.push(if *first == kind::END {
-                Opt::End
-            } else {
-                Opt::Nop
-            });
+            list.push(if *first == kind::END { Opt::End } else { Opt::Nop });
             rest = after;
             continue;
         }
@@ -485,9 +449,7 @@ fn read_option(option: &[u8], peer_isn: u32) -> Opt {
             };
             Opt::Sack(blocks.iter().map(edges).collect())
         }
-        [kind::ACCECN0, 2 | 5 | 8 | 11, ref data @ ..] => {
-            Opt::AccEcn(AccEcn::parse(Order::Zero, data))
-        }
+        [kind::ACCECN0, 2 | 5 | 8 | 11, ref data @ ..] => Opt::AccEcn(AccEcn::parse(Order::Zero, data)),
         [kind::ACCECN1, 5 | 8 | 11, ref data @ ..] => Opt::AccEcn(AccEcn::parse(Order::One, data)),
         _ => Opt::Hex(option.to_vec()),
     }

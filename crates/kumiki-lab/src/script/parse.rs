@@ -22,8 +22,8 @@ use super::Script;
 use super::cursor::{Cursor, Fault, Wrong};
 use super::header::Header;
 use super::notation::{
-    Call, Connection, Event, Hear, Icmp, IcmpKind, LETTERS, Line, Marks, Moment, Number, Opt,
-    Options, Seconds, See, Segment, Set, Time,
+    Call, Connection, Event, Hear, Icmp, IcmpKind, LETTERS, Line, Marks, Moment, Number, Opt, Options, Seconds, See,
+    Segment, Set, Time,
 };
 
 type Read<T> = Result<T, Fault>;
@@ -82,42 +82,25 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
         last = time;
         lines.push(line);
     }
-    Ok(Script {
-        file: file.to_owned(),
-        header,
-        lines,
-    })
+    Ok(Script { file: file.to_owned(), header, lines })
 }
 
 /// Reads one line.
 fn line(number: usize, cursor: &mut Cursor<'_>) -> Read<Line> {
     let time = time(cursor)?;
-    let connection = if cursor.take_after_blanks("@") {
-        connection(cursor)?
-    } else {
-        1
-    };
+    let connection = if cursor.take_after_blanks("@") { connection(cursor)? } else { 1 };
     let event = event(cursor)?;
     if !cursor.is_done() {
         return Err(cursor.unexpected("the end of the line"));
     }
-    Ok(Line {
-        number,
-        time,
-        connection,
-        event,
-    })
+    Ok(Line { number, time, connection, event })
 }
 
 fn connection(cursor: &mut Cursor<'_>) -> Read<Connection> {
     let range = "a connection's number, 1 to 99";
     let fault = cursor.unexpected(range);
     let number = cursor.number(range)?;
-    if (1..=99).contains(&number) {
-        Ok(number)
-    } else {
-        Err(fault)
-    }
+    if (1..=99).contains(&number) { Ok(number) } else { Err(fault) }
 }
 
 fn time(cursor: &mut Cursor<'_>) -> Read<Time> {
@@ -125,15 +108,9 @@ fn time(cursor: &mut Cursor<'_>) -> Read<Time> {
     let moment = if cursor.take("+") {
         Moment::After(cursor.seconds("a time after the line before")?)
     } else {
-        Moment::At(
-            cursor.seconds("a time: +0.1 after the line before, or 0.1 since the beginning")?,
-        )
+        Moment::At(cursor.seconds("a time: +0.1 after the line before, or 0.1 since the beginning")?)
     };
-    let late = if cursor.take("~") {
-        Some(cursor.seconds("how much later it may come in real time")?)
-    } else {
-        None
-    };
+    let late = if cursor.take("~") { Some(cursor.seconds("how much later it may come in real time")?) } else { None };
     Ok(Time { moment, late })
 }
 
@@ -193,11 +170,7 @@ fn word(cursor: &mut Cursor<'_>) -> Read<Event> {
     let octets = "how many octets";
     Ok(match cursor.one_of("event", &known)? {
         Word::Listen => {
-            let backlog = if cursor.is_done() {
-                BACKLOG
-            } else {
-                cursor.number("how many callers may wait")?
-            };
+            let backlog = if cursor.is_done() { BACKLOG } else { cursor.number("how many callers may wait")? };
             Event::Call(Call::Listen(backlog))
         }
         Word::Call(call) => Event::Call(call),
@@ -220,10 +193,7 @@ const MOST: u32 = 1 << 30;
 
 fn size(cursor: &mut Cursor<'_>, what: &str) -> Read<u32> {
     cursor.skip();
-    let fault = cursor.fault(
-        "that is more than a script can say",
-        format!("here belongs {what}, at most {MOST}"),
-    );
+    let fault = cursor.fault("that is more than a script can say", format!("here belongs {what}, at most {MOST}"));
     let size = cursor.number(what)?;
     if size <= MOST { Ok(size) } else { Err(fault) }
 }
@@ -320,49 +290,27 @@ fn state(cursor: &mut Cursor<'_>) -> Read<&'static str> {
 fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
     let known = IcmpKind::ALL.map(|it| (it.name, it.kind));
     let kind = cursor.one_of("ICMP error", &known)?;
-    let mtu = if cursor.take_word("mtu") {
-        cursor.number("an MTU, 0 to 65535")?
-    } else {
-        0
-    };
-    let seq = if cursor.take_word("seq") {
-        Some(relative(cursor, "a relative sequence number")?)
-    } else {
-        None
-    };
+    let mtu = if cursor.take_word("mtu") { cursor.number("an MTU, 0 to 65535")? } else { 0 };
+    let seq = if cursor.take_word("seq") { Some(relative(cursor, "a relative sequence number")?) } else { None };
     Ok(Icmp { kind, mtu, seq })
 }
 
 /// A relative sequence number, of the 32 bits that there are.
 fn relative(cursor: &mut Cursor<'_>, what: &str) -> Read<i64> {
     cursor.skip();
-    let fault = cursor.fault(
-        "that is beyond 32 bits",
-        "here belongs a relative sequence number",
-    );
+    let fault = cursor.fault("that is beyond 32 bits", "here belongs a relative sequence number");
     let number: i64 = cursor.number(what)?;
-    if number.unsigned_abs() < 1 << 32 {
-        Ok(number)
-    } else {
-        Err(fault)
-    }
+    if number.unsigned_abs() < 1 << 32 { Ok(number) } else { Err(fault) }
 }
 
 fn segment(cursor: &mut Cursor<'_>, inward: bool) -> Read<Segment> {
-    let marks = if cursor.take_after_blanks("{") {
-        marks(cursor, inward)?
-    } else {
-        Marks::default()
-    };
+    let marks = if cursor.take_after_blanks("{") { marks(cursor, inward)? } else { Marks::default() };
     let flags = flags(cursor)?;
     let seq = relative(cursor, "the sequence number, as in 1:1001(1000)")?;
     cursor.need(":", "\":\" and the end, as in 1:1001(1000)")?;
     cursor.skip();
     let place = cursor.fault("", "");
-    let end = relative(
-        cursor,
-        "the sequence number after the last, as in 1:1001(1000)",
-    )?;
+    let end = relative(cursor, "the sequence number after the last, as in 1:1001(1000)")?;
     cursor.need("(", "\"(\" and the length, as in 1:1001(1000)")?;
     let len: u32 = cursor.number("the number of octets, as in 1:1001(1000)")?;
     if len > 65_535 {
@@ -377,24 +325,13 @@ fn segment(cursor: &mut Cursor<'_>, inward: bool) -> Read<Segment> {
             ..place
         });
     }
-    let mut read = Segment {
-        marks,
-        flags,
-        seq,
-        len,
-        ack: None,
-        window: None,
-        urgent: None,
-        options: Options::List(Vec::new()),
-    };
+    let mut read =
+        Segment { marks, flags, seq, len, ack: None, window: None, urgent: None, options: Options::List(Vec::new()) };
     if cursor.take_word("ack") {
         read.ack = Some(relative(cursor, "the sequence number acknowledged")?);
     }
     if read.ack.is_some() != flags.contains(Flags::ACK) {
-        return Err(cursor.fault(
-            "the flag \".\" and \"ack\" belong together",
-            "either both or none",
-        ));
+        return Err(cursor.fault("the flag \".\" and \"ack\" belong together", "either both or none"));
     }
     if cursor.take_word("win") {
         read.window = Some(cursor.number("a window, 0 to 65535")?);
@@ -445,10 +382,7 @@ fn marks(cursor: &mut Cursor<'_>, inward: bool) -> Read<Marks> {
         }
     }
     if !inward && (marks.bad_sum || marks.other) {
-        return Err(cursor.fault(
-            "no stack is expected to send that",
-            "badsum and other belong to segments with \"<\"",
-        ));
+        return Err(cursor.fault("no stack is expected to send that", "badsum and other belong to segments with \"<\""));
     }
     Ok(marks)
 }
@@ -460,10 +394,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Read<Flags> {
         return Ok(Flags::NONE);
     }
     let mut flags = Flags::NONE;
-    while let Some((flag, _)) = LETTERS
-        .iter()
-        .find(|(_, letter)| cursor.take(letter.encode_utf8(&mut [0; 4])))
-    {
+    while let Some((flag, _)) = LETTERS.iter().find(|(_, letter)| cursor.take(letter.encode_utf8(&mut [0; 4]))) {
         flags |= *flag;
     }
     if flags == Flags::NONE {
@@ -475,10 +406,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Read<Flags> {
 fn options(cursor: &mut Cursor<'_>, inward: bool) -> Read<Options> {
     if cursor.take_after_blanks("...") {
         if inward {
-            return Err(cursor.fault(
-                "what is sent must be said",
-                "the options themselves, such as <mss 1460>",
-            ));
+            return Err(cursor.fault("what is sent must be said", "the options themselves, such as <mss 1460>"));
         }
         cursor.skip();
         cursor.need(">", "\">\"")?;
@@ -491,10 +419,7 @@ fn options(cursor: &mut Cursor<'_>, inward: bool) -> Read<Options> {
         octets += option.size();
         list.push(option);
         if octets > kumiki_wire::inet::tcp::options::MAX_LEN {
-            return Err(cursor.fault(
-                format!("{octets} octets of options do not fit into a header"),
-                "at most 40",
-            ));
+            return Err(cursor.fault(format!("{octets} octets of options do not fit into a header"), "at most 40"));
         }
         if cursor.take_after_blanks(">") {
             return Ok(Options::List(list));
@@ -601,11 +526,7 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
 
 /// Accurate ECN's, in one of their two orders, as many as there are.
 fn counters(cursor: &mut Cursor<'_>) -> Read<AccEcn> {
-    let order = if cursor.fork().take_word("e1b") {
-        Order::One
-    } else {
-        Order::Zero
-    };
+    let order = if cursor.fork().take_word("e1b") { Order::One } else { Order::Zero };
     let names = match order {
         Order::Zero => ["e0b", "ceb", "e1b"],
         Order::One => ["e1b", "ceb", "e0b"],

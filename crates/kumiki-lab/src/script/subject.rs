@@ -34,13 +34,7 @@ pub(super) trait Subject {
     ///
     /// # Errors
     /// Says what it heard instead.
-    fn hears(
-        &mut self,
-        connection: Connection,
-        hear: Hear,
-        from: Instant,
-        until: Instant,
-    ) -> Result<(), String>;
+    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String>;
 
     /// Whether the stack's state is this at `now`; yes where it does not show.
     ///

@@ -7,8 +7,7 @@ use kumiki_wire::inet::tcp::Flags;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::notation::{
-    Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment,
-    Set, Time,
+    Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment, Set, Time,
 };
 use super::*;
 
@@ -27,7 +26,8 @@ fn failure(lines: &str) -> String {
     outcome.failure.expect("the script is not met").to_string()
 }
 
-const HANDSHAKE: &str = "0 listen\n+0 < S 0:0(0) <mss 1000>\n+0 > S. 0:0(0) ack 1 <mss 1460>\n+0.1 < . 1:1(0) ack 1\n+0 accept\n";
+const HANDSHAKE: &str =
+    "0 listen\n+0 < S 0:0(0) <mss 1000>\n+0 > S. 0:0(0) ack 1 <mss 1460>\n+0.1 < . 1:1(0) ack 1\n+0 accept\n";
 
 #[test]
 fn a_mistake_is_told_with_its_place_and_what_would_be_right() {
@@ -51,10 +51,7 @@ fn a_mistake_is_told_with_its_place_and_what_would_be_right() {
         wrong("0 < S 0:0(0) <...>"),
         "x.script:1:18: what is sent must be said; the options themselves, such as <mss 1460>"
     );
-    assert!(
-        wrong("soon listen")
-            .starts_with("x.script:1:1: \"soon\" is not understood; here belongs a time")
-    );
+    assert!(wrong("soon listen").starts_with("x.script:1:1: \"soon\" is not understood; here belongs a time"));
     assert!(wrong("0.0000000001 listen").contains("up to nine decimals"));
     assert!(wrong("0 write 1000 octets").contains("here belongs the end of the line"));
     assert!(wrong("1 listen\n0.5 connect").starts_with("x.script:2:1: 0.5 is before 1"));
@@ -68,22 +65,10 @@ fn a_mistake_in_the_header_is_told_with_its_line() {
         said
     };
     said("# x\nipp = 4\n---\n", "x.script:2:1: ipp = 4: unknown ");
-    said(
-        "ip = 5\n---\n",
-        "x.script:1:1: ip = 5: there is no such version of IP here; expected 4 or 6",
-    );
-    said(
-        "\nlinux = \"no\"\n---\n",
-        "x.script:2:1: linux = \"no\": that says nothing; expected \"no: \"",
-    );
-    said(
-        "ip = 6\nmtu = 576\n---\n",
-        "x.script:2:1: mtu = 576: the MTU is too small; expected at least 1280",
-    );
-    said(
-        "ip = 6\n\n[linux]\ntolerance = \"3 apples\"\n---\n",
-        "x.script:4:1: linux.tolerance = \"3 apples\": ",
-    );
+    said("ip = 5\n---\n", "x.script:1:1: ip = 5: there is no such version of IP here; expected 4 or 6");
+    said("\nlinux = \"no\"\n---\n", "x.script:2:1: linux = \"no\": that says nothing; expected \"no: \"");
+    said("ip = 6\nmtu = 576\n---\n", "x.script:2:1: mtu = 576: the MTU is too small; expected at least 1280");
+    said("ip = 6\n\n[linux]\ntolerance = \"3 apples\"\n---\n", "x.script:4:1: linux.tolerance = \"3 apples\": ");
     said("[tcp\n---\n", "x.script:1:");
     // So are the settings of the stack.
     let sack = said(
@@ -95,34 +80,24 @@ fn a_mistake_in_the_header_is_told_with_its_line() {
         "[tcp]\n\ninitial_window = \"large\"\n---\n",
         "x.script:3:1: tcp.initial_window = \"large\": unknown value \"large\"; one of rfc3390, rfc6928",
     );
-    said(
-        "[tcp]\nrto = { min = \"1 s\",\n  maximum = 7 }\n---\n",
-        "x.script:3:3: tcp.rto.maximum = 7: ",
-    );
+    said("[tcp]\nrto = { min = \"1 s\",\n  maximum = 7 }\n---\n", "x.script:3:3: tcp.rto.maximum = 7: ");
 }
 
 #[test]
 fn a_setting_of_which_linux_knows_nothing_must_be_spoken_of() {
     let script = read("[tcp]\nack.every = 1\n---\n");
-    let Linux::Yes(same) = &script.header.linux else {
-        panic!("it applies")
-    };
+    let Linux::Yes(same) = &script.header.linux else { panic!("it applies") };
     let said = script.header.sysctls(same).unwrap_err();
     assert!(said.starts_with("line 2: what tcp.ack is"), "{said}");
 }
 
 #[test]
 fn a_socket_of_linux_has_the_congestion_control_of_the_script() {
-    for (said, controller) in [
-        ("", "cubic"),
-        ("congestion = \"cubic\"", "cubic"),
-        ("congestion = \"newreno\"", "reno"),
-    ] {
+    for (said, controller) in [("", "cubic"), ("congestion = \"cubic\"", "cubic"), ("congestion = \"newreno\"", "reno")]
+    {
         let script = read(&format!("[tcp]\n{said}\n---\n"));
         assert_eq!(script.header.controller().as_deref(), Ok(controller));
-        let Linux::Yes(same) = &script.header.linux else {
-            panic!("it applies")
-        };
+        let Linux::Yes(same) = &script.header.linux else { panic!("it applies") };
         assert_eq!(script.header.sysctls(same), Ok(Vec::new()), "none of these");
     }
     let script = read("[tcp]\ncongestion = \"fixed\"\n---\n");
@@ -132,9 +107,7 @@ fn a_socket_of_linux_has_the_congestion_control_of_the_script() {
 
 #[test]
 fn another_segment_is_shown_below_the_one_expected() {
-    let got = failure(&format!(
-        "{HANDSHAKE}+0 write 100\n+0 > . 1:101(100) ack 1 urg 7\n"
-    ));
+    let got = failure(&format!("{HANDSHAKE}+0 write 100\n+0 > . 1:101(100) ack 1 urg 7\n"));
     assert_eq!(
         got,
         "x.script:12: the segment is another one\n  expected  0.1 > . 1:101(100) ack 1 urg 7\n  got       0.1 > P. 1:101(100) ack 1\n                  ^^"
@@ -143,9 +116,8 @@ fn another_segment_is_shown_below_the_one_expected() {
 
 #[test]
 fn another_time_is_told_to_the_nanosecond() {
-    let got = failure(&format!(
-        "{HANDSHAKE}+0 write 100\n+0 > P. 1:101(100) ack 1\n+0.300000001 > P. 1:101(100) ack 1\n"
-    ));
+    let got =
+        failure(&format!("{HANDSHAKE}+0 write 100\n+0 > P. 1:101(100) ack 1\n+0.300000001 > P. 1:101(100) ack 1\n"));
     assert_eq!(
         got,
         "x.script:13: the segment came at another time\n  expected  0.400000001 > P. 1:101(100) ack 1\n  got       0.4 > P. 1:101(100) ack 1\n            ^^^^^"
@@ -154,9 +126,7 @@ fn another_time_is_told_to_the_nanosecond() {
 
 #[test]
 fn a_segment_that_does_not_come_is_told_with_what_comes_instead() {
-    let got = failure(&format!(
-        "{HANDSHAKE}+0 write 100\n+0 > P. 1:101(100) ack 1\n+0.1 > P. 1:101(100) ack 1\n"
-    ));
+    let got = failure(&format!("{HANDSHAKE}+0 write 100\n+0 > P. 1:101(100) ack 1\n+0.1 > P. 1:101(100) ack 1\n"));
     assert!(got.contains("the segment did not come"), "{got}");
     assert!(got.contains("next is   0.4 > P. 1:101(100) ack 1"), "{got}");
 }
@@ -167,22 +137,14 @@ fn what_no_line_expects_is_told_before_the_next_line_and_at_the_end() {
     let what = "before this line the stack sent what no line expects";
     assert!(got.starts_with(&format!("x.script:12: {what}")), "{got}");
     let got = failure(&format!("{HANDSHAKE}+0 write 100\n"));
-    assert!(
-        got.starts_with(&format!("x.script:11: after the last line: {what}")),
-        "{got}"
-    );
+    assert!(got.starts_with(&format!("x.script:11: after the last line: {what}")), "{got}");
 }
 
 #[test]
 fn an_ending_must_be_spoken_of() {
     let got = failure(&format!("{HANDSHAKE}+0 < R 1:1(0)\n+1 silence\n"));
     assert!(got.contains("connection 1: reset"), "{got}");
-    let met = run(
-        &read(&format!(
-            "[tcp]\ntimestamps = false\n---\n{HANDSHAKE}+0 < R 1:1(0)\n+0 reset\n"
-        )),
-        false,
-    );
+    let met = run(&read(&format!("[tcp]\ntimestamps = false\n---\n{HANDSHAKE}+0 < R 1:1(0)\n+0 reset\n")), false);
     assert_eq!(met.unwrap().failure, None);
     let got = failure(&format!("{HANDSHAKE}+0 < R 1:1(0)\n+0.1 reset\n"));
     assert!(got.contains("not heard"), "then and not later: {got}");
@@ -190,13 +152,9 @@ fn an_ending_must_be_spoken_of() {
 
 #[test]
 fn what_is_read_must_be_there_and_as_it_was_sent() {
-    let got = failure(&format!(
-        "{HANDSHAKE}+0 < P. 1:101(100) ack 1\n+0 read 101\n"
-    ));
+    let got = failure(&format!("{HANDSHAKE}+0 < P. 1:101(100) ack 1\n+0 read 101\n"));
     assert!(got.contains("100 octets are there"), "{got}");
-    let got = failure(&format!(
-        "{HANDSHAKE}+0 < {{other}} P. 1:101(100) ack 1\n+0 read 100\n"
-    ));
+    let got = failure(&format!("{HANDSHAKE}+0 < {{other}} P. 1:101(100) ack 1\n+0 read 100\n"));
     assert!(got.contains("is not what the peer sent"), "{got}");
 }
 
@@ -242,47 +200,19 @@ fn arb_opt() -> impl Strategy<Value = Opt> {
         proptest::collection::vec((arb_seq(), arb_seq()), 1..3).prop_map(Opt::Sack),
         (arb_number(u32::MAX), arb_number(u32::MAX)).prop_map(|(a, b)| Opt::Timestamps(a, b)),
         (0_u16..0x8000, any::<bool>()).prop_map(|(value, m)| Opt::UserTimeout(value, m)),
-        (
-            any::<bool>(),
-            0_usize..4,
-            [0_u32..1 << 24, 0..1 << 24, 0..1 << 24]
-        )
-            .prop_map(|(one, used, [a, b, c])| {
-                let order = if one && used > 0 {
-                    Order::One
-                } else {
-                    Order::Zero
-                };
-                Opt::AccEcn(AccEcn::new(order, used, a, b, c))
-            }),
+        (any::<bool>(), 0_usize..4, [0_u32..1 << 24, 0..1 << 24, 0..1 << 24]).prop_map(|(one, used, [a, b, c])| {
+            let order = if one && used > 0 { Order::One } else { Order::Zero };
+            Opt::AccEcn(AccEcn::new(order, used, a, b, c))
+        }),
         proptest::collection::vec(any::<u8>(), 1..8).prop_map(Opt::Hex),
     ]
 }
 
 fn arb_marks(inward: bool) -> impl Strategy<Value = Marks> {
-    let ecn = prop_oneof![
-        Just(Ecn::NotEct),
-        Just(Ecn::Ect0),
-        Just(Ecn::Ect1),
-        Just(Ecn::Ce)
-    ];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     let bad = any::<bool>().prop_map(move |bad| bad && inward);
-    (
-        any::<Option<u8>>(),
-        any::<Option<u8>>(),
-        proptest::option::of(ecn),
-        any::<Option<bool>>(),
-        bad.clone(),
-        bad,
-    )
-        .prop_map(|(ttl, tos, ecn, df, bad_sum, other)| Marks {
-            ttl,
-            tos,
-            ecn,
-            df,
-            bad_sum,
-            other,
-        })
+    (any::<Option<u8>>(), any::<Option<u8>>(), proptest::option::of(ecn), any::<Option<bool>>(), bad.clone(), bad)
+        .prop_map(|(ttl, tos, ecn, df, bad_sum, other)| Marks { ttl, tos, ecn, df, bad_sum, other })
 }
 
 prop_compose! {
@@ -351,11 +281,7 @@ fn arb_see() -> impl Strategy<Value = See> {
 
 fn arb_event() -> impl Strategy<Value = Event> {
     let kinds = IcmpKind::ALL.map(|it| it.kind).to_vec();
-    let icmp = (
-        proptest::sample::select(kinds),
-        any::<u16>(),
-        proptest::option::of(arb_seq()),
-    );
+    let icmp = (proptest::sample::select(kinds), any::<u16>(), proptest::option::of(arb_seq()));
     let plain = Hear::ALL.map(|(hear, _)| hear).to_vec();
     prop_oneof![
         arb_segment(true).prop_map(Event::In),

@@ -11,8 +11,8 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Instant,
-    KeepAlive, Manage, Mode, Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Instant, KeepAlive, Manage, Mode,
+    Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
 
@@ -22,10 +22,7 @@ use super::packet::{PEER_PORT, STACK_PORT, peer, sent_by_peer, sent_by_stack, st
 const STACK: Below = Below(0);
 
 /// The handle of the passive open.
-const LISTEN: Handle = Handle {
-    index: u32::MAX,
-    generation: 0,
-};
+const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 /// One connection as the program sees it.
 #[derive(Clone, Debug, Default)]
@@ -58,25 +55,12 @@ impl Talk {
     }
 
     /// Takes note that a line speaks of `hear`: whether it happened at `from` to `until`.
-    pub(super) fn hears(
-        &mut self,
-        hear: Hear,
-        from: Instant,
-        until: Instant,
-    ) -> Result<(), String> {
+    pub(super) fn hears(&mut self, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
         if let Hear::Readable(octets) = hear {
             let unread = self.unread();
-            return if unread == u64::from(octets) {
-                Ok(())
-            } else {
-                Err(format!("readable {unread}"))
-            };
+            return if unread == u64::from(octets) { Ok(()) } else { Err(format!("readable {unread}")) };
         }
-        if let Some((_, _)) = self
-            .heard
-            .iter()
-            .find(|(at, heard)| *heard == hear && (from..=until).contains(at))
-        {
+        if let Some((_, _)) = self.heard.iter().find(|(at, heard)| *heard == hear && (from..=until).contains(at)) {
             if self.ending == Some(hear) {
                 self.ending = None;
             }
@@ -107,10 +91,7 @@ pub(super) struct User {
 
 impl User {
     pub(super) fn new(v6: bool) -> Self {
-        Self {
-            v6,
-            ..Self::default()
-        }
+        Self { v6, ..Self::default() }
     }
 
     /// Does `call` when it is told to look.
@@ -126,23 +107,13 @@ impl User {
         Address::from(SocketAddr::new(stack_address(self.v6), port))
     }
 
-    fn act(
-        &mut self,
-        connection: Connection,
-        call: Call,
-        cx: &mut Context<'_>,
-    ) -> Result<(), String> {
+    fn act(&mut self, connection: Connection, call: Call, cx: &mut Context<'_>) -> Result<(), String> {
         let handle = handle(connection);
         let (v6, local) = (self.v6, self.local(STACK_PORT));
         match call {
             Call::Listen(backlog) => {
                 self.listening = true;
-                let open = Open {
-                    user: LISTEN,
-                    mode: Mode::Passive { backlog },
-                    local,
-                    ..Open::default()
-                };
+                let open = Open { user: LISTEN, mode: Mode::Passive { backlog }, local, ..Open::default() };
                 cx.down(STACK, Request::Open(Box::new(open)));
             }
             Call::Connect => {
@@ -158,21 +129,12 @@ impl User {
                 cx.down(STACK, Request::Open(Box::new(open)));
             }
             Call::Accept => {
-                let found = self
-                    .offers
-                    .iter()
-                    .position(|(whose, _)| *whose == connection);
+                let found = self.offers.iter().position(|(whose, _)| *whose == connection);
                 let at = found.ok_or("no such caller waits")?;
                 let (_, session) = self.offers.remove(at);
                 let talk = self.talk(connection);
                 talk.provider = Some(session);
-                let accept = Accept {
-                    session,
-                    user: handle,
-                    quality: talk.quality,
-                    data: None,
-                    ..Accept::default()
-                };
+                let accept = Accept { session, user: handle, quality: talk.quality, data: None, ..Accept::default() };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
             }
             Call::Set(set) => {
@@ -184,12 +146,7 @@ impl User {
                     cx.down(STACK, Request::Manage(Box::new(change)));
                 }
             }
-            Call::Write(_)
-            | Call::Urge(_)
-            | Call::Read(_)
-            | Call::Shutdown
-            | Call::Close
-            | Call::Abort => {
+            Call::Write(_) | Call::Urge(_) | Call::Read(_) | Call::Shutdown | Call::Close | Call::Abort => {
                 return self.talk(connection).act(connection, call, cx);
             }
         }
@@ -198,22 +155,13 @@ impl User {
 }
 
 impl Talk {
-    fn act(
-        &mut self,
-        connection: Connection,
-        call: Call,
-        cx: &mut Context<'_>,
-    ) -> Result<(), String> {
+    fn act(&mut self, connection: Connection, call: Call, cx: &mut Context<'_>) -> Result<(), String> {
         if let (Call::Read(octets), None) = (call, self.provider) {
             // What came before the end can still be taken.
             return self.take_read(octets);
         }
         let session = self.provider.ok_or("there is no connection")?;
-        let abort = Request::Abort {
-            session,
-            reason: Reason::User,
-            data: None,
-        };
+        let abort = Request::Abort { session, reason: Reason::User, data: None };
         match call {
             Call::Write(octets) => self.waiting.push_back((octets.into(), false)),
             Call::Urge(octets) => self.waiting.push_back((octets.into(), true)),
@@ -228,10 +176,7 @@ impl Talk {
             Call::Close => {
                 self.closed_by_us = true;
                 self.releasing = true;
-                let quality = Quality {
-                    half_close: Some(false),
-                    ..Quality::default()
-                };
+                let quality = Quality { half_close: Some(false), ..Quality::default() };
                 let manage = Manage::Session { session, quality };
                 cx.down(STACK, Request::Manage(Box::new(manage)));
             }
@@ -282,13 +227,7 @@ impl Talk {
             cx.down(STACK, Request::Data { session, data, end });
         }
         if core::mem::take(&mut self.releasing) {
-            cx.down(
-                STACK,
-                Request::Release {
-                    session,
-                    data: None,
-                },
-            );
+            cx.down(STACK, Request::Release { session, data: None });
         }
     }
 
@@ -307,14 +246,7 @@ impl Talk {
         {
             let reason = Reason::User;
             let data = None;
-            cx.down(
-                STACK,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(STACK, Request::Abort { session, reason, data });
         }
     }
 
@@ -341,10 +273,7 @@ impl Talk {
 }
 
 fn handle(connection: Connection) -> Handle {
-    Handle {
-        index: connection.into(),
-        generation: 0,
-    }
+    Handle { index: connection.into(), generation: 0 }
 }
 
 fn ask_for(quality: &mut Quality, set: Set) {
@@ -354,11 +283,7 @@ fn ask_for(quality: &mut Quality, set: Set) {
         Set::Minshall => quality.coalesce = Some(Coalesce::Minshall),
         Set::KeepAlive(None) => quality.keep_alive = Some(KeepAlive::OFF),
         Set::KeepAlive(Some((idle, interval, count))) => {
-            quality.keep_alive = Some(KeepAlive {
-                idle,
-                interval,
-                count,
-            });
+            quality.keep_alive = Some(KeepAlive { idle, interval, count });
         }
         Set::UserTimeout(time) => quality.user_timeout = Some(time),
         Set::Ttl(ttl) => quality.ttl = Some(ttl),
@@ -368,12 +293,7 @@ fn ask_for(quality: &mut Quality, set: Set) {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::UnitData],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::UnitData], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -424,9 +344,7 @@ impl Protocol for User {
             Indication::Aborted { session, .. } if session == LISTEN => {
                 self.refused = Some("the stack does not listen".to_owned());
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => {
+            Indication::Aborted { session, reason, .. } => {
                 let talk = self.talk(of(session));
                 talk.provider = None;
                 talk.end(now, reason);

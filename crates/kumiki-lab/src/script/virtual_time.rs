@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{
-    DeviceId, Graph, Indication, Instant, Manage, Notice, Report, Request, TaskId, Unit,
-};
+use kumiki_graph::{DeviceId, Graph, Indication, Instant, Manage, Notice, Report, Request, TaskId, Unit};
 use kumiki_inet::tcp::{Snapshot, Tcp};
 use kumiki_octets::Message;
 
@@ -68,10 +66,7 @@ impl Virtual {
         }
         let host = scenario::Host {
             graph: Some(scenario::Graph::Below(layers)),
-            settings: BTreeMap::from([
-                (ip.to_owned(), settings),
-                ("tcp".to_owned(), header.tcp.clone()),
-            ]),
+            settings: BTreeMap::from([(ip.to_owned(), settings), ("tcp".to_owned(), header.tcp.clone())]),
             ..scenario::Host::default()
         };
         let user = Box::new(User::new(header.v6));
@@ -87,10 +82,7 @@ impl Virtual {
             now: Instant::ZERO,
             sent: VecDeque::new(),
         };
-        stack
-            .graph
-            .start(Instant::ZERO)
-            .map_err(|why| Fault::new(why.to_string()))?;
+        stack.graph.start(Instant::ZERO).map_err(|why| Fault::new(why.to_string()))?;
         stack.settle();
         Ok(stack)
     }
@@ -185,8 +177,7 @@ impl Subject for Virtual {
 
     fn inject(&mut self, packet: &[u8]) -> Result<(), String> {
         let unit = Unit::of(Message::from_octets(packet));
-        self.graph
-            .input(self.now, self.line, Indication::Unit(unit));
+        self.graph.input(self.now, self.line, Indication::Unit(unit));
         self.settle();
         Ok(())
     }
@@ -204,13 +195,7 @@ impl Subject for Virtual {
         }
     }
 
-    fn hears(
-        &mut self,
-        connection: Connection,
-        hear: Hear,
-        from: Instant,
-        until: Instant,
-    ) -> Result<(), String> {
+    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
         self.run_until(until)?;
         match self.user() {
             Some(user) => user.talk(connection).hears(hear, from, until),
@@ -223,8 +208,7 @@ impl Subject for Virtual {
         let connections = self.connections();
         let at = now;
         let just = |told: &[(Instant, Notice)], wanted: fn(&Notice) -> bool| {
-            told.iter()
-                .any(|(when, notice)| *when == at && wanted(notice))
+            told.iter().any(|(when, notice)| *when == at && wanted(notice))
         };
         let Some(user) = self.user() else {
             return Ok(());
@@ -241,9 +225,7 @@ impl Subject for Virtual {
             See::Srtt(_) => state.and_then(|it| it.srtt).map(See::Srtt),
             See::NoAnswer => just(&talk.notices, |it| *it == Notice::NoAnswer).then_some(see),
             See::Answered => just(&talk.notices, |it| *it == Notice::Answered).then_some(see),
-            See::Problem => {
-                just(&talk.notices, |it| matches!(it, Notice::Problem(_))).then_some(see)
-            }
+            See::Problem => just(&talk.notices, |it| matches!(it, Notice::Problem(_))).then_some(see),
             See::Urgent(_) => {
                 let last = talk.urgent.last().filter(|(when, _)| *when == at);
                 last.map(|(_, ahead)| See::Urgent(*ahead))
@@ -265,12 +247,9 @@ impl Subject for Virtual {
     fn mishap(&mut self) -> Option<String> {
         let user = self.user()?;
         user.talks.iter().find_map(|(connection, talk)| {
-            let ending = talk
-                .ending
-                .map(|it| format!("connection {connection}: {it}"));
+            let ending = talk.ending.map(|it| format!("connection {connection}: {it}"));
             let odd = talk.odd.as_ref();
-            odd.map(|it| format!("connection {connection}: {it}"))
-                .or(ending)
+            odd.map(|it| format!("connection {connection}: {it}")).or(ending)
         })
     }
 }

@@ -189,12 +189,7 @@ impl Stopping {
     /// `-I level,width`: 3 to 10 runs.
     #[must_use]
     pub const fn new(level: Level, width_percent: f64) -> Self {
-        Self {
-            level,
-            width_percent,
-            min: Self::CLAMP.0,
-            max: Self::DEFAULT_MAX,
-        }
+        Self { level, width_percent, min: Self::CLAMP.0, max: Self::DEFAULT_MAX }
     }
 
     /// `-i max,min`: both are clamped to 3..30, and `max` to at least `min`.
@@ -202,11 +197,7 @@ impl Stopping {
     pub fn runs(self, max: usize, min: usize) -> Self {
         let (least, most) = Self::CLAMP;
         let min = min.clamp(least, most);
-        Self {
-            min,
-            max: max.clamp(least, most).max(min),
-            ..self
-        }
+        Self { min, max: max.clamp(least, most).max(min), ..self }
     }
 
     /// The level of the interval.
@@ -250,10 +241,7 @@ impl Default for Stopping {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a count of runs or of sessions is far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a count of runs or of sessions is far below 2^53")]
 fn float(n: usize) -> f64 {
     n as f64
 }

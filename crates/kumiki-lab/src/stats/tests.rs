@@ -25,11 +25,7 @@ fn student_values_are_the_printed_ones() {
 fn means_and_deviations_follow_their_definitions() {
     let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
     assert_eq!(mean(&values), Some(5.0));
-    close(
-        sample_deviation(&values).unwrap(),
-        (32.0_f64 / 7.0).sqrt(),
-        1e-12,
-    );
+    close(sample_deviation(&values).unwrap(), (32.0_f64 / 7.0).sqrt(), 1e-12);
     assert_eq!(mean(&[]), None);
     assert_eq!(sample_deviation(&[1.0]), None);
     // The sum of three tenths is not three times a tenth; equal values still have no spread.
@@ -61,40 +57,21 @@ fn the_width_is_total_and_runs_are_clamped() {
     assert_eq!(rule.after(&values[..1]), Verdict::More);
     assert_eq!(rule.after(&[100.0, 100.0]), Verdict::More);
     assert!(matches!(rule.after(&values), Verdict::Enough { .. }));
-    assert_eq!(
-        Stopping::new(Level::P99, 11.459).after(&values),
-        Verdict::More
-    );
-    let wild: Vec<f64> = (0..30)
-        .map(|n| if n % 2 == 0 { 1.0 } else { 100.0 })
-        .collect();
+    assert_eq!(Stopping::new(Level::P99, 11.459).after(&values), Verdict::More);
+    let wild: Vec<f64> = (0..30).map(|n| if n % 2 == 0 { 1.0 } else { 100.0 }).collect();
     let rule = Stopping::default();
     assert_eq!(rule.after(&wild[..9]), Verdict::More);
     assert!(matches!(rule.after(&wild[..10]), Verdict::TooWide { .. }));
     let rule = rule.runs(1000, 1);
     assert_eq!(rule.after(&wild[..29]), Verdict::More);
     assert!(matches!(rule.after(&wild), Verdict::TooWide { .. }));
-    assert_eq!(
-        Stopping::default().runs(2, 7),
-        Stopping {
-            level: Level::P99,
-            width_percent: 5.0,
-            min: 7,
-            max: 7
-        }
-    );
+    assert_eq!(Stopping::default().runs(2, 7), Stopping { level: Level::P99, width_percent: 5.0, min: 7, max: 7 });
 }
 
 #[test]
 fn a_mean_of_zero_is_never_narrow_unless_nothing_varied() {
-    assert_eq!(
-        Stopping::default().after(&[0.0; 3]),
-        Verdict::Enough { width_percent: 0.0 }
-    );
-    assert_eq!(
-        Stopping::width_percent(&[-1.0, 0.0, 1.0], Level::P99),
-        f64::INFINITY
-    );
+    assert_eq!(Stopping::default().after(&[0.0; 3]), Verdict::Enough { width_percent: 0.0 });
+    assert_eq!(Stopping::width_percent(&[-1.0, 0.0, 1.0], Level::P99), f64::INFINITY);
 }
 
 #[test]
@@ -103,10 +80,7 @@ fn no_spread_is_not_printed_as_confidence() {
     assert_eq!(text(&[133.381]), "133.38 (one seed, no interval)");
     assert_eq!(text(&[133.381; 7]), "133.38 (7 equal runs, no interval)");
     assert_eq!(text(&[99.0, 100.0, 101.0]), "100.00 +- 5.73 (99 %, n=3)");
-    assert_eq!(
-        text(&[100.0, 100.0, 100.0001]),
-        "100.00 +- <0.01 (99 %, n=3)"
-    );
+    assert_eq!(text(&[100.0, 100.0, 100.0001]), "100.00 +- <0.01 (99 %, n=3)");
     assert_eq!(Summary::of(&[], Level::P95), None);
     let summary = Summary::of(&[3.0, 1.0], Level::P95).unwrap();
     assert_eq!((summary.min, summary.max, summary.n), (1.0, 3.0, 2));

@@ -48,30 +48,19 @@ impl Cell {
     /// Words.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            value: text.into(),
-            ..Self::default()
-        }
+        Self { value: text.into(), ..Self::default() }
     }
 
     /// A number with so many decimals.
     #[must_use]
     pub fn number(value: f64, decimals: usize) -> Self {
-        Self {
-            value: format!("{value:.decimals$}"),
-            number: Some(value),
-            ..Self::default()
-        }
+        Self { value: format!("{value:.decimals$}"), number: Some(value), ..Self::default() }
     }
 
     /// A mean with its interval, see [`Summary::short`].
     #[must_use]
     pub fn summary(summary: &Summary, decimals: usize) -> Self {
-        Self {
-            value: summary.short(decimals),
-            number: Some(summary.mean),
-            ..Self::default()
-        }
+        Self { value: summary.short(decimals), number: Some(summary.mean), ..Self::default() }
     }
 
     /// With the paper's value, where it prints one.
@@ -89,10 +78,7 @@ impl Cell {
     /// With a word behind the value.
     #[must_use]
     pub fn word(self, word: impl Into<String>) -> Self {
-        Self {
-            word: word.into(),
-            ..self
-        }
+        Self { word: word.into(), ..self }
     }
 
     /// Value, paper's value and difference as they are shown.
@@ -107,13 +93,8 @@ impl Cell {
                 "" => format!("{}{mark}", self.value),
                 word => format!("{}{mark} {word}", self.value),
             },
-            self.paper
-                .map(|paper| format!("paper {paper}"))
-                .unwrap_or_default(),
-            self.number
-                .zip(self.paper)
-                .and_then(|(ours, paper)| difference(ours, paper))
-                .unwrap_or_default(),
+            self.paper.map(|paper| format!("paper {paper}")).unwrap_or_default(),
+            self.number.zip(self.paper).and_then(|(ours, paper)| difference(ours, paper)).unwrap_or_default(),
         ]
     }
 }
@@ -122,16 +103,8 @@ impl Cell {
 #[must_use]
 pub fn difference(ours: f64, paper: f64) -> Option<String> {
     let percent = (paper != 0.0).then(|| 100.0 * (ours - paper) / paper)?;
-    let text = if percent.abs() < 9.995 {
-        format!("{percent:+.2} %")
-    } else {
-        format!("{percent:+.1} %")
-    };
-    Some(if matches!(text.as_str(), "+0.00 %" | "-0.00 %") {
-        "0.00 %".to_owned()
-    } else {
-        text
-    })
+    let text = if percent.abs() < 9.995 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") };
+    Some(if matches!(text.as_str(), "+0.00 %" | "-0.00 %") { "0.00 %".to_owned() } else { text })
 }
 
 /// Which characters a table is drawn with.
@@ -167,17 +140,10 @@ impl Table {
     #[must_use]
     pub fn draw(&self, layout: Layout) -> String {
         let beside = self.grid(layout, Parts::Beside);
-        let fits = |grid: &str| {
-            layout
-                .width
-                .is_none_or(|width| widest(grid) <= usize::from(width))
-        };
+        let fits = |grid: &str| layout.width.is_none_or(|width| widest(grid) <= usize::from(width));
         // Markdown has no cells of several lines.
-        let grid = if fits(&beside) || layout.lines == Lines::Markdown {
-            beside
-        } else {
-            self.grid(layout, Parts::Below)
-        };
+        let grid =
+            if fits(&beside) || layout.lines == Lines::Markdown { beside } else { self.grid(layout, Parts::Below) };
         let mut text = String::new();
         if !self.title.is_empty() {
             text.push_str(&self.title);
@@ -192,10 +158,7 @@ impl Table {
             .cells()
             .any(|c| c.fitted)
             .then_some("* the profile was fitted to this value; the others are predicted");
-        for line in mark
-            .into_iter()
-            .chain(self.legend.iter().map(String::as_str))
-        {
+        for line in mark.into_iter().chain(self.legend.iter().map(String::as_str)) {
             text.push_str(line);
             text.push('\n');
         }
@@ -212,28 +175,19 @@ impl Table {
         match (layout.width, parts) {
             // Only where nothing else helps does text wrap.
             (Some(width), Parts::Below) => {
-                grid.set_content_arrangement(ContentArrangement::Dynamic)
-                    .set_width(width);
+                grid.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
             }
             _ => {
                 grid.set_content_arrangement(ContentArrangement::Disabled);
             }
         }
         let right = |text: String| comfy_table::Cell::new(text).set_alignment(CellAlignment::Right);
-        let count = self
-            .rows
-            .iter()
-            .map(|(_, cells)| cells.len())
-            .chain([self.columns.len()])
-            .max()
-            .unwrap_or(0);
+        let count = self.rows.iter().map(|(_, cells)| cells.len()).chain([self.columns.len()]).max().unwrap_or(0);
         let heads = (0..count).map(|i| right(self.columns.get(i).cloned().unwrap_or_default()));
         grid.set_header(std::iter::once(comfy_table::Cell::new(&self.corner)).chain(heads));
         let columns: Vec<Vec<String>> = (0..count).map(|i| self.column(i, parts)).collect();
         for (j, (head, _)) in self.rows.iter().enumerate() {
-            let cells = columns
-                .iter()
-                .map(|column| right(column.get(j).cloned().unwrap_or_default()));
+            let cells = columns.iter().map(|column| right(column.get(j).cloned().unwrap_or_default()));
             grid.add_row(std::iter::once(comfy_table::Cell::new(head)).chain(cells));
         }
         grid.trim_fmt()
@@ -241,27 +195,14 @@ impl Table {
 
     /// The cells of one column, their parts aligned with each other.
     fn column(&self, index: usize, parts: Parts) -> Vec<String> {
-        let marked = self
-            .rows
-            .iter()
-            .filter_map(|(_, cells)| cells.get(index))
-            .any(|c| c.fitted);
-        let of_row = |cells: &[Cell]| {
-            cells
-                .get(index)
-                .map(|c| c.parts(marked))
-                .unwrap_or_default()
-        };
+        let marked = self.rows.iter().filter_map(|(_, cells)| cells.get(index)).any(|c| c.fitted);
+        let of_row = |cells: &[Cell]| cells.get(index).map(|c| c.parts(marked)).unwrap_or_default();
         let rows: Vec<[String; 3]> = self.rows.iter().map(|(_, cells)| of_row(cells)).collect();
         match parts {
             Parts::Below => rows
                 .iter()
                 .map(|parts| {
-                    let filled: Vec<&str> = parts
-                        .iter()
-                        .map(String::as_str)
-                        .filter(|p| !p.trim().is_empty())
-                        .collect();
+                    let filled: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.trim().is_empty()).collect();
                     filled.join("\n")
                 })
                 .collect(),
@@ -275,10 +216,7 @@ impl Table {
                 rows.iter()
                     .map(|row| {
                         let aligned = row.iter().zip(widths).filter(|(_, width)| *width > 0);
-                        aligned
-                            .map(|(part, width)| format!("{part:>width$}"))
-                            .collect::<Vec<_>>()
-                            .join("  ")
+                        aligned.map(|(part, width)| format!("{part:>width$}")).collect::<Vec<_>>().join("  ")
                     })
                     .collect()
             }
@@ -297,8 +235,5 @@ fn style(lines: Lines, parts: Parts) -> TableStyle {
 }
 
 fn widest(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }

@@ -3,11 +3,8 @@ use crate::stats::Level;
 
 fn table() -> Table {
     let row = |head: &str, ours: f64, paper, fitted| {
-        let cells = vec![
-            Cell::number(ours, 2).paper(paper).fitted(fitted),
-            Cell::number(134.581, 2),
-            Cell::text("link"),
-        ];
+        let cells =
+            vec![Cell::number(ours, 2).paper(paper).fitted(fitted), Cell::number(134.581, 2), Cell::text("link")];
         (head.to_owned(), cells)
     };
     Table {
@@ -25,10 +22,7 @@ fn table() -> Table {
 
 #[test]
 fn a_cell_shows_value_paper_and_difference() {
-    let drawn = table().draw(Layout {
-        lines: Lines::Ascii,
-        width: None,
-    });
+    let drawn = table().draw(Layout { lines: Lines::Ascii, width: None });
     assert_eq!(
         drawn,
         "\
@@ -48,23 +42,12 @@ profile atm-board, fitted to 3 points by 1 parameter; seed 1
 
 #[test]
 fn a_narrow_table_puts_parts_below_each_other_and_then_wraps() {
-    let drawn = table().draw(Layout {
-        lines: Lines::Unicode,
-        width: Some(50),
-    });
+    let drawn = table().draw(Layout { lines: Lines::Unicode, width: Some(50) });
     assert!(drawn.contains("256 KiB"));
-    let grid = |text: &str| {
-        text.lines()
-            .filter(|l| !l.starts_with(['*', 'p', 'F']))
-            .map(|l| l.chars().count())
-            .max()
-            .unwrap()
-    };
+    let grid =
+        |text: &str| text.lines().filter(|l| !l.starts_with(['*', 'p', 'F'])).map(|l| l.chars().count()).max().unwrap();
     assert!(grid(&drawn) <= 50);
-    let narrower = table().draw(Layout {
-        lines: Lines::Ascii,
-        width: Some(36),
-    });
+    let narrower = table().draw(Layout { lines: Lines::Ascii, width: Some(36) });
     assert!(grid(&narrower) <= 36);
     assert!(drawn.contains("paper 133.4"));
 }
@@ -84,10 +67,7 @@ fn short_rows_empty_tables_and_markdown_are_drawn() {
     table.rows.push(("none".to_owned(), Vec::new()));
     table.rows.push(("long".to_owned(), vec![Cell::empty(); 5]));
     assert!(table.draw(Layout::default()).contains("none"));
-    let markdown = table.draw(Layout {
-        lines: Lines::Markdown,
-        width: Some(20),
-    });
+    let markdown = table.draw(Layout { lines: Lines::Markdown, width: Some(20) });
     assert!(markdown.contains("| 8 KiB"), "{markdown}");
     assert!(Table::default().draw(Layout::default()).ends_with('\n'));
 }

@@ -279,13 +279,7 @@ impl Case {
         };
         let mut near = hosts::end(seed, 0);
         let mut far = hosts::end(seed, 1);
-        near.opening = Opening::Calls {
-            after: if dice.one_in(4) {
-                dice.time(us(1), s(1))
-            } else {
-                Duration::ZERO
-            },
-        };
+        near.opening = Opening::Calls { after: if dice.one_in(4) { dice.time(us(1), s(1)) } else { Duration::ZERO } };
         let version = extras::version(&mut Dice::new(seed, 24), [&mut near, &mut far]);
         if !is_tcp {
             stack = xtp::stack(seed, stack, version);
@@ -298,9 +292,7 @@ impl Case {
         let mut line = line::line(&mut dice, stack, near.mtu.max(far.mtu));
         if dice.one_in(16) {
             let after = dice.time(us(1), line.propagation.max(us(2)));
-            near.opening = Opening::Calls {
-                after: dice.time(us(1), line.propagation.max(us(2))),
-            };
+            near.opening = Opening::Calls { after: dice.time(us(1), line.propagation.max(us(2))) };
             if is_tcp {
                 // Two calls of XTP that meet are two contexts.
                 far.opening = Opening::Calls { after };
@@ -318,12 +310,7 @@ impl Case {
             extras::flood(&mut Dice::new(seed, 28), &mut far, &line);
         }
         extras::extras(seed, [&mut near, &mut far]);
-        extras::whole_flights(
-            &mut Dice::new(seed, 25),
-            stack,
-            [&mut near, &mut far],
-            &mut line,
-        );
+        extras::whole_flights(&mut Dice::new(seed, 25), stack, [&mut near, &mut far], &mut line);
         if is_tcp && stack == Stack::Ip {
             line::marking(&mut Dice::new(seed, 22), &mut line);
         }
@@ -336,14 +323,7 @@ impl Case {
         if near.finish == Finish::AfterPeer && far.finish == Finish::AfterPeer {
             far.finish = Finish::Written;
         }
-        Self {
-            seed,
-            transport,
-            stack,
-            version,
-            line,
-            ends: [near, far],
-        }
+        Self { seed, transport, stack, version, line, ends: [near, far] }
     }
 
     /// The largest text of a segment or packet from one end to the other, in octets, or a little less.
@@ -354,9 +334,8 @@ impl Case {
     /// Whether anything can be lost between the hosts, for whatever reason.
     #[must_use]
     pub fn may_lose(&self) -> bool {
-        let spoils = |weather: &Impairment| {
-            weather.loss != Loss::None || weather.corrupt > 0.0 || !weather.down.is_empty()
-        };
+        let spoils =
+            |weather: &Impairment| weather.loss != Loss::None || weather.corrupt > 0.0 || !weather.down.is_empty();
         self.line.queue != u64::MAX
             || self.line.weather.iter().any(spoils)
             // Where there is no room for callers, a SYN is as good as lost.
@@ -368,10 +347,7 @@ impl End {
     /// The send buffer it really has, in octets.
     #[must_use]
     pub fn send_buffer(&self) -> u32 {
-        let own = self
-            .xtp
-            .as_ref()
-            .map_or(self.tcp.send_buffer, |it| it.send_buffer);
+        let own = self.xtp.as_ref().map_or(self.tcp.send_buffer, |it| it.send_buffer);
         self.quality.send_buffer.unwrap_or(own)
     }
 
@@ -402,10 +378,7 @@ impl End {
     /// The receive buffer it begins with, in octets.
     #[must_use]
     pub fn receive_buffer(&self) -> u32 {
-        let own = self
-            .xtp
-            .as_ref()
-            .map_or(self.tcp.receive_buffer, |it| it.receive_buffer);
+        let own = self.xtp.as_ref().map_or(self.tcp.receive_buffer, |it| it.receive_buffer);
         match self.opening {
             Opening::Calls { .. } => self.quality.receive_buffer.unwrap_or(own),
             // What is asked for on accepting only ever adds.

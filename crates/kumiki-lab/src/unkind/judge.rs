@@ -42,19 +42,11 @@ pub(super) fn first(
     left: Option<(usize, String)>,
     now: Instant,
 ) -> Option<Violation> {
-    let mut found: Vec<Violation> = evidence
-        .iter()
-        .filter_map(|evidence| evidence.broken.clone())
-        .collect();
+    let mut found: Vec<Violation> = evidence.iter().filter_map(|evidence| evidence.broken.clone()).collect();
     for (end, complaint) in complaints.into_iter().enumerate() {
         if let Some((at, what)) = complaint {
             let rule = "delivery";
-            found.push(Violation {
-                at,
-                end,
-                rule,
-                what,
-            });
+            found.push(Violation { at, end, rule, what });
         }
     }
     found.extend(late);
@@ -65,12 +57,7 @@ pub(super) fn first(
         && let Some((end, what)) = left
     {
         let rule = "leak";
-        found.push(Violation {
-            at: now,
-            end,
-            rule,
-            what,
-        });
+        found.push(Violation { at: now, end, rule, what });
     }
     found.into_iter().min_by_key(|violation| violation.at)
 }
@@ -85,21 +72,11 @@ fn endings<'a>(
     pairs.into_iter().filter_map(move |(own, other)| {
         let (report, peer) = (ends.get(own)?, ends.get(other)?);
         let (seen, peer_seen) = (evidence.get(own)?, evidence.get(other)?);
-        let refused = |rule, what| {
-            Some(Violation {
-                at: report.over_at,
-                end: own,
-                rule,
-                what,
-            })
-        };
+        let refused = |rule, what| Some(Violation { at: report.over_at, end: own, rule, what });
         let listens = !matches!(report.over, Some(Over::Own | Over::GaveUp));
         let gaps = case.ends.get(other).is_some_and(End::sends_without_error_control);
         if listens && report.peer_released && report.received != peer.written && !gaps {
-            let what = format!(
-                "the end of data came after {} octets of {}",
-                report.received, peer.written
-            );
+            let what = format!("the end of data came after {} octets of {}", report.received, peer.written);
             return refused("delivery", what);
         }
         if report.received > peer.written {
@@ -108,9 +85,7 @@ fn endings<'a>(
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = case.transport == Transport::Tcp
             && peer.over == Some(Over::Never)
-            && (peer_seen.in_vain >= SYN_REPETITIONS
-                || has_user_timeout(case, other)
-                || sends_cookies(case, other))
+            && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other) || sends_cookies(case, other))
             && case.may_lose();
         let reason = match report.over {
             None => return refused("no end", "the program is not done".to_owned()),
@@ -126,32 +101,20 @@ fn endings<'a>(
             }
             Some(Over::Aborted(reason)) => reason,
         };
-        let far_calls = matches!(
-            case.ends.get(1).map(|end| end.opening),
-            Some(Opening::Calls { .. })
-        );
+        let far_calls = matches!(case.ends.get(1).map(|end| end.opening), Some(Opening::Calls { .. }));
         let listens_late = matches!(
             case.ends.get(other).map(|end| end.opening),
             Some(Opening::Listens { after, .. }) if !after.is_zero()
         );
         // The last FIN may be answered by a reset where the peer has gone through TIME-WAIT: nothing is lost then.
         let done = report.peer_released && report.released && peer.received == report.written;
-        let enough = if report.opened {
-            REPETITIONS
-        } else {
-            SYN_REPETITIONS
-        };
+        let enough = if report.opened { REPETITIONS } else { SYN_REPETITIONS };
         let allowed = match reason {
-            _ if case.transport == Transport::Xtp => {
-                xtp::may_end(case, own, reason, ends, evidence)
-            }
+            _ if case.transport == Transport::Xtp => xtp::may_end(case, own, reason, ends, evidence),
             Reason::Reset => seen.reset_came && (has_cut(peer) || done || given_up),
-            Reason::Refused => {
-                seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up)
-            }
+            Reason::Refused => seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up),
             Reason::TimedOut => {
-                (seen.in_vain >= enough || has_user_timeout(case, own))
-                    && (case.may_lose() || has_cut(peer) || done)
+                (seen.in_vain >= enough || has_user_timeout(case, own)) && (case.may_lose() || has_cut(peer) || done)
             }
             Reason::NoSession => seen.reset_came || seen.reset_sent,
             Reason::User

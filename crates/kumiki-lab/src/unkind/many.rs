@@ -85,10 +85,7 @@ impl Brief {
         let (packets, time) = outcome.allowed;
         let used = |of: u64, all: u64| of.saturating_mul(1_000) / all.max(1);
         Self {
-            used: [
-                used(outcome.segments, packets),
-                used(outcome.took.as_millis(), time.as_millis()),
-            ],
+            used: [used(outcome.segments, packets), used(outcome.took.as_millis(), time.as_millis())],
             seed: outcome.seed,
             endings: outcome.ends.map(|end| name(end.over)),
             octets: near.received + far.received,
@@ -102,12 +99,7 @@ impl Brief {
 
     /// Of a case that did not come to an end at all.
     fn broken(seed: u64, rule: &'static str, what: String) -> Self {
-        let violation = Violation {
-            at: Instant::ZERO,
-            end: 0,
-            rule,
-            what,
-        };
+        let violation = Violation { at: Instant::ZERO, end: 0, rule, what };
         Self {
             seed,
             violation: Some(violation),
@@ -137,9 +129,7 @@ pub fn name(over: Option<Over>) -> String {
 
 /// Runs one case; a panic is a finding like any other.
 fn one(transport: Transport, seed: u64) -> Brief {
-    match catch_unwind(AssertUnwindSafe(|| {
-        run(&Case::of(transport, seed), Options::default())
-    })) {
+    match catch_unwind(AssertUnwindSafe(|| run(&Case::of(transport, seed), Options::default()))) {
         Ok(Ok(outcome)) => Brief::of(outcome),
         Ok(Err(misfit)) => Brief::broken(seed, "graph", misfit.to_string()),
         Err(panic) => {
@@ -170,11 +160,7 @@ pub fn many(
             scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count
-                        || sender
-                            .send((number, one(transport, from.wrapping_add(number))))
-                            .is_err()
-                    {
+                    if number >= count || sender.send((number, one(transport, from.wrapping_add(number)))).is_err() {
                         return;
                     }
                 }

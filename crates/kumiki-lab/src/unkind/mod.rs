@@ -31,10 +31,7 @@ mod user;
 mod words;
 mod xtp;
 
-pub use case::{
-    Case, End, Finish, Flood, Liar, Line, Moment, Opening, Reading, Stack, Transport, Version,
-    Writing,
-};
+pub use case::{Case, End, Finish, Flood, Liar, Line, Moment, Opening, Reading, Stack, Transport, Version, Writing};
 pub use checker::Violation;
 pub use many::{Summary, many, name};
 pub use run::{Options, Outcome, run};

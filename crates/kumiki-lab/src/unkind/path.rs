@@ -2,9 +2,7 @@
 
 use kumiki_graph::{Address, DeviceId, Rng};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
-use kumiki_link::{
-    Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire,
-};
+use kumiki_link::{Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
 use kumiki_wire::atm::llc_snap;
 
@@ -45,10 +43,7 @@ pub(super) fn connect(case: &Case, world: &mut World, ends: [Plugged<'_>; 2]) {
         [Plug::Port(wire, 0), Plug::Port(wire, 1)]
     } else {
         let config = |rate| SerialConfig {
-            carrier: Carrier::Plain {
-                rate: Rate::bits_per_second(rate),
-                overhead: 7,
-            },
+            carrier: Carrier::Plain { rate: Rate::bits_per_second(rate), overhead: 7 },
             propagation: line.propagation,
             say_sent: false,
         };
@@ -89,11 +84,7 @@ pub(super) fn connect(case: &Case, world: &mut World, ends: [Plugged<'_>; 2]) {
 }
 
 /// What stands between host `number` and its end of the line, outermost first: third parties, and the tap.
-fn before_host(
-    case: &Case,
-    number: usize,
-    end: &Plugged<'_>,
-) -> Vec<(&'static str, Box<dyn Element>)> {
+fn before_host(case: &Case, number: usize, end: &Plugged<'_>) -> Vec<(&'static str, Box<dyn Element>)> {
     let mut elements: Vec<(&'static str, Box<dyn Element>)> = Vec::new();
     let Some(plan) = case.ends.get(number) else {
         return elements;
@@ -103,20 +94,12 @@ fn before_host(
     }
     let often = case.line.squeeze.get(1 - number).copied().unwrap_or(0);
     if often > 0 {
-        let at = if case.stack == Stack::Ip {
-            0
-        } else {
-            llc_snap::LEN
-        };
+        let at = if case.stack == Stack::Ip { 0 } else { llc_snap::LEN };
         let rng = Rng::new(case.seed, 252 + number as u64);
         elements.push(("squeeze", Box::new(Squeeze::new(at, often, rng))));
     }
     if let Some(flood) = plan.strangers {
-        let address = if case.stack == Stack::Ip {
-            Address::None
-        } else {
-            VC
-        };
+        let address = if case.stack == Stack::Ip { Address::None } else { VC };
         let strangers = Strangers::new(case, flood, (number, end.port), address);
         elements.push(("strangers", Box::new(strangers)));
     }

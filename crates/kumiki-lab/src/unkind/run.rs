@@ -4,9 +4,7 @@ use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
-use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit,
-};
+use kumiki_graph::{DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit};
 use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Pattern;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
@@ -113,30 +111,17 @@ impl<'a> Run<'a> {
         let facts = [Arc::new(Facts::default()), Arc::new(Facts::default())];
         let mut party = |number| -> Result<Party, Misfit> {
             let [near, far] = &facts;
-            let facts = if number == 0 {
-                [near, far]
-            } else {
-                [far, near]
-            };
+            let facts = if number == 0 { [near, far] } else { [far, near] };
             let (mut host, party) = party(case, number, facts, options)?;
             if options.capture {
                 let devices = |name: &str| name == "line" || name == "control";
                 let kind = |name: &str| name.to_owned();
                 let frames = Name {
                     host: host.name.clone(),
-                    upper: if case.stack == Stack::Fddi {
-                        "fddi"
-                    } else {
-                        "eth"
-                    }
-                    .to_owned(),
+                    upper: if case.stack == Stack::Fddi { "fddi" } else { "eth" }.to_owned(),
                     lower: "line".to_owned(),
                 };
-                let layers = if case.stack.has_ip() {
-                    Layers::Ip
-                } else {
-                    Layers::Named(vec![frames])
-                };
+                let layers = if case.stack.has_ip() { Layers::Ip } else { Layers::Named(vec![frames]) };
                 captured.push(Captured::tap(&layers, &mut host, devices, kind));
             }
             let id = world.add_host(host);
@@ -151,12 +136,7 @@ impl<'a> Run<'a> {
         });
         path::connect(case, &mut world, plugged);
         world.start().map_err(|(_, misfit)| misfit)?;
-        Ok(Self {
-            case,
-            world,
-            parties,
-            captured,
-        })
+        Ok(Self { case, world, parties, captured })
     }
 
     fn user(&self, number: usize) -> Option<&User> {
@@ -171,16 +151,13 @@ impl<'a> Run<'a> {
     /// Tells the program of an end to give up.
     fn give_up(&mut self, number: usize) {
         let now = self.world.now();
-        if let Some(Party {
-            id, user, control, ..
-        }) = self.parties.get(number)
+        if let Some(Party { id, user, control, .. }) = self.parties.get(number)
             && let Some(host) = self.world.host_mut(*id)
         {
             if let Some(user) = host.graph.protocol_mut::<User>(*user) {
                 user.tell_to_give_up();
             }
-            host.graph
-                .input(now, *control, Indication::Unit(Unit::default()));
+            host.graph.input(now, *control, Indication::Unit(Unit::default()));
         }
     }
 
@@ -193,24 +170,14 @@ impl<'a> Run<'a> {
             let now = self.world.now();
             let late = |rule, what| {
                 let (at, end) = (now, 0);
-                Some(Violation {
-                    at,
-                    end,
-                    rule,
-                    what,
-                })
+                Some(Violation { at, end, rule, what })
             };
             if let Some(standstill) = self.world.standstill() {
                 return late("standstill", standstill.to_string());
             }
             if let Some((end, what)) = self.too_much_held() {
                 let (at, rule) = (now, "memory");
-                return Some(Violation {
-                    at,
-                    end,
-                    rule,
-                    what,
-                });
+                return Some(Violation { at, end, rule, what });
             }
             if let Some(what) = self.too_many_packets(now) {
                 return late("liveness", what);
@@ -218,10 +185,7 @@ impl<'a> Run<'a> {
             if self.world.events() > MOST_EVENTS {
                 return late("no end", format!("{} events", self.world.events()));
             }
-            let broken = self
-                .parties
-                .each_ref()
-                .map(|party| with(&party.shared, |witness| witness.is_broken()));
+            let broken = self.parties.each_ref().map(|party| with(&party.shared, |witness| witness.is_broken()));
             if broken.contains(&true) {
                 return None;
             }
@@ -264,11 +228,10 @@ impl<'a> Run<'a> {
     /// Nobody has had anything to say for long: one end may know nothing of a connection that the other one has.
     fn maybe_give_up_both(&mut self) {
         let now = self.world.now();
-        let quiet = self.parties.each_ref().map(|party| {
-            with(&party.shared, |witness| {
-                (!witness.has_something_to_say(now)).then_some(witness.last())
-            })
-        });
+        let quiet = self
+            .parties
+            .each_ref()
+            .map(|party| with(&party.shared, |witness| (!witness.has_something_to_say(now)).then_some(witness.last())));
         let [Some(near), Some(far)] = quiet else {
             return;
         };
@@ -283,10 +246,7 @@ impl<'a> Run<'a> {
         let now = self.world.now();
         let ends = self.reports();
         let complaints = [0, 1].map(|number| self.user(number).and_then(|it| it.complaint.clone()));
-        let evidence = self
-            .parties
-            .each_ref()
-            .map(|party| with(&party.shared, |witness| witness.evidence(now)));
+        let evidence = self.parties.each_ref().map(|party| with(&party.shared, |witness| witness.evidence(now)));
         let mut hash = 0_u64;
         let (mut segments, mut damaged) = (0, 0);
         for (seen, report) in evidence.iter().zip(&ends) {
@@ -295,19 +255,11 @@ impl<'a> Run<'a> {
             hash = (hash ^ seen.hash).wrapping_mul(0x0000_0100_0000_01b3);
             hash = (hash ^ report.hash()).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        let left = if late.is_none() {
-            self.leftovers()
-        } else {
-            None
-        };
+        let left = if late.is_none() { self.leftovers() } else { None };
         let violation = judge::first(self.case, &ends, &evidence, complaints, late, left, now);
         let end = Instant::ZERO + took;
         let allowed = judge::liveness::allowed(self.case, &ends, end);
-        let traces = if options.trace {
-            trace::collect(self.world.hosts())
-        } else {
-            Vec::new()
-        };
+        let traces = if options.trace { trace::collect(self.world.hosts()) } else { Vec::new() };
         for (HostId(number), seen) in self.world.take_tapped() {
             if let Some(host) = self.captured.get_mut(number) {
                 host.seen = seen;
@@ -342,18 +294,12 @@ impl<'a> Run<'a> {
         } else {
             self.too_many_packets(end)?
         };
-        Some(Violation {
-            at: end,
-            end: 0,
-            rule: "liveness",
-            what,
-        })
+        Some(Violation { at: end, end: 0, rule: "liveness", what })
     }
 
     fn packets(&self) -> u64 {
         let each = self.parties.iter();
-        each.map(|party| with(&party.shared, |witness| witness.packets()))
-            .sum()
+        each.map(|party| with(&party.shared, |witness| witness.packets())).sum()
     }
 
     /// How many packets there are, where they are more than the case allows by `at`.
@@ -383,10 +329,7 @@ impl<'a> Run<'a> {
             let room = u64::from(own.max(asked)) + u64::from(end.mtu.max(1 << 16));
             let (send, receive) = xtp.held();
             if send > end.send_buffer().into() || receive > room {
-                return Some((
-                    number,
-                    format!("{send} octets are kept to be sent, and {receive} that came"),
-                ));
+                return Some((number, format!("{send} octets are kept to be sent, and {receive} that came")));
             }
         }
         None
@@ -402,17 +345,13 @@ impl<'a> Run<'a> {
             let tcp = graph.protocol(party.transport).map_or(0, Tcp::connections);
             let xtp = graph.protocol(party.transport);
             let sessions = tcp + xtp.map_or(0, |it: &Xtp| it.contexts() + it.inactive());
-            let leases = [Pool::Send, Pool::Receive]
-                .map(|pool| graph.ledger_ref(pool).map_or(0, Ledger::in_use));
+            let leases = [Pool::Send, Pool::Receive].map(|pool| graph.ledger_ref(pool).map_or(0, Ledger::in_use));
             let what = if sessions > 0 {
                 format!("{sessions} connections are left")
             } else if let Some(at) = graph.next_timer() {
                 format!("a timer for {at} is left")
             } else if leases != [0, 0] {
-                format!(
-                    "{} send and {} receive clusters are left",
-                    leases[0], leases[1]
-                )
+                format!("{} send and {} receive clusters are left", leases[0], leases[1])
             } else {
                 continue;
             };
@@ -456,10 +395,7 @@ fn party(
         0 => (near_port, far_port),
         _ => (far_port, near_port),
     };
-    let sockets = [
-        SocketAddr::from((own, own_port)),
-        SocketAddr::from((case.version.address(1 - number), peer_port)),
-    ];
+    let sockets = [SocketAddr::from((own, own_port)), SocketAddr::from((case.version.address(1 - number), peer_port))];
     let stream = u64::try_from(number).unwrap_or(0);
     let mut graph = Graph::new(case.seed, stream);
     let task = graph.add_task("host");
@@ -486,11 +422,7 @@ fn party(
     let below = chain.get(1).copied().unwrap_or_default();
     for kind in chain {
         if *kind != "line" {
-            graph.add_node(
-                kind,
-                task,
-                layers::layer(kind, number, own, end.mtu, below)?,
-            )?;
+            graph.add_node(kind, task, layers::layer(kind, number, own, end.mtu, below)?)?;
         }
     }
     let device = graph.add_device("line", Service::UnitData)?;
@@ -528,30 +460,11 @@ fn party(
         }
     };
     let mut host = Host::new(if number == 0 { "near" } else { "far" }, graph);
-    host.set_task(
-        task,
-        TaskConfig {
-            batch: end.batch,
-            ..TaskConfig::default()
-        },
-    );
+    host.set_task(task, TaskConfig { batch: end.batch, ..TaskConfig::default() });
     for device in [device, control] {
-        host.set_adapter(
-            device,
-            AdapterConfig {
-                mtu: 1 << 17,
-                ..AdapterConfig::default()
-            },
-        );
+        host.set_adapter(device, AdapterConfig { mtu: 1 << 17, ..AdapterConfig::default() });
     }
-    let party = Party {
-        id: HostId(number),
-        user,
-        transport,
-        control,
-        device,
-        shared,
-    };
+    let party = Party { id: HostId(number), user, transport, control, device, shared };
     Ok((host, party))
 }
 
@@ -559,11 +472,5 @@ fn party(
 const fn pattern(case: &Case, number: usize) -> Pattern {
     let [near, far] = &case.ends;
     let stored = if number == 0 { near } else { far }.writing.stored;
-    if stored {
-        Pattern::Random {
-            seed: case.seed ^ (number as u64 + 1),
-        }
-    } else {
-        Pattern::Counter
-    }
+    if stored { Pattern::Random { seed: case.seed ^ (number as u64 + 1) } } else { Pattern::Counter }
 }

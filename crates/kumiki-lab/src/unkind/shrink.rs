@@ -79,9 +79,7 @@ const STEPS: [Simpler; 61] = [
     |case, n| {
         case.end(n, |end| {
             end.opening = match end.opening {
-                Opening::Calls { .. } => Opening::Calls {
-                    after: Duration::ZERO,
-                },
+                Opening::Calls { .. } => Opening::Calls { after: Duration::ZERO },
                 Opening::Listens { .. } => Opening::Listens {
                     after: Duration::ZERO,
                     accepts_after: Duration::ZERO,
@@ -194,9 +192,7 @@ pub fn shrink(case: &Case, rule: &str, mut each: impl FnMut(usize)) -> Case {
                         break;
                     }
                     runs += 1;
-                    let broken = run(&simpler, Options::default())
-                        .ok()
-                        .and_then(|outcome| outcome.violation);
+                    let broken = run(&simpler, Options::default()).ok().and_then(|outcome| outcome.violation);
                     if broken.is_none_or(|violation| violation.rule != rule) {
                         break;
                     }

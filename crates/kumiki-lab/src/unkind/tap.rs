@@ -71,10 +71,7 @@ pub(super) struct Tap {
 
 impl Tap {
     pub(super) fn new(shared: &Shared) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            seen: 0,
-        }
+        Self { shared: Arc::clone(shared), seen: 0 }
     }
 }
 
@@ -166,8 +163,7 @@ fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'stati
         return Err("this is no whole TCP segment");
     }
     data.truncate(packet.total);
-    data.pop(packet.header)
-        .map_err(|_| "the IP header is cut off")?;
+    data.pop(packet.header).map_err(|_| "the IP header is cut off")?;
     if anew {
         data.forget_sums();
     }
@@ -177,8 +173,7 @@ fn read(pdu: &Message, stack: Stack, anew: bool) -> Result<Option<Seen>, &'stati
     let mut front = [0; tcp::MAX_LEN];
     let total = data.len();
     let octets = front_of(&data, &mut front);
-    let (header, len) =
-        tcp::Header::parse(octets, total).map_err(|_| "the TCP header is malformed")?;
+    let (header, len) = tcp::Header::parse(octets, total).map_err(|_| "the TCP header is malformed")?;
     if header.options.illegal_length {
         return Err("a TCP option has an illegal length");
     }
@@ -232,12 +227,10 @@ fn above_lan(pdu: &Message, stack: Stack, type_of: u16) -> Result<Option<Message
     let (len, found) = if stack == Stack::Fddi {
         let (_, len) = fddi::Header::parse(octets).map_err(|_| "the FDDI header is wrong")?;
         let rest = octets.get(len..).unwrap_or_default();
-        let (header, snap) =
-            llc_snap::Header::parse(rest).map_err(|_| "the LLC/SNAP header is wrong")?;
+        let (header, snap) = llc_snap::Header::parse(rest).map_err(|_| "the LLC/SNAP header is wrong")?;
         (len + snap, header == llc_snap::Header::EtherType(type_of))
     } else {
-        let (header, len) = ethernet::Header::parse(octets, data.len())
-            .map_err(|_| "the Ethernet header is wrong")?;
+        let (header, len) = ethernet::Header::parse(octets, data.len()).map_err(|_| "the Ethernet header is wrong")?;
         let found = header.type_or_length == ethernet::TypeOrLength::Type(type_of);
         (len, found)
     };
@@ -254,9 +247,7 @@ pub(super) fn xtp_of(pdu: &Message, stack: Stack) -> Result<Option<Message>, &'s
         return Ok(None);
     };
     let mut front = [0; xtp::LEN];
-    let dlen = front_of(&data, &mut front)
-        .get(12..16)
-        .and_then(<[u8]>::first_chunk);
+    let dlen = front_of(&data, &mut front).get(12..16).and_then(<[u8]>::first_chunk);
     let dlen = dlen.map_or(0, |it| u32::from_be_bytes(*it));
     let whole = xtp::LEN.saturating_add(usize::try_from(dlen).unwrap_or(usize::MAX));
     data.truncate(whole.min(data.len()));
@@ -270,8 +261,7 @@ fn above_ip(pdu: &Message, stack: Stack, protocol: u8) -> Result<Option<Message>
         return Ok(None);
     }
     data.truncate(packet.total);
-    data.pop(packet.header)
-        .map_err(|_| "the IP header is cut off")?;
+    data.pop(packet.header).map_err(|_| "the IP header is cut off")?;
     Ok(Some(data))
 }
 
@@ -284,8 +274,7 @@ fn packet(data: &Message, type_of: Option<u16>) -> Result<Packet, &'static str> 
         return Err("the EtherType is that of another version of IP");
     }
     if six {
-        let (ip, header) =
-            ipv6::Header::parse(octets, data.len()).map_err(|_| "the IPv6 header is wrong")?;
+        let (ip, header) = ipv6::Header::parse(octets, data.len()).map_err(|_| "the IPv6 header is wrong")?;
         let len = ip.payload_length.into();
         let pseudo = ipv6::pseudo_header(ip.source, ip.destination, ip.next_header, len);
         return Ok(Packet {
@@ -298,8 +287,7 @@ fn packet(data: &Message, type_of: Option<u16>) -> Result<Packet, &'static str> 
             is_fragment: false,
         });
     }
-    let (ip, header) =
-        ipv4::Header::parse(octets, data.len()).map_err(|_| "the IP header is wrong")?;
+    let (ip, header) = ipv4::Header::parse(octets, data.len()).map_err(|_| "the IP header is wrong")?;
     // TCP sums the address at the end of a source route (RFC 9293 section 3.1).
     let destination = last_hop(&ip.options).unwrap_or(ip.destination);
     let total = usize::from(ip.total_length);
@@ -328,13 +316,12 @@ fn front_of<'a>(data: &Message, into: &'a mut [u8]) -> &'a [u8] {
 /// Takes the LLC/SNAP header away and gives the EtherType.
 fn without_snap(data: &mut Message) -> Result<u16, &'static str> {
     let mut front = [0; llc_snap::LEN];
-    let (header, len) = llc_snap::Header::parse(front_of(data, &mut front))
-        .map_err(|_| "the LLC/SNAP header is wrong")?;
+    let (header, len) =
+        llc_snap::Header::parse(front_of(data, &mut front)).map_err(|_| "the LLC/SNAP header is wrong")?;
     let llc_snap::Header::EtherType(type_of @ (ethertype::IPV4 | ethertype::IPV6)) = header else {
         return Err("this is not IP under LLC/SNAP");
     };
-    data.pop(len)
-        .map_err(|_| "the LLC/SNAP header is cut off")?;
+    data.pop(len).map_err(|_| "the LLC/SNAP header is cut off")?;
     Ok(type_of)
 }
 
@@ -346,9 +333,7 @@ fn without_trailer(data: &mut Message) -> Result<(), &'static str> {
     let trailer = aal5::Trailer::parse(&back).map_err(|_| "there is no AAL5 trailer")?;
     let mut crc = Aal5Crc::new();
     data.for_each_in(0, at + aal5::CRC_OFFSET, |octets| crc.update(octets));
-    let sdu = trailer
-        .check(len, crc.finish())
-        .map_err(|_| "the AAL5 trailer does not agree")?;
+    let sdu = trailer.check(len, crc.finish()).map_err(|_| "the AAL5 trailer does not agree")?;
     data.truncate(sdu);
     Ok(())
 }

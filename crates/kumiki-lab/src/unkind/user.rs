@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait,
-    Open, Pool, Protocol, Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait, Open, Pool, Protocol,
+    Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
 };
 use kumiki_inet::tcp::config::Rounding;
 use kumiki_octets::{Message, Pattern};
@@ -30,14 +30,8 @@ use heard::Heard;
 pub use report::{Over, Report};
 
 const STACK: Below = Below(0);
-const SESSION: Handle = Handle {
-    index: 0,
-    generation: 0,
-};
-const LISTEN: Handle = Handle {
-    index: 1,
-    generation: 0,
-};
+const SESSION: Handle = Handle { index: 0, generation: 0 };
+const LISTEN: Handle = Handle { index: 1, generation: 0 };
 
 /// Why the program is woken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,21 +45,11 @@ enum Wake {
 }
 
 impl Wake {
-    const ALL: [Self; 6] = [
-        Self::Begin,
-        Self::Accept,
-        Self::Write,
-        Self::Read,
-        Self::Finish,
-        Self::Abort,
-    ];
+    const ALL: [Self; 6] = [Self::Begin, Self::Accept, Self::Write, Self::Read, Self::Finish, Self::Abort];
 
     fn token(self) -> Token {
         let kind = Self::ALL.iter().position(|wake| *wake == self);
-        Token {
-            session: SESSION,
-            kind: kind.and_then(|kind| u32::try_from(kind).ok()).unwrap_or(0),
-        }
+        Token { session: SESSION, kind: kind.and_then(|kind| u32::try_from(kind).ok()).unwrap_or(0) }
     }
 
     fn of(token: Token) -> Option<Self> {
@@ -208,17 +192,11 @@ impl User {
             mode,
             local: Address::from(self.own),
             remote,
-            quality: if mode == Mode::Active {
-                self.plan.quality
-            } else {
-                kumiki_graph::Quality::default()
-            },
-            route: self.plan.by_gateway.then(|| {
-                Box::new(SourceRoute {
-                    gateways: vec![gateway::ADDRESS],
-                    strict: false,
-                })
-            }),
+            quality: if mode == Mode::Active { self.plan.quality } else { kumiki_graph::Quality::default() },
+            route: self
+                .plan
+                .by_gateway
+                .then(|| Box::new(SourceRoute { gateways: vec![gateway::ADDRESS], strict: false })),
             data: None,
             ..Open::default()
         };
@@ -228,14 +206,7 @@ impl User {
     fn close_listener(&mut self, cx: &mut Context<'_>) {
         if let Some(session) = self.listener.take() {
             let (reason, data) = (Reason::User, None);
-            self.ask(
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.ask(Request::Abort { session, reason, data }, cx);
         }
     }
 
@@ -246,14 +217,7 @@ impl User {
         }
         if let Some(session) = self.session.or(self.offered) {
             let (reason, data) = (Reason::User, None);
-            self.ask(
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.ask(Request::Abort { session, reason, data }, cx);
         } else if matches!(self.plan.opening, Opening::Calls { .. }) {
             self.ask(Request::Cancel { user: SESSION }, cx);
         }
@@ -299,21 +263,13 @@ impl User {
         if ready || self.must_finish {
             self.released = true;
             self.facts.releasing.store(true, Ordering::Relaxed);
-            self.ask(
-                Request::Release {
-                    session,
-                    data: None,
-                },
-                cx,
-            );
+            self.ask(Request::Release { session, data: None }, cx);
         }
     }
 
     fn has_timer(&self, why: Wake) -> bool {
         let number = usize::try_from(why.token().kind).unwrap_or(0);
-        self.slots
-            .get(number)
-            .is_some_and(|slot| slot.deadline().is_some())
+        self.slots.get(number).is_some_and(|slot| slot.deadline().is_some())
     }
 
     fn write(&mut self, cx: &mut Context<'_>) {
@@ -337,15 +293,8 @@ impl User {
                 self.left = least + cx.rng().below(most.saturating_sub(least) + 1);
                 self.writes = self.writes.saturating_add(1);
             }
-            let cluster = cx
-                .ledger(Pool::Send)
-                .map_or(u64::MAX, |ledger| ledger.cluster_octets());
-            let octets = self
-                .left
-                .min(self.credit)
-                .min(total - written)
-                .min(cluster)
-                .max(1);
+            let cluster = cx.ledger(Pool::Send).map_or(u64::MAX, |ledger| ledger.cluster_octets());
+            let octets = self.left.min(self.credit).min(total - written).min(cluster).max(1);
             let lease = match cx.lease(Pool::Send, Wake::Write.token()) {
                 Ok(lease) => lease,
                 Err(MustWait) => {
@@ -365,14 +314,7 @@ impl User {
     }
 
     /// Hands over octets of a write from position `at` on; `over`: the last of it.
-    fn hand_over(
-        &mut self,
-        session: Handle,
-        data: Message,
-        over: bool,
-        at: u64,
-        cx: &mut Context<'_>,
-    ) {
+    fn hand_over(&mut self, session: Handle, data: Message, over: bool, at: u64, cx: &mut Context<'_>) {
         let writing = &self.plan.writing;
         let one_in = |every: Option<u32>| every.is_some_and(|it| self.writes.is_multiple_of(it));
         if one_in(writing.urgent) {
@@ -385,12 +327,7 @@ impl User {
         self.facts.mark((at, tagged), (to, end));
         if tagged {
             let tag = at.to_be_bytes();
-            let tagged = Request::Tagged {
-                session,
-                tag,
-                data,
-                end,
-            };
+            let tagged = Request::Tagged { session, tag, data, end };
             self.ask(tagged, cx);
         } else {
             self.ask(Request::Data { session, data, end }, cx);
@@ -429,10 +366,7 @@ impl User {
             return;
         }
         if self.peer_released || self.session.is_none() {
-            self.complain(
-                now,
-                "data was delivered outside of the connection".to_owned(),
-            );
+            self.complain(now, "data was delivered outside of the connection".to_owned());
         }
         if let Err(why) = self.heard.take(data, tag, end) {
             self.complain(now, why);
@@ -442,10 +376,7 @@ impl User {
         let room = self.room();
         if self.unpaid > room {
             let unpaid = self.unpaid;
-            self.complain(
-                now,
-                format!("{unpaid} octets were delivered on credit for {room}"),
-            );
+            self.complain(now, format!("{unpaid} octets were delivered on credit for {room}"));
         }
         match self.plan.reading {
             Reading::AtOnce => self.pay(u64::MAX, cx),
@@ -508,12 +439,7 @@ impl User {
     }
 
     fn offer(&mut self, session: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let Opening::Listens {
-            accepts_after,
-            refuses,
-            ..
-        } = self.plan.opening
-        else {
+        let Opening::Listens { accepts_after, refuses, .. } = self.plan.opening else {
             self.complain(cx.now(), "an offer came to one that calls".to_owned());
             return;
         };
@@ -527,26 +453,12 @@ impl User {
                 self.complain(cx.now(), "the only call was offered twice".to_owned());
             }
             let (reason, data) = (Reason::User, None);
-            self.ask(
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.ask(Request::Abort { session, reason, data }, cx);
             return;
         }
         if self.over.is_some() || refuses {
             let (reason, data) = (Reason::User, None);
-            self.ask(
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.ask(Request::Abort { session, reason, data }, cx);
             self.end(Over::Own, cx);
             return;
         }
@@ -559,13 +471,7 @@ impl User {
         let Some(session) = self.offered.take() else {
             return;
         };
-        let accept = Accept {
-            session,
-            user: SESSION,
-            quality: self.plan.quality,
-            data: None,
-            ..Accept::default()
-        };
+        let accept = Accept { session, user: SESSION, quality: self.plan.quality, data: None, ..Accept::default() };
         self.ask(Request::Accept(Box::new(accept)), cx);
         if let Opening::Listens { stays: false, .. } = self.plan.opening {
             self.close_listener(cx);
@@ -583,12 +489,7 @@ impl User {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Frame],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Frame], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -620,10 +521,7 @@ impl Protocol for User {
             return;
         }
         if self.over.is_some()
-            && !matches!(
-                indication,
-                Indication::Opened(_) | Indication::Offered(_) | Indication::Credit { .. }
-            )
+            && !matches!(indication, Indication::Opened(_) | Indication::Offered(_) | Indication::Credit { .. })
             && self.over != Some(Over::Own)
         {
             self.complain(now, format!("something came after the end: {indication:?}"));
@@ -667,9 +565,7 @@ impl Protocol for User {
                 }
                 self.end(Over::Closed, cx);
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => {
+            Indication::Aborted { session, reason, .. } => {
                 if session == LISTEN {
                     self.complain(now, format!("may not listen: {reason}"));
                 }
@@ -677,27 +573,20 @@ impl Protocol for User {
             }
             // That nobody has answered for a while, that urgent data is ahead, and how large units are changes nothing here.
             Indication::Notice { .. } | Indication::Urgent { .. } => {}
-            Indication::Report(report)
-                if matches!(*report, kumiki_graph::Report::Limits { .. }) => {}
+            Indication::Report(report) if matches!(*report, kumiki_graph::Report::Limits { .. }) => {}
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Values { .. }
             | Indication::Particular { .. }
             | Indication::Report(_) => {
-                self.complain(
-                    now,
-                    format!("an indication that no stream has: {indication:?}"),
-                );
+                self.complain(now, format!("an indication that no stream has: {indication:?}"));
             }
         }
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if let Some(slot) = usize::try_from(token.kind)
-            .ok()
-            .and_then(|kind| self.slots.get_mut(kind))
-        {
+        if let Some(slot) = usize::try_from(token.kind).ok().and_then(|kind| self.slots.get_mut(kind)) {
             *slot = TimerSlot::default();
         }
         if self.over.is_some() {

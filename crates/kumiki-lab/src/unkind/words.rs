@@ -8,9 +8,7 @@ use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_inet::tcp::defaults;
 use kumiki_xtp as xtp;
 
-use super::case::{
-    Case, End, Finish, Liar, Line, Moment, Opening, Reading, Stack, Version, Writing,
-};
+use super::case::{Case, End, Finish, Liar, Line, Moment, Opening, Reading, Stack, Version, Writing};
 
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,9 +19,7 @@ impl Display for Case {
         };
         let stack = match self.stack {
             Stack::Ip => "in frames; nothing but the Internet checksum protects it",
-            Stack::Aal5 => {
-                "over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it"
-            }
+            Stack::Aal5 => "over LLC/SNAP over AAL5 in software, a PDU to a frame; CRC-32 protects it",
             Stack::Cells => "over LLC/SNAP over AAL5 in the adapter, in cells",
             Stack::Ethernet => "in frames of Ethernet, without IP",
             Stack::Fddi => "in frames of FDDI, without IP",
@@ -55,10 +51,7 @@ fn line(f: &mut fmt::Formatter<'_>, line: &Line, stack: Stack) -> fmt::Result {
     }
     for (end, often) in ["near", "far"].into_iter().zip(line.squeeze) {
         if often > 0 {
-            writeln!(
-                f,
-                "  {often} of 1024 windows that the {end} end tells are smaller when they come"
-            )?;
+            writeln!(f, "  {often} of 1024 windows that the {end} end tells are smaller when they come")?;
         }
     }
     for (end, liar) in ["near", "far"].into_iter().zip(line.liars) {
@@ -84,12 +77,7 @@ fn weather(it: &Impairment) -> String {
     match it.loss {
         Loss::None => {}
         Loss::Independent(p) => parts.push(format!("is lost with probability {p:.6}")),
-        Loss::Gilbert {
-            to_bad,
-            to_good,
-            bad,
-            ..
-        } => parts.push(format!(
+        Loss::Gilbert { to_bad, to_good, bad, .. } => parts.push(format!(
             "is lost in bursts (into one with probability {to_bad:.6}, out of it {to_good:.3}, lost in it {bad:.3})"
         )),
     }
@@ -97,21 +85,11 @@ fn weather(it: &Impairment) -> String {
         parts.push(format!("comes twice with probability {:.6}", it.duplicate));
     }
     if it.mark > 0.0 {
-        parts.push(format!(
-            "is marked for congestion with probability {:.6}",
-            it.mark
-        ));
+        parts.push(format!("is marked for congestion with probability {:.6}", it.mark));
     }
     if it.corrupt > 0.0 {
-        let more = if it.corrupt_again > 0.0 {
-            ", or two"
-        } else {
-            ""
-        };
-        parts.push(format!(
-            "has a wrong bit{more} with probability {:.6}",
-            it.corrupt
-        ));
+        let more = if it.corrupt_again > 0.0 { ", or two" } else { "" };
+        parts.push(format!("has a wrong bit{more} with probability {:.6}", it.corrupt));
     }
     if !it.jitter.is_zero() {
         parts.push(format!("comes up to {} later", it.jitter));
@@ -120,38 +98,25 @@ fn weather(it: &Impairment) -> String {
         Some((p, Hold::Time(time))) => {
             parts.push(format!("is held back for {time} with probability {p:.6}"));
         }
-        Some((p, Hold::Followers(n, time))) => parts.push(format!(
-            "is held back with probability {p:.6} until {n} others have passed, or {time}"
-        )),
+        Some((p, Hold::Followers(n, time))) => {
+            parts.push(format!("is held back with probability {p:.6} until {n} others have passed, or {time}"))
+        }
         None => {}
     }
     for (from, until) in &it.down {
         parts.push(format!("is lost from {from} s to {until} s"));
     }
-    if parts.is_empty() {
-        "comes as it was sent".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "comes as it was sent".to_owned() } else { parts.join(", ") }
 }
 
 fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
     write!(f, "  the {name} end ")?;
     match end.opening {
         Opening::Calls { after } => {
-            let way = if end.by_gateway {
-                ", by a source route"
-            } else {
-                ""
-            };
+            let way = if end.by_gateway { ", by a source route" } else { "" };
             writeln!(f, "calls{}{way}", later(after))?;
         }
-        Opening::Listens {
-            after,
-            accepts_after,
-            refuses,
-            stays,
-        } => {
+        Opening::Listens { after, accepts_after, refuses, stays } => {
             write!(f, "listens{}", later(after))?;
             if refuses {
                 writeln!(f, " and refuses")?;
@@ -187,10 +152,7 @@ fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
     if let Some(clusters) = end.clusters {
         write!(f, ", has {clusters} clusters of send memory")?;
     }
-    for (what, asked) in [
-        ("send", end.quality.send_buffer),
-        ("receive", end.quality.receive_buffer),
-    ] {
+    for (what, asked) in [("send", end.quality.send_buffer), ("receive", end.quality.receive_buffer)] {
         if let Some(octets) = asked {
             write!(f, ", asks for a {what} buffer of {octets}")?;
         }
@@ -224,11 +186,7 @@ fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
 }
 
 fn later(after: Duration) -> String {
-    if after.is_zero() {
-        " at once".to_owned()
-    } else {
-        format!(" after {after}")
-    }
+    if after.is_zero() { " at once".to_owned() } else { format!(" after {after}") }
 }
 
 fn writing(it: &Writing) -> String {
@@ -237,11 +195,7 @@ fn writing(it: &Writing) -> String {
     }
     let (least, most) = it.piece;
     let mut text = format!("writes {} octets in pieces of ", it.total);
-    let _ = if least == most {
-        write!(text, "{most}")
-    } else {
-        write!(text, "{least} to {most}")
-    };
+    let _ = if least == most { write!(text, "{most}") } else { write!(text, "{least} to {most}") };
     if let Some((every, time)) = it.pause {
         let _ = write!(text, ", with a pause of {time} after each {every}");
     }
@@ -254,11 +208,7 @@ fn writing(it: &Writing) -> String {
     if !it.messages {
         text.push_str(", which are no messages");
     }
-    text.push_str(if it.stored {
-        ", as real octets"
-    } else {
-        ", as content by position"
-    });
+    text.push_str(if it.stored { ", as real octets" } else { ", as content by position" });
     text
 }
 
@@ -304,16 +254,8 @@ fn differences<T: fmt::Debug>(ours: &T, theirs: &T) -> String {
     let ours = fields(ours);
     let theirs = fields(theirs);
     let mut text = String::new();
-    for (ours, _) in ours
-        .iter()
-        .zip(&theirs)
-        .filter(|(ours, theirs)| ours != theirs)
-    {
+    for (ours, _) in ours.iter().zip(&theirs).filter(|(ours, theirs)| ours != theirs) {
         let _ = write!(text, "\n      {}", ours.trim_end_matches(','));
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!(", but{text}")
-    }
+    if text.is_empty() { text } else { format!(", but{text}") }
 }

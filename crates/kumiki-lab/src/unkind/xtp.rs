@@ -130,13 +130,7 @@ const fn at_or_before(a: u32, b: u32) -> bool {
 }
 
 impl XtpWitness {
-    pub(super) fn new(
-        case: &Case,
-        number: usize,
-        config: &Config,
-        pattern: Pattern,
-        facts: &Arc<Facts>,
-    ) -> Self {
+    pub(super) fn new(case: &Case, number: usize, config: &Config, pattern: Pattern, facts: &Arc<Facts>) -> Self {
         let end = case.ends.get(number);
         let flow = end.and_then(|it| it.quality.flow_control);
         let first_alloc = match flow.unwrap_or(config.flow_control) {
@@ -188,30 +182,16 @@ impl XtpWitness {
 
     fn breaks(&mut self, at: Instant, rule: &'static str, what: String) {
         let end = self.number;
-        self.violation.get_or_insert(Violation {
-            at,
-            end,
-            rule,
-            what,
-        });
+        self.violation.get_or_insert(Violation { at, end, rule, what });
     }
 
     fn mix(&mut self, word: u64) {
         // FNV-1a by words, and a turn so that high bits count.
-        self.hash = (self.hash ^ word)
-            .wrapping_mul(0x0000_0100_0000_01b3)
-            .rotate_left(23);
+        self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
 
     fn note(&mut self, now: Instant, seen: &Seen, sent: bool) {
-        let Header {
-            key,
-            options,
-            sync,
-            seq,
-            check,
-            ..
-        } = seen.header;
+        let Header { key, options, sync, seq, check, .. } = seen.header;
         for word in [
             now.as_nanos() << 1 | u64::from(sent),
             key.0,
@@ -272,8 +252,7 @@ impl XtpWitness {
         let most = SMALL_TALK + elapsed + PER_DATA * self.datas;
         if self.controls > most {
             let (controls, since) = (self.controls, self.progress_at);
-            let what =
-                format!("{controls} control packets since {since}, when something went on last");
+            let what = format!("{controls} control packets since {since}, when something went on last");
             self.breaks(now, "talk", what);
         }
         if header.options.contains(Options::SREQ) && seen.diagnosis().is_none() {
@@ -306,8 +285,7 @@ impl XtpWitness {
     /// Not even a question may go to a caller that may be another: it is the caller that must ask.
     fn must_be_silent(&self) -> bool {
         let times = u64::from(self.config.amplification);
-        self.stranger
-            .is_some_and(|(came, went)| came.saturating_mul(times) < went.saturating_add(TCNTL))
+        self.stranger.is_some_and(|(came, went)| came.saturating_mul(times) < went.saturating_add(TCNTL))
     }
 
     /// A control packet of this end tells how far it is.
@@ -316,19 +294,11 @@ impl XtpWitness {
             return;
         }
         let rseq = control.rseq.max(self.progress.rseq);
-        self.goes_on(
-            now,
-            Progress {
-                rseq,
-                ..self.progress
-            },
-        );
+        self.goes_on(now, Progress { rseq, ..self.progress });
     }
 
     fn judge_sent(&mut self, now: Instant, seen: &Seen) -> Result<(), String> {
-        let Header {
-            options, sync, seq, ..
-        } = seen.header;
+        let Header { options, sync, seq, .. } = seen.header;
         if seen.diagnosis().is_some() {
             return Ok(());
         }
@@ -355,13 +325,7 @@ impl XtpWitness {
         };
         let end = seq + text.len() as u64;
         let nxt = self.progress.nxt.max(end);
-        self.goes_on(
-            now,
-            Progress {
-                nxt,
-                ..self.progress
-            },
-        );
+        self.goes_on(now, Progress { nxt, ..self.progress });
         if end > self.facts.handed() {
             return Err(format!("only {} octets are written", self.facts.handed()));
         }
@@ -372,9 +336,7 @@ impl XtpWitness {
         let told = tag.is_none_or(|tag| u64::from_be_bytes(tag) == seq);
         let empty = text.is_empty();
         if !(empty || tags.is(tag.is_some()) && told) {
-            return Err(format!(
-                "its tag is {tag:02x?}, and written was: {tags:?} (P27)"
-            ));
+            return Err(format!("its tag is {tag:02x?}, and written was: {tags:?} (P27)"));
         }
         if !empty && !ends.is(options.contains(Options::EOM)) {
             return Err(format!("messages end there: {ends:?} (P27)"));
@@ -392,21 +354,13 @@ impl XtpWitness {
         let most = self.allowed.unwrap_or(self.first_alloc);
         // What came at this instant may still wait for its turn.
         let before = self.first_allowed_at.is_none_or(|it| it == now);
-        if before {
-            most.max(self.first_alloc)
-        } else {
-            most
-        }
+        if before { most.max(self.first_alloc) } else { most }
     }
 
     fn judge_close(&self, seen: &Seen, end: u64) -> Result<(), String> {
-        let closes = seen.header.options.contains(Options::WCLOSE)
-            && !seen.header.options.contains(Options::END);
+        let closes = seen.header.options.contains(Options::WCLOSE) && !seen.header.options.contains(Options::END);
         if closes && !(self.facts.releasing() && end == self.facts.handed()) {
-            return Err(format!(
-                "the stream does not end at {end}: {} octets are written (P31)",
-                self.facts.handed()
-            ));
+            return Err(format!("the stream does not end at {end}: {} octets are written (P31)", self.facts.handed()));
         }
         Ok(())
     }
@@ -418,17 +372,13 @@ impl XtpWitness {
         }
         if alloc < self.alloc_told {
             let before = self.alloc_told;
-            return Err(format!(
-                "alloc {alloc} is less than {before}, told before (P6)"
-            ));
+            return Err(format!("alloc {alloc} is less than {before}, told before (P6)"));
         }
         self.alloc_told = alloc;
         // What came at this instant may still wait for its turn.
         let came = self.sync_came.unwrap_or(0);
         if !at_or_before(echo, came) || !at_or_before(self.echoed, echo) {
-            return Err(format!(
-                "echo {echo}, and the largest sync that came is {came} (P4)"
-            ));
+            return Err(format!("echo {echo}, and the largest sync that came is {came} (P4)"));
         }
         self.echoed = echo;
         let mut before = rseq;
@@ -459,10 +409,7 @@ impl XtpWitness {
         if let Some((came, _)) = &mut self.stranger {
             *came += octets(&header);
         }
-        if self
-            .sync_came
-            .is_none_or(|came| at_or_before(came, header.sync))
-        {
+        if self.sync_came.is_none_or(|came| at_or_before(came, header.sync)) {
             self.sync_came = Some(header.sync);
         }
         if let Body::Data { .. } | Body::First { .. } = seen.body {
@@ -474,9 +421,7 @@ impl XtpWitness {
         if let Some((control, _)) = seen.control()
             && (self.called || self.facts.opened())
         {
-            let most = self
-                .allowed
-                .map_or(control.alloc, |it| it.max(control.alloc));
+            let most = self.allowed.map_or(control.alloc, |it| it.max(control.alloc));
             self.allowed = Some(most);
             self.first_allowed_at.get_or_insert(now);
             self.answered(now, control);
@@ -486,13 +431,7 @@ impl XtpWitness {
 
     fn answered(&mut self, now: Instant, control: Control) {
         let heard = self.progress.heard.max(control.rseq);
-        self.goes_on(
-            now,
-            Progress {
-                heard,
-                ..self.progress
-            },
-        );
+        self.goes_on(now, Progress { heard, ..self.progress });
         while let Some((sync, at)) = self.asked.front().copied()
             && at_or_before(sync, control.echo)
         {
@@ -510,11 +449,7 @@ impl XtpWitness {
         if !self.facts.opened() || self.facts.over() {
             return false;
         }
-        let known = if self.gaps {
-            self.progress.nxt
-        } else {
-            self.progress.heard
-        };
+        let known = if self.gaps { self.progress.nxt } else { self.progress.heard };
         self.facts.handed() > known || (self.facts.releasing() && !self.rclose_came)
     }
 
@@ -526,9 +461,7 @@ impl XtpWitness {
         if shut || !self.stack.has_ip() {
             return rtt.maximum.max(rtt.minimum);
         }
-        let trip = self
-            .longest
-            .map_or(rtt.initial, |it| it * 5 + rtt.granularity);
+        let trip = self.longest.map_or(rtt.initial, |it| it * 5 + rtt.granularity);
         let factor = 1_u64 << self.unanswered.min(16);
         let once = trip.max(rtt.minimum);
         once.saturating_mul(factor).min(rtt.maximum.max(once))
@@ -554,8 +487,7 @@ impl XtpWitness {
             && let Some((_, asked)) = self.asked.front()
             && now > *asked + patience
         {
-            let what =
-                format!("asked at {asked} and heard nothing: it should have been given up (P20)");
+            let what = format!("asked at {asked} and heard nothing: it should have been given up (P20)");
             self.breaks(*asked + patience, "patience", what);
         }
     }

@@ -13,8 +13,7 @@
 use kumiki_files::file_user::{self, FileClient, Operation, PutMode, Settings};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot,
-    Token, Work,
+    Above, Address, Below, Context, Indication, Instant, Protocol, Request, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 use kumiki_osi_service::ftam::Moment;
@@ -29,25 +28,11 @@ use super::{Opening, Transfer};
 const NAME: &str = "FILE";
 
 /// When what is got was made: any date, the same in each run.
-const CREATED: Moment = Moment {
-    year: 1995,
-    month: 1,
-    day: 1,
-    hour: 0,
-    minute: 0,
-    second: 0,
-    nanosecond: 0,
-    zone: Zone::Offset(0),
-};
+const CREATED: Moment =
+    Moment { year: 1995, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
 
 /// The timer that begins; those of the client are its own.
-const BEGIN: Token = Token {
-    session: kumiki_graph::Handle {
-        index: u32::MAX,
-        generation: u32::MAX,
-    },
-    kind: u32::MAX,
-};
+const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };
 
 /// Which way the file goes, as its initiator sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,11 +106,7 @@ struct Reader {
 
 impl Reader {
     fn new(expect: Pattern, transfer: Transfer) -> Self {
-        Self {
-            expect,
-            transfer,
-            received: Received::default(),
-        }
+        Self { expect, transfer, received: Received::default() }
     }
 
     /// Looks at what comes up from the file service.
@@ -190,24 +171,13 @@ impl FileUser {
                 name,
                 contents_type: ContentsType::binary(),
                 mode: PutMode::New,
-                source: Box::new(Generated {
-                    pattern: file.pattern,
-                    len: file.len,
-                }),
+                source: Box::new(Generated { pattern: file.pattern, len: file.len }),
             },
-            Way::Get => Operation::Get {
-                name,
-                contents_type: None,
-                restart_at: 0,
-                sink: Box::new(Nowhere),
-            },
+            Way::Get => Operation::Get { name, contents_type: None, restart_at: 0, sink: Box::new(Nowhere) },
         };
         let client = file_user::Config {
             remote: config.remote,
-            settings: Settings {
-                element: usize::try_from(file.element).unwrap_or(usize::MAX),
-                ..Settings::default()
-            },
+            settings: Settings { element: usize::try_from(file.element).unwrap_or(usize::MAX), ..Settings::default() },
             ..file_user::Config::default()
         };
         Self {
@@ -269,10 +239,7 @@ impl FileUser {
         let client = self.client.client().plan();
         let operations = client.outcomes().iter();
         let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
-        failed
-            .chain(client.failure())
-            .next()
-            .map(ToString::to_string)
+        failed.chain(client.failure()).next().map(ToString::to_string)
     }
 }
 
@@ -357,10 +324,7 @@ impl FileKeeper {
             element: usize::try_from(file.element).unwrap_or(usize::MAX),
             ..ResponderConfig::default()
         };
-        let server = filestore::Config {
-            responder,
-            ..filestore::Config::default()
-        };
+        let server = filestore::Config { responder, ..filestore::Config::default() };
         Self {
             config,
             server: FileServer::new(server, Guard::new(Box::new(store))),

@@ -3,15 +3,7 @@
 use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape};
 
 /// The names of programs that a graph may have without the load using them.
-pub const NAMES: [&str; 7] = [
-    "ttcp",
-    "netperf",
-    "xtp_test",
-    "tcp_test",
-    "ftam_user",
-    "ftam_keeper",
-    "blocks",
-];
+pub const NAMES: [&str; 7] = ["ttcp", "netperf", "xtp_test", "tcp_test", "ftam_user", "ftam_keeper", "blocks"];
 
 /// The program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,12 +11,7 @@ pub struct Idle;
 
 impl Protocol for Idle {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {

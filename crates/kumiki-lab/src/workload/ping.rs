@@ -11,8 +11,8 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit, Work,
+    Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service, Shape, TimerSlot, Token,
+    Unit, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -61,26 +61,12 @@ pub struct Echoes {
 
 impl core::fmt::Display for Echoes {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(
-            f,
-            "{} echoes asked for, {} answered",
-            self.sent, self.answered
-        )?;
+        write!(f, "{} echoes asked for, {} answered", self.sent, self.answered)?;
         if let (Some(min), Some(mean), Some(max)) = (self.min, self.mean(), self.max) {
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            write!(
-                f,
-                ", round trip {:.3} / {:.3} / {:.3} ms (min, mean, max)",
-                ms(min),
-                ms(mean),
-                ms(max)
-            )?;
+            write!(f, ", round trip {:.3} / {:.3} / {:.3} ms (min, mean, max)", ms(min), ms(mean), ms(max))?;
         }
-        for (count, what) in [
-            (self.errors, "met an error"),
-            (self.stray, "stray"),
-            (self.wrong, "with wrong data"),
-        ] {
+        for (count, what) in [(self.errors, "met an error"), (self.stray, "stray"), (self.wrong, "with wrong data")] {
             if count > 0 {
                 write!(f, ", {count} {what}")?;
             }
@@ -140,20 +126,11 @@ impl Ping {
     /// Whether no more echoes will be asked for.
     #[must_use]
     pub fn has_asked_all(&self) -> bool {
-        self.config
-            .count
-            .is_some_and(|count| self.echoes.sent >= count)
+        self.config.count.is_some_and(|count| self.echoes.sent >= count)
     }
 
     fn ask(&mut self, cx: &mut Context<'_>) {
-        let PingConfig {
-            data,
-            count,
-            interval,
-            pattern,
-            transfer,
-            ..
-        } = self.config;
+        let PingConfig { data, count, interval, pattern, transfer, .. } = self.config;
         if count.is_some_and(|count| self.echoes.sent >= count) {
             return;
         }
@@ -168,23 +145,14 @@ impl Ping {
         }
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, u64::from(data) * transfer.copies);
-        cx.down(
-            STACK,
-            Request::Unit(Unit {
-                destination: self.config.peer.into(),
-                ..Unit::of(message)
-            }),
-        );
+        cx.down(STACK, Request::Unit(Unit { destination: self.config.peer.into(), ..Unit::of(message) }));
         let at = (self.began + interval * self.echoes.sent).max(now);
         cx.set_timer(&mut self.timer, Token::default(), at);
     }
 
     fn answered(&mut self, unit: &Unit, cx: &mut Context<'_>) {
         cx.charge(Work::Call, 1);
-        cx.charge(
-            Work::Copy,
-            unit.data.len() as u64 * self.config.transfer.copies,
-        );
+        cx.charge(Work::Copy, unit.data.len() as u64 * self.config.transfer.copies);
         let echoes = &mut self.echoes;
         let Some(left) = self.open.remove(&unit.options.identification) else {
             echoes.stray += 1;
@@ -203,12 +171,7 @@ impl Ping {
 
 impl Protocol for Ping {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -8,8 +8,8 @@
 //! | Left out | writing back |
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open,
-    Protocol, Quality, Reason, Request, Service, Shape, Work,
+    Above, Accept, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality,
+    Reason, Request, Service, Shape, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -70,21 +70,13 @@ pub struct Sink {
 const STACK: Below = Below(0);
 
 /// The handle of the passive open itself.
-const LISTEN: Handle = Handle {
-    index: u32::MAX,
-    generation: 0,
-};
+const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 impl Sink {
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: SinkConfig) -> Self {
-        Self {
-            config,
-            sessions: Vec::new(),
-            last: None,
-            refused: None,
-        }
+        Self { config, sessions: Vec::new(), last: None, refused: None }
     }
 
     /// What each session brought, in the order of being accepted.
@@ -103,16 +95,8 @@ impl Sink {
     }
 
     fn read(&mut self, user: Handle, data: &Message, cx: &mut Context<'_>) {
-        let SinkConfig {
-            read,
-            expect,
-            transfer,
-            ..
-        } = self.config;
-        let switched = self
-            .last
-            .replace(user.index)
-            .is_some_and(|last| last != user.index);
+        let SinkConfig { read, expect, transfer, .. } = self.config;
+        let switched = self.last.replace(user.index).is_some_and(|last| last != user.index);
         let Some(session) = self.session(user) else {
             return;
         };
@@ -136,13 +120,7 @@ impl Sink {
         received.first = received.first.or(Some(now));
         received.last = Some(now);
         let provider = session.provider;
-        cx.down(
-            STACK,
-            Request::Credit {
-                session: provider,
-                credit: taken(data),
-            },
-        );
+        cx.down(STACK, Request::Credit { session: provider, credit: taken(data) });
     }
 }
 
@@ -150,13 +128,7 @@ impl Sink {
 pub(crate) fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Option<u64> {
     let same = |at: u64, slice: &kumiki_octets::Slice| slice.pattern() == Some((pattern, at));
     let mut at = offset;
-    if data
-        .slices()
-        .iter()
-        .map(kumiki_octets::Slice::len)
-        .sum::<usize>()
-        == data.len()
-    {
+    if data.slices().iter().map(kumiki_octets::Slice::len).sum::<usize>() == data.len() {
         let unread = data.slices().iter().any(|slice| {
             let generated = same(at, slice);
             at = at.wrapping_add(slice.len() as u64);
@@ -180,20 +152,13 @@ pub(crate) fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Opti
 
 impl Protocol for Sink {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let open = Open {
             user: LISTEN,
-            mode: Mode::Passive {
-                backlog: self.config.backlog,
-            },
+            mode: Mode::Passive { backlog: self.config.backlog },
             local: self.config.local,
             remote: Address::None,
             quality: self.config.quality,
@@ -211,14 +176,8 @@ impl Protocol for Sink {
         match indication {
             Indication::Offered(offered) => {
                 let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
-                let user = Handle {
-                    index,
-                    generation: 0,
-                };
-                self.sessions.push(Session {
-                    provider: offered.provider,
-                    received: Received::default(),
-                });
+                let user = Handle { index, generation: 0 };
+                self.sessions.push(Session { provider: offered.provider, received: Received::default() });
                 let quality = self.config.quality;
                 cx.charge(Work::Call, 1);
                 cx.down(
@@ -237,25 +196,11 @@ impl Protocol for Sink {
                 if let Some(session) = self.session(user) {
                     session.received.ended = Some(now);
                     let provider = session.provider;
-                    cx.down(
-                        STACK,
-                        Request::Release {
-                            session: provider,
-                            data: None,
-                        },
-                    );
+                    cx.down(STACK, Request::Release { session: provider, data: None });
                 }
             }
-            Indication::Aborted {
-                session: user,
-                reason,
-                ..
-            } if user == LISTEN => self.refused = Some(reason),
-            Indication::Aborted {
-                session: user,
-                reason,
-                ..
-            } => {
+            Indication::Aborted { session: user, reason, .. } if user == LISTEN => self.refused = Some(reason),
+            Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user) {
                     session.received.aborted = Some(reason);
                 }

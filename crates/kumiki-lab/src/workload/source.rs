@@ -10,8 +10,8 @@
 //! A connection that keeps messages apart gives credit in messages, and takes each as it is; a stream gives it in octets.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open,
-    Pool, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, MustWait, Open, Pool, Protocol,
+    Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -104,11 +104,7 @@ impl Source {
     #[must_use]
     pub fn new(config: SourceConfig) -> Self {
         let sessions = (0..config.sessions).map(|_| Session::default()).collect();
-        Self {
-            config,
-            sessions,
-            last: None,
-        }
+        Self { config, sessions, last: None }
     }
 
     /// What each session did.
@@ -131,9 +127,7 @@ impl Source {
     /// Whether every session has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.sessions
-            .iter()
-            .all(|session| session.sent.closed.is_some() || session.sent.aborted.is_some())
+        self.sessions.iter().all(|session| session.sent.closed.is_some() || session.sent.aborted.is_some())
     }
 
     fn session(&mut self, handle: Handle) -> Option<&mut Session> {
@@ -160,9 +154,7 @@ impl Source {
     fn write(&mut self, number: u32, cx: &mut Context<'_>) {
         let began = cx.now();
         // A session that cannot write does not run.
-        if self.may_write(number, began)
-            && self.last.replace(number).is_some_and(|last| last != number)
-        {
+        if self.may_write(number, began) && self.last.replace(number).is_some_and(|last| last != number) {
             cx.charge(Work::Switch, 1);
         }
         while self.write_piece(number, cx) {
@@ -172,10 +164,7 @@ impl Source {
             };
             let next = now.max(session.waits_until);
             if next > began {
-                let token = Token {
-                    session: handle(number),
-                    kind: Kind::Write as u32,
-                };
+                let token = Token { session: handle(number), kind: Kind::Write as u32 };
                 cx.set_timer(&mut session.timer, token, next);
                 return;
             }
@@ -198,13 +187,7 @@ impl Source {
         if !self.may_write(number, cx.now()) {
             return false;
         }
-        let SourceConfig {
-            message,
-            count,
-            pattern,
-            transfer,
-            ..
-        } = self.config;
+        let SourceConfig { message, count, pattern, transfer, .. } = self.config;
         let Some(session) = self.session(handle(number)) else {
             return false;
         };
@@ -213,13 +196,7 @@ impl Source {
         };
         if count.is_some_and(|count| session.sent.messages >= count) {
             session.released = true;
-            cx.down(
-                STACK,
-                Request::Release {
-                    session: provider,
-                    data: None,
-                },
-            );
+            cx.down(STACK, Request::Release { session: provider, data: None });
             return false;
         }
         if session.left == 0 {
@@ -227,9 +204,7 @@ impl Source {
             cx.charge(Work::Call, 1);
             cx.charge(Work::Map, transfer.pages_to_map(message));
         }
-        let cluster = cx
-            .ledger(Pool::Send)
-            .map_or(u64::MAX, |ledger| ledger.cluster_octets());
+        let cluster = cx.ledger(Pool::Send).map_or(u64::MAX, |ledger| ledger.cluster_octets());
         let room = match session.messages {
             0 => session.credit.min(cluster),
             _ => u64::MAX,
@@ -238,13 +213,7 @@ impl Source {
         let (Ok(len), Ok(octets)) = (usize::try_from(most), u32::try_from(most)) else {
             return false;
         };
-        let lease = match cx.lease(
-            Pool::Send,
-            Token {
-                session: handle(number),
-                kind: Kind::Page as u32,
-            },
-        ) {
+        let lease = match cx.lease(Pool::Send, Token { session: handle(number), kind: Kind::Page as u32 }) {
             Ok(lease) => lease,
             Err(MustWait) => {
                 session.waits_for_page = true;
@@ -275,43 +244,25 @@ impl Source {
                 session.sent.written = Some(now);
             }
         }
-        cx.down(
-            STACK,
-            Request::Data {
-                session: provider,
-                data,
-                end,
-            },
-        );
+        cx.down(STACK, Request::Data { session: provider, data, end });
         true
     }
 }
 
 const fn handle(number: u32) -> Handle {
-    Handle {
-        index: number,
-        generation: 0,
-    }
+    Handle { index: number, generation: 0 }
 }
 
 impl Protocol for Source {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let opening = self.config.opening;
         for number in 0..self.config.sessions {
             let at = opening.at(number, cx);
-            let token = Token {
-                session: handle(number),
-                kind: Kind::Open as u32,
-            };
+            let token = Token { session: handle(number), kind: Kind::Open as u32 };
             if let Some(session) = self.session(handle(number)) {
                 cx.set_timer(&mut session.timer, token, at);
             }
@@ -332,30 +283,17 @@ impl Protocol for Source {
                 }
                 self.write(opened.user.index, cx);
             }
-            Indication::Credit {
-                session: user,
-                credit,
-            } => {
+            Indication::Credit { session: user, credit } => {
                 if let Some(session) = self.session(user) {
                     session.credit += credit.octets;
                     session.messages += credit.messages;
                 }
                 self.write(user.index, cx);
             }
-            Indication::Data {
-                session: user,
-                data,
-                ..
-            } => {
+            Indication::Data { session: user, data, .. } => {
                 if let Some(provider) = self.session(user).and_then(|session| session.provider) {
                     let credit = taken(&data);
-                    cx.down(
-                        STACK,
-                        Request::Credit {
-                            session: provider,
-                            credit,
-                        },
-                    );
+                    cx.down(STACK, Request::Credit { session: provider, credit });
                 }
             }
             Indication::Closed { session: user } => {
@@ -364,11 +302,7 @@ impl Protocol for Source {
                     session.provider = None;
                 }
             }
-            Indication::Aborted {
-                session: user,
-                reason,
-                ..
-            } => {
+            Indication::Aborted { session: user, reason, .. } => {
                 if let Some(session) = self.session(user) {
                     session.sent.aborted = Some(reason);
                     session.provider = None;

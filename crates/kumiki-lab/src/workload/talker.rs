@@ -15,8 +15,8 @@ use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, Open,
-    Protocol, Quality, Reason, Request, Service, Shape,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
+    Request, Service, Shape,
 };
 use kumiki_octets::{Message, Page, Pattern};
 use sha2::{Digest as _, Sha256};
@@ -168,21 +168,13 @@ pub struct Talker {
 const STACK: Below = Below(0);
 
 /// The handle of the passive open itself.
-const LISTEN: Handle = Handle {
-    index: u32::MAX,
-    generation: 0,
-};
+const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 impl Talker {
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: TalkerConfig) -> Self {
-        Self {
-            config,
-            sessions: Vec::new(),
-            listens: None,
-            refused: None,
-        }
+        Self { config, sessions: Vec::new(), listens: None, refused: None }
     }
 
     /// What each connection did so far, in the order in which they began.
@@ -221,10 +213,7 @@ impl Talker {
             release_asked: false,
             talk: Talk::new(local, remote),
         });
-        Handle {
-            index,
-            generation: 0,
-        }
+        Handle { index, generation: 0 }
     }
 
     /// Does all that can be done now.
@@ -253,23 +242,10 @@ impl Talker {
         if config.abort_after.is_some_and(|most| moved >= most) {
             session.talk.ending = Some(Ending::Aborted(cx.now(), Reason::User));
             let reason = Reason::User;
-            cx.down(
-                STACK,
-                Request::Abort {
-                    session: provider,
-                    reason,
-                    data: None,
-                },
-            );
+            cx.down(STACK, Request::Abort { session: provider, reason, data: None });
         } else if !session.release_asked && session.has_said_all(&config) {
             session.release_asked = true;
-            cx.down(
-                STACK,
-                Request::Release {
-                    session: provider,
-                    data: None,
-                },
-            );
+            cx.down(STACK, Request::Release { session: provider, data: None });
         }
     }
 
@@ -285,13 +261,7 @@ impl Talker {
             session.echo.push_back(data);
         } else if let Some(provider) = session.provider {
             let credit = Credit::octets(data.len() as u64);
-            cx.down(
-                STACK,
-                Request::Credit {
-                    session: provider,
-                    credit,
-                },
-            );
+            cx.down(STACK, Request::Credit { session: provider, credit });
         }
         self.go_on(user, cx);
     }
@@ -340,8 +310,7 @@ impl Session {
                 if data.len() > most {
                     let rest = data;
                     data = rest.share(0, most).ok()?;
-                    self.echo
-                        .push_front(rest.share(most, rest.len() - most).ok()?);
+                    self.echo.push_front(rest.share(most, rest.len() - most).ok()?);
                 }
                 (data, self.echo.is_empty())
             }
@@ -363,22 +332,13 @@ impl Session {
 
 impl Protocol for Talker {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let quality = self.config.quality;
         match self.config.begin {
-            Begin::Call {
-                local,
-                remote,
-                sessions,
-            } => {
+            Begin::Call { local, remote, sessions } => {
                 let (local, remote) = (Address::from(local), Address::from(remote));
                 for _ in 0..sessions {
                     let open = Open {
@@ -441,10 +401,7 @@ impl Protocol for Talker {
                 cx.down(STACK, Request::Accept(Box::new(accept)));
                 self.go_on(user, cx);
             }
-            Indication::Credit {
-                session: user,
-                credit,
-            } => {
+            Indication::Credit { session: user, credit } => {
                 if let Some(session) = self.session(user) {
                     session.credit += credit.octets;
                 }
@@ -462,11 +419,7 @@ impl Protocol for Talker {
                 self.go_on(user, cx);
             }
             Indication::Closed { session: user } => self.ended_by(user, Ending::Closed(now)),
-            Indication::Aborted {
-                session: user,
-                reason,
-                ..
-            } => self.ended_by(user, Ending::Aborted(now, reason)),
+            Indication::Aborted { session: user, reason, .. } => self.ended_by(user, Ending::Aborted(now, reason)),
             Indication::Unit(_)
             | Indication::Values { .. }
             | Indication::Particular { .. }

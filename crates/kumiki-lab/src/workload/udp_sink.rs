@@ -11,8 +11,8 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol,
-    Quality, Reason, Request, Service, Shape, Unit, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
+    Request, Service, Shape, Unit, Work,
 };
 use kumiki_octets::Pattern;
 
@@ -109,13 +109,7 @@ impl UdpSink {
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: UdpSinkConfig) -> Self {
-        Self {
-            config,
-            sessions: Vec::new(),
-            by_peer: BTreeMap::new(),
-            short: 0,
-            refused: None,
-        }
+        Self { config, sessions: Vec::new(), by_peer: BTreeMap::new(), short: 0, refused: None }
     }
 
     /// What each peer's session brought, in the order of their first datagrams.
@@ -124,9 +118,7 @@ impl UdpSink {
     }
 
     fn read(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let UdpSinkConfig {
-            expect, transfer, ..
-        } = self.config;
+        let UdpSinkConfig { expect, transfer, .. } = self.config;
         let octets = unit.data.len() as u64;
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, octets * transfer.copies);
@@ -167,12 +159,7 @@ impl UdpSink {
 
 impl Protocol for UdpSink {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

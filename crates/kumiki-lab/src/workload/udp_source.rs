@@ -10,8 +10,8 @@
 use core::net::SocketAddr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol,
-    Quality, Reason, Report, Request, Service, Shape, TimerSlot, Token, Unit, Work,
+    Above, Address, Below, Context, Duration, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
+    Report, Request, Service, Shape, TimerSlot, Token, Unit, Work,
 };
 use kumiki_octets::{Message, Pattern};
 
@@ -99,8 +99,7 @@ impl UdpSource {
     #[must_use]
     pub fn is_done(&self) -> bool {
         let count = self.config.count;
-        self.sent()
-            .all(|sent| sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
+        self.sent().all(|sent| sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
     }
 
     fn session(&mut self, number: u32) -> Option<&mut Session> {
@@ -124,14 +123,7 @@ impl UdpSource {
     }
 
     fn send(&mut self, number: u32, cx: &mut Context<'_>) {
-        let UdpSourceConfig {
-            message,
-            count,
-            bits_per_second,
-            pattern,
-            transfer,
-            ..
-        } = self.config;
+        let UdpSourceConfig { message, count, bits_per_second, pattern, transfer, .. } = self.config;
         let now = cx.now();
         let Some(session) = self.session(number) else {
             return;
@@ -140,9 +132,7 @@ impl UdpSource {
         if count.is_some_and(|count| sent.units >= count) {
             return;
         }
-        let octets = usize::try_from(message)
-            .unwrap_or(0)
-            .saturating_sub(NUMBER_LEN);
+        let octets = usize::try_from(message).unwrap_or(0).saturating_sub(NUMBER_LEN);
         let mut data = Message::generated(pattern, content_offset(sent.units, octets), octets);
         if transfer.summed {
             data.sum();
@@ -155,13 +145,7 @@ impl UdpSource {
         cx.charge(Work::Call, 1);
         cx.charge(Work::Map, transfer.pages_to_map(message));
         cx.charge(Work::Copy, u64::from(message) * transfer.copies);
-        cx.down(
-            STACK,
-            Request::Unit(Unit {
-                source: session.local,
-                ..Unit::of(unit)
-            }),
-        );
+        cx.down(STACK, Request::Unit(Unit { source: session.local, ..Unit::of(unit) }));
         // From the beginning on, so that no rounding adds up.
         let bits = u128::from(session.sent.units) * u128::from(message) * 8;
         let elapsed = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
@@ -178,35 +162,20 @@ pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
 
 /// The port of a socket.
 const fn port(address: Address) -> Option<u16> {
-    if let Some(socket) = address.socket() {
-        Some(socket.port())
-    } else {
-        None
-    }
+    if let Some(socket) = address.socket() { Some(socket.port()) } else { None }
 }
 
 const fn handle(number: u32) -> Handle {
-    Handle {
-        index: number,
-        generation: 0,
-    }
+    Handle { index: number, generation: 0 }
 }
 
 const fn token(number: u32, kind: Kind) -> Token {
-    Token {
-        session: handle(number),
-        kind: kind as u32,
-    }
+    Token { session: handle(number), kind: kind as u32 }
 }
 
 impl Protocol for UdpSource {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -233,9 +202,7 @@ impl Protocol for UdpSource {
                 }
                 self.send(opened.user.index, cx);
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => {
+            Indication::Aborted { session, reason, .. } => {
                 if let Some(session) = self.session(session.index) {
                     session.sent.refused = Some(reason);
                 }

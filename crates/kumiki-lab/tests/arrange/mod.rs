@@ -1,10 +1,6 @@
 //! What the integration tests share: running scenarios, and tshark as judge.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "each test binary uses a part, and what fails here fails the test"
-)]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test binary uses a part, and what fails here fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,16 +13,9 @@ use kumiki_lab::scenario::{Choice, Document, Point};
 
 /// The one point of `document` that `set` (`name=value`) leaves.
 pub(crate) fn point(document: &Document, set: &[&str]) -> Point {
-    let choice = Choice {
-        set: set.iter().map(|text| (*text).to_owned()).collect(),
-        quick: false,
-        runs: None,
-    };
-    let points = document
-        .points(&choice)
-        .unwrap_or_else(|fault| panic!("{fault}"));
-    let [point] = <[Point; 1]>::try_from(points)
-        .unwrap_or_else(|points| panic!("{} points, not one", points.len()));
+    let choice = Choice { set: set.iter().map(|text| (*text).to_owned()).collect(), quick: false, runs: None };
+    let points = document.points(&choice).unwrap_or_else(|fault| panic!("{fault}"));
+    let [point] = <[Point; 1]>::try_from(points).unwrap_or_else(|points| panic!("{} points, not one", points.len()));
     point
 }
 
@@ -47,12 +36,7 @@ pub(crate) fn run(document: &Document, set: &[&str], seed: u64, options: &Option
     run_point(&point, &profiles(&point), seed, options)
 }
 
-pub(crate) fn run_point(
-    point: &Point,
-    profiles: &BTreeMap<String, Profile>,
-    seed: u64,
-    options: &Options,
-) -> Run {
+pub(crate) fn run_point(point: &Point, profiles: &BTreeMap<String, Profile>, seed: u64, options: &Options) -> Run {
     Experiment::build(&point.scenario, profiles, seed, options)
         .unwrap_or_else(|fault| panic!("{}", point.locate(fault)))
         .run()
@@ -60,10 +44,7 @@ pub(crate) fn run_point(
 
 /// A run of the scenario `text` in which nothing went wrong, with a capture of every host's devices.
 pub(crate) fn run_captured(text: &str) -> Run {
-    let options = Options {
-        captures: Layers::Device,
-        ..Options::default()
-    };
+    let options = Options { captures: Layers::Device, ..Options::default() };
     let run = run(&parse(text), &[], 1, &options);
     assert_eq!(run.measured.wrong, None);
     run
@@ -91,9 +72,7 @@ pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(&file);
     for protocol in ["ip", "tcp", "udp"] {
-        command
-            .arg("-o")
-            .arg(format!("{protocol}.check_checksum:TRUE"));
+        command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
     }
     command.args(["-T", "fields", "-E", "separator=|", "-E", "aggregator=;"]);
     for field in fields {
@@ -111,14 +90,9 @@ pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<
         }
     };
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "tshark refused the capture: {errors}"
-    );
+    assert!(output.status.success(), "tshark refused the capture: {errors}");
     std::fs::remove_file(&file).unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let rows = text
-        .lines()
-        .map(|line| line.split('|').map(str::to_owned).collect());
+    let rows = text.lines().map(|line| line.split('|').map(str::to_owned).collect());
     Some(rows.collect())
 }

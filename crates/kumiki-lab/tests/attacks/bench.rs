@@ -3,9 +3,7 @@
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
-use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Instant, Prices, Protocol, Quality, Service, Work,
-};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Prices, Protocol, Quality, Service, Work};
 use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_inet::{ip, ipv6};
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
@@ -68,10 +66,7 @@ struct Attacker {
 }
 
 fn frame(octets: &[u8]) -> Unit {
-    Unit::Frame {
-        data: Message::from_octets(octets),
-        address: Address::None,
-    }
+    Unit::Frame { data: Message::from_octets(octets), address: Address::None }
 }
 
 impl Element for Attacker {
@@ -113,10 +108,7 @@ impl Element for Attacker {
 fn ip(version: Version, own: IpAddr) -> Box<dyn Protocol> {
     match own {
         IpAddr::V4(own) => {
-            let interface = ip::Interface {
-                mtu: 1500,
-                ..ip::Interface::new("line", own, 8)
-            };
+            let interface = ip::Interface { mtu: 1500, ..ip::Interface::new("line", own, 8) };
             Box::new(ip::Ip::new(ip::Config::host(interface)).unwrap())
         }
         IpAddr::V6(own) => {
@@ -137,10 +129,7 @@ fn source(peer: SocketAddr, sessions: u32, count: Option<u64>, start: Duration) 
         message: OCTETS,
         count,
         pattern: PATTERN,
-        opening: Opening {
-            start,
-            ..Opening::default()
-        },
+        opening: Opening { start, ..Opening::default() },
         quality: Quality::default(),
         transfer: Transfer::default(),
     })
@@ -151,18 +140,9 @@ fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
     let mut graph = Graph::new(5, u64::from(attacked));
     let task = graph.add_task("host");
     let device = graph.add_device("line", Service::UnitData).unwrap();
-    let own = if attacked {
-        version.attacked()
-    } else {
-        version.sender()
-    };
+    let own = if attacked { version.attacked() } else { version.sender() };
     let ip = graph.add_node("ip", task, ip(version, own)).unwrap();
-    let config = kumiki_inet::tcp::Config {
-        half_open: 64,
-        memory,
-        timestamps: false,
-        ..defaults::modern()
-    };
+    let config = kumiki_inet::tcp::Config { half_open: 64, memory, timestamps: false, ..defaults::modern() };
     let layer = Box::new(Tcp::new(config));
     let tcp = graph.add_node("tcp", task, layer).unwrap();
     graph.connect("tcp", "ip").unwrap();
@@ -196,10 +176,7 @@ fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
         graph.connect(name, "tcp").unwrap();
     }
     let mut host = Host::new(if attacked { "b" } else { "a" }, graph);
-    let config = AdapterConfig {
-        mtu: 1 << 16,
-        ..AdapterConfig::default()
-    };
+    let config = AdapterConfig { mtu: 1 << 16, ..AdapterConfig::default() };
     host.set_adapter(device, config);
     (host, device)
 }
@@ -233,18 +210,12 @@ impl Kept {
         let six = graph.protocol(node("ip")).map(ipv6::Ip::reassembling);
         self.fragments = self.fragments.max(four.or(six).unwrap());
         let sink: &Sink = graph.protocol(node("sink")).unwrap();
-        sink.received()
-            .any(|received| received.octets >= u64::from(OCTETS))
+        sink.received().any(|received| received.octets >= u64::from(OCTETS))
     }
 }
 
 /// How long the transfer takes under `attack`, and what the host kept.
-fn transfer(
-    version: Version,
-    attack: Box<dyn Attack>,
-    interval: Duration,
-    memory: u64,
-) -> (Duration, Kept) {
+fn transfer(version: Version, attack: Box<dyn Attack>, interval: Duration, memory: u64) -> (Duration, Kept) {
     let held = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
     let mut world = World::new();
@@ -252,22 +223,13 @@ fn transfer(
     let (b, b_line) = host(version, true, memory);
     let (a, b) = (world.add_host(a), world.add_host(b));
     let config = SerialConfig {
-        carrier: Carrier::Plain {
-            rate: Rate::bits_per_second(40_000_000),
-            overhead: 0,
-        },
+        carrier: Carrier::Plain { rate: Rate::bits_per_second(40_000_000), overhead: 0 },
         propagation: Duration::from_millis(1),
         say_sent: false,
     };
     let line = world.add_element("line", Box::new(Serial::new(config, DropTail::UNLIMITED)));
-    let attacker = Attacker {
-        attack,
-        version,
-        interval,
-        seen: None,
-        next: Instant::ZERO + Duration::from_millis(20),
-        n: 0,
-    };
+    let attacker =
+        Attacker { attack, version, interval, seen: None, next: Instant::ZERO + Duration::from_millis(20), n: 0 };
     let attacker = world.add_element("attacker", Box::new(attacker));
     world.plug(Plug::Device(a, a_line), Plug::Port(line, 0));
     world.plug(Plug::Port(line, 1), Plug::Port(attacker, 0));
@@ -307,12 +269,7 @@ pub(crate) fn compared(
 
 /// Holds the transfer to 110 % of the time that it takes alone, and what the host keeps to half-open callers and fragments as
 /// configured, to `connections` beside the one that is watched, and to `heap` octets in all.
-pub(crate) fn harmless(
-    version: Version,
-    attack: impl Attack + 'static,
-    connections: usize,
-    heap: usize,
-) -> Kept {
+pub(crate) fn harmless(version: Version, attack: impl Attack + 'static, connections: usize, heap: usize) -> Kept {
     harmless_with(version, attack, connections, heap, MEMORY)
 }
 
@@ -326,10 +283,7 @@ pub(crate) fn harmless_with(
 ) -> Kept {
     let (longer, kept) = compared(version, attack, INTERVAL, memory);
     assert!(longer <= 100, "{longer} thousandths longer");
-    assert!(
-        kept.half_open <= 64 && kept.fragments <= 4 << 20,
-        "{kept:?}"
-    );
+    assert!(kept.half_open <= 64 && kept.fragments <= 4 << 20, "{kept:?}");
     // Four wait for an answer that the attacker need not give.
     assert!(kept.connections <= 5 + connections, "{kept:?}");
     assert!(kept.heap <= heap, "{kept:?}");

@@ -16,12 +16,7 @@
 //! | overlapping reassembly | `segments_that_overlap...`, `overlapping_fragments...` |
 //! | endless reassembly | `windows_behind_a_hole...`, `so_many_windows...`, `a_hole_behind_every_octet...`, `endless_fragments...`, `fragments_of_eight_octets...`; `endless_holes...` |
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 mod bench;
 mod packets;
@@ -101,11 +96,7 @@ fn tiny_segments_of_the_stream_leave_a_connection_its_rate() {
     // One octet of what has come, again and again: old text, each of which could draw an answer.
     blind(|n, seen| {
         let header = *seen?;
-        let header = Header {
-            seq: header.seq - n % 8,
-            options: tcp::Options::NONE,
-            ..header
-        };
+        let header = Header { seq: header.seq - n % 8, options: tcp::Options::NONE, ..header };
         Some(segment(Version::Four.sender(), header, b"x"))
     });
 }
@@ -116,8 +107,7 @@ const BUFFER: u32 = 512 * 1024;
 const SPARSE: usize = 1536 * KIB;
 
 #[test]
-fn windows_behind_a_hole_leave_other_connections_their_rate_and_fill_no_more_than_what_was_offered()
-{
+fn windows_behind_a_hole_leave_other_connections_their_rate_and_fill_no_more_than_what_was_offered() {
     // The first octet never comes, and all that the window has room for behind it does, again and again.
     for version in BOTH {
         let attack = Callers::new(version, 16, |k| (1 + k * 1400 % (BUFFER - 1400), 1400));
@@ -164,21 +154,11 @@ fn segments_that_overlap_in_every_way_leave_other_connections_their_rate_and_fil
 fn shrinking_windows_leave_other_connections_their_rate_and_draw_little() {
     for version in BOTH {
         // Open by a few segments, then closed over what is under way, then by an octet; nothing is ever acknowledged.
-        let windows = |k| {
-            (
-                [20_000, 0, 1, 3000, 700, 0, 65_535, 2][k as usize % 8],
-                false,
-            )
-        };
+        let windows = |k| ([20_000, 0, 1, 3000, 700, 0, 65_535, 2][k as usize % 8], false);
         let kept = harmless(version, Takers::new(version, 1000, windows), 0, 8192 * KIB);
         assert!(kept.sent < 6000, "{kept:?}");
         // The same, and now and then all is acknowledged.
-        let windows = |k| {
-            (
-                [20_000, 0, 1, 3000, 700, 0, 65_535, 2][k as usize % 8],
-                k % 64 == 2,
-            )
-        };
+        let windows = |k| ([20_000, 0, 1, 3000, 700, 0, 65_535, 2][k as usize % 8], k % 64 == 2);
         let kept = harmless(version, Takers::new(version, 1000, windows), 0, 8192 * KIB);
         assert!(kept.sent < 6000, "{kept:?}");
     }

@@ -81,11 +81,7 @@ fn six(source: Ipv6Addr, piece: Option<Piece>, payload: &[u8]) -> Vec<u8> {
         traffic_class: 0,
         flow_label: 0,
         payload_length: u16::try_from(inner.len()).unwrap(),
-        next_header: if piece.is_some() {
-            ipv6::next_header::FRAGMENT
-        } else {
-            TCP
-        },
+        next_header: if piece.is_some() { ipv6::next_header::FRAGMENT } else { TCP },
         hop_limit: 64,
         source,
         destination: SIX,

@@ -27,12 +27,7 @@ pub(crate) struct Callers {
 
 impl Callers {
     pub(crate) fn new(version: Version, count: usize, texts: Texts) -> Self {
-        Self {
-            version,
-            answered: vec![None; count],
-            sent: vec![0; count],
-            texts,
-        }
+        Self { version, answered: vec![None; count], sent: vec![0; count], texts }
     }
 
     fn say(&self, at: usize, flags: Flags, seq: Seq, options: Options, text: &[u8]) -> Vec<u8> {
@@ -55,12 +50,7 @@ impl Attack for Callers {
     fn strike(&mut self, n: u32, _: Option<&Header>) -> Option<Vec<u8>> {
         let at = n as usize % self.answered.len();
         if self.answered[at].is_none() {
-            let options = Options {
-                mss: Some(1460),
-                window_scale: Some(7),
-                sack_permitted: true,
-                ..Options::NONE
-            };
+            let options = Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, ..Options::NONE };
             return Some(self.say(at, Flags::SYN, ISS, options, b""));
         }
         let (from, len) = (self.texts)(self.sent[at]);
@@ -104,12 +94,7 @@ pub(crate) struct Takers {
 
 impl Takers {
     pub(crate) fn new(version: Version, mss: u16, windows: Windows) -> Self {
-        Self {
-            version,
-            taken: Vec::new(),
-            windows,
-            mss,
-        }
+        Self { version, taken: Vec::new(), windows, mss }
     }
 
     fn say(&self, to: IpAddr, flags: Flags, it: Taken, window: u16) -> Vec<u8> {
@@ -121,10 +106,7 @@ impl Takers {
             ack: it.next,
             flags,
             window,
-            options: Options {
-                mss: Some(self.mss).filter(|_| syn),
-                ..Options::NONE
-            },
+            options: Options { mss: Some(self.mss).filter(|_| syn), ..Options::NONE },
             ..Header::default()
         };
         segment(to, header, b"")
@@ -155,11 +137,7 @@ impl Attack for Takers {
             it.end = it.end.max(end);
             return None;
         }
-        let it = Taken {
-            port: header.source_port,
-            next: header.seq + 1,
-            end: header.seq + 1,
-        };
+        let it = Taken { port: header.source_port, next: header.seq + 1, end: header.seq + 1 };
         self.taken.push(it);
         Some(self.say(to, Flags::SYN | Flags::ACK, it, WINDOW))
     }

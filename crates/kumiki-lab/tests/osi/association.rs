@@ -3,14 +3,10 @@
 use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use kumiki_files::file_user::{
-    self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink,
-};
+use kumiki_files::file_user::{self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory};
 use kumiki_files::ftam::{self, Ftam};
-use kumiki_graph::{
-    Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Request,
-};
+use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Request};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -75,12 +71,7 @@ pub(crate) fn upper(bench: &mut Bench, session: &Settings, files: &ftam::Config)
         bench.build(host, "session", &["tp0"], session);
         let presentation = Presentation::new(presentation::Config::default());
         bench.node(host, "presentation", &["session"], presentation);
-        bench.node(
-            host,
-            "acse",
-            &["presentation"],
-            Acse::new(acse::Config::default()),
-        );
+        bench.node(host, "acse", &["presentation"], Acse::new(acse::Config::default()));
         bench.node(host, "ftam", &["acse"], Ftam::new(files.clone()));
     }
 }
@@ -110,11 +101,7 @@ fn run(network: Network, wishes: Wishes, memory: Memory, plan: Vec<Operation>) -
     let guard = Guard::new(Box::new(memory));
     let server = FileServer::new(filestore::Config::default(), guard);
     bench.node(FAR, "server", &["ftam"], server);
-    let config = file_user::Config {
-        remote: remote(network),
-        settings: wishes,
-        ..file_user::Config::default()
-    };
+    let config = file_user::Config { remote: remote(network), settings: wishes, ..file_user::Config::default() };
     bench.node(NEAR, "client", &["ftam"], FileClient::new(config, plan));
     bench.start();
     bench.pass(Duration::from_secs(600));
@@ -123,12 +110,7 @@ fn run(network: Network, wishes: Wishes, memory: Memory, plan: Vec<Operation>) -
 
 fn client(bench: &Bench) -> &Plan {
     let node: NodeId = bench.graph.node(&of(NEAR, "client")).unwrap();
-    bench
-        .graph
-        .protocol::<FileClient>(node)
-        .unwrap()
-        .client()
-        .plan()
+    bench.graph.protocol::<FileClient>(node).unwrap().client().plan()
 }
 
 /// What tshark may remark: connections of TCP begin and end, and it knows no data types of documents. The last is its answer to an
@@ -216,10 +198,9 @@ fn group(members: &[Kind]) -> Vec<u32> {
 /// What is sent for a whole plan, from F-INITIALIZE to F-TERMINATE.
 fn of_the_plan() -> Vec<u32> {
     use Kind::{
-        ChangeAttribRequest, CloseRequest, CreateRequest, DataEndRequest, DeleteRequest,
-        DeselectRequest, InitializeRequest, InitializeResponse, OpenRequest, ReadAttribRequest,
-        ReadRequest, SelectRequest, TerminateRequest, TerminateResponse, TransferEndRequest,
-        TransferEndResponse, WriteRequest,
+        ChangeAttribRequest, CloseRequest, CreateRequest, DataEndRequest, DeleteRequest, DeselectRequest,
+        InitializeRequest, InitializeResponse, OpenRequest, ReadAttribRequest, ReadRequest, SelectRequest,
+        TerminateRequest, TerminateResponse, TransferEndRequest, TransferEndResponse, WriteRequest,
     };
     let moved = [DataEndRequest, TransferEndRequest, TransferEndResponse];
     [
@@ -256,18 +237,10 @@ fn plan(shelf: &Shelf, content: &[u8]) -> Vec<Operation> {
             mode: PutMode::New,
             source: Box::new(Message::from_page(Page::from(content))),
         },
-        Operation::Get {
-            name: named("d/f"),
-            contents_type: None,
-            restart_at: 0,
-            sink: Box::new(shelf.clone()),
-        },
+        Operation::Get { name: named("d/f"), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) },
         Operation::Stat { name: named("d/f") },
         Operation::List { name: named("d") },
-        Operation::Rename {
-            name: named("d/f"),
-            to: named("d/g"),
-        },
+        Operation::Rename { name: named("d/f"), to: named("d/g") },
         Operation::Remove { name: named("d/g") },
     ]
 }
@@ -303,10 +276,7 @@ fn tshark_follows_a_whole_association_over_x25() {
         return;
     };
     // RESTART of both, each of which confirms the other's, CALL, CALL CONNECTED, CLEAR and its confirmation.
-    assert_eq!(
-        seen.packets,
-        ["0xfb", "0xfb", "0x0b", "0x0f", "0x13", "0x17"]
-    );
+    assert_eq!(seen.packets, ["0xfb", "0xfb", "0x0b", "0x0f", "0x13", "0x17"]);
     // SABM of both and UA to each, with P and F.
     assert_eq!(seen.frames, ["0x3f", "0x3f", "0x73", "0x73"]);
 }
@@ -330,18 +300,9 @@ fn tshark_sees_why_a_login_was_refused() {
         assert_eq!(seen.session, [13, 12]);
         let both = [Kind::InitializeRequest, Kind::InitializeResponse];
         assert_eq!(seen.files, tags(&both));
-        let fields = [
-            "acse.result",
-            "ftam.state_result",
-            "ftam.action_result",
-            "ftam.error_identifier",
-        ];
+        let fields = ["acse.result", "ftam.state_result", "ftam.action_result", "ftam.error_identifier"];
         let rows = tshark(name, &bench.capture(), &fields).unwrap();
-        let said: Vec<&[String]> = rows
-            .iter()
-            .filter(|row| !row[3].is_empty())
-            .map(|row| &row[..])
-            .collect();
+        let said: Vec<&[String]> = rows.iter().filter(|row| !row[3].is_empty()).map(|row| &row[..]).collect();
         // Rejected for good, failure, permanent error: 2020, the password.
         assert_eq!(said, [["1", "1", "2", "2020"]]);
     }
@@ -360,20 +321,13 @@ pub(crate) fn between(
     let users = [NEAR, FAR].map(|host| bench.user(host, "ftam"));
     bench.person(users[FAR]).accept = accept.then(|| accepting(None));
     bench.start();
-    let listen = Open {
-        user: LISTENER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let listen = Open { user: LISTENER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     bench.say(users[FAR], Request::Open(Box::new(listen)));
     let initialize = Fpdu::InitializeRequest(Box::new(request));
     let call = Open {
         user: CALLER,
         remote: remote(network),
-        association: Some(Box::new(Association {
-            initialize: Some(Box::new(initialize)),
-            ..Association::default()
-        })),
+        association: Some(Box::new(Association { initialize: Some(Box::new(initialize)), ..Association::default() })),
         ..Open::default()
     };
     bench.say(users[NEAR], Request::Open(Box::new(call)));
@@ -404,27 +358,16 @@ fn tshark_sees_who_aborts_at_every_layer() {
         let (mut bench, near, far) = between(network, &files, request(&files), true);
         assert!(bench.person(near).session != Handle::default());
         tell(&mut bench, far, Fpdu::UserAbort(Box::default()));
-        assert!(matches!(
-            bench.person(near).heard.last(),
-            Some(Indication::Aborted { .. })
-        ));
+        assert!(matches!(bench.person(near).heard.last(), Some(Indication::Aborted { .. })));
         let Some(seen) = read(name, &mut bench) else {
             return;
         };
         // ABORT, with F-U-ABORT in ABRT in ARU.
         assert_eq!(seen.session[..3], [13, 14, 25]);
-        let all = [
-            Kind::InitializeRequest,
-            Kind::InitializeResponse,
-            Kind::UserAbort,
-        ];
+        let all = [Kind::InitializeRequest, Kind::InitializeResponse, Kind::UserAbort];
         assert_eq!(seen.files, tags(&all));
         let rows = tshark(name, &bench.capture(), &["acse.abort_source"]).unwrap();
-        let sources: Vec<&str> = rows
-            .iter()
-            .map(|row| row[0].as_str())
-            .filter(|it| !it.is_empty())
-            .collect();
+        let sources: Vec<&str> = rows.iter().map(|row| row[0].as_str()).filter(|it| !it.is_empty()).collect();
         assert_eq!(sources, ["0"], "the user");
     }
 }
@@ -433,10 +376,7 @@ fn tshark_sees_who_aborts_at_every_layer() {
 fn tshark_sees_checkpoints_and_a_restart_from_one() {
     let mut files = ftam::Config::default();
     let units = files.capabilities.units | FunctionalUnits::RESTART_DATA_TRANSFER;
-    (
-        files.capabilities.units,
-        files.capabilities.checkpoint_window,
-    ) = (units, 4);
+    (files.capabilities.units, files.capabilities.checkpoint_window) = (units, 4);
     for (network, name) in [(Network::Tcp, "restart-tcp"), (Network::X25, "restart-x25")] {
         let (mut bench, near, far) = between(network, &files, request(&files), true);
         let begin = BeginGroupRequest { threshold: 2 };
@@ -444,10 +384,7 @@ fn tshark_sees_checkpoints_and_a_restart_from_one() {
         tell(&mut bench, near, Fpdu::SelectRequest(Box::default()));
         tell(&mut bench, near, Fpdu::OpenRequest(Box::default()));
         tell(&mut bench, near, Fpdu::EndGroupRequest);
-        let opened = OpenResponse {
-            contents_type: ContentsType::binary(),
-            ..OpenResponse::default()
-        };
+        let opened = OpenResponse { contents_type: ContentsType::binary(), ..OpenResponse::default() };
         tell(&mut bench, far, Fpdu::BeginGroupResponse);
         tell(&mut bench, far, Fpdu::SelectResponse(Box::default()));
         tell(&mut bench, far, Fpdu::OpenResponse(Box::new(opened)));
@@ -457,21 +394,12 @@ fn tshark_sees_checkpoints_and_a_restart_from_one() {
         for identifier in 1..=2 {
             assert!(bench.person(near).credit > 0);
             let data = Message::from_octets(&[7; 300]);
-            let data = Request::Data {
-                session,
-                data,
-                end: true,
-            };
+            let data = Request::Data { session, data, end: true };
             bench.say(near, data);
             tell(&mut bench, near, Primitive::Check { identifier });
         }
         tell(&mut bench, far, Primitive::CheckReply { identifier: 1 });
-        let from = |checkpoint_identifier| {
-            Box::new(Restart {
-                checkpoint_identifier,
-                ..Restart::default()
-            })
-        };
+        let from = |checkpoint_identifier| Box::new(Restart { checkpoint_identifier, ..Restart::default() });
         tell(&mut bench, far, Fpdu::RestartRequest(from(1)));
         tell(&mut bench, near, Fpdu::RestartResponse(from(1)));
         tell(&mut bench, near, Primitive::Check { identifier: 2 });
@@ -503,10 +431,7 @@ fn tshark_sees_checkpoints_and_a_restart_from_one() {
         // Points and their confirms. Who resynchronizes names the number that the next point is to get.
         assert_eq!(of("49"), ["1", "2", "2"]);
         assert_eq!(of("50"), ["1", "2"]);
-        assert_eq!(
-            (of("53"), of("34")),
-            (vec!["2".to_owned()], vec!["2".to_owned()])
-        );
+        assert_eq!((of("53"), of("34")), (vec!["2".to_owned()], vec!["2".to_owned()]));
     }
 }
 
@@ -515,34 +440,19 @@ const MOST: usize = 10_240;
 
 #[test]
 fn tshark_reads_connects_of_all_lengths() {
-    for (octets, name) in [
-        (300, "connect-300"),
-        (2000, "connect-2000"),
-        (12_000, "connect-12000"),
-    ] {
+    for (octets, name) in [(300, "connect-300"), (2000, "connect-2000"), (12_000, "connect-12000")] {
         let files = ftam::Config::default();
         let words = "x".repeat(octets);
-        let request = InitializeRequest {
-            implementation_information: Some(words.as_str().into()),
-            ..request(&files)
-        };
+        let request = InitializeRequest { implementation_information: Some(words.as_str().into()), ..request(&files) };
         let (mut bench, near, far) = between(Network::Tcp, &files, request, true);
         assert!(bench.person(near).session != Handle::default());
         tell(&mut bench, near, Fpdu::TerminateRequest(Box::default()));
         tell(&mut bench, far, Fpdu::TerminateResponse(Box::default()));
-        let fields = [
-            "ses.type",
-            "_ws.malformed",
-            "ftam.implementation_information",
-        ];
+        let fields = ["ses.type", "_ws.malformed", "ftam.implementation_information"];
         let Some(rows) = tshark(name, &bench.capture(), &fields) else {
             return;
         };
-        let spdus: Vec<&str> = rows
-            .iter()
-            .map(|row| row[0].as_str())
-            .filter(|it| !it.is_empty())
-            .collect();
+        let spdus: Vec<&str> = rows.iter().map(|row| row[0].as_str()).filter(|it| !it.is_empty()).collect();
         if octets < MOST {
             assert_eq!(spdus, ["13", "14", "9", "10"]);
             assert!(rows.iter().any(|row| row[2] == words));

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Accept, AccessPoint, Below, Context, Credit, DeviceId, Duration, Graph, Handle,
-    Indication, Instant, NodeId, Protocol, Reason, Report, Request, Service, Shape, TaskId, Unit,
+    Above, Accept, AccessPoint, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, NodeId,
+    Protocol, Reason, Report, Request, Service, Shape, TaskId, Unit,
 };
 use kumiki_lab::capture::{self, Captured, Content, Tap};
 use kumiki_octets::Message;
@@ -19,15 +19,9 @@ pub(crate) const NEAR: usize = 0;
 pub(crate) const FAR: usize = 1;
 
 /// The handle of a passive open in the tests.
-pub(crate) const LISTENER: Handle = Handle {
-    index: 20,
-    generation: 1,
-};
+pub(crate) const LISTENER: Handle = Handle { index: 20, generation: 1 };
 /// That of who calls.
-pub(crate) const CALLER: Handle = Handle {
-    index: 10,
-    generation: 1,
-};
+pub(crate) const CALLER: Handle = Handle { index: 10, generation: 1 };
 
 /// What a node or device of a host is called.
 pub(crate) fn of(host: usize, layer: &str) -> String {
@@ -50,12 +44,7 @@ pub(crate) struct User {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection, Service::UnitData],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection, Service::UnitData], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -78,11 +67,7 @@ impl Protocol for User {
                 let session = offered.provider;
                 let answer = match self.accept.clone() {
                     Some(accept) => Request::Accept(Box::new(Accept { session, ..accept })),
-                    None => Request::Abort {
-                        session,
-                        reason: Reason::User,
-                        data: None,
-                    },
+                    None => Request::Abort { session, reason: Reason::User, data: None },
                 };
                 cx.down(Below(0), answer);
             }
@@ -135,11 +120,7 @@ impl Bench {
             lines: Vec::new(),
             tells: BTreeMap::new(),
             under_way: VecDeque::new(),
-            captured: Captured {
-                host: "near".to_owned(),
-                taps: BTreeMap::new(),
-                seen: Vec::new(),
-            },
+            captured: Captured { host: "near".to_owned(), taps: BTreeMap::new(), seen: Vec::new() },
             tap: None,
         }
     }
@@ -151,13 +132,7 @@ impl Bench {
     }
 
     /// A node on others of its host.
-    pub(crate) fn node(
-        &mut self,
-        host: usize,
-        layer: &str,
-        below: &[&str],
-        protocol: impl Protocol,
-    ) {
+    pub(crate) fn node(&mut self, host: usize, layer: &str, below: &[&str], protocol: impl Protocol) {
         self.boxed(host, layer, below, Box::new(protocol));
     }
 
@@ -165,10 +140,7 @@ impl Bench {
     pub(crate) fn build(&mut self, host: usize, kind: &str, below: &[&str], settings: &Settings) {
         let names: Vec<String> = below.iter().map(|layer| of(host, layer)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let place = Place {
-            below: &names,
-            mtu: Some(1500),
-        };
+        let place = Place { below: &names, mtu: Some(1500) };
         let node = build(kind, settings, place).unwrap_or_else(|why| panic!("{why}"));
         self.boxed(host, kind, below, node);
     }
@@ -282,12 +254,5 @@ impl Bench {
 
 /// An answer to a caller, with what goes with its association.
 pub(crate) fn accepting(association: Option<Association>) -> Accept {
-    Accept {
-        user: Handle {
-            index: 21,
-            generation: 1,
-        },
-        association: association.map(Box::new),
-        ..Accept::default()
-    }
+    Accept { user: Handle { index: 21, generation: 1 }, association: association.map(Box::new), ..Accept::default() }
 }

@@ -1,12 +1,8 @@
 //! Calls of X.25 on LAPB.
 
-use kumiki_graph::{
-    Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Reason, Request,
-};
+use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Reason, Request};
 use kumiki_octets::Message;
-use kumiki_osi_service::x25::{
-    Call, Charging, Extension, Facilities, Facility, FastSelect, Marker, Primitive,
-};
+use kumiki_osi_service::x25::{Call, Charging, Extension, Facilities, Facility, FastSelect, Marker, Primitive};
 use kumiki_stack::Settings;
 
 use crate::arrange::tshark;
@@ -26,11 +22,7 @@ fn pair(near: &Settings, far: &Settings) -> (Bench, [NodeId; 2]) {
     let users = [NEAR, FAR].map(|host| bench.user(host, "x25"));
     bench.person(users[FAR]).accept = Some(accepting(None));
     bench.start();
-    let listen = Open {
-        user: LISTENER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let listen = Open { user: LISTENER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     bench.say(users[FAR], Request::Open(Box::new(listen)));
     (bench, users)
 }
@@ -45,10 +37,7 @@ fn call(bench: &mut Bench, user: NodeId, data: &[u8], facilities: Vec<Facility>)
         remote: number("12345"),
         local: number("9001"),
         data: Some(Message::from_octets(data)),
-        call: Some(Box::new(Call {
-            facilities: Facilities(facilities),
-            ..Call::default()
-        })),
+        call: Some(Box::new(Call { facilities: Facilities(facilities), ..Call::default() })),
         ..Open::default()
     };
     bench.say(user, Request::Open(Box::new(open)));
@@ -63,14 +52,7 @@ fn data(bench: &mut Bench, user: NodeId, octets: &[u8]) {
 
 fn clear(bench: &mut Bench, user: NodeId) {
     let (session, reason, data) = (bench.person(user).session, Reason::User, None);
-    bench.say(
-        user,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    bench.say(user, Request::Abort { session, reason, data });
     bench.pass(Duration::from_secs(1));
 }
 
@@ -88,19 +70,11 @@ fn of(name: &str, bench: &mut Bench, kind: &str, fields: &[&str]) -> Option<Vec<
 
 #[test]
 fn tshark_reads_what_a_call_asks_for_and_gets() {
-    let small = Settings::new()
-        .with("packet", kumiki_stack::Value::Octets(256))
-        .with("window", 3);
+    let small = Settings::new().with("packet", kumiki_stack::Value::Octets(256)).with("window", 3);
     let (mut bench, [near, far]) = pair(&Settings::new(), &small);
     let facilities = vec![
-        Facility::Charging(Charging {
-            reverse: true,
-            ..Charging::default()
-        }),
-        Facility::Throughput {
-            called: 10,
-            calling: 12,
-        },
+        Facility::Charging(Charging { reverse: true, ..Charging::default() }),
+        Facility::Throughput { called: 10, calling: 12 },
         Facility::ClosedGroup(7),
         Facility::TransitDelay(300),
         Facility::Marker(Marker::Dte),
@@ -135,19 +109,8 @@ fn tshark_reads_what_a_call_asks_for_and_gets() {
         "x25.x264_protocol_id",
     ];
     let asked = of(name, &mut bench, "0x0b", &fields).unwrap();
-    assert_eq!(
-        asked,
-        [[
-            "12345", "9001", "1", "10", "12", "0x07", "300", "100", "0x01"
-        ]]
-    );
-    let cleared = of(
-        name,
-        &mut bench,
-        "0x13",
-        &["x25.clear_cause", "x25.diagnostic"],
-    )
-    .unwrap();
+    assert_eq!(asked, [["12345", "9001", "1", "10", "12", "0x07", "300", "100", "0x01"]]);
+    let cleared = of(name, &mut bench, "0x13", &["x25.clear_cause", "x25.diagnostic"]).unwrap();
     assert_eq!(cleared, [["0x00", "0"]]);
 }
 
@@ -160,18 +123,11 @@ fn tshark_follows_data_interrupts_and_resets_of_both_moduli() {
         data(&mut bench, near, &[7; 2500]);
         data(&mut bench, far, &[8; 10]);
         let session = bench.person(near).session;
-        let expedited = Request::Expedited {
-            session,
-            data: Message::from_octets(&[1, 2, 3]),
-        };
+        let expedited = Request::Expedited { session, data: Message::from_octets(&[1, 2, 3]) };
         bench.say(near, expedited);
         bench.pass(Duration::from_secs(1));
-        let qualified = Primitive::Data {
-            data: Message::from_octets(b"qualified"),
-            end: true,
-            qualified: true,
-            delivery: true,
-        };
+        let qualified =
+            Primitive::Data { data: Message::from_octets(b"qualified"), end: true, qualified: true, delivery: true };
         let what = Box::new(Particular::Packet(qualified));
         bench.say(near, Request::Particular { session, what });
         let reason = Reason::User;
@@ -186,11 +142,7 @@ fn tshark_follows_data_interrupts_and_resets_of_both_moduli() {
         assert_eq!(heard.iter().filter(reset).count(), 1);
 
         // Modulo 128 tshark 4.0 takes the one number for the other; Linux's packet layer reads them as we do.
-        let (ps, pr) = if extended {
-            ("x25.p_r", "x25.p_s")
-        } else {
-            ("x25.p_s", "x25.p_r")
-        };
+        let (ps, pr) = if extended { ("x25.p_r", "x25.p_s") } else { ("x25.p_s", "x25.p_r") };
         let fields = ["x25.mod", "x25.q", "x25.d", ps, "x25.m", pr];
         let Some(packets) = of(name, &mut bench, "0x00", &fields) else {
             return;
@@ -231,17 +183,11 @@ fn tshark_follows_data_interrupts_and_resets_of_both_moduli() {
 fn tshark_reads_a_call_that_is_answered_by_clearing_it_with_data() {
     let (mut bench, [near, far]) = pair(&Settings::new(), &Settings::new());
     bench.person(far).accept = None;
-    let facilities = vec![Facility::Charging(Charging {
-        fast_select: FastSelect::Restricted,
-        ..Charging::default()
-    })];
+    let facilities = vec![Facility::Charging(Charging { fast_select: FastSelect::Restricted, ..Charging::default() })];
     call(&mut bench, near, &[0xc0; 100], facilities);
     bench.pass(Duration::from_secs(1));
     let heard = &bench.person(near).heard;
-    assert!(matches!(
-        heard[..],
-        [Indication::Report(_), Indication::Aborted { .. }]
-    ));
+    assert!(matches!(heard[..], [Indication::Report(_), Indication::Aborted { .. }]));
     let Some(asked) = of("x25-fast", &mut bench, "0x0b", &["x25.fast_select"]) else {
         return;
     };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode,
-    NodeId, Open, Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Address, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol,
+    Reason, Request, Service, Shape, Told,
 };
 use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
@@ -28,16 +28,11 @@ pub(crate) fn linux() -> Option<PathBuf> {
     }
     let packages = "user-mode-linux busybox-static python3 kmod iproute2 gcc libc6-dev";
     let missing = missing.join(", ");
-    skip(&format!(
-        "user-mode Linux needs {missing}: apt-get install {packages}"
-    ));
+    skip(&format!("user-mode Linux needs {missing}: apt-get install {packages}"));
     None
 }
 
-const OWN: Handle = Handle {
-    index: 7,
-    generation: 1,
-};
+const OWN: Handle = Handle { index: 7, generation: 1 };
 
 /// What a user of X.25 does.
 #[derive(Default)]
@@ -67,14 +62,7 @@ impl Person {
                 None if !self.done => {
                     self.done = true;
                     let (session, reason, data) = (self.session, Reason::User, None);
-                    cx.down(
-                        Below(0),
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    cx.down(Below(0), Request::Abort { session, reason, data });
                 }
                 None => {}
             }
@@ -91,22 +79,13 @@ impl Person {
 
 impl Protocol for Person {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let open = Open {
             user: OWN,
-            mode: if self.calls.is_some() {
-                Mode::Active
-            } else {
-                Mode::Passive { backlog: 1 }
-            },
+            mode: if self.calls.is_some() { Mode::Active } else { Mode::Passive { backlog: 1 } },
             remote: self.calls.unwrap_or_default(),
             ..Open::default()
         };
@@ -122,11 +101,7 @@ impl Protocol for Person {
             }
             Indication::Offered(offered) => {
                 self.session = offered.provider;
-                let accept = Accept {
-                    session: offered.provider,
-                    user: OWN,
-                    ..Accept::default()
-                };
+                let accept = Accept { session: offered.provider, user: OWN, ..Accept::default() };
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
             Indication::Credit { credit, .. } => self.credit += credit.messages,
@@ -176,10 +151,7 @@ fn ours(line: &Path, x25: &Settings, person: Person) -> Ours {
     let task = graph.add_task("cpu");
     let device = graph.add_device("line", Service::UnitData).unwrap();
     let settings = x25.clone().with("over", "frames").with("address", "9001");
-    let place = Place {
-        below: &["line"],
-        mtu: None,
-    };
+    let place = Place { below: &["line"], mtu: None };
     let node = build("x25", &settings, place).unwrap_or_else(|why| panic!("{why}"));
     graph.add_node("x25", task, node).unwrap();
     let person = graph.add_node("user", task, Box::new(person)).unwrap();
@@ -192,11 +164,7 @@ fn ours(line: &Path, x25: &Settings, person: Person) -> Ours {
     let real = executor.add_real(Box::new(line)).unwrap();
     executor.plug(Plug::Device(graph, device), Plug::Real(real));
     executor.start().unwrap();
-    Ours {
-        executor,
-        graph,
-        person,
-    }
+    Ours { executor, graph, person }
 }
 
 impl Ours {
@@ -219,11 +187,7 @@ impl Ours {
 
 pub(crate) fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, &str)]) -> Running {
     let mut command = Command::new(kit.join("x25-peer.sh"));
-    command
-        .arg(format!("connect:{}", line.display()))
-        .args(act)
-        .env("TIMEOUT", "60")
-        .stderr(Stdio::null());
+    command.arg(format!("connect:{}", line.display())).args(act).env("TIMEOUT", "60").stderr(Stdio::null());
     command.envs(environment.iter().copied());
     Running::start(&mut command)
 }
@@ -266,11 +230,8 @@ fn a_call_to_linux_carries_messages_both_ways() {
         let folder = Folder::new(&format!("calls-{number}"));
         let line = folder.path("line");
         let (x25, theirs) = settings(extended, packet, window);
-        let person = Person {
-            calls: Some(Address::X121("12345".parse().unwrap())),
-            messages: messages(),
-            ..Person::default()
-        };
+        let person =
+            Person { calls: Some(Address::X121("12345".parse().unwrap())), messages: messages(), ..Person::default() };
         // The socket is there before the peer, and the peer listens before it is called.
         let mut ours = ours(&line, &x25, person);
         let theirs: Vec<(&str, &str)> = theirs.iter().map(|(a, b)| (*a, b.as_str())).collect();
@@ -312,19 +273,12 @@ fn linux_clears_a_call_to_a_number_on_which_nobody_listens() {
     let Some(kit) = linux() else { return };
     let folder = Folder::new("nobody");
     let line = folder.path("line");
-    let person = Person {
-        calls: Some(Address::X121("777".parse().unwrap())),
-        ..Person::default()
-    };
+    let person = Person { calls: Some(Address::X121("777".parse().unwrap())), ..Person::default() };
     let mut ours = ours(&line, &Settings::new(), person);
     let mut linux = peer(&kit, &line, &["echo"], &[]);
     linux.wait_for("PEER x25 listening");
     ours.run();
-    let wanted = x25::Told {
-        what: What::Clear,
-        cause: 1,
-        diagnostic: 0,
-    };
+    let wanted = x25::Told { what: What::Clear, cause: 1, diagnostic: 0 };
     let told = Reason::Told(Told::X25(wanted));
     assert_eq!(ours.person().ended, Some(told));
 }

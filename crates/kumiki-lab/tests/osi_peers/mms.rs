@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open,
-    Protocol, Request, Service, Shape,
+    Above, Accept, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol, Request,
+    Service, Shape,
 };
 use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
 use kumiki_octets::Message;
@@ -24,9 +24,7 @@ fn python() -> Option<String> {
     let named = std::env::var("KUMIKI_PYTHON").ok();
     let named = named.filter(|it| !it.is_empty());
     let python = named.unwrap_or_else(|| "python3".to_owned());
-    let tried = Command::new(&python)
-        .args(["-c", "import pyiec61850"])
-        .output();
+    let tried = Command::new(&python).args(["-c", "import pyiec61850"]).output();
     if tried.is_ok_and(|tried| tried.status.success()) {
         return Some(python);
     }
@@ -41,9 +39,8 @@ const APPLICATION_CONTEXT: Oid = Oid::of(&[1, 0, 9506, 2, 3]);
 
 /// Initiate request and response: 65000 octets, 5 services each way, nesting 10, version 1, with what can be done.
 const INITIATE: [u8; 38] = [
-    0x80, 0x03, 0x00, 0xfd, 0xe8, 0x81, 0x01, 0x05, 0x82, 0x01, 0x05, 0x83, 0x01, 0x0a, 0xa4, 0x16,
-    0x80, 0x01, 0x01, 0x81, 0x03, 0x05, 0xf1, 0x00, 0x82, 0x0c, 0x03, 0xee, 0x1c, 0x00, 0x00, 0x04,
-    0x08, 0x00, 0x00, 0x79, 0xef, 0x18,
+    0x80, 0x03, 0x00, 0xfd, 0xe8, 0x81, 0x01, 0x05, 0x82, 0x01, 0x05, 0x83, 0x01, 0x0a, 0xa4, 0x16, 0x80, 0x01, 0x01,
+    0x81, 0x03, 0x05, 0xf1, 0x00, 0x82, 0x0c, 0x03, 0xee, 0x1c, 0x00, 0x00, 0x04, 0x08, 0x00, 0x00, 0x79, 0xef, 0x18,
 ];
 /// Confirmed request 7: Identify.
 const IDENTIFY: [u8; 7] = [0xa0, 0x05, 0x02, 0x01, 0x07, 0x82, 0x00];
@@ -79,10 +76,7 @@ fn association() -> Association {
     association
 }
 
-const OWN: Handle = Handle {
-    index: 7,
-    generation: 1,
-};
+const OWN: Handle = Handle { index: 7, generation: 1 };
 
 /// A user of MMS: asks who is there, or says who it is.
 #[derive(Default)]
@@ -100,10 +94,7 @@ struct Person {
 
 impl Person {
     fn say(&self, octets: &[u8], cx: &mut Context<'_>) {
-        let value = Value {
-            context: self.context,
-            data: Message::from_octets(octets),
-        };
+        let value = Value { context: self.context, data: Message::from_octets(octets) };
         let (session, values) = (self.session, core::iter::once(value).collect());
         cx.down(Below(0), Request::Values { session, values });
     }
@@ -111,22 +102,13 @@ impl Person {
 
 impl Protocol for Person {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let open = Open {
             user: OWN,
-            mode: if self.calls {
-                Mode::Active
-            } else {
-                Mode::Passive { backlog: 1 }
-            },
+            mode: if self.calls { Mode::Active } else { Mode::Passive { backlog: 1 } },
             association: Some(Box::new(association())),
             data: self.calls.then(|| initiate(0xa8)),
             ..Open::default()
@@ -154,12 +136,8 @@ impl Protocol for Person {
                 self.session = offered.provider;
                 self.context = own(offered.association);
                 self.began = offered.data.map(|data| data.to_vec()).unwrap_or_default();
-                let accept = Accept {
-                    session: self.session,
-                    user: OWN,
-                    data: Some(initiate(0xa9)),
-                    ..Accept::default()
-                };
+                let accept =
+                    Accept { session: self.session, user: OWN, data: Some(initiate(0xa9)), ..Accept::default() };
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
             Indication::Values { values, .. } => {
@@ -174,13 +152,7 @@ impl Protocol for Person {
                         [0x8b, 0] => self.say(&CONCLUDED, cx),
                         [0x8c, 0] => {
                             let session = self.session;
-                            cx.down(
-                                Below(0),
-                                Request::Release {
-                                    session,
-                                    data: None,
-                                },
-                            );
+                            cx.down(Below(0), Request::Release { session, data: None });
                         }
                         _ => {}
                     }
@@ -216,17 +188,10 @@ fn run(socket: TcpStream, tpdu: u64, person: Person) -> (Executor<RealClock>, Gr
     for (kind, below, settings) in [
         ("pipe", "socket", Settings::new()),
         ("tpkt", "pipe", Settings::new()),
-        (
-            "tp0",
-            "tpkt",
-            Settings::new().with("tpdu", Setting::Octets(tpdu)),
-        ),
+        ("tp0", "tpkt", Settings::new().with("tpdu", Setting::Octets(tpdu))),
         ("session", "tp0", Settings::new()),
     ] {
-        let place = Place {
-            below: &[below],
-            mtu: None,
-        };
+        let place = Place { below: &[below], mtu: None };
         let node = build(kind, &settings, place).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node(kind, task, node).unwrap();
         graph.connect(kind, below).unwrap();
@@ -234,11 +199,7 @@ fn run(socket: TcpStream, tpdu: u64, person: Person) -> (Executor<RealClock>, Gr
     let presentation = Presentation::new(presentation::Config::default());
     let acse = Acse::new(acse::Config::default());
     for (name, below, node) in [
-        (
-            "presentation",
-            "session",
-            Box::new(presentation) as Box<dyn Protocol>,
-        ),
+        ("presentation", "session", Box::new(presentation) as Box<dyn Protocol>),
         ("acse", "presentation", Box::new(acse)),
         ("user", "acse", Box::new(person)),
     ] {
@@ -300,10 +261,7 @@ fn libiec61850_calls_asks_and_ends() {
     let Some(python) = python() else { return };
     for end in ["conclude", "abort"] {
         let (said, came, ended) = called(&python, end);
-        assert!(
-            said.contains("PEER identity ('Kumiki', 'joinery', '1')"),
-            "{said}"
-        );
+        assert!(said.contains("PEER identity ('Kumiki', 'joinery', '1')"), "{said}");
         assert!(said.contains(&format!("PEER did {end}")), "{said}");
         if end == "conclude" {
             assert_eq!(came.last().map(Vec::as_slice), Some(&CONCLUDE[..]));
@@ -331,11 +289,7 @@ fn is_called(python: &str, tpdu: u64) {
     let mut peer = Running::with_input(&mut command);
     peer.wait_for("PEER runs True");
     let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let person = Person {
-        calls: true,
-        says: vec![&IDENTIFY, &CONCLUDE],
-        ..Person::default()
-    };
+    let person = Person { calls: true, says: vec![&IDENTIFY, &CONCLUDE], ..Person::default() };
     let (executor, graph, person) = run(socket, tpdu, person);
     let graph = executor.graph(graph).unwrap();
     let person = graph.protocol::<Person>(person).unwrap();

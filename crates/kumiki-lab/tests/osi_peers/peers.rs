@@ -71,11 +71,7 @@ impl Running {
         kumiki_watchdog::minute();
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
-        Self {
-            child,
-            output,
-            said: String::new(),
-        }
+        Self { child, output, said: String::new() }
     }
 
     /// Reads until a line has `text` in it; panics where there is none.

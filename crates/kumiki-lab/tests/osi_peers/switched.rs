@@ -29,10 +29,7 @@ impl Switch {
         let end = Arc::new(AtomicBool::new(false));
         let log = Arc::new(Mutex::new(Vec::new()));
         let (sender, lines) = channel();
-        let wanted = Wanted {
-            end: Some(Arc::clone(&end)),
-            ..Wanted::default()
-        };
+        let wanted = Wanted { end: Some(Arc::clone(&end)), ..Wanted::default() };
         let kept = Arc::clone(&log);
         let thread = std::thread::spawn(move || {
             let say = |line: &str| {
@@ -41,12 +38,7 @@ impl Switch {
             };
             run(&config, &wanted, say).unwrap();
         });
-        Self {
-            thread: Some(thread),
-            end,
-            lines,
-            log,
-        }
+        Self { thread: Some(thread), end, lines, log }
     }
 
     /// The next line of its log with this in it.
@@ -93,9 +85,7 @@ impl Ours {
         let place = |below| Place { below, mtu: None };
         let node = build("xot", xot, place(&["tcp"])).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node("xot", task, node).unwrap();
-        let x25 = Settings::new()
-            .with("over", "circuits")
-            .with("address", "9001");
+        let x25 = Settings::new().with("over", "circuits").with("address", "9001");
         let node = build("x25", &x25, place(&["xot"])).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node("x25", task, node).unwrap();
         let person = graph.add_node("user", task, Box::new(person)).unwrap();
@@ -107,11 +97,7 @@ impl Ours {
         let real = executor.add_real(Box::new(sockets)).unwrap();
         executor.plug(Plug::Device(graph, device), Plug::Real(real));
         executor.start().unwrap();
-        Self {
-            executor,
-            graph,
-            person,
-        }
+        Self { executor, graph, person }
     }
 
     /// Runs until the user is done, and a little longer for what still leaves.
@@ -173,11 +159,8 @@ strip = 2
     let mut linux = peer(&kit, &line, &["echo"], &THEIRS);
     linux.wait_for("PEER x25 listening");
     switch.wait_for("guest: up");
-    let person = Person {
-        calls: Some(Address::X121("9912345".parse().unwrap())),
-        messages: messages(),
-        ..Person::default()
-    };
+    let person =
+        Person { calls: Some(Address::X121("9912345".parse().unwrap())), messages: messages(), ..Person::default() };
     let xot = Settings::new().with("routes", texts(format!("99 = {at}")));
     let mut ours = Ours::new(person, sockets(), &xot);
     let person = ours.run();
@@ -187,10 +170,7 @@ strip = 2
     let wanted = format!("cause 0 diagnostic 0, 10 messages {octets} octets");
     assert!(said.contains(&wanted), "{said}");
     let log = switch.wait_for("cleared by xot");
-    assert!(
-        log.contains(&format!("{octets} octets from the caller, {octets} to it")),
-        "{log}"
-    );
+    assert!(log.contains(&format!("{octets} octets from the caller, {octets} to it")), "{log}");
 }
 
 #[test]

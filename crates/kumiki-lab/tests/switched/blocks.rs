@@ -1,8 +1,8 @@
 //! Blocks of X.25 over circuits between three subscribers of an exchange, by users that call again when their call has ended.
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication,
-    Instant, Mode, NodeId, Open, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Mode,
+    NodeId, Open, Protocol, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_link::{Carrier, Exchange, ExchangeConfig, Rate, SerialConfig};
 use kumiki_octets::Message;
@@ -30,10 +30,7 @@ struct Talker {
     done: Option<Instant>,
 }
 
-const CALLER: Handle = Handle {
-    index: 1,
-    generation: 1,
-};
+const CALLER: Handle = Handle { index: 1, generation: 1 };
 
 impl Talker {
     fn new(calls: Option<&'static str>, blocks: u32) -> Self {
@@ -55,11 +52,7 @@ impl Talker {
         let Some(number) = self.calls else {
             return;
         };
-        let open = Open {
-            user: CALLER,
-            remote: Address::X121(number.parse().unwrap()),
-            ..Open::default()
-        };
+        let open = Open { user: CALLER, remote: Address::X121(number.parse().unwrap()), ..Open::default() };
         cx.down(Below(0), Request::Open(Box::new(open)));
     }
 
@@ -78,20 +71,11 @@ impl Talker {
 
 impl Protocol for Talker {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let open = Open {
-            user: Handle::default(),
-            mode: Mode::Passive { backlog: 4 },
-            ..Open::default()
-        };
+        let open = Open { user: Handle::default(), mode: Mode::Passive { backlog: 4 }, ..Open::default() };
         cx.down(Below(0), Request::Open(Box::new(open)));
         self.call(cx);
     }
@@ -104,15 +88,8 @@ impl Protocol for Talker {
                 (self.session, self.credit) = (Some(opened.provider), 0);
             }
             Indication::Offered(offered) => {
-                let user = Handle {
-                    index: 2,
-                    generation: 1,
-                };
-                let accept = Accept {
-                    session: offered.provider,
-                    user,
-                    ..Accept::default()
-                };
+                let user = Handle { index: 2, generation: 1 };
+                let accept = Accept { session: offered.provider, user, ..Accept::default() };
                 self.taken = Some(offered.provider);
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
@@ -124,14 +101,7 @@ impl Protocol for Talker {
                     self.done = Some(cx.now());
                     let session = self.session.take().unwrap();
                     let (reason, data) = (Reason::User, None);
-                    cx.down(
-                        Below(0),
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    cx.down(Below(0), Request::Abort { session, reason, data });
                 }
             }
             Indication::Data { data, .. } => {
@@ -142,9 +112,7 @@ impl Protocol for Talker {
                     cx.down(Below(0), Request::Credit { session, credit });
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } if session == CALLER => {
+            Indication::Aborted { session, reason, .. } if session == CALLER => {
                 self.ended.push(reason);
                 self.session = None;
                 // What was under way is sent again; how much has arrived, this user does not ask.
@@ -178,10 +146,7 @@ impl Protocol for Talker {
 fn subscriber(seed: u64, number: &str, talker: Talker) -> (Host, NodeId, NodeId) {
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let x32 = x32::Config {
-        number: Some(number.parse().unwrap()),
-        ..x32::Config::default()
-    };
+    let x32 = x32::Config { number: Some(number.parse().unwrap()), ..x32::Config::default() };
     let x25 = x25::Config {
         role: None,
         idle: Duration::from_secs(5),
@@ -197,12 +162,7 @@ fn subscriber(seed: u64, number: &str, talker: Talker) -> (Host, NodeId, NodeId)
     let packets = Box::new(X25::new(x25).unwrap());
     graph.add_node("x25", task, packets).unwrap();
     let talker = graph.add_node("talker", task, Box::new(talker)).unwrap();
-    for (upper, lower) in [
-        ("x32", "line"),
-        ("lapb", "x32"),
-        ("x25", "lapb"),
-        ("talker", "x25"),
-    ] {
+    for (upper, lower) in [("x32", "line"), ("lapb", "x32"), ("x25", "lapb"), ("talker", "x25")] {
         graph.connect(upper, lower).unwrap();
     }
     (Host::new("subscriber", graph), talker, circuit)
@@ -219,19 +179,13 @@ impl Bench {
         let line = SerialConfig {
             carrier: Carrier::Synchronous {
                 rate: Rate::bits_per_second(64_000),
-                framing: BitFraming {
-                    fcs: FcsKind::Fcs16,
-                    opening_flag: false,
-                },
+                framing: BitFraming { fcs: FcsKind::Fcs16, opening_flag: false },
             },
             propagation: Duration::from_millis(5),
             say_sent: true,
         };
         let at = |secs: &u64| Instant::ZERO + Duration::from_secs(*secs);
-        let config = ExchangeConfig {
-            clears: clears.iter().map(at).collect(),
-            ..ExchangeConfig::new(line)
-        };
+        let config = ExchangeConfig { clears: clears.iter().map(at).collect(), ..ExchangeConfig::new(line) };
         let numbers = ["100", "200", "300"].map(|it| it.parse().unwrap());
         let mut world = World::new();
         let exchange = Exchange::new(config, numbers.to_vec()).unwrap();
@@ -248,8 +202,7 @@ impl Bench {
     }
 
     fn until(&mut self, secs: u64) {
-        self.world
-            .run_until(Instant::ZERO + Duration::from_secs(secs));
+        self.world.run_until(Instant::ZERO + Duration::from_secs(secs));
     }
 
     fn talker(&mut self, n: usize) -> &Talker {
@@ -279,10 +232,7 @@ fn silent() -> Talker {
 fn a_transfer_that_is_cut_off_goes_on_over_a_new_circuit() {
     let talker = Talker::new(Some("222"), 200);
     // 200 blocks are 12.5 s and more of 64 kbit/s.
-    let mut bench = Bench::new(
-        [("200", talker), ("100", silent()), ("100", silent())],
-        &[8],
-    );
+    let mut bench = Bench::new([("200", talker), ("100", silent()), ("100", silent())], &[8]);
     bench.until(120);
     assert_eq!(bench.talker(0).ended, [Reason::Down]);
     assert!(bench.talker(0).done.is_some());

@@ -16,19 +16,12 @@ use kumiki_lab::scenario::{Choice, Document};
 /// The scenario with a file of 100 kB and these settings.
 fn run(set: &[&str]) -> Measured {
     let given = |key: &str| set.iter().any(|it| it.starts_with(key));
-    let usual = [
-        ("file", "file=\"100 kB\""),
-        ("call_back", "call_back=false"),
-    ];
+    let usual = [("file", "file=\"100 kB\""), ("call_back", "call_back=false")];
     let usual = usual.iter().filter(|(key, _)| !given(key));
     let set = usual.map(|(_, it)| *it).chain(set.iter().copied());
     let set = set.map(str::to_owned).collect();
     let document = Document::find("x32-dialup").unwrap_or_else(|fault| panic!("{fault}"));
-    let choice = Choice {
-        set,
-        quick: false,
-        runs: None,
-    };
+    let choice = Choice { set, quick: false, runs: None };
     let points = document.points(&choice);
     let points = points.unwrap_or_else(|fault| panic!("{fault}"));
     let [point] = points.as_slice() else {
@@ -94,10 +87,7 @@ fn the_circuit_is_cleared_when_there_has_been_no_call_for_long() {
 
 #[test]
 fn a_foreign_caller_is_refused_each_time_until_it_gives_up() {
-    let measured = run(&[
-        "host.receiver.x32.callers=[\"999\"]",
-        "host.sender.x32.call_back_within=\"0 s\"",
-    ]);
+    let measured = run(&["host.receiver.x32.callers=[\"999\"]", "host.sender.x32.call_back_within=\"0 s\""]);
     assert!(measured.failure.is_some());
     // Once, and three times more.
     assert_eq!(calls(&measured), (4, 0));
@@ -108,20 +98,14 @@ fn a_foreign_caller_is_refused_each_time_until_it_gives_up() {
 fn a_number_that_nobody_has_is_called_once() {
     let measured = run(&["host.sender.x32.number=\"999\""]);
     assert!(measured.failure.is_some());
-    assert_eq!(
-        (calls(&measured), count(&measured, "unobtainable")),
-        ((1, 0), 1)
-    );
+    assert_eq!((calls(&measured), count(&measured, "unobtainable")), ((1, 0), 1));
 }
 
 #[test]
 fn a_wrong_network_user_identification_is_barred() {
     let measured = run(&["host.sender.x25.nui=\"SOMEBODY\""]);
     let failure = measured.failure.unwrap();
-    assert!(
-        failure.contains("access barred (0b), NUI problem (84)"),
-        "{failure}"
-    );
+    assert!(failure.contains("access barred (0b), NUI problem (84)"), "{failure}");
     assert!(!failure.contains("SOMEBODY"));
 }
 
@@ -145,9 +129,7 @@ fn a_run_can_be_repeated() {
 fn only_a_synchronous_line_is_switched_and_between_two_numbers() {
     let said = |set: &str| {
         let choice = Choice {
-            set: ["file=\"1 kB\"", "call_back=false", set]
-                .map(str::to_owned)
-                .to_vec(),
+            set: ["file=\"1 kB\"", "call_back=false", set].map(str::to_owned).to_vec(),
             quick: false,
             runs: None,
         };
@@ -165,10 +147,7 @@ fn only_a_synchronous_line_is_switched_and_between_two_numbers() {
         fault.to_string()
     };
     let wrong = said("link.line.medium=\"oc3c\"");
-    assert!(
-        wrong.contains("not switched") && wrong.contains("sync-64k"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("not switched") && wrong.contains("sync-64k"), "{wrong}");
     let wrong = said("link.line.switched.numbers=[\"100\", \"100\"]");
     assert!(wrong.contains("the same number"), "{wrong}");
     let wrong = said("link.line.switched.setup=\"soon\"");

@@ -24,8 +24,7 @@ impl Flow {
     /// From the first cell to the last.
     #[must_use]
     pub fn duration(&self) -> Duration {
-        self.first
-            .map_or(Duration::ZERO, |first| self.last.saturating_since(first))
+        self.first.map_or(Duration::ZERO, |first| self.last.saturating_since(first))
     }
 }
 
@@ -72,13 +71,7 @@ impl Analyser {
         flow.first.get_or_insert(now);
         flow.last = run.end(now);
         if let Some(last) = self.last.get_mut(port) {
-            *last = Some(LastRun {
-                first: now,
-                run: CellRun {
-                    payload: kumiki_octets::Message::new(),
-                    ..*run
-                },
-            });
+            *last = Some(LastRun { first: now, run: CellRun { payload: kumiki_octets::Message::new(), ..*run } });
         }
     }
 
@@ -104,11 +97,7 @@ impl Element for Analyser {
         match &unit {
             Unit::Cells(run) => self.cells(now, port, run),
             Unit::Cut { id, keep } => self.cut(port, *id, *keep),
-            Unit::Frame { .. }
-            | Unit::Sent { .. }
-            | Unit::Arriving { .. }
-            | Unit::Report(_)
-            | Unit::Circuit(_) => {}
+            Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) | Unit::Circuit(_) => {}
         }
         out.put(usize::from(port == 0), unit);
     }
@@ -121,11 +110,7 @@ impl Element for Analyser {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let over = |port, count: fn(&Flow) -> u64| {
-            self.flows
-                .iter()
-                .filter(|(vc, _)| vc.port == port)
-                .map(|(_, flow)| count(flow))
-                .sum()
+            self.flows.iter().filter(|(vc, _)| vc.port == port).map(|(_, flow)| count(flow)).sum()
         };
         vec![
             ("a_cells", over(0, |flow| flow.cells)),

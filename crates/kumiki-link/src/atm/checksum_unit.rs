@@ -40,9 +40,7 @@ impl ChecksumUnit {
 
     /// Reads the channel's register and clears it; `None` where nothing has been transferred since it was last cleared.
     pub fn take(&mut self, vpi: u16, vci: u16) -> Option<Sum> {
-        self.registers
-            .remove(&(vpi, vci))
-            .map(|register| register.sum)
+        self.registers.remove(&(vpi, vci)).map(|register| register.sum)
     }
 
     /// How many transfers there were, and of how many octets.

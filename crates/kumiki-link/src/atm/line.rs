@@ -118,11 +118,7 @@ impl Line {
     /// Lets the runs go whose first cell is whole on the line by `now`.
     pub(super) fn send(&mut self, now: Instant, out: &mut Outlet) {
         while let Some((_, run)) = self.pending.pop_front_if(|(at, _)| *at <= now) {
-            self.announced = Some(Announced {
-                id: run.id,
-                slot: run.slot,
-                count: run.count,
-            });
+            self.announced = Some(Announced { id: run.id, slot: run.slot, count: run.count });
             out.put(self.port, Unit::Cells(run));
         }
     }

@@ -128,21 +128,14 @@ pub fn cpcs_pdu(mut sdu: Message, crc: bool) -> Message {
     complete_checksum(&mut sdu);
     let length = u16::try_from(sdu.len()).unwrap_or(0);
     let pad = aal5::pad_len(sdu.len());
-    let mut trailer = Trailer {
-        uu: 0,
-        cpi: 0,
-        length,
-        crc: 0,
-    };
+    let mut trailer = Trailer { uu: 0, cpi: 0, length, crc: 0 };
     let mut octets = [0; aal5::LEN];
     sdu.append_slice(Slice::of_pattern(Pattern::Zeros, 0, pad));
     if crc {
         trailer.emit(&mut octets);
         let mut register = Aal5Crc::new();
         sdu.for_each(|piece| register.update(piece));
-        let (covered, _) = octets
-            .split_at_checked(aal5::CRC_OFFSET)
-            .unwrap_or_default();
+        let (covered, _) = octets.split_at_checked(aal5::CRC_OFFSET).unwrap_or_default();
         register.update(covered);
         trailer.crc = register.finish();
     }
@@ -267,10 +260,7 @@ impl Element for Sar {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let (a, b) = (
-            self.transmitter.next_deadline(),
-            self.receiver.next_deadline(),
-        );
+        let (a, b) = (self.transmitter.next_deadline(), self.receiver.next_deadline());
         match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -292,11 +282,7 @@ impl Element for Sar {
 
 /// The channel of an address, if it is one.
 const fn channel(address: Address) -> Option<(u16, u16)> {
-    if let Address::Vc { vpi, vci } = address {
-        Some((vpi, vci))
-    } else {
-        None
-    }
+    if let Address::Vc { vpi, vci } = address { Some((vpi, vci)) } else { None }
 }
 
 #[cfg(test)]

@@ -45,11 +45,7 @@ impl Slots {
         let (bits, cell) = (bits / shared, CELL_BITS / shared);
         let shared = gcd(bits, seconds);
         let (bits, seconds) = (bits / shared, seconds / shared);
-        Self {
-            nanos: cell.saturating_mul(nanos).saturating_mul(seconds),
-            per: bits,
-            phase: Duration::ZERO,
-        }
+        Self { nanos: cell.saturating_mul(nanos).saturating_mul(seconds), per: bits, phase: Duration::ZERO }
     }
 
     /// The same slots, all later by `phase`.
@@ -115,10 +111,7 @@ mod tests {
 
     #[test]
     fn plcp_has_96000_cells_a_second() {
-        assert_eq!(
-            Slots::new(Rate::DS3_PLCP).at(96_000).as_nanos(),
-            1_000_000_000
-        );
+        assert_eq!(Slots::new(Rate::DS3_PLCP).at(96_000).as_nanos(), 1_000_000_000);
     }
 
     #[test]

@@ -53,14 +53,7 @@ impl OutputConfig {
     /// A plain queue of `queue` cells before `slots`.
     #[must_use]
     pub const fn new(slots: Slots, queue: u64) -> Self {
-        Self {
-            slots,
-            queue,
-            efci: None,
-            epd: None,
-            ppd: false,
-            max_run: u32::MAX,
-        }
+        Self { slots, queue, efci: None, epd: None, ppd: false, max_run: u32::MAX }
     }
 }
 
@@ -115,11 +108,7 @@ impl Switch {
     pub fn new(latency: Duration, outputs: &[OutputConfig]) -> Self {
         Self {
             latency,
-            outputs: outputs
-                .iter()
-                .enumerate()
-                .map(|(port, config)| Output::new(port, *config))
-                .collect(),
+            outputs: outputs.iter().enumerate().map(|(port, config)| Output::new(port, *config)).collect(),
             table: BTreeMap::new(),
             last: vec![None; outputs.len()],
             cells_in: vec![0; outputs.len()],
@@ -151,9 +140,7 @@ impl Switch {
 
     /// Cells that have come by each connected channel.
     pub fn cells_in(&self) -> impl Iterator<Item = (PortVc, u64)> {
-        self.table
-            .iter()
-            .map(|(from, connection)| (*from, connection.cells))
+        self.table.iter().map(|(from, connection)| (*from, connection.cells))
     }
 
     /// What became of the cells of each outgoing channel, in the order of being connected at each port.
@@ -168,21 +155,12 @@ impl Switch {
     }
 
     fn cells(&mut self, now: Instant, port: usize, run: crate::CellRun, out: &mut Outlet) {
-        let from = PortVc {
-            port,
-            vpi: run.vpi,
-            vci: run.vci,
-        };
-        let (Some(last), Some(cells_in)) = (self.last.get_mut(port), self.cells_in.get_mut(port))
-        else {
+        let from = PortVc { port, vpi: run.vpi, vci: run.vci };
+        let (Some(last), Some(cells_in)) = (self.last.get_mut(port), self.cells_in.get_mut(port)) else {
             self.strangers += 1;
             return;
         };
-        *last = Some(LastRun {
-            id: run.id,
-            count: run.count,
-            from,
-        });
+        *last = Some(LastRun { id: run.id, count: run.count, from });
         *cells_in += u64::from(run.count);
         let Some(connection) = self.table.get_mut(&from) else {
             self.unknown += u64::from(run.count);

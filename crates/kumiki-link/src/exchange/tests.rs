@@ -12,10 +12,7 @@ fn config() -> ExchangeConfig {
     ExchangeConfig::new(SerialConfig {
         carrier: Carrier::Synchronous {
             rate: Rate::bits_per_second(64_000),
-            framing: BitFraming {
-                fcs: FcsKind::Fcs16,
-                opening_flag: false,
-            },
+            framing: BitFraming { fcs: FcsKind::Fcs16, opening_flag: false },
         },
         propagation: Duration::from_millis(1),
         say_sent: true,
@@ -23,10 +20,7 @@ fn config() -> ExchangeConfig {
 }
 
 fn frame(tag: u8, len: usize) -> Unit {
-    Unit::Frame {
-        data: Message::from_octets(&vec![tag; len]),
-        address: Address::None,
-    }
+    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::None }
 }
 
 /// What a port has heard, in ms.
@@ -59,11 +53,7 @@ fn ringing(from: &str) -> Heard {
 impl Bench {
     fn new(config: ExchangeConfig) -> Self {
         let numbers = ["100", "200", "300"].map(number).to_vec();
-        Self {
-            exchange: Exchange::new(config, numbers).unwrap(),
-            heard: Vec::new(),
-            out: Outlet::default(),
-        }
+        Self { exchange: Exchange::new(config, numbers).unwrap(), heard: Vec::new(), out: Outlet::default() }
     }
 
     fn hear(&mut self, now: Instant) {
@@ -124,14 +114,7 @@ fn talking(config: ExchangeConfig) -> Bench {
     let mut bench = Bench::new(config);
     bench.dial(0, 0, "200");
     bench.say(3000, 1, CircuitManage::Answer);
-    assert_eq!(
-        bench.take(),
-        [
-            (2000, 1, ringing("100")),
-            (3000, 0, CALLING),
-            (3000, 1, CALLED)
-        ]
-    );
+    assert_eq!(bench.take(), [(2000, 1, ringing("100")), (3000, 0, CALLING), (3000, 1, CALLED)]);
     bench
 }
 
@@ -199,11 +182,7 @@ fn nobody_answers_for_as_long_as_it_rings() {
     bench.until(40_000);
     assert_eq!(
         bench.take(),
-        [
-            (2000, 1, ringing("100")),
-            (32_000, 0, cleared(Cleared::NoAnswer)),
-            (32_000, 1, cleared(Cleared::Peer)),
-        ]
+        [(2000, 1, ringing("100")), (32_000, 0, cleared(Cleared::NoAnswer)), (32_000, 1, cleared(Cleared::Peer)),]
     );
 }
 
@@ -236,13 +215,7 @@ fn the_network_clears_what_stands() {
     let mut bench = talking(ExchangeConfig { clears, ..config() });
     bench.until(9000);
     let told: Vec<_> = bench.take().into_iter().filter(|it| it.0 == 4500).collect();
-    assert_eq!(
-        told,
-        [
-            (4500, 0, cleared(Cleared::Network)),
-            (4500, 1, cleared(Cleared::Network)),
-        ]
-    );
+    assert_eq!(told, [(4500, 0, cleared(Cleared::Network)), (4500, 1, cleared(Cleared::Network)),]);
     assert_eq!(bench.counter("cleared"), 1);
 }
 
@@ -253,10 +226,7 @@ fn of_two_that_call_each_other_at_once_one_gets_through() {
     bench.dial(0, 1, "100");
     bench.until(2500);
     // Port 0 is first, and finds port 1 busy with its own call; and so does port 1, for port 0 is free again but port 1 is not rung.
-    assert_eq!(
-        bench.take(),
-        [(2000, 0, cleared(Cleared::Busy)), (2000, 0, ringing("200"))]
-    );
+    assert_eq!(bench.take(), [(2000, 0, cleared(Cleared::Busy)), (2000, 0, ringing("200"))]);
 }
 
 #[test]
@@ -264,10 +234,7 @@ fn what_cannot_be_an_exchange_is_said() {
     let numbers = |texts: &[&str]| texts.iter().map(|it| number(it)).collect::<Vec<_>>();
     let said = |texts: &[&str]| Exchange::new(config(), numbers(texts)).err();
     assert_eq!(said(&["100"]), Some(ExchangeError::Few(1)));
-    assert_eq!(
-        said(&["100", "200", "100"]),
-        Some(ExchangeError::Twice(0, 2))
-    );
+    assert_eq!(said(&["100", "200", "100"]), Some(ExchangeError::Twice(0, 2)));
     let none = Exchange::new(config(), vec![number("1"), Number::NONE]).err();
     assert_eq!(none, Some(ExchangeError::NoNumber(1)));
 }

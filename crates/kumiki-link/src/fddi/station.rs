@@ -58,11 +58,7 @@ pub(super) struct Station {
 }
 
 impl Station {
-    pub(super) fn new(
-        config: StationConfig,
-        discipline: Box<dyn Discipline>,
-        ttrt: Duration,
-    ) -> Self {
+    pub(super) fn new(config: StationConfig, discipline: Box<dyn Discipline>, ttrt: Duration) -> Self {
         Self {
             config,
             discipline,
@@ -108,12 +104,7 @@ impl Station {
             self.tally.marks += u64::from(mark(&mut data));
         }
         data.set_lease(None);
-        self.queue.push_back(Waiting {
-            since: now,
-            number,
-            data,
-            address,
-        });
+        self.queue.push_back(Waiting { since: now, number, data, address });
         self.backlog.frames += 1;
         self.backlog.octets += octets;
         // It waits for the token even where no other frame does.
@@ -124,32 +115,16 @@ impl Station {
     fn refuse(&mut self, (number, address): (u64, Address), (port, out): (usize, &mut Outlet)) {
         self.tally.drops += 1;
         let whole = false;
-        out.put(
-            port,
-            Unit::Sent {
-                number,
-                address,
-                whole,
-            },
-        );
+        out.put(port, Unit::Sent { number, address, whole });
     }
 
     /// Takes the next frame to be sent at `now`.
-    pub(super) fn start(
-        &mut self,
-        now: Instant,
-        (port, out): (usize, &mut Outlet),
-    ) -> Option<(Message, Address)> {
+    pub(super) fn start(&mut self, now: Instant, (port, out): (usize, &mut Outlet)) -> Option<(Message, Address)> {
         while let Some(frame) = self.queue.pop_front() {
             self.backlog.frames -= 1;
             self.backlog.octets -= frame.data.len() as u64;
             let waited = now.saturating_since(frame.since);
-            let Waiting {
-                number,
-                data,
-                address,
-                ..
-            } = frame;
+            let Waiting { number, data, address, .. } = frame;
             if !self.discipline.release(now, waited, self.backlog) {
                 self.backlog.busy = !self.queue.is_empty();
                 self.refuse((number, address), (port, out));
@@ -168,14 +143,7 @@ impl Station {
         if let Some((number, address)) = self.sending.take() {
             self.backlog.busy = !self.queue.is_empty();
             let whole = true;
-            out.put(
-                port,
-                Unit::Sent {
-                    number,
-                    address,
-                    whole,
-                },
-            );
+            out.put(port, Unit::Sent { number, address, whole });
         }
     }
 
@@ -207,20 +175,12 @@ impl Station {
     }
 
     /// The token has passed at `first` and then every `around`, until before `now`.
-    pub(super) fn passes(
-        &mut self,
-        first: Instant,
-        around: Duration,
-        now: Instant,
-        ttrt: Duration,
-    ) {
+    pub(super) fn passes(&mut self, first: Instant, around: Duration, now: Instant, ttrt: Duration) {
         let mut at = first;
         while at < now {
             if self.seen(at, ttrt).is_some() {
                 // All turns from here on are alike: only the last one counts.
-                let rest = now
-                    .saturating_since(at)
-                    .saturating_sub(Duration::from_nanos(1));
+                let rest = now.saturating_since(at).saturating_sub(Duration::from_nanos(1));
                 let last = at + turns(rest, around, false);
                 if last > at {
                     self.tally.longest_rotation = self.tally.longest_rotation.max(around);

@@ -6,11 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::Bench;
 
-const MAC: [MacAddr; 3] = [
-    MacAddr([2, 0, 0, 0, 0, 0]),
-    MacAddr([2, 0, 0, 0, 0, 1]),
-    MacAddr([2, 0, 0, 0, 0, 2]),
-];
+const MAC: [MacAddr; 3] = [MacAddr([2, 0, 0, 0, 0, 0]), MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 
 fn mac(number: usize) -> MacAddr {
     MacAddr([2, 0, 0, 0, 0, u8::try_from(number).unwrap()])
@@ -18,18 +14,11 @@ fn mac(number: usize) -> MacAddr {
 
 /// A frame with `information` octets, the first of which name it.
 fn frame(from: usize, destination: MacAddr, information: usize, id: u16) -> Unit {
-    let header = Header {
-        control: kumiki_wire::inet::fddi::Control::ASYNCHRONOUS,
-        destination,
-        source: mac(from),
-    };
+    let header = Header { control: kumiki_wire::inet::fddi::Control::ASYNCHRONOUS, destination, source: mac(from) };
     let mut octets = vec![0; LEN + information.max(2)];
     header.emit(&mut octets[..LEN]);
     octets[LEN..LEN + 2].copy_from_slice(&id.to_be_bytes());
-    Unit::Frame {
-        data: Message::from_octets(&octets),
-        address: Address::None,
-    }
+    Unit::Frame { data: Message::from_octets(&octets), address: Address::None }
 }
 
 fn station(number: usize, latency: u64, propagation: u64) -> StationConfig {
@@ -82,11 +71,7 @@ fn run(mut ring: Fddi, offers: Vec<(u64, usize, Unit)>) -> (Fddi, Seen) {
                     assert!(*whole);
                     seen.sent.push((now, port, *number));
                 }
-                Unit::Cells(_)
-                | Unit::Cut { .. }
-                | Unit::Arriving { .. }
-                | Unit::Report(_)
-                | Unit::Circuit(_) => {
+                Unit::Cells(_) | Unit::Cut { .. } | Unit::Arriving { .. } | Unit::Report(_) | Unit::Circuit(_) => {
                     panic!("{unit:?}")
                 }
             }
@@ -113,10 +98,7 @@ fn a_frame_is_sent_when_the_token_comes_and_arrives_with_its_last_symbol() {
     assert_eq!(seen.sent, [(ends, 1, 0)]);
     // From 1 to 2 and, after 600 ns there, to 0.
     assert_eq!(seen.frames, [(ends + 1000 + 600 + 1000, 0, 7)]);
-    assert_eq!(
-        (counter(&ring, "copied"), counter(&ring, "unknown")),
-        (1, 0)
-    );
+    assert_eq!((counter(&ring, "copied"), counter(&ring, "unknown")), (1, 0));
     assert_eq!(counter(&ring, "octets"), 128);
     assert_eq!(counter(&ring, "busy_ns"), 128 * 80);
 }
@@ -125,12 +107,7 @@ fn a_frame_is_sent_when_the_token_comes_and_arrives_with_its_last_symbol() {
 #[test]
 fn an_idle_token_is_where_it_would_be() {
     let stations = [0, 1, 2].map(|number| station(number, 600, 1000));
-    for (offered, taken) in [
-        (2599, 2600),
-        (2600, 2600),
-        (2601, 7400),
-        (1_000_000_000_000, 2600 + 4800 * 208_333_333),
-    ] {
+    for (offered, taken) in [(2599, 2600), (2600, 2600), (2601, 7400), (1_000_000_000_000, 2600 + 4800 * 208_333_333)] {
         let ring = Fddi::new(&stations).unwrap();
         let (ring, seen) = run(ring, vec![(offered, 2, frame(2, MAC[0], 2, 1))]);
         assert_eq!(seen.sent, [(taken + 30 * 80, 2, 0)], "{offered}");
@@ -150,10 +127,7 @@ fn a_group_is_copied_by_all_others_and_a_stranger_by_none() {
     let (ring, seen) = run(ring, offers);
     let first = seen.sent[0].0;
     assert_eq!(seen.frames, [(first, 1, 1), (first + 600, 2, 1)]);
-    assert_eq!(
-        (counter(&ring, "copied"), counter(&ring, "unknown")),
-        (1, 2)
-    );
+    assert_eq!((counter(&ring, "copied"), counter(&ring, "unknown")), (1, 2));
     // A station without an address copies all.
     let mut stations = stations;
     stations[2].address = None;
@@ -175,29 +149,9 @@ fn what_is_no_frame_is_refused_and_said_so() {
     let sent: Vec<(usize, Unit)> = out.drain().collect();
     assert!(matches!(
         sent[..],
-        [
-            (
-                0,
-                Unit::Sent {
-                    number: 0,
-                    whole: false,
-                    ..
-                }
-            ),
-            (
-                0,
-                Unit::Sent {
-                    number: 1,
-                    whole: false,
-                    ..
-                }
-            )
-        ]
+        [(0, Unit::Sent { number: 0, whole: false, .. }), (0, Unit::Sent { number: 1, whole: false, .. })]
     ));
-    assert_eq!(
-        (counter(&ring, "strangers"), counter(&ring, "drops")),
-        (2, 2)
-    );
+    assert_eq!((counter(&ring, "strangers"), counter(&ring, "drops")), (2, 2));
     assert_eq!(ring.next_deadline(), None);
 }
 
@@ -223,25 +177,16 @@ fn the_lowest_bid_is_the_target_and_the_ring_must_have_room_for_a_frame() {
     // Who bade it lets the token go: here it comes to its owner only after a turn.
     let (_, seen) = run(ring, vec![(0, 1, frame(1, MAC[0], 2, 1))]);
     assert_eq!(seen.sent, [(600 + 30 * 80, 1, 0)]);
-    assert_eq!(
-        Fddi::new(&stations[..1]).err(),
-        Some(FddiError::Stations(1))
-    );
+    assert_eq!(Fddi::new(&stations[..1]).err(), Some(FddiError::Stations(1)));
     // 4506 octets with a whole preamble, the way around and a token.
     let least = Duration::from_nanos(4506 * 80 + 1200 + 880);
     stations[1].ttrt = least - Duration::from_nanos(1);
     let found = stations[1].ttrt;
-    assert_eq!(
-        Fddi::new(&stations).err(),
-        Some(FddiError::Target { found, least })
-    );
+    assert_eq!(Fddi::new(&stations).err(), Some(FddiError::Target { found, least }));
     stations[1].ttrt = least;
     assert!(Fddi::new(&stations).is_ok());
     stations[1].latency = Duration::from_nanos(39);
-    assert!(matches!(
-        Fddi::new(&stations).err(),
-        Some(FddiError::Latency(_))
-    ));
+    assert!(matches!(Fddi::new(&stations).err(), Some(FddiError::Latency(_))));
 }
 
 /// The same ring, one visit of the token after the other.
@@ -255,10 +200,7 @@ fn followed(stations: &[StationConfig], ttrt: u64, offers: &[(u64, usize, usize,
     let mut timers = vec![ttrt; count];
     let mut taken = vec![0; count];
     let bids = stations.iter().map(|it| it.ttrt);
-    let mut number = bids
-        .clone()
-        .position(|it| Some(it) == bids.clone().min())
-        .unwrap();
+    let mut number = bids.clone().position(|it| Some(it) == bids.clone().min()).unwrap();
     let mut left = 0;
     let next = |number: usize| (number + 1) % count;
     while queues.iter().any(|queue| !queue.is_empty()) {
@@ -298,11 +240,7 @@ fn followed(stations: &[StationConfig], ttrt: u64, offers: &[(u64, usize, usize,
                 there += stations[passed].latency.as_nanos();
             }
         }
-        left = if sent {
-            at + 880
-        } else {
-            now + stations[number].latency.as_nanos()
-        };
+        left = if sent { at + 880 } else { now + stations[number].latency.as_nanos() };
     }
     seen.frames.sort_unstable();
     seen
@@ -348,28 +286,16 @@ proptest! {
 
 /// Stations that always have frames, for `millis` of time: what each has sent, and the ring.
 fn loaded(count: usize, busy: usize, information: usize, ttrt: Duration, millis: u64) -> Fddi {
-    let stations: Vec<StationConfig> = (0..count)
-        .map(|number| StationConfig {
-            ttrt,
-            ..station(number, 600, 5_000)
-        })
-        .collect();
+    let stations: Vec<StationConfig> =
+        (0..count).map(|number| StationConfig { ttrt, ..station(number, 600, 5_000) }).collect();
     let mut ring = Fddi::new(&stations).unwrap();
     let mut out = Outlet::default();
     for port in 0..busy {
         for id in 0..2 {
-            ring.offer(
-                ns(0),
-                port,
-                frame(port, mac(count), information, id),
-                &mut out,
-            );
+            ring.offer(ns(0), port, frame(port, mac(count), information, id), &mut out);
         }
     }
-    while let Some(at) = ring
-        .next_deadline()
-        .filter(|at| at.as_nanos() < millis * 1_000_000)
-    {
+    while let Some(at) = ring.next_deadline().filter(|at| at.as_nanos() < millis * 1_000_000) {
         ring.poll(at, &mut out);
         let sent: Vec<usize> = out.drain().map(|(port, _)| port).collect();
         for port in sent {

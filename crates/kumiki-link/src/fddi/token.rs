@@ -26,10 +26,6 @@ impl Token {
 /// As many whole turns as `time` has; `beyond` lets them reach to its end.
 pub(super) fn turns(time: Duration, around: Duration, beyond: bool) -> Duration {
     let (time, around) = (time.as_nanos(), around.as_nanos().max(1));
-    let count = if beyond {
-        time.div_ceil(around)
-    } else {
-        time / around
-    };
+    let count = if beyond { time.div_ceil(around) } else { time / around };
     Duration::from_nanos(count.saturating_mul(around))
 }

@@ -73,11 +73,7 @@ impl Direction {
             only_lost: impairment.only_loses(),
             impairment,
             port,
-            state: State {
-                draw: Draw::new(rng),
-                in_order: Instant::ZERO,
-                detecting: false,
-            },
+            state: State { draw: Draw::new(rng), in_order: Instant::ZERO, detecting: false },
             waiting: BTreeMap::new(),
             held: Vec::new(),
             sequence: 0,
@@ -223,12 +219,7 @@ impl Direction {
         let before = self.state.clone();
         let pieces = self.split(&run, now);
         run.payload = Message::new();
-        self.current = Some(Current {
-            first: now,
-            before,
-            pieces,
-            run,
-        });
+        self.current = Some(Current { first: now, before, pieces, run });
     }
 
     /// Lets every cell meet its fate; neighbours that meet none stay together.
@@ -237,11 +228,7 @@ impl Direction {
         let mut from = 0;
         for k in 0..run.count {
             // Finding the time of every cell is only worth while where it decides.
-            let at = if self.impairment.down.is_empty() {
-                first
-            } else {
-                run.arrival(first, k)
-            };
+            let at = if self.impairment.down.is_empty() { first } else { run.arrival(first, k) };
             if self.only_lost {
                 // The same as below, in a fraction of the time.
                 if self.state.draw.loses_next(&self.impairment, at) {
@@ -277,13 +264,7 @@ impl Direction {
     }
 
     /// Puts cells `from` to `to` of a run in line, if there are any.
-    fn piece(
-        &mut self,
-        run: &CellRun,
-        (from, to): (u32, u32),
-        first: Instant,
-        pieces: &mut Vec<Piece>,
-    ) {
+    fn piece(&mut self, run: &CellRun, (from, to): (u32, u32), first: Instant, pieces: &mut Vec<Piece>) {
         if from < to {
             let due = self.in_order(run.arrival(first, from), &Fate::NOTHING);
             self.put(run.part(from, to - from), from, due, pieces);
@@ -294,12 +275,7 @@ impl Direction {
         let id = self.next_id;
         self.next_id += 1;
         run.id = id;
-        pieces.push(Piece {
-            from,
-            count: run.count,
-            id,
-            due,
-        });
+        pieces.push(Piece { from, count: run.count, id, due });
         self.waiting.insert(due, Unit::Cells(run));
     }
 
@@ -308,25 +284,13 @@ impl Direction {
         if !fate.has_flips() {
             return Some(cell);
         }
-        let interface = if cell.vpi > 255 {
-            Interface::Nni
-        } else {
-            Interface::Uni
-        };
-        let pti = if cell.ends_pdu {
-            Pti::USER_END
-        } else {
-            Pti::USER
-        };
+        let interface = if cell.vpi > 255 { Interface::Nni } else { Interface::Uni };
+        let pti = if cell.ends_pdu { Pti::USER_END } else { Pti::USER };
         let header = Header {
             gfc: 0,
             vpi: cell.vpi,
             vci: cell.vci,
-            pti: if cell.efci {
-                pti.with_congestion()
-            } else {
-                pti
-            },
+            pti: if cell.efci { pti.with_congestion() } else { pti },
             clp: cell.clp,
         };
         let mut octets = header.octets(interface);
@@ -342,11 +306,7 @@ impl Direction {
         }
         let wrong = syndrome(octets) != 0;
         self.state.detecting = wrong;
-        let taken = if wrong {
-            correct(octets).filter(|_| !detecting)
-        } else {
-            Some(octets)
-        };
+        let taken = if wrong { correct(octets).filter(|_| !detecting) } else { Some(octets) };
         let read = taken.and_then(|octets| Header::parse(interface, &octets).ok());
         let Some((found, _)) = read else {
             self.state.draw.tally.hec_dropped += 1;

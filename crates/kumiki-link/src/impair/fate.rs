@@ -31,12 +31,7 @@ pub(super) struct Fate {
 }
 
 impl Fate {
-    pub(super) const NOTHING: Self = Self {
-        mark: false,
-        flips: [None; 2],
-        jitter: 0,
-        hold: None,
-    };
+    pub(super) const NOTHING: Self = Self { mark: false, flips: [None; 2], jitter: 0, hold: None };
 
     pub(super) fn has_flips(&self) -> bool {
         self.flips != [None; 2]
@@ -53,20 +48,11 @@ pub(super) struct Draw {
 
 impl Draw {
     pub(super) fn new(rng: Rng) -> Self {
-        Self {
-            rng,
-            bad: false,
-            tally: Tally::default(),
-        }
+        Self { rng, bad: false, tally: Tally::default() }
     }
 
     /// The next unit's copies, none where it is lost; it has `bits` bits and arrives at `at`.
-    pub(super) fn next(
-        &mut self,
-        impairment: &Impairment,
-        bits: u64,
-        at: Instant,
-    ) -> [Option<Fate>; 2] {
+    pub(super) fn next(&mut self, impairment: &Impairment, bits: u64, at: Instant) -> [Option<Fate>; 2] {
         let number = self.tally.units;
         if self.loses_next(impairment, at) {
             return [None; 2];
@@ -84,9 +70,7 @@ impl Draw {
         let number = self.tally.units;
         self.tally.units += 1;
         // Drawn even where the unit is lost by its number, so that such losses change nobody else's fate.
-        let lost = self.is_lost(impairment.loss)
-            || impairment.lost.contains(&number)
-            || impairment.is_down(at);
+        let lost = self.is_lost(impairment.loss) || impairment.lost.contains(&number) || impairment.is_down(at);
         self.tally.lost += u64::from(lost);
         lost
     }
@@ -95,12 +79,7 @@ impl Draw {
         match loss {
             Loss::None => false,
             Loss::Independent(p) => self.rng.chance(p),
-            Loss::Gilbert {
-                to_bad,
-                to_good,
-                good,
-                bad,
-            } => {
+            Loss::Gilbert { to_bad, to_good, good, bad } => {
                 let change = if self.bad { to_good } else { to_bad };
                 self.bad ^= self.rng.chance(change);
                 self.rng.chance(if self.bad { bad } else { good })
@@ -121,11 +100,6 @@ impl Draw {
         self.tally.corrupted += u64::from(flips != [None; 2]);
         let jitter = impairment.spread.draw(impairment.jitter, &mut self.rng);
         let hold = impairment.hold.filter(|(p, _)| self.rng.chance(*p));
-        Fate {
-            mark,
-            flips,
-            jitter,
-            hold: hold.map(|(_, hold)| hold),
-        }
+        Fate { mark, flips, jitter, hold: hold.map(|(_, hold)| hold) }
     }
 }

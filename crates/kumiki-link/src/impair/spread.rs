@@ -84,19 +84,14 @@ fn pareto(mean: u64, rng: &mut Rng) -> u64 {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "figures of a sample need no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "figures of a sample need no more than 53 bits")]
 mod tests {
     use super::*;
 
     /// 100,000 draws with a jitter of 1 ms, in ms and in order.
     fn sample(spread: Spread) -> Vec<f64> {
         let (mut rng, jitter) = (Rng::new(7, 3), Duration::from_millis(1));
-        let mut drawn: Vec<i64> = (0..100_000)
-            .map(|_| spread.draw(jitter, &mut rng))
-            .collect();
+        let mut drawn: Vec<i64> = (0..100_000).map(|_| spread.draw(jitter, &mut rng)).collect();
         drawn.sort_unstable();
         drawn.into_iter().map(|ns| ns as f64 / 1e6).collect()
     }
@@ -109,10 +104,7 @@ mod tests {
     fn has(sample: &[f64], quantiles: &[(usize, f64, f64)]) {
         for (per_mille, expected, within) in quantiles {
             let got = sample[sample.len() * per_mille / 1000];
-            assert!(
-                (got - expected).abs() < *within,
-                "{per_mille} of a thousand: {got}, not {expected}"
-            );
+            assert!((got - expected).abs() < *within, "{per_mille} of a thousand: {got}, not {expected}");
         }
     }
 
@@ -120,23 +112,15 @@ mod tests {
     fn even_draws_stay_within_the_jitter() {
         let sample = sample(Spread::Uniform);
         assert!(sample[0] >= 0.0 && *sample.last().unwrap() <= 1.0);
-        has(
-            &sample,
-            &[(100, 0.1, 0.01), (500, 0.5, 0.01), (990, 0.99, 0.01)],
-        );
+        has(&sample, &[(100, 0.1, 0.01), (500, 0.5, 0.01), (990, 0.99, 0.01)]);
     }
 
     #[test]
     fn normal_draws_have_the_quantiles_of_the_normal_distribution() {
         let sample = sample(Spread::Normal);
         assert!(mean(&sample).abs() < 0.02);
-        let quantiles = [
-            (23, -1.9954, 0.05),
-            (159, -0.9986, 0.02),
-            (500, 0.0, 0.02),
-            (841, 0.9986, 0.02),
-            (977, 1.9954, 0.05),
-        ];
+        let quantiles =
+            [(23, -1.9954, 0.05), (159, -0.9986, 0.02), (500, 0.0, 0.02), (841, 0.9986, 0.02), (977, 1.9954, 0.05)];
         has(&sample, &quantiles);
     }
 
@@ -145,11 +129,7 @@ mod tests {
         let sample = sample(Spread::Exponential);
         assert!((mean(&sample) - 1.0).abs() < 0.02);
         // -ln(1 - p).
-        let quantiles = [
-            (100, 0.10536, 0.01),
-            (500, core::f64::consts::LN_2, 0.02),
-            (990, 4.60517, 0.2),
-        ];
+        let quantiles = [(100, 0.10536, 0.01), (500, core::f64::consts::LN_2, 0.02), (990, 4.60517, 0.2)];
         has(&sample, &quantiles);
     }
 
@@ -166,12 +146,7 @@ mod tests {
 
     #[test]
     fn no_jitter_takes_no_draw_and_the_longest_does_not_overflow() {
-        for spread in [
-            Spread::Uniform,
-            Spread::Normal,
-            Spread::Exponential,
-            Spread::Pareto,
-        ] {
+        for spread in [Spread::Uniform, Spread::Normal, Spread::Exponential, Spread::Pareto] {
             let (mut rng, mut same) = (Rng::new(1, 0), Rng::new(1, 0));
             assert_eq!(spread.draw(Duration::ZERO, &mut rng), 0);
             assert_eq!(rng.next_u64(), same.next_u64());

@@ -18,18 +18,12 @@ fn pass(impairment: Impairment, seed: u64, frames: u64) -> (Vec<(u64, u64)>, Ben
         let mut data = Message::generated(Pattern::Zeros, 0, 92);
         data.push(8).copy_from_slice(&number.to_be_bytes());
         let address = Address::None;
-        bench.offer(
-            Instant::ZERO + Duration::from_micros(number),
-            (0, 0),
-            Unit::Frame { data, address },
-        );
+        bench.offer(Instant::ZERO + Duration::from_micros(number), (0, 0), Unit::Frame { data, address });
     }
     bench.run();
     let mut seen = Vec::new();
     for (at, _, unit) in bench.take() {
-        let Unit::Frame { mut data, .. } = unit else {
-            panic!("no frame")
-        };
+        let Unit::Frame { mut data, .. } = unit else { panic!("no frame") };
         let number = u64::from_be_bytes(data.front(8).unwrap().try_into().unwrap());
         seen.push((number, at.as_nanos() / 1000));
     }
@@ -45,10 +39,7 @@ fn nothing_is_the_default() {
 #[test]
 fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
     let run = |mark| {
-        let impairment = Impairment {
-            mark,
-            ..Impairment::loss(Loss::Independent(0.1))
-        };
+        let impairment = Impairment { mark, ..Impairment::loss(Loss::Independent(0.1)) };
         let mut bench = Bench::default();
         bench.add(Box::new(Impaired::both(&impairment, 3)));
         for number in 0..2000_u64 {
@@ -65,9 +56,7 @@ fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
         }
         bench.run();
         let class = |(_, _, unit)| {
-            let Unit::Frame { data, .. } = unit else {
-                panic!("no frame")
-            };
+            let Unit::Frame { data, .. } = unit else { panic!("no frame") };
             data.to_vec()[1]
         };
         let classes: Vec<u8> = bench.take().into_iter().map(class).collect();
@@ -76,10 +65,7 @@ fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
     };
     let ((plain, capable, marked), counted) = run(0.25);
     assert_eq!(marked as u64, counted);
-    assert!(
-        (400..500).contains(&plain) && (250..425).contains(&marked),
-        "{plain} {marked}"
-    );
+    assert!((400..500).contains(&plain) && (250..425).contains(&marked), "{plain} {marked}");
     assert!(marked * 2 < capable);
     let (all, none) = run(0.0);
     assert_eq!((all.2, none), (0, 0));
@@ -105,47 +91,30 @@ fn what_arrives_while_the_path_is_down_is_lost() {
     assert_eq!(seen, [(0, 5, 0), (3, 5, 0)]);
     // No other unit's fate changes.
     let flaky = Impairment::loss(Loss::Independent(0.3));
-    let both = Impairment {
-        loss: flaky.loss,
-        ..down
-    };
+    let both = Impairment { loss: flaky.loss, ..down };
     let (without, with) = (pass(flaky, 1, 100).0, pass(both, 1, 100).0);
-    let later = |seen: &[(u64, u64)]| -> Vec<(u64, u64)> {
-        seen.iter().copied().filter(|(n, _)| *n > 4).collect()
-    };
+    let later = |seen: &[(u64, u64)]| -> Vec<(u64, u64)> { seen.iter().copied().filter(|(n, _)| *n > 4).collect() };
     assert_eq!(later(&without), later(&with));
 }
 
 #[test]
 fn a_frame_held_back_is_overtaken() {
-    let held = |hold| Impairment {
-        hold: Some((0.3, hold)),
-        ..Impairment::delay(Duration::from_micros(10))
-    };
+    let held = |hold| Impairment { hold: Some((0.3, hold)), ..Impairment::delay(Duration::from_micros(10)) };
     let (seen, bench) = pass(held(Hold::Followers(2, Duration::from_secs(1))), 4, 200);
     let count = bench.counter(0, "a_held");
     assert!((30..100).contains(&count));
     assert_eq!(seen.len(), 200);
     assert!(!seen.is_sorted());
     // None but the last few waits for longer than its followers take.
-    let late = seen
-        .iter()
-        .filter(|(number, at)| *at > number + 10 + 20)
-        .count();
+    let late = seen.iter().filter(|(number, at)| *at > number + 10 + 20).count();
     assert!(late <= 2, "{late} of {count}");
     let (seen, _) = pass(held(Hold::Time(Duration::from_micros(3))), 4, 200);
-    assert!(
-        seen.iter()
-            .all(|(number, at)| *at == number + 10 || *at == number + 13)
-    );
+    assert!(seen.iter().all(|(number, at)| *at == number + 10 || *at == number + 13));
 }
 
 #[test]
 fn jitter_keeps_the_order() {
-    let jitter = Impairment {
-        jitter: Duration::from_micros(50),
-        ..Impairment::default()
-    };
+    let jitter = Impairment { jitter: Duration::from_micros(50), ..Impairment::default() };
     let (seen, _) = pass(jitter, 9, 300);
     assert!(seen.is_sorted());
     assert!(seen.iter().any(|(number, at)| *at > number + 10));
@@ -156,32 +125,21 @@ fn jitter_keeps_the_order() {
 fn losses_come_as_often_as_said_and_gilberts_in_bursts() {
     let runs_of = |loss| {
         let (seen, bench) = pass(Impairment::loss(loss), 7, 20_000);
-        let gaps = seen
-            .windows(2)
-            .filter(|pair| pair[1].0 > pair[0].0 + 1)
-            .count();
+        let gaps = seen.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
         (bench.counter(0, "a_lost"), gaps as u64)
     };
     let (lost, bursts) = runs_of(Loss::Independent(0.05));
     assert!((900..1100).contains(&lost));
     assert!(lost < bursts * 11 / 10);
     // One burst in 200, of 10 on average: the same share.
-    let (lost, bursts) = runs_of(Loss::Gilbert {
-        to_bad: 1.0 / 190.0,
-        to_good: 0.1,
-        good: 0.0,
-        bad: 1.0,
-    });
+    let (lost, bursts) = runs_of(Loss::Gilbert { to_bad: 1.0 / 190.0, to_good: 0.1, good: 0.0, bad: 1.0 });
     assert!((700..1300).contains(&lost), "{lost}");
     assert!(lost > bursts * 7, "{lost} in {bursts}");
 }
 
 #[test]
 fn a_wrong_bit_is_one_bit_and_forgets_sums() {
-    let flips = Impairment {
-        flips: [(0, 801), (1, 12)].into(),
-        ..Impairment::default()
-    };
+    let flips = Impairment { flips: [(0, 801), (1, 12)].into(), ..Impairment::default() };
     let mut bench = Bench::default();
     bench.add(Box::new(Impaired::both(&flips, 1)));
     for _ in 0..2 {
@@ -195,9 +153,7 @@ fn a_wrong_bit_is_one_bit_and_forgets_sums() {
         .take()
         .into_iter()
         .map(|(_, _, unit)| {
-            let Unit::Frame { mut data, .. } = unit else {
-                panic!("no frame")
-            };
+            let Unit::Frame { mut data, .. } = unit else { panic!("no frame") };
             assert_eq!(data.sum(), Sum::of(&data.to_vec()));
             data.to_vec()
         })
@@ -229,9 +185,7 @@ fn cells(impairment: Impairment, count: u32) -> (Vec<(u64, u16, u8)>, Bench) {
     bench.run();
     let mut seen = Vec::new();
     for (at, _, unit) in bench.take() {
-        let Unit::Cells(run) = unit else {
-            panic!("no cells")
-        };
+        let Unit::Cells(run) = unit else { panic!("no cells") };
         assert_eq!(at, slots.at(run.slot + 1));
         for k in 0..run.count {
             let cell = run.part(k, 1);
@@ -243,23 +197,10 @@ fn cells(impairment: Impairment, count: u32) -> (Vec<(u64, u16, u8)>, Bench) {
 
 #[test]
 fn one_wrong_header_bit_is_corrected_but_not_in_the_next_cell() {
-    let flips = |flips: &[(u64, u32)]| Impairment {
-        flips: flips.iter().copied().collect(),
-        ..Impairment::default()
-    };
+    let flips = |flips: &[(u64, u32)]| Impairment { flips: flips.iter().copied().collect(), ..Impairment::default() };
     let (seen, bench) = cells(flips(&[(1, 27), (2, 27), (4, 3), (5, 40)]), 7);
     // Cells 1 and 4 are corrected; cell 2 comes in detection mode; cell 5 is wrong in its payload.
-    assert_eq!(
-        seen,
-        [
-            (0, 5, 0),
-            (1, 5, 0),
-            (3, 5, 0),
-            (4, 5, 0),
-            (5, 5, 0x80),
-            (6, 5, 0)
-        ]
-    );
+    assert_eq!(seen, [(0, 5, 0), (1, 5, 0), (3, 5, 0), (4, 5, 0), (5, 5, 0x80), (6, 5, 0)]);
     assert_eq!(bench.counter(0, "a_hec_corrected"), 2);
     assert_eq!(bench.counter(0, "a_hec_dropped"), 1);
 }
@@ -286,29 +227,19 @@ fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
         checksum_unit: true,
         ..SarConfig::new(slots)
     };
-    let output = OutputConfig {
-        max_run,
-        ..OutputConfig::new(slots, 20)
-    };
+    let output = OutputConfig { max_run, ..OutputConfig::new(slots, 20) };
     let mut switch = Switch::new(Duration::from_micros(1), &[output; 3]);
     for port in 0..2 {
         for vci in 100..103 {
             let from = PortVc { port, vpi: 0, vci };
-            let to = PortVc {
-                port: 2,
-                vpi: 0,
-                vci: vci + 10 * port as u16,
-            };
+            let to = PortVc { port: 2, vpi: 0, vci: vci + 10 * port as u16 };
             switch.connect(from, to);
         }
     }
     let switch = bench.add(Box::new(switch));
     for port in 0..3 {
         let sar = bench.add(Box::new(Sar::new(config)));
-        let path = bench.add(Box::new(Impaired::both(
-            &case.impairment,
-            case.seed + port as u64,
-        )));
+        let path = bench.add(Box::new(Impaired::both(&case.impairment, case.seed + port as u64)));
         bench.plug((sar, LINE), (path, 0));
         bench.plug((path, 1), (switch, port));
     }
@@ -320,10 +251,7 @@ fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
         let len = 1 + rng.below(48 * 30) as usize;
         let unit = Unit::Frame {
             data: Message::generated(Pattern::Random { seed: number }, 0, len),
-            address: Address::Vc {
-                vpi: 0,
-                vci: 100 + rng.below(3) as u16,
-            },
+            address: Address::Vc { vpi: 0, vci: 100 + rng.below(3) as u16 },
         };
         bench.offer(at, (sar, HOST), unit);
     }
@@ -347,12 +275,7 @@ fn case() -> impl Strategy<Value = Case> {
     let loss = prop_oneof![
         Just(Loss::None),
         p().prop_map(Loss::Independent),
-        (p(), p()).prop_map(|(to_bad, bad)| Loss::Gilbert {
-            to_bad,
-            to_good: 0.2,
-            good: 0.01,
-            bad: 0.5 + bad
-        }),
+        (p(), p()).prop_map(|(to_bad, bad)| Loss::Gilbert { to_bad, to_good: 0.2, good: 0.01, bad: 0.5 + bad }),
     ];
     (
         any::<u32>(),
@@ -362,35 +285,24 @@ fn case() -> impl Strategy<Value = Case> {
         (time(), time()),
         prop::collection::vec((0..1_000_000_u64, 0..300_000_u64), 0..3),
     )
-        .prop_map(
-            |(
-                seed,
-                interleave,
+        .prop_map(|(seed, interleave, loss, (duplicate, corrupt, corrupt_again), (delay, jitter), down)| Case {
+            impairment: Impairment {
                 loss,
-                (duplicate, corrupt, corrupt_again),
-                (delay, jitter),
-                down,
-            )| Case {
-                impairment: Impairment {
-                    loss,
-                    down: down
-                        .into_iter()
-                        .map(|(from, long)| {
-                            (Instant::from_nanos(from), Instant::from_nanos(from + long))
-                        })
-                        .collect(),
-                    duplicate,
-                    corrupt,
-                    corrupt_again: 10.0 * corrupt_again,
-                    delay: Duration::from_nanos(delay),
-                    jitter: Duration::from_nanos(jitter),
-                    ..Impairment::default()
-                },
-                seed: u64::from(seed),
-                interleave,
-                adaptation: Adaptation::Aal5,
+                down: down
+                    .into_iter()
+                    .map(|(from, long)| (Instant::from_nanos(from), Instant::from_nanos(from + long)))
+                    .collect(),
+                duplicate,
+                corrupt,
+                corrupt_again: 10.0 * corrupt_again,
+                delay: Duration::from_nanos(delay),
+                jitter: Duration::from_nanos(jitter),
+                ..Impairment::default()
             },
-        )
+            seed: u64::from(seed),
+            interleave,
+            adaptation: Adaptation::Aal5,
+        })
 }
 
 proptest! {
@@ -439,9 +351,7 @@ fn changed(before: Impairment, after: Impairment, at: u64, times: &[u64]) -> Vec
         }
         path.poll(ms(now), &mut out);
         for (_, unit) in out.drain() {
-            let Unit::Frame { data, .. } = unit else {
-                panic!("no frame")
-            };
+            let Unit::Frame { data, .. } = unit else { panic!("no frame") };
             seen.push((now, data.to_vec()[0]));
         }
     }
@@ -459,16 +369,10 @@ fn what_is_under_way_keeps_its_fate_when_the_path_changes() {
     assert_eq!(seen, [(100, 0), (110, 1), (110, 2), (140, 3)]);
     let seen = changed(quick.clone(), slow.clone(), 15, &times);
     assert_eq!(seen, [(10, 0), (20, 1), (120, 2), (230, 3)]);
-    let overtaking = Impairment {
-        overtake: true,
-        ..quick.clone()
-    };
+    let overtaking = Impairment { overtake: true, ..quick.clone() };
     let seen = changed(slow, overtaking, 15, &times);
     assert_eq!(seen, [(30, 2), (100, 0), (110, 1), (140, 3)]);
-    let lossy = Impairment {
-        loss: Loss::Independent(1.0),
-        ..quick.clone()
-    };
+    let lossy = Impairment { loss: Loss::Independent(1.0), ..quick.clone() };
     assert_eq!(changed(quick, lossy, 15, &times), [(10, 0), (20, 1)]);
 }
 

@@ -44,10 +44,7 @@ fn find(front: &[u8], total: usize) -> Option<(Link, Headers)> {
         (at + headers.len == front.len()).then_some((at, headers))
     });
     let (at, headers) = at?;
-    let mut link = Link {
-        octets: [0; ROOM],
-        len: at,
-    };
+    let mut link = Link { octets: [0; ROOM], len: at };
     link.octets.get_mut(..at)?.copy_from_slice(front.get(..at)?);
     Some((link, headers))
 }
@@ -99,8 +96,7 @@ impl Train {
             flags &= !CWR;
         }
         let room = packet.push_octets(self.headers.octets());
-        self.headers
-            .write(room, self.seq, flags, self.identification, text, sum);
+        self.headers.write(room, self.seq, flags, self.identification, text, sum);
         if let Some(link) = self.link.octets.get(..self.link.len)
             && !link.is_empty()
         {

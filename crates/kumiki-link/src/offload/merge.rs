@@ -40,11 +40,7 @@ impl Flow {
     fn continues_with(&self, address: Address, front: &[u8], total: usize) -> bool {
         let Headers { ip, len, .. } = self.headers;
         let next = u32::try_from(self.text).unwrap_or(0);
-        let (length, at) = if ip == 20 {
-            (total, 2)
-        } else {
-            (total.saturating_sub(40), 4)
-        };
+        let (length, at) = if ip == 20 { (total, 2) } else { (total.saturating_sub(40), 4) };
         self.headers.are_like(front)
             && long(front, ip + 4) == self.headers.seq().wrapping_add(next)
             && address == self.address
@@ -57,23 +53,12 @@ impl Flow {
 
     /// Whether nothing can follow a packet of `text` octets of text.
     const fn is_complete(&self, text: usize) -> bool {
-        self.flags & PSH != 0
-            || text < self.size
-            || self.headers.len + self.text + self.size > LONGEST
+        self.flags & PSH != 0 || text < self.size || self.headers.len + self.text + self.size > LONGEST
     }
 
     /// The super-segment, as TCP's peer could have sent it if packets could be so long.
     fn whole(self) -> (Address, Message) {
-        let Self {
-            address,
-            headers,
-            mut message,
-            size,
-            packets,
-            text,
-            sum,
-            flags,
-        } = self;
+        let Self { address, headers, mut message, size, packets, text, sum, flags } = self;
         if packets > 1 {
             if message.pop(headers.len).is_ok() {
                 let room = message.push_octets(headers.octets());
@@ -102,12 +87,7 @@ impl Merger {
     }
 
     /// A packet that came from `address`; what is complete goes to `out`.
-    pub fn take(
-        &mut self,
-        address: Address,
-        mut packet: Message,
-        out: &mut impl FnMut(Address, Message),
-    ) {
+    pub fn take(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
         let total = packet.len();
         if let Some(flow) = self.flows.get(self.recent)
             && packet.meta().segment_size == 0
@@ -121,12 +101,7 @@ impl Merger {
     }
 
     /// As [`Merger::take`] for one that is not what comes next where the last one was.
-    fn take_other(
-        &mut self,
-        address: Address,
-        mut packet: Message,
-        out: &mut impl FnMut(Address, Message),
-    ) {
+    fn take_other(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
         let total = packet.len();
         let single = packet.meta().segment_size == 0;
         let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
@@ -150,10 +125,7 @@ impl Merger {
         }
         let text = total - headers.len;
         // ECE and CWR may be part of a counter, and are the same in all that is put together.
-        if headers.flags() & !(ECE | CWR) != ACK
-            || text == 0
-            || !headers.ip_total_of(headers.octets()).is_valid()
-        {
+        if headers.flags() & !(ECE | CWR) != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(address, packet);
             return;

@@ -65,10 +65,7 @@ const ALIKE_4: [u8; ROOM] = alike(20);
 /// As [`ALIKE_4`], for IPv6.
 const ALIKE_6: [u8; ROOM] = alike(40);
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler, for 20 and 40"
-)]
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, for 20 and 40")]
 const fn alike(ip: usize) -> [u8; ROOM] {
     let mut bits = [0xff; ROOM];
     // Length, identification and checksum of IPv4; length of IPv6.
@@ -129,13 +126,7 @@ impl Headers {
             return None;
         }
         octets.get_mut(..len)?.copy_from_slice(front.get(..len)?);
-        let mut headers = Self {
-            octets,
-            ip,
-            len,
-            ip_sum: Sum::ZERO,
-            tcp_sum: Sum::ZERO,
-        };
+        let mut headers = Self { octets, ip, len, ip_sum: Sum::ZERO, tcp_sum: Sum::ZERO };
         (headers.ip_sum, headers.tcp_sum) = headers.unchanging();
         Some(headers)
     }
@@ -170,11 +161,7 @@ impl Headers {
     }
 
     fn identification(&self) -> u16 {
-        if self.ip == 20 {
-            word(&self.octets, 4)
-        } else {
-            0
-        }
+        if self.ip == 20 { word(&self.octets, 4) } else { 0 }
     }
 
     /// Addresses and ports, which lie side by side in both versions.
@@ -223,11 +210,7 @@ impl Headers {
     /// As [`Headers::tcp_total`], with what stands in `octets`.
     fn tcp_total_of(&self, octets: &[u8], text: usize, sum: Sum) -> Sum {
         let at = self.ip;
-        let (seq, control, checksum) = (
-            long(octets, at + 4),
-            word(octets, at + 12),
-            word(octets, at + 16),
-        );
+        let (seq, control, checksum) = (long(octets, at + 4), word(octets, at + 12), word(octets, at + 16));
         self.tcp_total(seq, control, checksum, text, sum)
     }
 
@@ -236,22 +219,13 @@ impl Headers {
         if self.ip == 40 {
             return Sum::from_folded(u16::MAX);
         }
-        self.ip_sum
-            .add_words([word(octets, 2), word(octets, 4), word(octets, 10)])
+        self.ip_sum.add_words([word(octets, 2), word(octets, 4), word(octets, 10)])
     }
 
     /// Changes `room`, which holds these headers, to those of a packet with `text` octets of text, which sum to `sum`.
     ///
     /// Nothing is read back of what was just written: narrow writes that a wider read spans hold a processor up.
-    fn write(
-        &self,
-        room: &mut [u8],
-        seq: u32,
-        flags: u8,
-        identification: u16,
-        text: usize,
-        sum: Sum,
-    ) {
+    fn write(&self, room: &mut [u8], seq: u32, flags: u8, identification: u16, text: usize, sum: Sum) {
         let Self { ip, len, .. } = *self;
         if ip == 20 {
             let length = narrow(len + text);

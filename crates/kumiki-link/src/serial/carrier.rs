@@ -73,13 +73,7 @@ impl Pace {
 
     /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been idle before. Returns
     /// when the last of it is on the line.
-    pub(super) fn carry(
-        &mut self,
-        carrier: &Carrier,
-        at: Instant,
-        gap: bool,
-        size: u64,
-    ) -> Instant {
+    pub(super) fn carry(&mut self, carrier: &Carrier, at: Instant, gap: bool, size: u64) -> Instant {
         match carrier {
             Carrier::Plain { rate, .. } => {
                 if gap || self.octets_since == 0 {

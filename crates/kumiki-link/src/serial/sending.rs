@@ -86,9 +86,7 @@ impl Sending {
         let same = match (&self.config.carrier, &config.carrier) {
             // Where the next frame may begin does not depend on how it stands in the payload.
             (Carrier::Sonet { clock, .. }, Carrier::Sonet { clock: next, .. }) => clock == next,
-            (Carrier::Synchronous { rate, .. }, Carrier::Synchronous { rate: next, .. }) => {
-                rate == next
-            }
+            (Carrier::Synchronous { rate, .. }, Carrier::Synchronous { rate: next, .. }) => rate == next,
             (a, b) => a == b,
         };
         if !same {
@@ -110,10 +108,7 @@ impl Sending {
 
     /// What has been sent.
     pub(crate) const fn tally(&self) -> Tally {
-        Tally {
-            octets: self.bits / 8,
-            ..self.tally
-        }
+        Tally { octets: self.bits / 8, ..self.tally }
     }
 
     /// On SONET/SDH: the first octet of payload that no frame has.
@@ -131,14 +126,7 @@ impl Sending {
         let (port, out) = back;
         if self.config.say_sent {
             let whole = false;
-            out.put(
-                port,
-                Unit::Sent {
-                    number,
-                    address,
-                    whole,
-                },
-            );
+            out.put(port, Unit::Sent { number, address, whole });
         }
     }
 
@@ -171,12 +159,7 @@ impl Sending {
         } else {
             self.backlog.frames += 1;
             self.backlog.octets += octets;
-            self.queue.push_back(Waiting {
-                since: now,
-                number,
-                data,
-                address,
-            });
+            self.queue.push_back(Waiting { since: now, number, data, address });
         }
     }
 
@@ -191,27 +174,13 @@ impl Sending {
         self.bits += self.config.carrier.bits_of_size(size);
         data.set_lease(None);
         if self.config.say_sent {
-            self.leaving.push_back(Leaving {
-                at: self.free_at,
-                number,
-                address,
-            });
+            self.leaving.push_back(Leaving { at: self.free_at, number, address });
         }
-        Started {
-            ends: self.free_at,
-            first: self.pace.next_free().saturating_sub(size),
-            data,
-            address,
-        }
+        Started { ends: self.free_at, first: self.pace.next_free().saturating_sub(size), data, address }
     }
 
     /// Lets waiting frames follow each other on the line up to `now`.
-    pub(crate) fn advance(
-        &mut self,
-        now: Instant,
-        back: (usize, &mut Outlet),
-        carry: &mut impl FnMut(Started),
-    ) {
+    pub(crate) fn advance(&mut self, now: Instant, back: (usize, &mut Outlet), carry: &mut impl FnMut(Started)) {
         let (port, out) = back;
         while self.free_at <= now {
             let Some(frame) = self.queue.pop_front() else {
@@ -233,17 +202,8 @@ impl Sending {
     pub(crate) fn leave(&mut self, now: Instant, back: (usize, &mut Outlet)) {
         let (port, out) = back;
         while let Some(frame) = self.leaving.pop_front_if(|frame| frame.at <= now) {
-            let Leaving {
-                number, address, ..
-            } = frame;
-            out.put(
-                port,
-                Unit::Sent {
-                    number,
-                    address,
-                    whole: true,
-                },
-            );
+            let Leaving { number, address, .. } = frame;
+            out.put(port, Unit::Sent { number, address, whole: true });
         }
     }
 }

@@ -6,18 +6,11 @@ use super::*;
 use crate::{MarkFrom, Rate};
 
 fn config(rate: Rate) -> SerialConfig {
-    SerialConfig {
-        carrier: Carrier::Plain { rate, overhead: 2 },
-        propagation: Duration::ZERO,
-        say_sent: false,
-    }
+    SerialConfig { carrier: Carrier::Plain { rate, overhead: 2 }, propagation: Duration::ZERO, say_sent: false }
 }
 
 fn frame(len: usize, tag: u8) -> Unit {
-    Unit::Frame {
-        data: Message::from_octets(&vec![tag; len]),
-        address: Address::None,
-    }
+    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::None }
 }
 
 fn counter(line: &Serial, name: &str) -> u64 {
@@ -73,29 +66,20 @@ fn a_long_queue_marks_those_that_may_be_marked() {
     }
     // One on the line, then two that wait without a mark; the seventh finds no room.
     assert_eq!(classes, [2, 2, 2, 3, 0, 3]);
-    assert_eq!(
-        (counter(&line, "a_marks"), counter(&line, "a_drops")),
-        (2, 1)
-    );
+    assert_eq!((counter(&line, "a_marks"), counter(&line, "a_drops")), (2, 1));
 }
 
 #[test]
 fn a_frame_takes_its_octets_then_its_propagation() {
     let mut line = Serial::new(
-        SerialConfig {
-            propagation: Duration::from_micros(100),
-            ..config(Rate::bits_per_second(8_000_000))
-        },
+        SerialConfig { propagation: Duration::from_micros(100), ..config(Rate::bits_per_second(8_000_000)) },
         DropTail::UNLIMITED,
     );
     let mut out = Outlet::default();
     line.offer(Instant::from_nanos(500), 0, frame(8, 1), &mut out);
     line.offer(Instant::from_nanos(500), 1, frame(98, 2), &mut out);
     line.offer(Instant::from_nanos(700), 0, frame(8, 3), &mut out);
-    assert_eq!(
-        drain(&mut line),
-        [(110_500, 1, 1), (120_500, 1, 3), (200_500, 0, 2)]
-    );
+    assert_eq!(drain(&mut line), [(110_500, 1, 1), (120_500, 1, 3), (200_500, 0, 2)]);
     assert_eq!(counter(&line, "a_busy_ns"), 20_000);
 }
 
@@ -107,48 +91,27 @@ fn a_million_frames_end_exactly_where_they_should() {
     let mut now = Instant::ZERO;
     let data = Message::generated(kumiki_octets::Pattern::Zeros, 0, 1498);
     for _ in 0..1_000_000 {
-        let unit = Unit::Frame {
-            data: data.clone(),
-            address: Address::None,
-        };
+        let unit = Unit::Frame { data: data.clone(), address: Address::None };
         line.offer(now, 0, unit, &mut out);
         now = line.next_deadline().unwrap();
         line.poll(now, &mut out);
         out.drain().for_each(drop);
     }
     // 1500 octets x 10^6 at 149.76 Mbit/s.
-    assert_eq!(
-        now.as_nanos(),
-        (12_000_000_000_u128 * 1_000_000_000 / 149_760_000) as u64
-    );
+    assert_eq!(now.as_nanos(), (12_000_000_000_u128 * 1_000_000_000 / 149_760_000) as u64);
     assert_eq!(counter(&line, "a_busy_ns"), now.as_nanos());
 }
 
 #[test]
 fn what_finds_no_room_is_dropped_and_said_so() {
-    let mut line = Serial::new(
-        SerialConfig {
-            say_sent: true,
-            ..config(Rate::bits_per_second(8_000_000))
-        },
-        DropTail::frames(1),
-    );
+    let mut line =
+        Serial::new(SerialConfig { say_sent: true, ..config(Rate::bits_per_second(8_000_000)) }, DropTail::frames(1));
     let mut out = Outlet::default();
     for tag in 0..3 {
         line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
     }
     let said: Vec<_> = out.drain().collect();
-    assert!(matches!(
-        said.as_slice(),
-        [(
-            0,
-            Unit::Sent {
-                number: 2,
-                whole: false,
-                ..
-            }
-        )]
-    ));
+    assert!(matches!(said.as_slice(), [(0, Unit::Sent { number: 2, whole: false, .. })]));
     assert_eq!(drain(&mut line), [(10_000, 1, 0), (20_000, 1, 1)]);
     assert_eq!(counter(&line, "a_drops"), 1);
 }
@@ -205,15 +168,9 @@ mod sonet {
 
     fn pos(level: Level) -> (OctetClock, Serial) {
         let clock = OctetClock::new(level);
-        let framing = Framing {
-            fcs: FcsKind::Fcs32,
-            ..Framing::default()
-        };
-        let config = SerialConfig {
-            carrier: Carrier::Sonet { clock, framing },
-            propagation: Duration::ZERO,
-            say_sent: false,
-        };
+        let framing = Framing { fcs: FcsKind::Fcs32, ..Framing::default() };
+        let config =
+            SerialConfig { carrier: Carrier::Sonet { clock, framing }, propagation: Duration::ZERO, say_sent: false };
         (clock, Serial::new(config, DropTail::UNLIMITED))
     }
 
@@ -225,13 +182,8 @@ mod sonet {
             // 100 octets of 0x7e are 200 on the line, then four of sequence, which may need an escape, and a flag.
             line.offer(Instant::ZERO, 0, frame(100, 0x7e), &mut out);
         }
-        let Unit::Frame { data, .. } = frame(100, 0x7e) else {
-            unreachable!()
-        };
-        let framing = Framing {
-            fcs: FcsKind::Fcs32,
-            ..Framing::default()
-        };
+        let Unit::Frame { data, .. } = frame(100, 0x7e) else { unreachable!() };
+        let framing = Framing { fcs: FcsKind::Fcs32, ..Framing::default() };
         let each = framing.octets_of(&data);
         assert!((205..=209).contains(&each));
         let ends: Vec<u64> = drain(&mut line).iter().map(|(at, ..)| *at).collect();
@@ -271,10 +223,7 @@ mod sonet {
 #[test]
 fn a_rate_that_changes_meets_the_frames_that_wait_and_not_the_one_on_the_line() {
     // 8 octets with 2 of overhead: 10 us at a million octets a second, 20 us at half of it, nothing where there is no rate.
-    let mut line = Serial::new(
-        config(Rate::bits_per_second(8_000_000)),
-        DropTail::UNLIMITED,
-    );
+    let mut line = Serial::new(config(Rate::bits_per_second(8_000_000)), DropTail::UNLIMITED);
     let mut out = Outlet::default();
     for tag in 1..=5 {
         line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
@@ -293,10 +242,7 @@ fn a_rate_that_changes_meets_the_frames_that_wait_and_not_the_one_on_the_line() 
 
 #[test]
 fn a_queue_that_shrinks_keeps_what_waits() {
-    let mut line = Serial::new(
-        config(Rate::bits_per_second(8_000_000)),
-        DropTail::UNLIMITED,
-    );
+    let mut line = Serial::new(config(Rate::bits_per_second(8_000_000)), DropTail::UNLIMITED);
     let mut out = Outlet::default();
     for tag in 1..=4 {
         line.offer(Instant::ZERO, 0, frame(8, tag), &mut out);
@@ -312,15 +258,9 @@ fn a_queue_that_shrinks_keeps_what_waits() {
 const MEGABIT: Rate = Rate::bits_per_second(1_000_000);
 
 fn synchronous(opening_flag: bool) -> SerialConfig {
-    let framing = kumiki_wire::ppp::hdlc::BitFraming {
-        opening_flag,
-        ..Default::default()
-    };
+    let framing = kumiki_wire::ppp::hdlc::BitFraming { opening_flag, ..Default::default() };
     SerialConfig {
-        carrier: Carrier::Synchronous {
-            rate: MEGABIT,
-            framing,
-        },
+        carrier: Carrier::Synchronous { rate: MEGABIT, framing },
         propagation: Duration::ZERO,
         say_sent: false,
     }
@@ -330,10 +270,7 @@ fn synchronous(opening_flag: bool) -> SerialConfig {
 fn a_frame_on_a_synchronous_line_waits_for_the_end_of_a_flag() {
     let mut line = Serial::new(synchronous(false), DropTail::UNLIMITED);
     let mut out = Outlet::default();
-    let zeros = || Unit::Frame {
-        data: Message::from_octets(&[0; 10]),
-        address: Address::None,
-    };
+    let zeros = || Unit::Frame { data: Message::from_octets(&[0; 10]), address: Address::None };
     let framing = kumiki_wire::ppp::hdlc::BitFraming::default();
     let bits = framing.bits_of(&Message::from_octets(&[0; 10]));
     // Ten octets, two of check sequence and a flag, and what the sequence is stuffed with.

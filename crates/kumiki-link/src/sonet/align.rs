@@ -42,13 +42,7 @@ pub(super) struct Found {
 
 impl Aligner {
     pub(super) const fn new(frame: u64) -> Self {
-        Self {
-            frame,
-            in_frame: false,
-            wrong: 0,
-            last: [0; WORD.len() - 1],
-            candidate: None,
-        }
+        Self { frame, in_frame: false, wrong: 0, last: [0; WORD.len() - 1], candidate: None }
     }
 
     pub(super) const fn in_frame(&self) -> bool {
@@ -94,9 +88,7 @@ impl Aligner {
             *to = *octet;
         }
         let here = joined.get(..WORD.len() - 1 + front).unwrap_or_default();
-        let taken = position(here)
-            .map(|place| place + 1)
-            .or_else(|| position(octets).map(|place| place + WORD.len()));
+        let taken = position(here).map(|place| place + 1).or_else(|| position(octets).map(|place| place + WORD.len()));
         let passed = octets.get(..taken.unwrap_or(octets.len()));
         for octet in passed.unwrap_or_default().iter().rev().take(5).rev() {
             self.last.rotate_left(1);

@@ -123,11 +123,7 @@ impl OctetClock {
     /// The clock of a line.
     #[must_use]
     pub const fn new(level: Level) -> Self {
-        Self {
-            level,
-            pointer: POINTER,
-            offset_ppb: 0,
-        }
+        Self { level, pointer: POINTER, offset_ppb: 0 }
     }
 
     /// The same where the envelope begins elsewhere: `pointer` counts in units of N octets behind H3 and is taken modulo 783.
@@ -280,11 +276,8 @@ mod tests {
     fn clock() -> impl Strategy<Value = OctetClock> {
         let offset = prop_oneof![2 => Just(0), 1 => -MOST_OFFSET_PPB..=MOST_OFFSET_PPB];
         let pointer = prop_oneof![2 => Just(522_u16), 1 => 0..POINTERS];
-        (level(), pointer, offset).prop_map(|(level, pointer, offset)| {
-            OctetClock::new(level)
-                .with_pointer(pointer)
-                .with_offset(offset)
-        })
+        (level(), pointer, offset)
+            .prop_map(|(level, pointer, offset)| OctetClock::new(level).with_pointer(pointer).with_offset(offset))
     }
 
     #[test]

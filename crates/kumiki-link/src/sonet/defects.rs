@@ -71,10 +71,7 @@ impl Defects {
     /// Whether the path is not received.
     #[must_use]
     pub const fn path_fails(self) -> bool {
-        self.line_fails()
-            || self.has(Defect::Lop)
-            || self.has(Defect::PathAis)
-            || self.has(Defect::Unequipped)
+        self.line_fails() || self.has(Defect::Lop) || self.has(Defect::PathAis) || self.has(Defect::Unequipped)
     }
 
     /// Whether no payload can arrive.
@@ -108,12 +105,7 @@ pub(super) struct Persistent<T> {
 
 impl<T: Copy + PartialEq> Persistent<T> {
     pub(super) const fn new(believed: T, needed: u8) -> Self {
-        Self {
-            believed,
-            seen: believed,
-            times: 0,
-            needed,
-        }
+        Self { believed, seen: believed, times: 0, needed }
     }
 
     /// Takes what has come; the value believed then.

@@ -64,11 +64,7 @@ const fn carried_before(clock: &OctetClock, frame: u64) -> u64 {
     let all = places(level).saturating_mul(frame);
     let moved = moves_before(clock, frame);
     let octets = moved.unsigned_abs().saturating_mul(level.n());
-    if moved >= 0 {
-        all.saturating_add(octets)
-    } else {
-        all.saturating_sub(octets)
-    }
+    if moved >= 0 { all.saturating_add(octets) } else { all.saturating_sub(octets) }
 }
 
 /// As [`OctetClock::place`].
@@ -77,10 +73,7 @@ pub(super) const fn place(clock: &OctetClock, n: u64) -> (u64, u64) {
     let phase = phase(level, clock.pointer());
     let n = n.saturating_add(payload_before(level, phase));
     let (rows, column) = (n / level.payload_row(), n % level.payload_row());
-    let octet = rows
-        .saturating_mul(row(level))
-        .saturating_add(level.path_overhead() + column)
-        .saturating_sub(phase);
+    let octet = rows.saturating_mul(row(level)).saturating_add(level.path_overhead() + column).saturating_sub(phase);
     // The clocks differ by less than one in a thousand: the guess is off by less than that, and is mended by as much.
     let mut frame = octet / places(level);
     loop {

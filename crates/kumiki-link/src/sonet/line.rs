@@ -79,8 +79,7 @@ impl Line {
     fn begin(&mut self, config: &SectionConfig) {
         let mut octets = vec![0; Size::of(self.clock.level()).frame];
         for _ in 0..BEFORE {
-            self.transmitter
-                .emit(&mut octets, |payload| payload.fill(FLAG));
+            self.transmitter.emit(&mut octets, |payload| payload.fill(FLAG));
             // What comes first is no flag yet, as the scramblers do not agree; of the last frame alone nothing is counted.
             self.deframer = Deframer::new(config.framing, config.longest);
             let deframer = &mut self.deframer;
@@ -94,10 +93,7 @@ impl Line {
         self.receiver.reset_counters();
         let _ = self.receiver.take_feedback();
         for defect in self.receiver.defects().iter() {
-            let alarm = LinkReport::Alarm {
-                defect,
-                present: true,
-            };
+            let alarm = LinkReport::Alarm { defect, present: true };
             self.came.push(Came::Report(Report::Link(alarm)));
             self.alarms += 1;
         }
@@ -231,8 +227,7 @@ impl Line {
         let mut octets = core::mem::take(&mut self.buffer);
         octets.resize(len, 0);
         let (payload, next) = (&mut self.payload, &mut self.next);
-        self.transmitter
-            .emit(&mut octets, |out| fill(payload, next, out));
+        self.transmitter.emit(&mut octets, |out| fill(payload, next, out));
         self.noise.apply(&mut octets);
         for trouble in &self.troubles {
             if trouble.what == Troubled::NoSignal {
@@ -246,14 +241,7 @@ impl Line {
                 }
             }
         }
-        let Self {
-            receiver,
-            deframer,
-            came,
-            up,
-            alarms,
-            ..
-        } = self;
+        let Self { receiver, deframer, came, up, alarms, .. } = self;
         receiver.take(&octets, |heard| match heard {
             Heard::Payload(payload) => {
                 if !*up {

@@ -28,12 +28,7 @@ impl Noise {
             *slot = power;
             power *= power;
         }
-        let mut noise = Self {
-            right,
-            rng,
-            next: None,
-            wrong: 0,
-        };
+        let mut noise = Self { right, rng, next: None, wrong: 0 };
         if rate > 0.0 {
             noise.next = Some(noise.draw());
         }

@@ -58,13 +58,7 @@ pub(super) struct Interpreter {
 
 impl Interpreter {
     pub(super) const fn new() -> Self {
-        Self {
-            state: State::Unknown,
-            other: (0, 0),
-            invalid: 0,
-            new_data: 0,
-            ones: 0,
-        }
+        Self { state: State::Unknown, other: (0, 0), invalid: 0, new_data: 0, ones: 0 }
     }
 
     pub(super) const fn state(&self) -> State {
@@ -73,10 +67,7 @@ impl Interpreter {
 
     /// Whether nothing is in doubt.
     pub(super) const fn is_steady(&self) -> bool {
-        matches!(self.state, State::Normal(_))
-            && self.invalid == 0
-            && self.new_data == 0
-            && self.ones == 0
+        matches!(self.state, State::Normal(_)) && self.invalid == 0 && self.new_data == 0 && self.ones == 0
     }
 
     /// Takes the first H1 and H2 of a frame.

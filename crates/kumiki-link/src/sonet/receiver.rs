@@ -11,9 +11,7 @@
 use kumiki_graph::Defect;
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Descrambler;
-use kumiki_wire::ppp::sdh::{
-    G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place,
-};
+use kumiki_wire::ppp::sdh::{G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place};
 
 use super::align::{Aligner, WORD};
 use super::defects::{Defects, Persistent, hidden_by};
@@ -181,11 +179,7 @@ impl Receiver {
     /// What the other end is to be told; errors are those since this was last asked.
     pub const fn take_feedback(&mut self) -> Feedback {
         let most = most_m1(self.size.n) as u32;
-        let b2_errors = if self.b2_found > most {
-            most
-        } else {
-            self.b2_found
-        };
+        let b2_errors = if self.b2_found > most { most } else { self.b2_found };
         let b3_errors = if self.b3_found > 8 { 8 } else { self.b3_found };
         self.b2_found = 0;
         self.b3_found = 0;
@@ -303,9 +297,7 @@ impl Receiver {
         if self.quiet == 0 {
             return 0;
         }
-        let more = octets
-            .iter()
-            .take_while(|octet| **octet == self.quiet_octet);
+        let more = octets.iter().take_while(|octet| **octet == self.quiet_octet);
         more.count()
     }
 
@@ -390,8 +382,7 @@ impl Receiver {
         buffer.extend_from_slice(octets);
         size.scramble(at, &mut buffer);
         let (row, column) = (at / size.row, at % size.row);
-        let (overhead, envelope) =
-            buffer.split_at_mut(size.overhead.saturating_sub(column).min(octets.len()));
+        let (overhead, envelope) = buffer.split_at_mut(size.overhead.saturating_sub(column).min(octets.len()));
         if !overhead.is_empty() {
             if row >= place::H1.row {
                 self.b2.update(overhead);
@@ -494,11 +485,7 @@ impl Receiver {
             self.counters.out_of_frame += 1;
             self.whole = false;
         }
-        self.right = if right {
-            self.right.saturating_add(1).min(BACK)
-        } else {
-            0
-        };
+        self.right = if right { self.right.saturating_add(1).min(BACK) } else { 0 };
         if self.right == BACK && self.aligner.in_frame() {
             self.set(Defect::Los, false, hear);
         }
@@ -524,9 +511,7 @@ impl Receiver {
         if self.defects.has(Defect::MsAis) {
             return;
         }
-        let action = self
-            .pointer
-            .take([self.octet(place::H1), self.octet(place::H2)]);
+        let action = self.pointer.take([self.octet(place::H1), self.octet(place::H2)]);
         match action {
             Action::Stay => {}
             Action::Move(which) => {
@@ -636,10 +621,7 @@ impl Receiver {
         }
         for hidden in hidden_by(defect) {
             if self.defects.set(*hidden, false) {
-                hear(Heard::Defect {
-                    defect: *hidden,
-                    present: false,
-                });
+                hear(Heard::Defect { defect: *hidden, present: false });
             }
         }
         match defect {
@@ -667,8 +649,7 @@ impl Receiver {
 
     /// Says that no payload comes any more, where that is new.
     fn gate(&mut self, hear: &mut impl FnMut(Heard<'_>)) {
-        let open =
-            !self.defects.payload_fails() && matches!(self.pointer.state(), State::Normal(_));
+        let open = !self.defects.payload_fails() && matches!(self.pointer.state(), State::Normal(_));
         if self.open && !open {
             hear(Heard::Interrupted);
         }

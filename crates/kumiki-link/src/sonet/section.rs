@@ -47,11 +47,7 @@ impl SectionConfig {
         let end = LineConfig::ppp(level, true);
         Self {
             clock: OctetClock::new(level),
-            framing: Framing {
-                fcs: FcsKind::Fcs32,
-                accm: kumiki_octets::hdlc::Accm::NONE,
-                opening_flag: false,
-            },
+            framing: Framing { fcs: FcsKind::Fcs32, accm: kumiki_octets::hdlc::Accm::NONE, opening_flag: false },
             longest: 65_535 + 4,
             propagation: Duration::ZERO,
             say_sent: false,
@@ -119,30 +115,16 @@ impl Section {
 
     /// A line with the given queues, for frames from port 0 and for frames from port 1.
     #[must_use]
-    pub fn with_disciplines(
-        config: SectionConfig,
-        from_0: Box<dyn Discipline>,
-        from_1: Box<dyn Discipline>,
-    ) -> Self {
+    pub fn with_disciplines(config: SectionConfig, from_0: Box<dyn Discipline>, from_1: Box<dyn Discipline>) -> Self {
         let SectionConfig { clock, framing, .. } = config;
         let carrier = Carrier::Sonet { clock, framing };
-        let serial = SerialConfig {
-            carrier,
-            propagation: config.propagation,
-            say_sent: config.say_sent,
-        };
-        let [a, b] = config.ends.map(|end| LineConfig {
-            level: clock.level(),
-            ..end
-        });
+        let serial = SerialConfig { carrier, propagation: config.propagation, say_sent: config.say_sent };
+        let [a, b] = config.ends.map(|end| LineConfig { level: clock.level(), ..end });
         let mut rng = Rng::new(config.seed, 0);
         let mut section = Self {
             config,
             sending: [Sending::new(serial, from_0), Sending::new(serial, from_1)],
-            lines: [
-                Line::new(&config, a, b, rng.next_u64()),
-                Line::new(&config, b, a, rng.next_u64()),
-            ],
+            lines: [Line::new(&config, a, b, rng.next_u64()), Line::new(&config, b, a, rng.next_u64())],
             flight: [VecDeque::new(), VecDeque::new()],
             told: 0,
             watch: None,
@@ -218,8 +200,7 @@ impl Section {
         if self.config.clock.offset_ppb() != 0 || !self.lines.iter().all(Line::is_steady) {
             return;
         }
-        let alike =
-            |(number, line): (usize, &Line)| line.alike_until(self.target(number, now, now));
+        let alike = |(number, line): (usize, &Line)| line.alike_until(self.target(number, now, now));
         let frames = self.lines.iter().enumerate().map(alike).min();
         if let Some(frames) = frames.filter(|frames| *frames >= IDLE) {
             for line in &mut self.lines {
@@ -236,21 +217,12 @@ impl Section {
         let next = match now {
             None => Instant::ZERO,
             Some(now) => {
-                let frames =
-                    now.saturating_since(Instant::ZERO + propagation).as_nanos() / FRAME_NANOS;
+                let frames = now.saturating_since(Instant::ZERO + propagation).as_nanos() / FRAME_NANOS;
                 let behind = Instant::from_nanos((frames + 1).saturating_mul(FRAME_NANOS));
-                if now < Instant::ZERO + propagation {
-                    Instant::ZERO + propagation
-                } else {
-                    behind + propagation
-                }
+                if now < Instant::ZERO + propagation { Instant::ZERO + propagation } else { behind + propagation }
             }
         };
-        if self
-            .lines
-            .iter()
-            .any(|line| line.is_noisy() || !line.is_steady())
-        {
+        if self.lines.iter().any(|line| line.is_noisy() || !line.is_steady()) {
             self.watch = Some(next);
             return;
         }
@@ -288,17 +260,10 @@ impl Element for Section {
             }
         };
         let config = self.config;
-        let Self {
-            sending,
-            lines,
-            flight,
-            ..
-        } = self;
-        if let (Some(sending), Some(line), Some(flight)) = (
-            sending.get_mut(port),
-            lines.get_mut(port),
-            flight.get_mut(port),
-        ) {
+        let Self { sending, lines, flight, .. } = self;
+        if let (Some(sending), Some(line), Some(flight)) =
+            (sending.get_mut(port), lines.get_mut(port), flight.get_mut(port))
+        {
             sending.offer(now, data, address, (port, out), &mut |started| {
                 put(&config, started, line, flight);
             });
@@ -306,10 +271,7 @@ impl Element for Section {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let arrivals = self
-            .flight
-            .iter()
-            .filter_map(|flight| flight.front().copied());
+        let arrivals = self.flight.iter().filter_map(|flight| flight.front().copied());
         let leaving = self.sending.iter().filter_map(Sending::next_leaving);
         arrivals.chain(leaving).chain(self.watch).min()
     }
@@ -319,17 +281,10 @@ impl Element for Section {
         // In the order of a plain line: of each port in turn what has left, then what has arrived from it.
         let mut left = [Outlet::default(), Outlet::default()];
         for (port, left) in left.iter_mut().enumerate() {
-            let Self {
-                sending,
-                lines,
-                flight,
-                ..
-            } = self;
-            if let (Some(sending), Some(line), Some(flight)) = (
-                sending.get_mut(port),
-                lines.get_mut(port),
-                flight.get_mut(port),
-            ) {
+            let Self { sending, lines, flight, .. } = self;
+            if let (Some(sending), Some(line), Some(flight)) =
+                (sending.get_mut(port), lines.get_mut(port), flight.get_mut(port))
+            {
                 sending.advance(now, (port, left), &mut |started| {
                     put(&config, started, line, flight);
                 });
@@ -344,10 +299,7 @@ impl Element for Section {
             }
             for came in line.take_came() {
                 let unit = match came {
-                    Came::Frame(data) => Unit::Frame {
-                        data,
-                        address: Address::None,
-                    },
+                    Came::Frame(data) => Unit::Frame { data, address: Address::None },
                     Came::Report(report) => Unit::Report(Box::new(report)),
                 };
                 out.put(1 - port, unit);

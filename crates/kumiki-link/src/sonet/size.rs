@@ -31,14 +31,7 @@ impl Size {
             Level::Sts48c => 48,
             Level::Sts192c => 192,
         };
-        Self {
-            n,
-            row: 90 * n,
-            overhead: 3 * n,
-            envelope: 87 * n,
-            stuff: n / 3,
-            frame: ROWS * 90 * n,
-        }
+        Self { n, row: 90 * n, overhead: 3 * n, envelope: 87 * n, stuff: n / 3, frame: ROWS * 90 * n }
     }
 
     /// Octets without a change that are no signal: a fifth of a frame, 25 us, where the standards have 2.3 to 100 us (recalled). More than a

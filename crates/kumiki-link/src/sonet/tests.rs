@@ -16,10 +16,7 @@ struct Sender {
 
 impl Sender {
     fn new(config: LineConfig, pointer: u16) -> Self {
-        Self {
-            transmitter: Transmitter::new(config, pointer, 0x0123_4567_89ab_cdef),
-            next: 0,
-        }
+        Self { transmitter: Transmitter::new(config, pointer, 0x0123_4567_89ab_cdef), next: 0 }
     }
 
     fn octets(&mut self, len: usize) -> Vec<u8> {
@@ -62,21 +59,11 @@ struct Listener {
 
 impl Listener {
     fn new(config: LineConfig) -> Self {
-        Self {
-            receiver: Receiver::new(config),
-            payload: Vec::new(),
-            said: Vec::new(),
-            interrupted: 0,
-        }
+        Self { receiver: Receiver::new(config), payload: Vec::new(), said: Vec::new(), interrupted: 0 }
     }
 
     fn take(&mut self, octets: &[u8]) {
-        let Self {
-            receiver,
-            payload,
-            said,
-            interrupted,
-        } = self;
+        let Self { receiver, payload, said, interrupted } = self;
         receiver.take(octets, |heard| match heard {
             Heard::Payload(octets) => payload.extend_from_slice(octets),
             Heard::Interrupted => *interrupted += 1,
@@ -117,10 +104,7 @@ fn payload_by_the_drawing(level: Level, frame: &[u8]) -> Vec<u8> {
     let (n, row) = (level.n() as usize, level.row() as usize);
     let mut clear = frame.to_vec();
     scramble::frame(0, &mut clear[3 * n..]);
-    clear
-        .chunks(row)
-        .flat_map(|row| row[3 * n + n / 3..].to_vec())
-        .collect()
+    clear.chunks(row).flat_map(|row| row[3 * n + n / 3..].to_vec()).collect()
 }
 
 #[test]
@@ -200,22 +184,14 @@ fn the_payload_scrambler_of_rfc_2615_is_on_the_line() {
     transmitter.emit(&mut line, |payload| payload.fill(0x7e));
     // From the state of zeros, recomputed from RFC 2615 section 4.
     let expected = "7e7e7e7e7e71b1b1b1b1b048484848487777777777709090";
-    let found: String = payload_by_the_drawing(level, &line)[..24]
-        .iter()
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
+    let found: String = payload_by_the_drawing(level, &line)[..24].iter().map(|octet| format!("{octet:02x}")).collect();
     assert_eq!(found, expected);
 }
 
 #[test]
 fn remote_errors_and_defects_are_told_once() {
     let (mut sender, mut listener) = pair(oc3c());
-    sender.transmitter.set_feedback(Feedback {
-        b2_errors: 30,
-        b3_errors: 3,
-        line_defect: false,
-        path_defect: false,
-    });
+    sender.transmitter.set_feedback(Feedback { b2_errors: 30, b3_errors: 3, line_defect: false, path_defect: false });
     for _ in 0..4 {
         let frame = sender.frame();
         listener.take(&frame);
@@ -253,10 +229,7 @@ fn wrong_bits_are_counted_by_the_parity_that_covers_them_and_told_back() {
     let frame = sender.octets(5 * 270);
     listener.take(&frame);
     let counters = *listener.receiver.counters();
-    assert_eq!(
-        (counters.b1_errors, counters.b2_errors, counters.b3_errors),
-        (4, 3, 1)
-    );
+    assert_eq!((counters.b1_errors, counters.b2_errors, counters.b3_errors), (4, 3, 1));
     let feedback = listener.receiver.take_feedback();
     assert_eq!((feedback.b2_errors, feedback.b3_errors), (3, 1));
     assert_eq!(listener.receiver.take_feedback(), Feedback::default());
@@ -309,9 +282,7 @@ fn four_bad_words_are_out_of_frame_and_two_good_ones_back_in() {
     assert!(listener.receiver.in_frame());
     assert_eq!(listener.said, []);
     // The payload has gone on all the time.
-    let all: Vec<u8> = (0..listener.payload.len() as u64)
-        .map(|at| numbered(32 * 2340 + at))
-        .collect();
+    let all: Vec<u8> = (0..listener.payload.len() as u64).map(|at| numbered(32 * 2340 + at)).collect();
     assert_eq!(listener.payload, all);
     assert_eq!(listener.payload.len(), 10 * 2340);
 }
@@ -320,8 +291,7 @@ fn four_bad_words_are_out_of_frame_and_two_good_ones_back_in() {
 fn a_line_of_noise_loses_its_frames_after_three_milliseconds_and_gets_them_back_after_three_more() {
     let (mut sender, mut listener) = pair(oc3c());
     let mut rng = Rng::new(7, 0);
-    let mut noise =
-        |frames: usize| -> Vec<u8> { (0..frames * 2430).map(|_| rng.next_u32() as u8).collect() };
+    let mut noise = |frames: usize| -> Vec<u8> { (0..frames * 2430).map(|_| rng.next_u32() as u8).collect() };
     // Four frames until it is out of frame, and 24 more.
     listener.take(&noise(26));
     assert_eq!(listener.said, []);
@@ -419,10 +389,7 @@ fn a_payload_of_another_kind_is_not_taken() {
     listener.take(&frame);
     assert_eq!(listener.payload, []);
     // Equipped with something unnamed is taken for ours.
-    let any = LineConfig {
-        label: label::NON_SPECIFIC,
-        ..ours
-    };
+    let any = LineConfig { label: label::NON_SPECIFIC, ..ours };
     let (mut sender, mut listener) = (Sender::new(any, 522), Listener::new(ours));
     for _ in 0..40 {
         let frame = sender.frame();
@@ -470,11 +437,7 @@ fn a_pointer_that_makes_no_sense_for_eight_frames_is_lost_and_three_good_ones_fi
 fn three_equal_pointers_are_believed_without_a_flag() {
     let (mut sender, mut listener) = pair(oc3c());
     // It differs from 522 in as many bits of one kind as of the other.
-    let pointer = Pointer {
-        new_data: Some(false),
-        ss: 0,
-        value: 522 ^ 15,
-    };
+    let pointer = Pointer { new_data: Some(false), ss: 0, value: 522 ^ 15 };
     assert_eq!(pointer.justification(522), None);
     for _ in 0..3 {
         assert_eq!(listener.receiver.counters().new_pointers, 1);
@@ -512,18 +475,10 @@ fn a_receiver_that_is_told_of_new_data_follows_at_once() {
 /// The transmitter and the counting clock are two ways to the same answer: see also the test of whole sections.
 #[test]
 fn payload_is_on_the_line_when_the_clock_says_so() {
-    for (pointer, ppb) in [
-        (522, 0),
-        (0, 0),
-        (521, 300_000),
-        (3, -300_000),
-        (782, 20_000),
-    ] {
+    for (pointer, ppb) in [(522, 0), (0, 0), (521, 300_000), (3, -300_000), (782, 20_000)] {
         for level in [Level::Sts3c, Level::Sts12c] {
             let config = LineConfig::ppp(level, false);
-            let clock = OctetClock::new(level)
-                .with_pointer(pointer)
-                .with_offset(ppb);
+            let clock = OctetClock::new(level).with_pointer(pointer).with_offset(ppb);
             let mut sender = Sender::new(config, pointer);
             sender.transmitter.set_offset(ppb);
             let frame_len = Size::of(level).frame;

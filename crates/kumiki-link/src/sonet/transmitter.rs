@@ -3,8 +3,7 @@
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Scrambler;
 use kumiki_wire::ppp::sdh::{
-    A1, A2, CONCATENATION, G1_RDI, Justification, POINTERS, Pointer, ROWS, SS_SDH, k2, label,
-    most_m1, place,
+    A1, A2, CONCATENATION, G1_RDI, Justification, POINTERS, Pointer, ROWS, SS_SDH, k2, label, most_m1, place,
 };
 
 use super::envelope::phase;
@@ -34,11 +33,7 @@ impl LineConfig {
         Self {
             level,
             sdh: false,
-            label: if scrambled {
-                label::PPP_SCRAMBLED
-            } else {
-                label::PPP
-            },
+            label: if scrambled { label::PPP_SCRAMBLED } else { label::PPP },
             scrambled,
             j0: 1,
             j1: 0,
@@ -181,11 +176,7 @@ impl Transmitter {
     /// How many octets of the present frame are still to come: 0 where the next octet begins a frame.
     #[must_use]
     pub const fn left_of_frame(&self) -> usize {
-        if self.at == 0 {
-            0
-        } else {
-            self.size.frame - self.at
-        }
+        if self.at == 0 { 0 } else { self.size.frame - self.at }
     }
 
     /// The pointer, as the next frame will have it.
@@ -302,10 +293,7 @@ impl Transmitter {
     fn envelope(&mut self, octets: &mut [u8], fill: &mut impl FnMut(&mut [u8])) {
         let mut rest = octets;
         while !rest.is_empty() {
-            let (row, column) = (
-                self.phase / self.size.envelope,
-                self.phase % self.size.envelope,
-            );
+            let (row, column) = (self.phase / self.size.envelope, self.phase % self.size.envelope);
             let end = match column {
                 0 => 1,
                 column if column < self.size.stuff => self.size.stuff,
@@ -360,11 +348,7 @@ impl Transmitter {
             self.slip += u64::from(POINTERS) * u64::from(self.offset_ppb.unsigned_abs());
             if let Some(left) = self.slip.checked_sub(1_000_000_000) {
                 self.slip = left;
-                self.moves = Some(if self.offset_ppb > 0 {
-                    Justification::Negative
-                } else {
-                    Justification::Positive
-                });
+                self.moves = Some(if self.offset_ppb > 0 { Justification::Negative } else { Justification::Positive });
             }
         }
         self.jumps = false;
@@ -374,21 +358,14 @@ impl Transmitter {
             self.moves = None;
             self.counters.new_data += 1;
         }
-        let pointer = Pointer {
-            new_data: Some(self.jumps),
-            ss: if self.config.sdh { SS_SDH } else { 0 },
-            value: self.pointer,
-        };
+        let pointer =
+            Pointer { new_data: Some(self.jumps), ss: if self.config.sdh { SS_SDH } else { 0 }, value: self.pointer };
         let pointer = match self.moves {
             Some(which) => pointer.justified(which),
             None => pointer,
         };
         let [h1, h2] = pointer.emit();
-        let k2 = if self.feedback.line_defect {
-            k2::RDI
-        } else {
-            0
-        };
+        let k2 = if self.feedback.line_defect { k2::RDI } else { 0 };
         let m1 = self.feedback.b2_errors.min(u32::from(most_m1(n)));
         self.feedback.b2_errors = 0;
         let b1 = core::mem::take(&mut self.b1).value();

@@ -4,17 +4,11 @@ use super::*;
 
 #[test]
 fn the_parity_makes_the_ones_of_each_bit_even() {
-    let octets: Vec<u8> = (0..999_u32)
-        .map(|at| at.wrapping_mul(0x9E37_79B9).to_be_bytes()[0])
-        .collect();
+    let octets: Vec<u8> = (0..999_u32).map(|at| at.wrapping_mul(0x9E37_79B9).to_be_bytes()[0]).collect();
     let mut parity = Bip8::new();
     parity.update(&octets);
     for bit in 0..8 {
-        let ones = octets
-            .iter()
-            .chain(&[parity.value()])
-            .filter(|octet| **octet >> bit & 1 == 1)
-            .count();
+        let ones = octets.iter().chain(&[parity.value()]).filter(|octet| **octet >> bit & 1 == 1).count();
         assert_eq!(ones % 2, 0);
     }
     assert_eq!(parity.errors(parity.value()), 0);
@@ -23,9 +17,7 @@ fn the_parity_makes_the_ones_of_each_bit_even() {
 
 #[test]
 fn signals_that_do_not_divide_192_are_refused() {
-    let taken: Vec<usize> = (0..1000)
-        .filter(|signals| Interleaved::new(*signals).is_some())
-        .collect();
+    let taken: Vec<usize> = (0..1000).filter(|signals| Interleaved::new(*signals).is_some()).collect();
     assert_eq!(taken, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 192]);
 }
 

@@ -8,11 +8,7 @@ const CHECK: &[u8] = b"123456789";
 fn naive(width: u32, polynomial: u64, preset: u64, reflect: bool, octets: &[u8]) -> u64 {
     let mut register = preset;
     for octet in octets {
-        let octet = if reflect {
-            octet.reverse_bits()
-        } else {
-            *octet
-        };
+        let octet = if reflect { octet.reverse_bits() } else { *octet };
         for bit in (0..8).rev() {
             let feedback = (register >> (width - 1) & 1) ^ (u64::from(octet) >> bit & 1);
             register = (register << 1) & ((1 << width) - 1);
@@ -21,11 +17,7 @@ fn naive(width: u32, polynomial: u64, preset: u64, reflect: bool, octets: &[u8])
             }
         }
     }
-    if reflect {
-        register.reverse_bits() >> (64 - width)
-    } else {
-        register
-    }
+    if reflect { register.reverse_bits() >> (64 - width) } else { register }
 }
 
 fn aal5(octets: &[u8]) -> u32 {
@@ -82,8 +74,7 @@ fn aal5_trailers_are_the_published_ones() {
 #[test]
 fn an_aal34_single_segment_message_has_the_published_crc() {
     let mut payload = [0; 48];
-    payload[..20]
-        .copy_from_slice(b"\xc0\x00\x00\x05\x00\x05hello\x00\x00\x00\x00\x05\x00\x05\x00\x00");
+    payload[..20].copy_from_slice(b"\xc0\x00\x00\x05\x00\x05hello\x00\x00\x00\x00\x05\x00\x05\x00\x00");
     payload[46..].copy_from_slice(&[0x41, 0x20]);
     assert_eq!(Crc10::of_payload(&payload), 0x120);
     assert!(Crc10::is_valid_payload(&payload));
@@ -111,9 +102,9 @@ fn headers_have_the_published_hec() {
 #[test]
 fn syndromes_of_single_bits_are_the_published_ones() {
     let published = [
-        0x31, 0x9b, 0xce, 0x67, 0xb0, 0x58, 0x2c, 0x16, 0x0b, 0x86, 0x43, 0xa2, 0x51, 0xab, 0xd6,
-        0x6b, 0xb6, 0x5b, 0xae, 0x57, 0xa8, 0x54, 0x2a, 0x15, 0x89, 0xc7, 0xe0, 0x70, 0x38, 0x1c,
-        0x0e, 0x07, 0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01,
+        0x31, 0x9b, 0xce, 0x67, 0xb0, 0x58, 0x2c, 0x16, 0x0b, 0x86, 0x43, 0xa2, 0x51, 0xab, 0xd6, 0x6b, 0xb6, 0x5b,
+        0xae, 0x57, 0xa8, 0x54, 0x2a, 0x15, 0x89, 0xc7, 0xe0, 0x70, 0x38, 0x1c, 0x0e, 0x07, 0x80, 0x40, 0x20, 0x10,
+        0x08, 0x04, 0x02, 0x01,
     ];
     assert_eq!(syndromes(), published);
 }
@@ -127,10 +118,7 @@ fn one_wrong_bit_is_put_right_and_two_are_not_taken_for_none() {
         let mut one = sent;
         one[usize::from(first / 8)] ^= 0x80 >> (first % 8);
         let mut header = one;
-        assert_eq!(
-            hec_correct(&mut header),
-            HecOutcome::Corrected { bit: first }
-        );
+        assert_eq!(hec_correct(&mut header), HecOutcome::Corrected { bit: first });
         assert_eq!(header, sent);
         for second in (0..40).filter(|second| *second != first) {
             let mut two = one;

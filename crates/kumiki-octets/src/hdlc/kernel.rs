@@ -60,17 +60,11 @@ pub(super) fn escapes(form: Form, octets: &[u8], accm: Accm) -> usize {
     match form.kind() {
         Kind::Portable => escapes_portable(octets, accm),
         #[cfg(target_arch = "x86_64")]
-        #[expect(
-            unsafe_code,
-            reason = "the vector instructions may be called only where they exist"
-        )]
+        #[expect(unsafe_code, reason = "the vector instructions may be called only where they exist")]
         // SAFETY: a form of this kind exists only where its instructions were detected.
         Kind::Avx2 => unsafe { avx2::escapes(octets, accm) },
         #[cfg(target_arch = "x86_64")]
-        #[expect(
-            unsafe_code,
-            reason = "the vector instructions may be called only where they exist"
-        )]
+        #[expect(unsafe_code, reason = "the vector instructions may be called only where they exist")]
         // SAFETY: a form of this kind exists only where its instructions were detected.
         Kind::Vbmi2 => unsafe { vbmi2::escapes(octets, accm) },
     }
@@ -82,9 +76,7 @@ fn escapes_portable(octets: &[u8], accm: Accm) -> usize {
         return octets
             .chunks(255)
             .map(|chunk| {
-                let count = chunk.iter().fold(0_u8, |count, octet| {
-                    count + u8::from(matches!(*octet, FLAG | ESCAPE))
-                });
+                let count = chunk.iter().fold(0_u8, |count, octet| count + u8::from(matches!(*octet, FLAG | ESCAPE)));
                 usize::from(count)
             })
             .sum();
@@ -111,14 +103,8 @@ pub(super) fn stuff(form: Form, octets: &[u8], accm: Accm, out: &mut Vec<u8>) {
                 Kind::Vbmi2 => unsafe { vbmi2::stuff(piece, accm, room) },
             };
             let len = out.len() + written;
-            debug_assert!(
-                len <= out.capacity(),
-                "more was written than there is room for"
-            );
-            #[expect(
-                unsafe_code,
-                reason = "the octets behind the length were not initialized before"
-            )]
+            debug_assert!(len <= out.capacity(), "more was written than there is room for");
+            #[expect(unsafe_code, reason = "the octets behind the length were not initialized before")]
             // SAFETY: each kernel gives the number of octets of the room, from its beginning, that it has written.
             unsafe {
                 out.set_len(len);
@@ -188,14 +174,9 @@ const fn eight_times(octet: u8) -> u64 {
 fn is_clean(eight: [u8; 8], accm: Accm) -> bool {
     let word = u64::from_ne_bytes(eight);
     // The top bit of an octet of the result is 1 if some octet is below `limit`, at most 0x80. It may be 1 in a higher octet too.
-    let below =
-        |word: u64, limit: u8| word.wrapping_sub(eight_times(limit)) & !word & eight_times(0x80);
+    let below = |word: u64, limit: u8| word.wrapping_sub(eight_times(limit)) & !word & eight_times(0x80);
     let found = below(word ^ eight_times(FLAG), 1) | below(word ^ eight_times(ESCAPE), 1);
-    let controls = if accm == Accm::NONE {
-        0
-    } else {
-        below(word, 0x20)
-    };
+    let controls = if accm == Accm::NONE { 0 } else { below(word, 0x20) };
     found | controls == 0
 }
 
@@ -207,8 +188,7 @@ impl Work for BlocksOfFlags<'_> {
 
     #[inline(always)]
     fn run(self) -> usize {
-        let flags =
-            |block: &[u8; 64]| block.iter().fold(0, |other, octet| other | (octet ^ FLAG)) == 0;
+        let flags = |block: &[u8; 64]| block.iter().fold(0, |other, octet| other | (octet ^ FLAG)) == 0;
         self.0.iter().take_while(|block| flags(block)).count()
     }
 }
@@ -232,10 +212,7 @@ pub(super) fn unstuff(
             let room = limit.saturating_sub(out.len()).min(rest.len()).min(PIECE);
             out.reserve(room + SLACK);
             let to = out.spare_capacity_mut();
-            #[expect(
-                unsafe_code,
-                reason = "the vector instructions may be called only where they exist"
-            )]
+            #[expect(unsafe_code, reason = "the vector instructions may be called only where they exist")]
             let run = match form.kind() {
                 Kind::Portable => break,
                 // SAFETY: a form of this kind exists only where its instructions were detected.
@@ -244,25 +221,15 @@ pub(super) fn unstuff(
                 Kind::Vbmi2 => unsafe { vbmi2::unstuff(rest, accm, escape, room, to) },
             };
             let len = out.len() + run.written;
-            debug_assert!(
-                len <= out.capacity(),
-                "more was written than there is room for"
-            );
-            #[expect(
-                unsafe_code,
-                reason = "the octets behind the length were not initialized before"
-            )]
+            debug_assert!(len <= out.capacity(), "more was written than there is room for");
+            #[expect(unsafe_code, reason = "the octets behind the length were not initialized before")]
             // SAFETY: each kernel gives the number of octets of the room, from its beginning, that it has written.
             unsafe {
                 out.set_len(len);
             }
             taken += run.taken;
             if run.flag {
-                let stop = if core::mem::take(escape) {
-                    Stop::Abort
-                } else {
-                    Stop::Flag
-                };
+                let stop = if core::mem::take(escape) { Stop::Abort } else { Stop::Flag };
                 return Unstuffed { taken, stop };
             }
             if run.taken == 0 {
@@ -274,19 +241,10 @@ pub(super) fn unstuff(
     let _ = form;
     let rest = octets.get(taken..).unwrap_or_default();
     let Unstuffed { taken: more, stop } = unstuff_portable(escape, rest, accm, limit, out);
-    Unstuffed {
-        taken: taken + more,
-        stop,
-    }
+    Unstuffed { taken: taken + more, stop }
 }
 
-fn unstuff_portable(
-    escape: &mut bool,
-    octets: &[u8],
-    accm: Accm,
-    limit: usize,
-    out: &mut Vec<u8>,
-) -> Unstuffed {
+fn unstuff_portable(escape: &mut bool, octets: &[u8], accm: Accm, limit: usize, out: &mut Vec<u8>) -> Unstuffed {
     let mut rest = octets;
     while let Some((eight, behind)) = rest.split_first_chunk::<8>()
         && out.len().saturating_add(8) <= limit
@@ -302,10 +260,7 @@ fn unstuff_portable(
     }
     let taken = octets.len() - rest.len();
     let Unstuffed { taken: more, stop } = unstuff_each(escape, rest, accm, limit, out);
-    Unstuffed {
-        taken: taken + more,
-        stop,
-    }
+    Unstuffed { taken: taken + more, stop }
 }
 
 /// Without a branch that depends on the octets, of which none may be a flag.
@@ -325,45 +280,22 @@ fn unstuff_eight(escape: &mut bool, eight: [u8; 8], accm: Accm, out: &mut Vec<u8
 }
 
 /// The loop that all others are compared with.
-fn unstuff_each(
-    escape: &mut bool,
-    octets: &[u8],
-    accm: Accm,
-    limit: usize,
-    out: &mut Vec<u8>,
-) -> Unstuffed {
+fn unstuff_each(escape: &mut bool, octets: &[u8], accm: Accm, limit: usize, out: &mut Vec<u8>) -> Unstuffed {
     for (taken, octet) in octets.iter().enumerate() {
         match *octet {
             removed if accm.contains(removed) => {}
             FLAG => {
-                let stop = if core::mem::take(escape) {
-                    Stop::Abort
-                } else {
-                    Stop::Flag
-                };
-                return Unstuffed {
-                    taken: taken + 1,
-                    stop,
-                };
+                let stop = if core::mem::take(escape) { Stop::Abort } else { Stop::Flag };
+                return Unstuffed { taken: taken + 1, stop };
             }
             ESCAPE if !*escape => *escape = true,
             _ if out.len() >= limit => {
-                return Unstuffed {
-                    taken,
-                    stop: Stop::Full,
-                };
+                return Unstuffed { taken, stop: Stop::Full };
             }
-            octet => out.push(if core::mem::take(escape) {
-                octet ^ COMPLEMENT
-            } else {
-                octet
-            }),
+            octet => out.push(if core::mem::take(escape) { octet ^ COMPLEMENT } else { octet }),
         }
     }
-    Unstuffed {
-        taken: octets.len(),
-        stop: Stop::End,
-    }
+    Unstuffed { taken: octets.len(), stop: Stop::End }
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use crate::crc::{Fcs16, Fcs32};
 use crate::{Form, Pattern};
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
-        .collect()
+    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
 }
 
 fn stuffed(octets: &[u8], accm: Accm) -> Vec<u8> {
@@ -48,20 +46,13 @@ fn a_configure_request_is_framed_as_published() {
     long.update(&request);
     let short = [&request[..], &short.finish().to_le_bytes()].concat();
     let long = [&request[..], &long.finish().to_le_bytes()].concat();
-    for (frame, line) in [
-        (short, "7eff03c0210101000a05067d5e7d5d1234af3d7e"),
-        (long, "7eff03c0210101000a05067d5e7d5d1234b59982497e"),
-    ] {
+    for (frame, line) in
+        [(short, "7eff03c0210101000a05067d5e7d5d1234af3d7e"), (long, "7eff03c0210101000a05067d5e7d5d1234b59982497e")]
+    {
         let line = hex(line);
         assert_eq!(stuffed(&frame, Accm::NONE), line[1..line.len() - 1]);
         let (answer, plain, _) = unstuffed(&line[1..], Accm::NONE, usize::MAX);
-        assert_eq!(
-            answer,
-            Unstuffed {
-                taken: line.len() - 1,
-                stop: Stop::Flag
-            }
-        );
+        assert_eq!(answer, Unstuffed { taken: line.len() - 1, stop: Stop::Flag });
         assert_eq!(plain, frame);
     }
 }
@@ -70,79 +61,40 @@ fn a_configure_request_is_framed_as_published() {
 fn an_escape_before_a_flag_aborts_the_frame_and_the_next_is_whole() {
     let line = [0x41, ESCAPE, FLAG, 0x42, FLAG];
     let (answer, plain, mut unstuffer) = unstuffed(&line, Accm::NONE, 9);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 3,
-            stop: Stop::Abort
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 3, stop: Stop::Abort });
     assert_eq!(plain, [0x41]);
     assert!(!unstuffer.is_pending());
     let mut next = Vec::new();
     let answer = unstuffer.unstuff(&line[3..], Accm::NONE, 9, &mut next);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 2,
-            stop: Stop::Flag
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 2, stop: Stop::Flag });
     assert_eq!(next, [0x42]);
 }
 
 #[test]
 fn an_abort_is_seen_where_a_piece_ends_between_escape_and_flag() {
     let (answer, _, mut unstuffer) = unstuffed(&[0x41, ESCAPE], Accm::NONE, 9);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 2,
-            stop: Stop::End
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 2, stop: Stop::End });
     assert!(unstuffer.is_pending());
     let answer = unstuffer.unstuff(&[FLAG], Accm::NONE, 9, &mut Vec::new());
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 1,
-            stop: Stop::Abort
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 1, stop: Stop::Abort });
 }
 
 #[test]
 fn control_characters_put_in_on_the_way_are_removed_even_behind_an_escape() {
     let line = [0x41, 0x11, ESCAPE, 0x13, 0x5E, 0x0A];
     assert_eq!(unstuffed(&line, Accm::ALL, 9).1, [0x41, 0x7E]);
-    assert_eq!(
-        unstuffed(&line, Accm::NONE, 9).1,
-        [0x41, 0x11, 0x33, 0x5E, 0x0A]
-    );
+    assert_eq!(unstuffed(&line, Accm::NONE, 9).1, [0x41, 0x11, 0x33, 0x5E, 0x0A]);
 }
 
 #[test]
 fn what_does_not_fit_is_not_taken_but_the_closing_flag_is() {
     let line = [0x41, ESCAPE, 0x5E, FLAG];
     let (answer, plain, unstuffer) = unstuffed(&line, Accm::NONE, 1);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 2,
-            stop: Stop::Full
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 2, stop: Stop::Full });
     assert_eq!(plain, [0x41]);
     assert!(unstuffer.is_pending());
     let (answer, plain, _) = unstuffed(&line, Accm::NONE, 2);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 4,
-            stop: Stop::Flag
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 4, stop: Stop::Flag });
     assert_eq!(plain, [0x41, 0x7E]);
 }
 
@@ -150,13 +102,7 @@ fn what_does_not_fit_is_not_taken_but_the_closing_flag_is() {
 fn a_frame_as_long_as_the_limit_is_taken_whole() {
     for len in 0..300 {
         let line = [vec![0x55; len], vec![FLAG]].concat();
-        assert_eq!(
-            unstuffed(&line, Accm::NONE, len).0,
-            Unstuffed {
-                taken: len + 1,
-                stop: Stop::Flag
-            }
-        );
+        assert_eq!(unstuffed(&line, Accm::NONE, len).0, Unstuffed { taken: len + 1, stop: Stop::Flag });
     }
 }
 
@@ -174,13 +120,7 @@ fn idle_flags_are_counted_up_to_the_first_other_octet() {
 fn a_line_that_never_ends_a_frame_takes_no_more_memory_than_the_limit_asks_for() {
     let (mut unstuffer, mut out) = (Unstuffer::new(), Vec::new());
     let answer = unstuffer.unstuff(&vec![0x55; 1 << 20], Accm::NONE, 1504, &mut out);
-    assert_eq!(
-        answer,
-        Unstuffed {
-            taken: 1504,
-            stop: Stop::Full
-        }
-    );
+    assert_eq!(answer, Unstuffed { taken: 1504, stop: Stop::Full });
     assert!(out.capacity() <= 2 * (1504 + 64), "{}", out.capacity());
 }
 
@@ -188,8 +128,7 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     prop_oneof![
         Just(Pattern::Zeros),
         any::<u8>().prop_map(Pattern::Fill),
-        prop_oneof![Just(0), 1..300_u32, any::<u32>()]
-            .prop_map(|write_len| Pattern::Ttcp { write_len }),
+        prop_oneof![Just(0), 1..300_u32, any::<u32>()].prop_map(|write_len| Pattern::Ttcp { write_len }),
         any::<u64>().prop_map(|seed| Pattern::Random { seed }),
         Just(Pattern::Counter),
     ]

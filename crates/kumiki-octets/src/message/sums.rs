@@ -78,12 +78,7 @@ impl Message {
     /// How many content octets somebody has yet to read before the sum of this message is known.
     #[must_use]
     pub fn unsummed(&self) -> usize {
-        self.0
-            .body
-            .iter()
-            .filter(|slice| !slice.is_summed())
-            .map(Slice::len)
-            .sum()
+        self.0.body.iter().filter(|slice| !slice.is_summed()).map(Slice::len).sum()
     }
 
     /// Completes a checksum that was left to the device ([`Checksum::Partial`]), for who passes the datagram on in pieces. A checksum of zero

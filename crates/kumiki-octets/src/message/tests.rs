@@ -36,8 +36,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (0..20_000_usize).prop_map(Step::Flip),
         Just(Step::Sum),
         (0..400_usize).prop_map(Step::SumBehind),
-        (octets(), octets(), 0..130_usize)
-            .prop_map(|(head, body, n)| Step::AppendBehind(head, body, n)),
+        (octets(), octets(), 0..130_usize).prop_map(|(head, body, n)| Step::AppendBehind(head, body, n)),
         Just(Step::TakeSlices),
     ];
     prop::collection::vec(step, 1..30)
@@ -231,23 +230,13 @@ fn what_is_written_to_the_front_is_written_to_this_message_alone() {
 #[test]
 fn what_a_device_is_told_moves_with_the_headers_below() {
     let mut message = Message::from_octets(&[0; 100]);
-    *message.meta_mut() = Meta {
-        segment_size: 20,
-        header_len: 20,
-        ace: false,
-        checksum: Checksum::Partial {
-            start: 0,
-            field: 16,
-        },
-    };
+    *message.meta_mut() =
+        Meta { segment_size: 20, header_len: 20, ace: false, checksum: Checksum::Partial { start: 0, field: 16 } };
     let before = *message.meta();
     message.push_header(20).fill(1);
     assert_eq!(message.meta().header_len, 40);
     let start = 20;
-    assert_eq!(
-        message.meta().checksum,
-        Checksum::Partial { start, field: 16 }
-    );
+    assert_eq!(message.meta().checksum, Checksum::Partial { start, field: 16 });
     message.pop_header(20).unwrap();
     assert_eq!(*message.meta(), before);
 }

@@ -11,9 +11,7 @@ impl Pattern {
     /// has to generate.
     #[must_use]
     pub fn stuffed_len(self, offset: u64, len: usize, accm: Accm) -> usize {
-        let end = u64::try_from(len)
-            .ok()
-            .and_then(|count| offset.checked_add(count));
+        let end = u64::try_from(len).ok().and_then(|count| offset.checked_add(count));
         // Past the last position the content begins again at 0, which the closed forms do not know.
         let Some(end) = end else {
             return self.generated_stuffed_len(offset, len, accm);
@@ -28,13 +26,9 @@ impl Pattern {
                 len + usize::try_from(escapes).unwrap_or(len)
             }
             Self::Counter if end - offset > 2 * COUNTER_BLOCK => {
-                let (head, tail) = (
-                    offset.next_multiple_of(COUNTER_BLOCK),
-                    end / COUNTER_BLOCK * COUNTER_BLOCK,
-                );
+                let (head, tail) = (offset.next_multiple_of(COUNTER_BLOCK), end / COUNTER_BLOCK * COUNTER_BLOCK);
                 let lengths = [head - offset, tail - head, end - tail];
-                let [head_len, whole_len, tail_len] =
-                    lengths.map(|len| usize::try_from(len).unwrap_or(0));
+                let [head_len, whole_len, tail_len] = lengths.map(|len| usize::try_from(len).unwrap_or(0));
                 // Flag, escape and the map, once in each block.
                 let escapes = 2 + u64::from(accm.bits().count_ones());
                 let escapes = (tail - head) / COUNTER_BLOCK * escapes;

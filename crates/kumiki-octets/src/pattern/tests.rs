@@ -21,11 +21,7 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
 
 /// Positions near the start, anywhere, and where the count of positions begins again.
 fn any_offset() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        0..20_000_u64,
-        any::<u64>(),
-        (0..6000_u64).prop_map(|back| u64::MAX - back)
-    ]
+    prop_oneof![0..20_000_u64, any::<u64>(), (0..6000_u64).prop_map(|back| u64::MAX - back)]
 }
 
 #[test]
@@ -34,26 +30,13 @@ fn ttcp_sends_the_printable_characters_again_with_each_write() {
     assert_eq!(&stream[..4], b" !\"#");
     assert_eq!(&stream[90..104], b"z{|}~ !\"#$ !\"#");
     let definition = |x: usize| 0x20 + u8::try_from(x % 100 % 95).unwrap();
-    assert!(
-        stream
-            .iter()
-            .enumerate()
-            .all(|(x, octet)| *octet == definition(x))
-    );
+    assert!(stream.iter().enumerate().all(|(x, octet)| *octet == definition(x)));
 }
 
 #[test]
 fn ttcp_has_the_number_of_escaped_octets_known_for_its_write_sizes() {
-    for (write_len, escaped) in [
-        (512_u16, 10),
-        (1024, 20),
-        (2048, 42),
-        (4096, 86),
-        (8192, 172),
-    ] {
-        let ttcp = Pattern::Ttcp {
-            write_len: write_len.into(),
-        };
+    for (write_len, escaped) in [(512_u16, 10), (1024, 20), (2048, 42), (4096, 86), (8192, 172)] {
+        let ttcp = Pattern::Ttcp { write_len: write_len.into() };
         let write = octets(ttcp, 0, write_len.into());
         let escapes = write.iter().filter(|octet| matches!(octet, 0x7D | 0x7E));
         assert_eq!(escapes.count(), escaped);
@@ -63,11 +46,7 @@ fn ttcp_has_the_number_of_escaped_octets_known_for_its_write_sizes() {
 #[test]
 fn random_is_splitmix64() {
     // The first outputs for seed 1234567, as other implementations print them.
-    let outputs = [
-        6_457_827_717_110_365_317_u64,
-        3_203_168_211_198_807_973,
-        9_817_491_932_198_370_423,
-    ];
+    let outputs = [6_457_827_717_110_365_317_u64, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
     let expected: Vec<u8> = outputs.iter().flat_map(|word| word.to_le_bytes()).collect();
     assert_eq!(octets(Pattern::Random { seed: 1_234_567 }, 0, 24), expected);
 }
@@ -75,25 +54,14 @@ fn random_is_splitmix64() {
 #[test]
 fn counter_is_the_exclusive_or_of_its_position() {
     for x in [0_u64, 1, 255, 256, 257, 0x0001_0203, 0xFFFF_FFFF_FFFF_FFFF] {
-        assert_eq!(
-            Pattern::Counter.octet(x),
-            x.to_be_bytes().iter().fold(0, |a, b| a ^ b)
-        );
+        assert_eq!(Pattern::Counter.octet(x), x.to_be_bytes().iter().fold(0, |a, b| a ^ b));
     }
-    assert_ne!(
-        octets(Pattern::Counter, 0, 256),
-        octets(Pattern::Counter, 256, 256)
-    );
+    assert_ne!(octets(Pattern::Counter, 0, 256), octets(Pattern::Counter, 256, 256));
 }
 
 #[test]
 fn no_octets_sum_to_plus_zero() {
-    for pattern in [
-        Pattern::Zeros,
-        Pattern::Fill(7),
-        Pattern::Ttcp { write_len: 9 },
-        Pattern::Counter,
-    ] {
+    for pattern in [Pattern::Zeros, Pattern::Fill(7), Pattern::Ttcp { write_len: 9 }, Pattern::Counter] {
         assert_eq!(pattern.sum(3, 0).folded(), 0);
     }
 }
@@ -102,14 +70,8 @@ fn no_octets_sum_to_plus_zero() {
 fn a_huge_range_is_summed_without_generating_it() {
     let len = usize::MAX >> 8;
     let half = len.div_ceil(2);
-    for pattern in [
-        Pattern::Fill(3),
-        Pattern::Ttcp { write_len: 8191 },
-        Pattern::Counter,
-    ] {
-        let halves = pattern
-            .sum(5, half)
-            .then(half, pattern.sum(5 + half as u64, len - half));
+    for pattern in [Pattern::Fill(3), Pattern::Ttcp { write_len: 8191 }, Pattern::Counter] {
+        let halves = pattern.sum(5, half).then(half, pattern.sum(5 + half as u64, len - half));
         assert_eq!(pattern.sum(5, len).folded(), halves.folded());
     }
 }

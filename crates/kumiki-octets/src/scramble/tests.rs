@@ -3,9 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
-        .collect()
+    (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
 }
 
 /// Bit by bit, as the polynomial is drawn: `last` are the 43 bits sent before, the very last first.
@@ -16,23 +14,14 @@ fn serial(last: &mut Vec<bool>, octets: &[u8]) -> Vec<u8> {
         last.truncate(43);
         u8::from(bit)
     };
-    octets
-        .iter()
-        .map(|octet| (0..8).fold(0, |out, bit| out << 1 | sent(octet >> (7 - bit) & 1 == 1)))
-        .collect()
+    octets.iter().map(|octet| (0..8).fold(0, |out, bit| out << 1 | sent(octet >> (7 - bit) & 1 == 1))).collect()
 }
 
 #[test]
 fn from_zeros_the_payload_scrambler_gives_the_recomputed_octets() {
     for (given, sent) in [
-        (
-            (0..24).collect::<Vec<u8>>(),
-            "000102030405062748698aabc8e4033e45680e9373ddbb16",
-        ),
-        (
-            vec![0x7E; 24],
-            "7e7e7e7e7e71b1b1b1b1b048484848487777777777709090",
-        ),
+        ((0..24).collect::<Vec<u8>>(), "000102030405062748698aabc8e4033e45680e9373ddbb16"),
+        (vec![0x7E; 24], "7e7e7e7e7e71b1b1b1b1b048484848487777777777709090"),
     ] {
         assert_eq!(serial(&mut vec![false; 43], &given), hex(sent));
         let mut octets = given.clone();
@@ -68,9 +57,7 @@ fn a_bit_wrong_on_the_line_is_two_wrong_43_bits_apart() {
     Scrambler::new(7).scramble(&mut octets);
     octets[10] ^= 0x80;
     Descrambler::new(7).descramble(&mut octets);
-    let wrong: Vec<usize> = (0..320)
-        .filter(|at| (octets[at / 8] ^ 0x55) >> (7 - at % 8) & 1 == 1)
-        .collect();
+    let wrong: Vec<usize> = (0..320).filter(|at| (octets[at / 8] ^ 0x55) >> (7 - at % 8) & 1 == 1).collect();
     assert_eq!(wrong, [80, 123]);
 }
 

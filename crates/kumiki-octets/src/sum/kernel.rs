@@ -40,19 +40,13 @@ pub(super) fn sum(octets: &[u8]) -> u16 {
     if octets.len() <= BLOCK {
         return fold(sum_block(octets)).to_be();
     }
-    let blocks = octets
-        .chunks(BLOCK)
-        .map(|block| u64::from(fold(sum_block(block))));
+    let blocks = octets.chunks(BLOCK).map(|block| u64::from(fold(sum_block(block))));
     fold(blocks.sum()).to_be()
 }
 
 /// Copies and sums.
 pub(super) fn copy(destination: &mut [u8], source: &[u8]) -> u16 {
-    assert_eq!(
-        destination.len(),
-        source.len(),
-        "source and destination of a copy differ in length"
-    );
+    assert_eq!(destination.len(), source.len(), "source and destination of a copy differ in length");
     if source.len() < VECTORS {
         destination.copy_from_slice(source);
         return fold(wide(source)).to_be();
@@ -68,15 +62,9 @@ pub(super) fn copy(destination: &mut [u8], source: &[u8]) -> u16 {
 /// The unfolded sum of at most [`BLOCK`] octets.
 fn sum_block(octets: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    #[expect(
-        unsafe_code,
-        reason = "the vector instructions may be called only where they exist"
-    )]
+    #[expect(unsafe_code, reason = "the vector instructions may be called only where they exist")]
     {
-        if octets.len() >= WIDE_VECTORS
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx2")
-        {
+        if octets.len() >= WIDE_VECTORS && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2") {
             // SAFETY: both sets of instructions were detected.
             return unsafe { x86::sum_avx512(octets) };
         }
@@ -91,10 +79,7 @@ fn sum_block(octets: &[u8]) -> u64 {
 /// Copies at most [`BLOCK`] octets between slices of one length and gives the unfolded sum.
 fn copy_block(destination: &mut [u8], source: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    #[expect(
-        unsafe_code,
-        reason = "the vector instructions may be called only where they exist"
-    )]
+    #[expect(unsafe_code, reason = "the vector instructions may be called only where they exist")]
     {
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the instructions were detected.
@@ -109,10 +94,7 @@ fn copy_block(destination: &mut [u8], source: &[u8]) -> u64 {
 /// of it where the target's baseline has them.
 fn wide(octets: &[u8]) -> u64 {
     let (words, tail) = octets.as_chunks::<4>();
-    let total: u64 = words
-        .iter()
-        .map(|word| u64::from(u32::from_ne_bytes(*word)))
-        .sum();
+    let total: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
     total + last(tail)
 }
 

@@ -17,9 +17,7 @@ fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u64;
     (0..len)
         .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state.to_be_bytes()[0]
         })
         .collect()
@@ -48,18 +46,10 @@ fn every_length_and_alignment_agrees_with_the_word_by_word_sum() {
     for source in [&octets, &ones] {
         for len in 0..=4096 + 100 {
             // Every alignment for the lengths around the block sizes, a moving one for the rest.
-            let offsets = if len < 700 || len % 512 < 4 {
-                0..64
-            } else {
-                len % 64..len % 64 + 1
-            };
+            let offsets = if len < 700 || len % 512 < 4 { 0..64 } else { len % 64..len % 64 + 1 };
             for offset in offsets {
                 let part = &source[offset..offset + len];
-                assert_eq!(
-                    Sum::of(part).folded(),
-                    naive(part),
-                    "offset {offset}, length {len}"
-                );
+                assert_eq!(Sum::of(part).folded(), naive(part), "offset {offset}, length {len}");
             }
         }
     }
@@ -79,17 +69,9 @@ fn copying_copies_and_sums_every_length_and_alignment() {
         for (from_offset, to_offset) in [(0, 0), (1, 0), (0, 1), (7, 31), (33, 2), (64, 63)] {
             let from = &octets[from_offset..from_offset + len];
             to.fill(0);
-            assert_eq!(
-                Sum::copy(&mut to[to_offset..to_offset + len], from).folded(),
-                naive(from)
-            );
+            assert_eq!(Sum::copy(&mut to[to_offset..to_offset + len], from).folded(), naive(from));
             assert_eq!(&to[to_offset..to_offset + len], from);
-            assert!(
-                to[..to_offset]
-                    .iter()
-                    .chain(&to[to_offset + len..])
-                    .all(|octet| *octet == 0)
-            );
+            assert!(to[..to_offset].iter().chain(&to[to_offset + len..]).all(|octet| *octet == 0));
         }
     }
 }
@@ -108,10 +90,7 @@ fn what_remains_of_zeros_is_zero_and_a_pseudo_header_makes_it_exact() {
     let octets = [0x12, 0x34, 0, 0];
     let rest = Sum::of(&octets).without_prefix(2, Sum::of(&octets[..2]));
     assert_eq!(rest, Sum::of(&octets[2..]));
-    assert_eq!(
-        rest.add_u32(0x0A00_0001).checksum(),
-        Sum::ZERO.add_u32(0x0A00_0001).checksum()
-    );
+    assert_eq!(rest.add_u32(0x0A00_0001).checksum(), Sum::ZERO.add_u32(0x0A00_0001).checksum());
 }
 
 proptest! {

@@ -41,10 +41,7 @@ mod reach {
 fn shared() -> (Weighted<Shared>, Arc<()>) {
     let alive = Arc::new(());
     let number = UnsafeCell::new(1);
-    let value = Shared {
-        number,
-        alive: Arc::clone(&alive),
-    };
+    let value = Shared { number, alive: Arc::clone(&alive) };
     (Unique::new(value).share(), alive)
 }
 

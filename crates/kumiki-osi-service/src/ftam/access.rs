@@ -6,10 +6,7 @@ use super::{AccessRequest, Any, External, GraphicString, LockKeys, Password};
 
 /// One value for each of the eight actions on a file, in the order of [`AccessRequest`]'s bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[expect(
-    missing_docs,
-    reason = "the fields are the actions of AccessRequest, which are described there"
-)]
+#[expect(missing_docs, reason = "the fields are the actions of AccessRequest, which are described there")]
 pub struct PerAction<T> {
     pub read: T,
     pub insert: T,
@@ -78,11 +75,7 @@ impl fmt::Display for ConcurrencyControl {
                 before = ", ";
             }
         }
-        if before.is_empty() {
-            f.write_str("none")
-        } else {
-            Ok(())
-        }
+        if before.is_empty() { f.write_str("none") } else { Ok(()) }
     }
 }
 

@@ -75,21 +75,14 @@ impl Pathname {
         match self.components() {
             [only] => {
                 let last = only.octets().strip_prefix(&directory.prefix()[..]);
-                last.map_or_else(
-                    || self.clone(),
-                    |last| Self::from(GraphicString::from(last)),
-                )
+                last.map_or_else(|| self.clone(), |last| Self::from(GraphicString::from(last)))
             }
             _ => self.clone(),
         }
     }
 
     fn prefix(&self) -> Vec<u8> {
-        let octets: Vec<&[u8]> = self
-            .components()
-            .iter()
-            .map(GraphicString::octets)
-            .collect();
+        let octets: Vec<&[u8]> = self.components().iter().map(GraphicString::octets).collect();
         let mut octets = octets.join(&b'/');
         if matches!(&octets[..], b"" | b".") {
             return Vec::new();
@@ -333,25 +326,16 @@ impl ReadAttributes {
             created: said(self.created, has(AttributeNames::CREATED)),
             modified: said(self.modified, has(AttributeNames::MODIFIED)),
             read: said(self.read, has(AttributeNames::READ)),
-            attributes_modified: said(
-                self.attributes_modified,
-                has(AttributeNames::ATTRIBUTES_MODIFIED),
-            ),
+            attributes_modified: said(self.attributes_modified, has(AttributeNames::ATTRIBUTES_MODIFIED)),
             creator: said(self.creator, has(AttributeNames::CREATOR)),
             modifier: said(self.modifier, has(AttributeNames::MODIFIER)),
             reader: said(self.reader, has(AttributeNames::READER)),
-            attribute_modifier: said(
-                self.attribute_modifier,
-                has(AttributeNames::ATTRIBUTE_MODIFIER),
-            ),
+            attribute_modifier: said(self.attribute_modifier, has(AttributeNames::ATTRIBUTE_MODIFIER)),
             availability: said(self.availability, has(AttributeNames::AVAILABILITY)),
             size: said(self.size, has(AttributeNames::SIZE)),
             future_size: said(self.future_size, has(AttributeNames::FUTURE_SIZE)),
             access_control: said(self.access_control, has(AttributeNames::ACCESS_CONTROL)),
-            legal_qualification: said(
-                self.legal_qualification,
-                has(AttributeNames::LEGAL_QUALIFICATION),
-            ),
+            legal_qualification: said(self.legal_qualification, has(AttributeNames::LEGAL_QUALIFICATION)),
             ..self
         }
     }
@@ -367,10 +351,7 @@ impl ReadAttributes {
         Self {
             pathname: kept(self.pathname, has(AttributeNames::PATHNAME)),
             object_type: kept(self.object_type, has(AttributeNames::OBJECT_TYPE)),
-            permitted_actions: kept(
-                self.permitted_actions,
-                has(AttributeNames::PERMITTED_ACTIONS),
-            ),
+            permitted_actions: kept(self.permitted_actions, has(AttributeNames::PERMITTED_ACTIONS)),
             contents_type: kept(self.contents_type, has(AttributeNames::CONTENTS_TYPE)),
             linked_object: kept(self.linked_object, has(AttributeNames::LINKED_OBJECT)),
             child_objects: kept(self.child_objects, has(AttributeNames::CHILD_OBJECTS)),
@@ -379,29 +360,17 @@ impl ReadAttributes {
             created: kept(self.created, has(AttributeNames::CREATED)),
             modified: kept(self.modified, has(AttributeNames::MODIFIED)),
             read: kept(self.read, has(AttributeNames::READ)),
-            attributes_modified: kept(
-                self.attributes_modified,
-                has(AttributeNames::ATTRIBUTES_MODIFIED),
-            ),
+            attributes_modified: kept(self.attributes_modified, has(AttributeNames::ATTRIBUTES_MODIFIED)),
             creator: kept(self.creator, has(AttributeNames::CREATOR)),
             modifier: kept(self.modifier, has(AttributeNames::MODIFIER)),
             reader: kept(self.reader, has(AttributeNames::READER)),
-            attribute_modifier: kept(
-                self.attribute_modifier,
-                has(AttributeNames::ATTRIBUTE_MODIFIER),
-            ),
+            attribute_modifier: kept(self.attribute_modifier, has(AttributeNames::ATTRIBUTE_MODIFIER)),
             availability: kept(self.availability, has(AttributeNames::AVAILABILITY)),
             size: kept(self.size, has(AttributeNames::SIZE)),
             future_size: kept(self.future_size, has(AttributeNames::FUTURE_SIZE)),
             access_control: kept(self.access_control, has(AttributeNames::ACCESS_CONTROL)),
-            path_access_control: kept(
-                self.path_access_control,
-                has(AttributeNames::PATH_ACCESS_CONTROL),
-            ),
-            legal_qualification: kept(
-                self.legal_qualification,
-                has(AttributeNames::LEGAL_QUALIFICATION),
-            ),
+            path_access_control: kept(self.path_access_control, has(AttributeNames::PATH_ACCESS_CONTROL)),
+            legal_qualification: kept(self.legal_qualification, has(AttributeNames::LEGAL_QUALIFICATION)),
             private_use: kept(self.private_use, has(AttributeNames::PRIVATE_USE)),
             extensions: self.extensions,
         }
@@ -442,10 +411,7 @@ mod tests {
 
     #[test]
     fn attributes_without_a_value_are_said_to_have_none_where_they_are_asked_for() {
-        let all = ReadAttributes {
-            size: Some(Attribute::Actual(1)),
-            ..ReadAttributes::default()
-        };
+        let all = ReadAttributes { size: Some(Attribute::Actual(1)), ..ReadAttributes::default() };
         let said = all.complete(AttributeNames::SIZE | AttributeNames::READER);
         assert_eq!(said.size, Some(Attribute::Actual(1)));
         assert_eq!(said.reader, Some(Attribute::NoValueAvailable));

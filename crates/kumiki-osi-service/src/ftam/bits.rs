@@ -358,9 +358,8 @@ impl AttributeGroups {
     /// The attributes of version 1 in these groups and the kernel group (ISO 8571-2).
     #[must_use]
     pub const fn names(self) -> AttributeNames {
-        let mut names = AttributeNames::PATHNAME
-            .with(AttributeNames::PERMITTED_ACTIONS)
-            .with(AttributeNames::CONTENTS_TYPE);
+        let mut names =
+            AttributeNames::PATHNAME.with(AttributeNames::PERMITTED_ACTIONS).with(AttributeNames::CONTENTS_TYPE);
         if self.contains(Self::STORAGE) {
             names = names
                 .with(AttributeNames::STORAGE_ACCOUNT)
@@ -377,9 +376,7 @@ impl AttributeGroups {
                 .with(AttributeNames::FUTURE_SIZE);
         }
         if self.contains(Self::SECURITY) {
-            names = names
-                .with(AttributeNames::ACCESS_CONTROL)
-                .with(AttributeNames::LEGAL_QUALIFICATION);
+            names = names.with(AttributeNames::ACCESS_CONTROL).with(AttributeNames::LEGAL_QUALIFICATION);
         }
         if self.contains(Self::PRIVATE) {
             names = names.with(AttributeNames::PRIVATE_USE);
@@ -406,14 +403,8 @@ mod tests {
         let units = FunctionalUnits::READ | FunctionalUnits::GROUPING;
         assert_eq!(units.to_string(), "read, grouping");
         assert_eq!(FunctionalUnits::NONE.to_string(), "none");
-        assert_eq!(
-            (units | FunctionalUnits::from_bits(1 << 30)).to_string(),
-            "read, grouping, bit 30"
-        );
-        assert_eq!(
-            FunctionalUnits::named("grouping"),
-            Some(FunctionalUnits::GROUPING)
-        );
+        assert_eq!((units | FunctionalUnits::from_bits(1 << 30)).to_string(), "read, grouping, bit 30");
+        assert_eq!(FunctionalUnits::named("grouping"), Some(FunctionalUnits::GROUPING));
         assert_eq!(FunctionalUnits::named("kernel"), None);
     }
 

@@ -54,10 +54,7 @@ impl ContentsType {
     /// NBS-9, with these attributes in the entries.
     #[must_use]
     pub const fn directory(names: AttributeNames) -> Self {
-        Self::Document {
-            name: oids::NBS_9,
-            parameter: Some(DocumentParameter::Attributes(names)),
-        }
+        Self::Document { name: oids::NBS_9, parameter: Some(DocumentParameter::Attributes(names)) }
     }
 
     /// The document type, where there is one.
@@ -83,14 +80,11 @@ impl fmt::Display for ContentsType {
         match self {
             Self::Document { name, parameter } => {
                 f.write_str(&named(name))?;
-                parameter
-                    .as_ref()
-                    .map_or(Ok(()), |parameter| write!(f, " ({parameter})"))
+                parameter.as_ref().map_or(Ok(()), |parameter| write!(f, " ({parameter})"))
             }
-            Self::ConstraintSet {
-                constraint_set,
-                abstract_syntax,
-            } => write!(f, "{} of {}", named(constraint_set), named(abstract_syntax)),
+            Self::ConstraintSet { constraint_set, abstract_syntax } => {
+                write!(f, "{} of {}", named(constraint_set), named(abstract_syntax))
+            }
         }
     }
 }
@@ -183,15 +177,8 @@ pub enum StringClass {
 
 impl StringClass {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Printable,
-        Self::Teletex,
-        Self::Videotex,
-        Self::Ia5,
-        Self::Graphic,
-        Self::Visible,
-        Self::General,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Printable, Self::Teletex, Self::Videotex, Self::Ia5, Self::Graphic, Self::Visible, Self::General];
 
     /// Its number.
     #[must_use]

@@ -51,11 +51,7 @@ pub struct NodeDescriptor {
 /// No name, one level below, with data: every record of FTAM-2.
 impl Default for NodeDescriptor {
     fn default() -> Self {
-        Self {
-            name: None,
-            arc_length: 1,
-            data_exists: true,
-        }
+        Self { name: None, arc_length: 1, data_exists: true }
     }
 }
 

@@ -3,14 +3,12 @@
 use core::fmt;
 
 use super::access::{AccessPasswords, ConcurrencyControl, FaduIdentity, FaduLock};
-use super::attributes::{
-    ChangeAttributes, CreateAttributes, ExtensionNames, Pathname, ReadAttributes,
-};
+use super::attributes::{ChangeAttributes, CreateAttributes, ExtensionNames, Pathname, ReadAttributes};
 use super::contents::ContentsType;
 use super::regime::Charge;
 use super::{
-    AccessRequest, ActionResult, AttributeNames, Diagnostic, External, GraphicString, Password,
-    ProcessingMode, StateResult,
+    AccessRequest, ActionResult, AttributeNames, Diagnostic, External, GraphicString, Password, ProcessingMode,
+    StateResult,
 };
 use crate::Oid;
 

@@ -2,19 +2,15 @@
 
 use core::fmt;
 
-use super::bulk::{
-    Cancel, DataEnd, ReadRequest, Restart, TransferEndRequest, TransferEndResponse, WriteRequest,
-};
+use super::bulk::{Cancel, DataEnd, ReadRequest, Restart, TransferEndRequest, TransferEndResponse, WriteRequest};
 use super::file::{
-    BeginGroupRequest, ChangeAttribRequest, ChangeAttribResponse, Close, CreateRequest,
-    CreateResponse, DeleteRequest, DeleteResponse, DeselectRequest, DeselectResponse, EraseRequest,
-    EraseResponse, LocateRequest, LocateResponse, OpenRequest, OpenResponse, ReadAttribRequest,
-    ReadAttribResponse, RecoverRequest, RecoverResponse, SelectRequest, SelectResponse,
+    BeginGroupRequest, ChangeAttribRequest, ChangeAttribResponse, Close, CreateRequest, CreateResponse, DeleteRequest,
+    DeleteResponse, DeselectRequest, DeselectResponse, EraseRequest, EraseResponse, LocateRequest, LocateResponse,
+    OpenRequest, OpenResponse, ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse, SelectRequest,
+    SelectResponse,
 };
 use super::management::{ChangePrefixRequest, ChangePrefixResponse, ListRequest, ListResponse};
-use super::regime::{
-    Abort, InitializeRequest, InitializeResponse, TerminateRequest, TerminateResponse,
-};
+use super::regime::{Abort, InitializeRequest, InitializeResponse, TerminateRequest, TerminateResponse};
 use super::{ActionResult, Diagnostic, StateResult};
 
 /// The kinds, from one row each.
@@ -151,10 +147,7 @@ pub struct Raw {
 
 /// One FPDU, and so one F-service primitive.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(
-    missing_docs,
-    reason = "each is named as the standard does, and its fields are described at their types"
-)]
+#[expect(missing_docs, reason = "each is named as the standard does, and its fields are described at their types")]
 pub enum Fpdu {
     InitializeRequest(Box<InitializeRequest>),
     InitializeResponse(Box<InitializeResponse>),
@@ -285,11 +278,7 @@ impl Fpdu {
         /// Of any other.
         macro_rules! acting {
             ($one:expr) => {
-                Some(Outcome {
-                    state_result: None,
-                    action_result: $one.action_result,
-                    diagnostic: &$one.diagnostic,
-                })
+                Some(Outcome { state_result: None, action_result: $one.action_result, diagnostic: &$one.diagnostic })
             };
         }
         match self {
@@ -354,10 +343,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_why_whichever_fpdu_has_it() {
-        let diagnostic = vec![Diagnostic {
-            error_identifier: 3004,
-            ..Diagnostic::default()
-        }];
+        let diagnostic = vec![Diagnostic { error_identifier: 3004, ..Diagnostic::default() }];
         let refused = Fpdu::SelectResponse(Box::new(SelectResponse {
             state_result: StateResult::Failure,
             action_result: ActionResult::PermanentError,

@@ -40,8 +40,8 @@ mod text;
 pub mod time;
 
 pub use bits::{
-    AccessRequest, AttributeGroups, AttributeNames, EqualityComparison, FunctionalUnits, LockKeys,
-    PermittedActions, ProcessingMode, ProtocolVersions, RelationalComparison, ServiceClasses,
+    AccessRequest, AttributeGroups, AttributeNames, EqualityComparison, FunctionalUnits, LockKeys, PermittedActions,
+    ProcessingMode, ProtocolVersions, RelationalComparison, ServiceClasses,
 };
 pub use diagnostic::{ActionResult, Diagnostic, DiagnosticType, Entity, StateResult};
 pub use fpdu::{Fpdu, Kind, Outcome, Raw};

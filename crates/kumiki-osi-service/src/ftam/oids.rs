@@ -67,9 +67,7 @@ pub fn name(oid: &Oid) -> Option<&'static str> {
         (NBS_9_OLD, "NBS-9 (old)"),
         (BER, "BER"),
     ];
-    NAMES
-        .iter()
-        .find_map(|(one, name)| (one == oid).then_some(*name))
+    NAMES.iter().find_map(|(one, name)| (one == oid).then_some(*name))
 }
 
 #[cfg(test)]

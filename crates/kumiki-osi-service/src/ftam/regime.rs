@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::contents::ContentsTypeName;
 use super::{
-    ActionResult, AttributeGroups, Diagnostic, External, FunctionalUnits, GraphicString, Password,
-    ProtocolVersions, ServiceClasses, StateResult,
+    ActionResult, AttributeGroups, Diagnostic, External, FunctionalUnits, GraphicString, Password, ProtocolVersions,
+    ServiceClasses, StateResult,
 };
 
 /// How much of an interrupted transfer is to be saved, `FTAM-Quality-of-Service`.

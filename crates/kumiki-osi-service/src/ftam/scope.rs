@@ -1,9 +1,7 @@
 //! Which objects of a filestore are meant: assertions about attributes, and the directories to look into; version 2.
 
 use super::attributes::Pathname;
-use super::{
-    Any, EqualityComparison, GeneralizedTime, GraphicString, PermittedActions, RelationalComparison,
-};
+use super::{Any, EqualityComparison, GeneralizedTime, GraphicString, PermittedActions, RelationalComparison};
 use crate::Oid;
 
 /// Where to look.
@@ -27,10 +25,7 @@ pub enum RetrievalScope {
 
 /// What an attribute is to be, by attribute. Access control and private use cannot be asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(
-    missing_docs,
-    reason = "the variants are the attributes of ReadAttributes, which are described there"
-)]
+#[expect(missing_docs, reason = "the variants are the attributes of ReadAttributes, which are described there")]
 pub enum Assertion {
     Pathname(PathnamePattern),
     ObjectType(IntegerPattern),

@@ -60,11 +60,7 @@ impl From<&[u8]> for GraphicString {
 impl fmt::Display for GraphicString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut one = |c: char| {
-            if is_unseen(c) {
-                write!(f, "{}", c.escape_default())
-            } else {
-                fmt::Write::write_char(f, c)
-            }
+            if is_unseen(c) { write!(f, "{}", c.escape_default()) } else { fmt::Write::write_char(f, c) }
         };
         match self.text() {
             Some(text) => text.chars().try_for_each(&mut one),

@@ -21,11 +21,7 @@ impl GeneralizedTime {
     #[must_use]
     pub fn written(octets: &[u8]) -> Self {
         let ascii = |octet: &u8| {
-            if octet.is_ascii() {
-                char::from(*octet)
-            } else {
-                '?'
-            }
+            if octet.is_ascii() { char::from(*octet) } else { '?' }
         };
         Self(octets.iter().map(ascii).collect())
     }
@@ -47,16 +43,7 @@ impl GeneralizedTime {
 
 impl From<Moment> for GeneralizedTime {
     fn from(moment: Moment) -> Self {
-        let Moment {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            nanosecond,
-            zone,
-        } = moment;
+        let Moment { year, month, day, hour, minute, second, nanosecond, zone } = moment;
         let mut text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}");
         if nanosecond > 0 {
             let digits = format!("{nanosecond:09}");
@@ -120,9 +107,7 @@ pub struct Moment {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum BadTime {
     /// Not the form `YYYYMMDDHH[MM[SS]][.fraction][Z|+HHMM|-HHMM]`.
-    #[error(
-        "a date is written YYYYMMDDHHMMSS, with a fraction, and Z or +HHMM or -HHMM, or neither, behind it"
-    )]
+    #[error("a date is written YYYYMMDDHHMMSS, with a fraction, and Z or +HHMM or -HHMM, or neither, behind it")]
     Form,
     /// No such day or time of day.
     #[error("no such day in the calendar, or time of day")]
@@ -162,11 +147,7 @@ impl Moment {
         let zone = Zone::parse(rest)?;
         let mut moment = Self {
             // ISODE's years, see the head of this file.
-            year: if (100..1000).contains(&year) {
-                year + 1900
-            } else {
-                year
-            },
+            year: if (100..1000).contains(&year) { year + 1900 } else { year },
             month,
             day,
             hour,
@@ -181,11 +162,7 @@ impl Moment {
             && hour < 24
             && minute < 60
             && second <= 60;
-        if valid {
-            Ok(moment)
-        } else {
-            Err(BadTime::Calendar)
-        }
+        if valid { Ok(moment) } else { Err(BadTime::Calendar) }
     }
 
     /// Adds the decimal `digits` of a unit of so many seconds. What is below a nanosecond is dropped.
@@ -210,11 +187,7 @@ impl Moment {
     fn days_of_month(&self) -> u8 {
         match self.month {
             4 | 6 | 9 | 11 => 30,
-            2 if self.year.is_multiple_of(4)
-                && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400)) =>
-            {
-                29
-            }
+            2 if self.year.is_multiple_of(4) && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400)) => 29,
             2 => 28,
             _ => 31,
         }
@@ -238,11 +211,7 @@ impl Moment {
             Zone::Local => 0,
             Zone::Offset(minutes) => i64::from(minutes) * 60,
         };
-        days * 86_400
-            + i64::from(self.hour) * 3600
-            + i64::from(self.minute) * 60
-            + i64::from(self.second)
-            - offset
+        days * 86_400 + i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second) - offset
     }
 
     /// The moment this many seconds after 1970-01-01T00:00Z, in UTC. Nothing before the year 0 or after 9999.
@@ -256,11 +225,7 @@ impl Moment {
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let from_march = (5 * of_year + 2) / 153;
         let day = of_year - (153 * from_march + 2) / 5 + 1;
-        let (month, later) = if from_march < 10 {
-            (from_march + 3, 0)
-        } else {
-            (from_march - 9, 1)
-        };
+        let (month, later) = if from_march < 10 { (from_march + 3, 0) } else { (from_march - 9, 1) };
         let year = u16::try_from(year_of_era + era * 400 + later).ok()?;
         let small = |value: i64| u8::try_from(value).ok();
         (year <= 9999).then_some(Self {
@@ -293,9 +258,7 @@ impl Zone {
             _ => pairs(digits)?,
         };
         if hours < 24 && minutes < 60 {
-            Ok(Self::Offset(
-                sign * (i16::from(hours) * 60 + i16::from(minutes)),
-            ))
+            Ok(Self::Offset(sign * (i16::from(hours) * 60 + i16::from(minutes))))
         } else {
             Err(BadTime::Calendar)
         }
@@ -304,9 +267,7 @@ impl Zone {
 
 /// The digits at the beginning, and what is behind them.
 fn split_digits(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
@@ -329,20 +290,8 @@ fn pairs<const N: usize>(text: &str) -> Result<[u8; N], BadTime> {
 /// As ISO 8601 has it: `2026-12-15T20:15:23Z`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            nanosecond,
-            zone,
-        } = self;
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
-        )?;
+        let Self { year, month, day, hour, minute, second, nanosecond, zone } = self;
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
         if *nanosecond > 0 {
             let digits = format!("{nanosecond:09}");
             write!(f, ".{}", digits.trim_end_matches('0'))?;
@@ -387,13 +336,7 @@ mod tests {
 
     #[test]
     fn what_is_no_date_is_kept_as_it_is() {
-        for text in [
-            "",
-            "yesterday",
-            "20260230000000Z",
-            "2026",
-            "20260101000000+9",
-        ] {
+        for text in ["", "yesterday", "20260230000000Z", "2026", "20260101000000+9"] {
             assert!(Moment::parse(text).is_err(), "{text}");
             assert_eq!(read(text), format!("\"{text}\""));
         }
@@ -409,11 +352,7 @@ mod tests {
             ("20261215201523+0100", 1_797_362_123),
             ("19000301000000Z", -2_203_891_200),
         ] {
-            assert_eq!(
-                Moment::parse(text).unwrap().unix_seconds(),
-                seconds,
-                "{text}"
-            );
+            assert_eq!(Moment::parse(text).unwrap().unix_seconds(), seconds, "{text}");
         }
     }
 

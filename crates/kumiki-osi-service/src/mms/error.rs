@@ -79,10 +79,7 @@ impl ErrorClass {
                 "a constraint of the object is against it",
             ],
         ),
-        (
-            "service preempt",
-            &["other", "time is over", "deadlock", "cancelled"],
-        ),
+        ("service preempt", &["other", "time is over", "deadlock", "cancelled"]),
         ("time resolution", &["other", "resolution not supported"]),
         (
             "access",
@@ -108,10 +105,7 @@ impl ErrorClass {
             ],
         ),
         ("conclude", &["other", "more is to be said"]),
-        (
-            "cancel",
-            &["other", "nothing of this number", "too late to cancel"],
-        ),
+        ("cancel", &["other", "nothing of this number", "too late to cancel"]),
         (
             "file",
             &[
@@ -137,8 +131,7 @@ impl ErrorClass {
     /// What it is called.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row()
-            .map_or("a class that ISO 9506 does not define", |row| row.0)
+        self.row().map_or("a class that ISO 9506 does not define", |row| row.0)
     }
 
     /// What a code of it means.
@@ -195,13 +188,7 @@ impl ServiceError {
     /// Without anything more.
     #[must_use]
     pub const fn new(class: ErrorClass, code: i64) -> Self {
-        Self {
-            class,
-            code,
-            additional_code: None,
-            additional_description: None,
-            file: None,
-        }
+        Self { class, code, additional_code: None, additional_description: None, file: None }
     }
 
     /// Of a file.
@@ -323,12 +310,6 @@ impl fmt::Display for Reject {
             9..=11 => "the end",
             _ => "something",
         };
-        write!(
-            f,
-            "rejected {what}: {} (reject reason {}.{})",
-            self.meaning(),
-            self.pdu.0,
-            self.code
-        )
+        write!(f, "rejected {what}: {} (reject reason {}.{})", self.meaning(), self.pdu.0, self.code)
     }
 }

@@ -23,8 +23,8 @@ mod service;
 pub use error::{Blame, ErrorClass, Reject, RejectedPdu, ServiceError, file_error};
 pub use initiate::{Initiate, Services, parameters};
 pub use pdu::{
-    DirectoryEntry, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen,
-    FileOpened, FileRead, FileRename, Identity, ObtainFile, Pdu, Raw, Request, Response, Status,
+    DirectoryEntry, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead,
+    FileRename, Identity, ObtainFile, Pdu, Raw, Request, Response, Status,
 };
 pub use service::Service;
 

@@ -278,11 +278,7 @@ impl Pdu {
     /// A request without modifiers.
     #[must_use]
     pub const fn request(invoke: u32, service: Request) -> Self {
-        Self::Request {
-            invoke,
-            modifiers: Vec::new(),
-            service,
-        }
+        Self::Request { invoke, modifiers: Vec::new(), service }
     }
 
     /// The name in the standard.
@@ -309,15 +305,7 @@ impl Pdu {
     /// The content of a file, where it carries some.
     #[must_use]
     pub const fn message(&self) -> Option<&Message> {
-        if let Self::Response {
-            service: Response::FileRead(read),
-            ..
-        } = self
-        {
-            Some(&read.file_data)
-        } else {
-            None
-        }
+        if let Self::Response { service: Response::FileRead(read), .. } = self { Some(&read.file_data) } else { None }
     }
 }
 
@@ -325,9 +313,7 @@ impl fmt::Display for Pdu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
-            Self::Request {
-                invoke, service, ..
-            } => {
+            Self::Request { invoke, service, .. } => {
                 write!(f, " {invoke} {}", service.service())?;
                 match service {
                     Request::ObtainFile(it) => {

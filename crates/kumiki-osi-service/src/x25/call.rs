@@ -42,11 +42,6 @@ pub struct Flow {
 
 impl Flow {
     /// X.25's defaults: packets of 128 octets, windows of 2.
-    pub const DEFAULT: Self = Self {
-        modulo: Modulo::Eight,
-        packet_out: 128,
-        packet_in: 128,
-        window_out: 2,
-        window_in: 2,
-    };
+    pub const DEFAULT: Self =
+        Self { modulo: Modulo::Eight, packet_out: 128, packet_in: 128, window_out: 2, window_in: 2 };
 }

@@ -202,11 +202,7 @@ impl Facilities {
     #[must_use]
     pub fn packet_size(&self) -> Option<(u8, u8)> {
         self.0.iter().find_map(|facility| {
-            if let Facility::PacketSize { called, calling } = *facility {
-                Some((called, calling))
-            } else {
-                None
-            }
+            if let Facility::PacketSize { called, calling } = *facility { Some((called, calling)) } else { None }
         })
     }
 
@@ -214,37 +210,24 @@ impl Facilities {
     #[must_use]
     pub fn window(&self) -> Option<(u8, u8)> {
         self.0.iter().find_map(|facility| {
-            if let Facility::Window { called, calling } = *facility {
-                Some((called, calling))
-            } else {
-                None
-            }
+            if let Facility::Window { called, calling } = *facility { Some((called, calling)) } else { None }
         })
     }
 
     /// Reverse charging and fast select; of neither where they are not there.
     #[must_use]
     pub fn charging(&self) -> Charging {
-        let found = self.0.iter().find_map(|facility| {
-            if let Facility::Charging(charging) = facility {
-                Some(*charging)
-            } else {
-                None
-            }
-        });
+        let found = self
+            .0
+            .iter()
+            .find_map(|facility| if let Facility::Charging(charging) = facility { Some(*charging) } else { None });
         found.unwrap_or_default()
     }
 
     /// The network user identification.
     #[must_use]
     pub fn user(&self) -> Option<&Nui> {
-        self.0.iter().find_map(|facility| {
-            if let Facility::User(nui) = facility {
-                Some(nui)
-            } else {
-                None
-            }
-        })
+        self.0.iter().find_map(|facility| if let Facility::User(nui) = facility { Some(nui) } else { None })
     }
 
     /// Puts `facility` in the place of the one of its kind, or before the first marker where there is none.
@@ -282,10 +265,6 @@ impl Extension {
             [a] => a << 4,
             _ => 0,
         };
-        Self {
-            usage: 2,
-            digits: u8::try_from(digits.len()).unwrap_or(0),
-            packed: digits.chunks(2).map(pair).collect(),
-        }
+        Self { usage: 2, digits: u8::try_from(digits.len()).unwrap_or(0), packed: digits.chunks(2).map(pair).collect() }
     }
 }

@@ -32,18 +32,13 @@ pub enum BadNumber {
     #[error("1 to {MOST_DIGITS} digits are expected, and a type and a plan before them at most")]
     Long,
     /// Something that is no digit, or a type without a plan.
-    #[error(
-        "1 to {MOST_DIGITS} digits are expected, such as \"12345\", or \"1:1:12345\" with type and numbering plan"
-    )]
+    #[error("1 to {MOST_DIGITS} digits are expected, such as \"12345\", or \"1:1:12345\" with type and numbering plan")]
     Text,
 }
 
 impl Number {
     /// No digits: the address is not given.
-    pub const NONE: Self = Self {
-        packed: [0; 9],
-        len: 0,
-    };
+    pub const NONE: Self = Self { packed: [0; 9], len: 0 };
 
     /// From digits of four bits each; upper bits are left out.
     ///
@@ -110,19 +105,12 @@ impl Number {
     #[must_use]
     pub const fn type_and_plan(&self) -> Option<(u8, u8)> {
         let [first, ..] = self.packed;
-        if self.len & TYPED == 0 {
-            None
-        } else {
-            Some((first >> 4, first & 15))
-        }
+        if self.len & TYPED == 0 { None } else { Some((first >> 4, first & 15)) }
     }
 
     /// All digits in order, type and plan first where they are given.
     pub fn digits(&self) -> impl Iterator<Item = u8> + '_ {
-        let halves = self
-            .packed
-            .iter()
-            .flat_map(|octet| [octet >> 4, octet & 15]);
+        let halves = self.packed.iter().flat_map(|octet| [octet >> 4, octet & 15]);
         halves.take(self.len())
     }
 
@@ -168,9 +156,7 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, BadNumber> {
         let all = |text: &str, radix: u32| -> Result<Vec<u8>, BadNumber> {
             let digit = |c: char| c.to_digit(radix).and_then(|it| u8::try_from(it).ok());
-            text.chars()
-                .map(|c| digit(c).ok_or(BadNumber::Text))
-                .collect()
+            text.chars().map(|c| digit(c).ok_or(BadNumber::Text)).collect()
         };
         let Some((kind, rest)) = text.split_once(':') else {
             return match all(text, 10)? {

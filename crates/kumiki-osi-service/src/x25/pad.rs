@@ -140,9 +140,7 @@ impl Parameter {
     pub const fn accepts(self, value: u8) -> bool {
         match self {
             Self::Recall | Self::Echo => matches!(value, 0 | 1 | 32..=126),
-            Self::Forward | Self::CharacterDelete | Self::LineDelete | Self::LineDisplay => {
-                value <= 127
-            }
+            Self::Forward | Self::CharacterDelete | Self::LineDelete | Self::LineDisplay => value <= 127,
             Self::Device => value <= 2,
             Self::Signals => matches!(value, 0 | 1 | 4 | 5),
             Self::Break => value <= 31,
@@ -151,12 +149,7 @@ impl Parameter {
             Self::LfInsertion => value <= 7,
             Self::EditSignals => matches!(value, 0 | 1 | 2 | 8 | 32..=126),
             Self::Parity => value <= 3,
-            Self::Idle
-            | Self::CrPadding
-            | Self::Fold
-            | Self::LfPadding
-            | Self::EchoMask
-            | Self::Page => true,
+            Self::Idle | Self::CrPadding | Self::Fold | Self::LfPadding | Self::EchoMask | Self::Page => true,
         }
     }
 }
@@ -212,13 +205,9 @@ pub struct Parameters([u8; COUNT]);
 
 impl Parameters {
     /// The simple standard profile (90): a person types lines and sees them.
-    pub const SIMPLE: Self = Self([
-        1, 1, 126, 0, 1, 1, 2, 0, 0, 0, 14, 1, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0,
-    ]);
+    pub const SIMPLE: Self = Self([1, 1, 126, 0, 1, 1, 2, 0, 0, 0, 14, 1, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0]);
     /// The transparent standard profile (91): nothing is shown, changed or taken out, and what is typed leaves after a second.
-    pub const TRANSPARENT: Self = Self([
-        0, 0, 0, 20, 0, 0, 2, 0, 0, 0, 14, 0, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0,
-    ]);
+    pub const TRANSPARENT: Self = Self([0, 0, 0, 20, 0, 0, 2, 0, 0, 0, 14, 0, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0]);
 
     /// The standard profile of this number.
     #[must_use]
@@ -272,9 +261,7 @@ impl Parameters {
 
     /// All numbers and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
-        Parameter::ALL
-            .iter()
-            .map(|parameter| (parameter.number(), self.of(*parameter)))
+        Parameter::ALL.iter().map(|parameter| (parameter.number(), self.of(*parameter)))
     }
 }
 
@@ -325,13 +312,11 @@ impl FromStr for List {
         let mut list = Vec::new();
         let mut scratch = Parameters::SIMPLE;
         for part in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
-            let pair = part.split_once(':').and_then(|(number, value)| {
-                Some((number.trim().parse().ok()?, value.trim().parse().ok()?))
-            });
+            let pair = part
+                .split_once(':')
+                .and_then(|(number, value)| Some((number.trim().parse().ok()?, value.trim().parse().ok()?)));
             let (number, value) = pair.ok_or_else(|| BadList::Form(part.to_owned()))?;
-            scratch
-                .set(number, value)
-                .map_err(|why| BadList::NotSet { number, value, why })?;
+            scratch.set(number, value).map_err(|why| BadList::NotSet { number, value, why })?;
             list.push((number, value));
         }
         Ok(Self(list))
@@ -375,10 +360,7 @@ mod tests {
         assert_eq!(parameters.set(11, 14), Ok(()));
         assert_eq!("2:0, 3:2".parse(), Ok(List(vec![(2, 0), (3, 2)])));
         let bad = |text: &str| text.parse::<List>().unwrap_err().to_string();
-        assert_eq!(
-            bad("2:7"),
-            "parameter 2: the parameter has no such value (7)"
-        );
+        assert_eq!(bad("2:7"), "parameter 2: the parameter has no such value (7)");
         assert!(bad("echo").contains("\"2:0,3:2\" is how they are written"));
     }
 }

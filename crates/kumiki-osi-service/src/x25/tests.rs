@@ -32,26 +32,14 @@ fn what_is_no_number_is_refused() {
     assert_eq!("1234567890123456".parse::<Number>(), Err(BadNumber::Long));
     assert!("123456789012345".parse::<Number>().is_ok());
     assert!("1:1:123456789012345".parse::<Number>().is_ok());
-    assert_eq!(
-        "1:1:1234567890123456".parse::<Number>(),
-        Err(BadNumber::Long)
-    );
+    assert_eq!("1:1:1234567890123456".parse::<Number>(), Err(BadNumber::Long));
 }
 
 #[test]
 fn a_prefix_is_of_the_same_form() {
     let number: Number = "2342123".parse().unwrap();
-    for (prefix, fits) in [
-        ("", true),
-        ("2342", true),
-        ("2343", false),
-        ("2:3:42", false),
-    ] {
-        assert_eq!(
-            number.begins_with(&Number::or_none(prefix).unwrap()),
-            fits,
-            "{prefix}"
-        );
+    for (prefix, fits) in [("", true), ("2342", true), ("2343", false), ("2:3:42", false)] {
+        assert_eq!(number.begins_with(&Number::or_none(prefix).unwrap()), fits, "{prefix}");
     }
     assert!(!"23".parse::<Number>().unwrap().begins_with(&number));
 }
@@ -59,10 +47,7 @@ fn a_prefix_is_of_the_same_form() {
 #[test]
 fn a_facility_stands_before_the_markers() {
     let mut facilities = Facilities(vec![Facility::Marker(Marker::Dte)]);
-    let window = |n| Facility::Window {
-        called: n,
-        calling: n,
-    };
+    let window = |n| Facility::Window { called: n, calling: n };
     facilities.set(window(7));
     facilities.set(window(3));
     assert_eq!(facilities.0, [window(3), Facility::Marker(Marker::Dte)]);
@@ -72,15 +57,8 @@ fn a_facility_stands_before_the_markers() {
 
 #[test]
 fn a_cause_depends_on_the_packet() {
-    let told = |what, cause| Told {
-        what,
-        cause,
-        diagnostic: 0,
-    };
-    assert_eq!(
-        told(What::Clear, 1).to_string(),
-        "cleared: number busy (01), no additional information (0)"
-    );
+    let told = |what, cause| Told { what, cause, diagnostic: 0 };
+    assert_eq!(told(What::Clear, 1).to_string(), "cleared: number busy (01), no additional information (0)");
     assert_eq!(told(What::Reset, 1).cause_text(), "out of order");
     assert_eq!(told(What::Restart, 1).cause_text(), "local procedure error");
     assert_eq!(told(What::Clear, 0x85).cause_text(), "DTE originated");

@@ -28,11 +28,7 @@ impl Told {
     /// What a DTE says: cause 0, DTE originated.
     #[must_use]
     pub const fn by_dte(what: What, diagnostic: u8) -> Self {
-        Self {
-            what,
-            cause: cause::DTE,
-            diagnostic,
-        }
+        Self { what, cause: cause::DTE, diagnostic }
     }
 
     /// Whether the cause is "DTE originated", from a DTE or, with the upper bit, from a private network.
@@ -63,9 +59,7 @@ impl fmt::Display for Told {
             What::Reset => "reset",
             What::Restart => "restarted",
         };
-        let Self {
-            cause, diagnostic, ..
-        } = *self;
+        let Self { cause, diagnostic, .. } = *self;
         let (why, more) = (self.cause_text(), diagnostic_text(diagnostic));
         write!(f, "{what}: {why} ({cause:02x}), {more} ({diagnostic})")
     }

@@ -5,14 +5,7 @@ use super::*;
 impl Acse {
     /// Does `todo`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input {
-            data,
-            apdu,
-            opened,
-            accept,
-            passing,
-            why,
-        } = input;
+        let Input { data, apdu, opened, accept, passing, why } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
@@ -94,10 +87,7 @@ impl Acse {
         };
         let waits = connection.state == State::WaitAare;
         let (reason, information) = match data.map(Apdu::parse) {
-            Some(Ok(Apdu::Response(aare))) if waits => (
-                rejected(aare.result, aare.diagnostic),
-                Some(aare.information),
-            ),
+            Some(Ok(Apdu::Response(aare))) if waits => (rejected(aare.result, aare.diagnostic), Some(aare.information)),
             Some(Ok(Apdu::Abort(abrt))) => {
                 let provider = abrt.source != source::USER;
                 let told = Told::AssociationAborted { provider };
@@ -115,9 +105,7 @@ impl Acse {
             return;
         };
         let information = match apdu {
-            Some(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release)) => {
-                release.information
-            }
+            Some(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release)) => release.information,
             _ => Vec::new(),
         };
         let data = said(information, connection.own());
@@ -126,43 +114,22 @@ impl Acse {
     }
 
     pub(super) fn release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let input = Input {
-            data,
-            ..Input::default()
-        };
+        let input = Input { data, ..Input::default() };
         self.on(own, Event::RlsReq, input, cx);
     }
 
-    fn send_release(
-        &mut self,
-        own: Handle,
-        request: bool,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn send_release(&mut self, own: Handle, request: bool, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let release = Release {
-            reason: Some(reason::NORMAL),
-            information: informed(connection.own(), false, data),
-        };
-        let apdu = if request {
-            Apdu::ReleaseRequest(release)
-        } else {
-            Apdu::ReleaseResponse(release)
-        };
+        let release = Release { reason: Some(reason::NORMAL), information: informed(connection.own(), false, data) };
+        let apdu = if request { Apdu::ReleaseRequest(release) } else { Apdu::ReleaseResponse(release) };
         let (session, data) = (connection.lower, Some(apdu.emit()));
         cx.down(PRESENTATION, Request::Release { session, data });
     }
 
     /// P-RELEASE indication or confirm: which, the APDU says, and without one the state.
-    pub(super) fn came_release(
-        &mut self,
-        own: Handle,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn came_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return cx.drop("no such association");
         };
@@ -180,10 +147,7 @@ impl Acse {
                 | State::CollisionInitiator => Event::Rlrq,
             },
         };
-        let input = Input {
-            apdu: apdu.and_then(Result::ok),
-            ..Input::default()
-        };
+        let input = Input { apdu: apdu.and_then(Result::ok), ..Input::default() };
         self.on(own, event, input, cx);
     }
 
@@ -230,20 +194,12 @@ pub(super) fn send_abrt(
     data: Option<Message>,
     cx: &mut Context<'_>,
 ) {
-    let abrt = Apdu::Abort(Abort {
-        source,
-        diagnostic: None,
-        information: informed(connection.own(), false, data),
-    });
+    let abrt = Apdu::Abort(Abort { source, diagnostic: None, information: informed(connection.own(), false, data) });
     end_below(PRESENTATION, (own, connection.lower), Some(abrt.emit()), cx);
 }
 
 /// User data as user information, in the context `own`.
-pub(super) fn informed(
-    own: Option<ContextId>,
-    direct: bool,
-    data: Option<Message>,
-) -> Vec<Information> {
+pub(super) fn informed(own: Option<ContextId>, direct: bool, data: Option<Message>) -> Vec<Information> {
     let information = |data| Information {
         // What is in no context says at least how it is written.
         direct: (direct || own.is_none()).then_some(BASIC_ENCODING_RULES),
@@ -256,18 +212,10 @@ pub(super) fn informed(
 
 /// The one value of user information that counts.
 pub(super) fn said(information: Vec<Information>, own: Option<ContextId>) -> Option<Message> {
-    let at = information
-        .iter()
-        .position(|it| own.is_some() && it.context == own);
-    information
-        .into_iter()
-        .nth(at.unwrap_or(0))
-        .map(|it| it.data)
+    let at = information.iter().position(|it| own.is_some() && it.context == own);
+    information.into_iter().nth(at.unwrap_or(0)).map(|it| it.data)
 }
 
 pub(super) fn rejected(result: AssociateResult, diagnostic: Diagnostic) -> Reason {
-    Reason::Told(Told::Rejected {
-        permanent: result != AssociateResult::RejectedTransient,
-        diagnostic,
-    })
+    Reason::Told(Told::Rejected { permanent: result != AssociateResult::RejectedTransient, diagnostic })
 }

@@ -75,10 +75,7 @@ impl Acse {
             return;
         };
         connection.lower = opened.provider;
-        let input = Input {
-            opened: Some(opened),
-            ..Input::default()
-        };
+        let input = Input { opened: Some(opened), ..Input::default() };
         self.on(own, Event::Aare, input, cx);
     }
 
@@ -91,10 +88,7 @@ impl Acse {
         let (above, user, first) = (listener.above, listener.user, listener.wants);
         let mut association = offered.association.take().unwrap_or_default();
         // Without a context of association control there is nobody to understand an APDU.
-        let is_first = association
-            .contexts
-            .first()
-            .is_some_and(|it| it.abstract_syntax == ABSTRACT_SYNTAX);
+        let is_first = association.contexts.first().is_some_and(|it| it.abstract_syntax == ABSTRACT_SYNTAX);
         if !is_first || association.results.len() != association.contexts.len() {
             self.counters.errors += 1;
             return refuse(lower, None, cx);
@@ -104,11 +98,7 @@ impl Acse {
         let apdu = Apdu::parse(offered.data.take().unwrap_or_default());
         let Ok(Apdu::Request(aarq)) = apdu else {
             self.counters.errors += 1;
-            let abrt = Apdu::Abort(Abort {
-                source: source::PROVIDER,
-                diagnostic: None,
-                information: Vec::new(),
-            });
+            let abrt = Apdu::Abort(Abort { source: source::PROVIDER, diagnostic: None, information: Vec::new() });
             return refuse(lower, Some(abrt), cx);
         };
         let name = aarq.application_context;
@@ -145,13 +135,8 @@ impl Acse {
         };
         let data = said(aarq.information, connection.own());
         self.counters.offered += 1;
-        let offered = Offered {
-            user,
-            provider: self.entries.keep(connection),
-            association: Some(association),
-            data,
-            ..offered
-        };
+        let offered =
+            Offered { user, provider: self.entries.keep(connection), association: Some(association), data, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -161,10 +146,7 @@ impl Acse {
         if !waits {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
-        let input = Input {
-            accept: Some(accept),
-            ..Input::default()
-        };
+        let input = Input { accept: Some(accept), ..Input::default() };
         self.on(own, Event::AscRsp, input, cx);
     }
 
@@ -206,39 +188,22 @@ impl Acse {
     }
 
     /// A-ASSOCIATE response, rejected.
-    pub(super) fn reject(
-        &mut self,
-        own: Handle,
-        why: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn reject(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
-        let (permanent, diagnostic) = if let Reason::Told(Told::Rejected {
-            permanent,
-            diagnostic,
-        }) = why
-        {
+        let (permanent, diagnostic) = if let Reason::Told(Told::Rejected { permanent, diagnostic }) = why {
             (permanent, diagnostic)
         } else {
             let permanent = why != Reason::NoResources;
             (permanent, Diagnostic::User(NO_REASON))
         };
-        let result = if permanent {
-            AssociateResult::RejectedPermanent
-        } else {
-            AssociateResult::RejectedTransient
-        };
+        let result = if permanent { AssociateResult::RejectedPermanent } else { AssociateResult::RejectedTransient };
         self.counters.rejected += 1;
         let Some(name) = connection.asked else {
             return refuse(connection.lower, None, cx);
         };
-        let aare = Aare {
-            information: informed(connection.own(), true, data),
-            ..Aare::new(name, result, diagnostic)
-        };
+        let aare = Aare { information: informed(connection.own(), true, data), ..Aare::new(name, result, diagnostic) };
         refuse(connection.lower, Some(Apdu::Response(aare)), cx);
     }
 
@@ -273,13 +238,7 @@ impl Acse {
         association.application_context = Some(aare.application_context);
         association.calling_names = aare.responding;
         association.authentication = aare.authentication;
-        let opened = Opened {
-            user,
-            provider: own,
-            association: Some(association),
-            data,
-            ..opened
-        };
+        let opened = Opened { user, provider: own, association: Some(association), data, ..opened };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
 }
@@ -302,11 +261,7 @@ fn own_first(association: &mut Association, spoken: Option<ContextId>, first: Op
     let at = contexts
         .iter()
         .position(|it| spoken == Some(it.id))
-        .or_else(|| {
-            contexts
-                .iter()
-                .position(|it| first == Some(it.abstract_syntax))
-        });
+        .or_else(|| contexts.iter().position(|it| first == Some(it.abstract_syntax)));
     let Some(at) = at.filter(|at| *at < association.results.len()) else {
         return;
     };

@@ -28,14 +28,12 @@
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened,
-    Particular, Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
+    Protocol, Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
-use kumiki_osi_service::presentation::{
-    BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values,
-};
+use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values};
 use kumiki_osi_service::{Association, Oid};
 use kumiki_wire::osi::acse::{Abort, Apdu, Information, Release, reason, source};
 use kumiki_wire::osi::presentation::Form;
@@ -149,10 +147,7 @@ impl Acse {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -182,11 +177,7 @@ impl Acse {
             self.refuse_offers(own, cx);
             return cx.down(PRESENTATION, request);
         }
-        let input = Input {
-            data,
-            why: Some(reason),
-            ..Input::default()
-        };
+        let input = Input { data, why: Some(reason), ..Input::default() };
         self.on(own, Event::AbrReq, input, cx);
     }
 
@@ -199,22 +190,14 @@ impl Acse {
     }
 
     fn passing(&mut self, own: Handle, event: Event, passing: Passing, cx: &mut Context<'_>) {
-        let input = Input {
-            passing: Some(passing),
-            ..Input::default()
-        };
+        let input = Input { passing: Some(passing), ..Input::default() };
         self.on(own, event, input, cx);
     }
 }
 
 impl Protocol for Acse {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -234,11 +217,7 @@ impl Protocol for Acse {
                 }
             }
             Request::Release { session, data } => self.release(session, data, cx),
-            Request::Abort {
-                session,
-                reason,
-                data,
-            } => self.abort(session, reason, data, cx),
+            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
@@ -276,25 +255,14 @@ impl Protocol for Acse {
             }
             Indication::Released { session, data } => self.came_release(session, data, cx),
             Indication::Closed { session } => {
-                let input = Input {
-                    why: Some(Reason::Down),
-                    ..Input::default()
-                };
+                let input = Input { why: Some(Reason::Down), ..Input::default() };
                 self.on(session, Event::Closed, input, cx);
             }
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            } => {
+            Indication::Aborted { session, reason, data } => {
                 if self.entries.on_ended(session, reason, cx) {
                     return;
                 }
-                let input = Input {
-                    data,
-                    why: Some(reason),
-                    ..Input::default()
-                };
+                let input = Input { data, why: Some(reason), ..Input::default() };
                 self.on(session, Event::End, input, cx);
             }
             Indication::Data { .. }

@@ -105,59 +105,20 @@ const ABRT: Cell = stay(Do::SendAbrt);
 pub(super) const fn cell(state: State, event: Event) -> Cell {
     use Do as D;
     use State as S;
+    #[rustfmt::skip]
     let row: [Cell; 7] = match event {
         // Columns: STA1 WaitAare, STA2 WaitResponse, STA3 WaitRlre, STA4 WaitReleaseResponse, STA5 Associated, STA6 CollisionInitiator,
         // STA7 CollisionResponder.
         Event::Aare => [(D::TakeAare, Some(S::Associated)), ER, ER, ER, ER, ER, ER],
         Event::End => [END, FORGET, END, END, END, END, END],
-        Event::Rlrq => [
-            ER,
-            ER,
-            (D::TakeCollision, Some(S::CollisionInitiator)),
-            ER,
-            (D::TakeRlrq, Some(S::WaitReleaseResponse)),
-            ER,
-            ER,
-        ],
-        Event::Rlre => [
-            ER,
-            ER,
-            stay(D::TakeRlre),
-            ER,
-            ER,
-            ER,
-            (D::TakeRlreAndAnswer, Some(S::WaitReleaseResponse)),
-        ],
+        Event::Rlrq => [ER, ER, (D::TakeCollision, Some(S::CollisionInitiator)), ER, (D::TakeRlrq, Some(S::WaitReleaseResponse)), ER, ER],
+        Event::Rlre => [ER, ER, stay(D::TakeRlre), ER, ER, ER, (D::TakeRlreAndAnswer, Some(S::WaitReleaseResponse))],
         Event::Invalid => [ER, ER, ER, ER, ER, ER, ER],
         Event::Closed => [END, FORGET, CLOSED, CLOSED, CLOSED, CLOSED, CLOSED],
         Event::Data => [ER, ER, PASS, PASS, PASS, PASS, PASS],
-        Event::AscRsp => [
-            MIS,
-            (D::SendAare, Some(S::Associated)),
-            MIS,
-            MIS,
-            MIS,
-            MIS,
-            MIS,
-        ],
-        Event::RlsReq => [
-            MIS,
-            MIS,
-            MIS,
-            stay(D::SendRlre),
-            (D::SendRlrq, Some(S::WaitRlre)),
-            (D::SendRlre, Some(S::WaitRlre)),
-            stay(D::Hold),
-        ],
-        Event::AbrReq => [
-            stay(D::Cancel),
-            stay(D::SendRejection),
-            ABRT,
-            ABRT,
-            ABRT,
-            ABRT,
-            ABRT,
-        ],
+        Event::AscRsp => [MIS, (D::SendAare, Some(S::Associated)), MIS, MIS, MIS, MIS, MIS],
+        Event::RlsReq => [MIS, MIS, MIS, stay(D::SendRlre), (D::SendRlrq, Some(S::WaitRlre)), (D::SendRlre, Some(S::WaitRlre)), stay(D::Hold)],
+        Event::AbrReq => [stay(D::Cancel), stay(D::SendRejection), ABRT, ABRT, ABRT, ABRT, ABRT],
         Event::DataReq => [MIS, MIS, SEND, SEND, SEND, SEND, SEND],
     };
     let [sta1, sta2, sta3, sta4, sta5, sta6, sta7] = row;

@@ -21,18 +21,11 @@ const OLD_NBS_9: Oid = Oid::of(&[1, 3, 9999, 1, 2, 2]);
 
 /// The TPKTs of one side, in order.
 fn isode(side: char) -> Vec<Vec<u8>> {
-    ISODE
-        .lines()
-        .filter_map(|line| line.strip_prefix(side))
-        .map(hex)
-        .collect()
+    ISODE.lines().filter_map(|line| line.strip_prefix(side)).map(hex).collect()
 }
 
 fn wanted(contexts: &[(ContextId, Oid)]) -> Association {
-    Association {
-        application_context: Some(FTAM),
-        ..association(contexts)
-    }
+    Association { application_context: Some(FTAM), ..association(contexts) }
 }
 
 /// An association with contexts 1 (A) and 3 (B): the handles of both.
@@ -98,10 +91,7 @@ fn an_association_says_who_and_what_and_its_values_pass() {
     assert_eq!(accepted(&seen.results), expected);
 
     let answer = Association {
-        calling_names: Names {
-            ap_title: Some(Title::Oid(Oid::of(&[1, 2, 3]))),
-            ..Names::default()
-        },
+        calling_names: Names { ap_title: Some(Title::Oid(Oid::of(&[1, 2, 3]))), ..Names::default() },
         authentication: authentication("lock"),
         ..Association::default()
     };
@@ -128,23 +118,12 @@ fn an_association_says_who_and_what_and_its_values_pass() {
 
 #[test]
 fn a_rejection_says_who_and_why_and_brings_data() {
-    let told = |permanent, diagnostic| {
-        Reason::Told(Told::Rejected {
-            permanent,
-            diagnostic,
-        })
-    };
+    let told = |permanent, diagnostic| Reason::Told(Told::Rejected { permanent, diagnostic });
     for (reason, words) in [
         (Reason::User, "rejected for good, no reason given"),
         (Reason::NoResources, "rejected for now, no reason given"),
-        (
-            told(true, Diagnostic::User(13)),
-            "rejected for good, authentication failed",
-        ),
-        (
-            told(false, Diagnostic::Provider(1)),
-            "rejected for now, no reason given",
-        ),
+        (told(true, Diagnostic::User(13)), "rejected for good, authentication failed"),
+        (told(false, Diagnostic::Provider(1)), "rejected for now, no reason given"),
     ] {
         let mut pair = Pair::new(true);
         pair.listen(association(&[(1, A)]));
@@ -153,10 +132,7 @@ fn a_rejection_says_who_and_why_and_brings_data() {
         let offered = pair.offered();
         pair.abort(1, offered.provider, reason, Some("a100"));
         pair.exchange();
-        assert_eq!(
-            pair.heard(0),
-            [format!("aborted: association control: {words} a100")]
-        );
+        assert_eq!(pair.heard(0), [format!("aborted: association control: {words} a100")]);
         assert_eq!(pair.heard(1), [""; 0]);
     }
 }
@@ -214,10 +190,7 @@ fn an_abort_of_either_side_brings_data() {
         let handles = stand(&mut pair);
         pair.abort(side, handles[side], Reason::User, Some("a400"));
         pair.exchange();
-        assert_eq!(
-            pair.heard(1 - side),
-            ["aborted: association control: the peer's application aborted a400"]
-        );
+        assert_eq!(pair.heard(1 - side), ["aborted: association control: the peer's application aborted a400"]);
         assert_eq!(pair.heard(side), [""; 0]);
     }
 }
@@ -230,19 +203,10 @@ fn an_abort_is_understood_in_an_aru_and_by_itself() {
             "19 15 11010b c110 a00e 610c 300a 020105 a005 6403800100",
             "association control: the peer's application aborted",
         ),
-        (
-            "19 15 11010b c110 a00e 610c 300a 020105 a005 6403800101",
-            "association control: aborted",
-        ),
-        (
-            "19 0a 11010b c105 6403800100",
-            "association control: the peer's application aborted",
-        ),
+        ("19 15 11010b c110 a00e 610c 300a 020105 a005 6403800101", "association control: aborted"),
+        ("19 0a 11010b c105 6403800100", "association control: the peer's application aborted"),
         ("19 03 110103", "session: the peer's user aborted"),
-        (
-            "19 0d 110103 c108 3006 800101 810107",
-            "presentation: aborted, a PPDU that it does not know (reason 1)",
-        ),
+        ("19 0d 110103 c108 3006 800101 810107", "presentation: aborted, a PPDU that it does not know (reason 1)"),
         ("19 03 110105", "session: aborted, protocol error"),
     ] {
         let mut pair = Pair::new(true);
@@ -267,10 +231,7 @@ fn an_apdu_in_the_wrong_place_ends_the_association() {
         pair.inject(1, &hex(tsdu));
         let heard = pair.heard(1);
         let broken = "aborted: association control: the peer broke the protocol: ";
-        assert!(
-            matches!(&heard[..], [one] if one.starts_with(broken)),
-            "{tsdu}: {heard:?}"
-        );
+        assert!(matches!(&heard[..], [one] if one.starts_with(broken)), "{tsdu}: {heard:?}");
         let sent = pair.bench.sent_octets();
         let abrt = hex("6403800101");
         assert!(sent.last().unwrap().ends_with(&abrt), "{tsdu}");
@@ -319,17 +280,11 @@ fn an_association_of_isode_is_answered_to_its_end() {
     };
     // As ISODE answers it, but for who refuses the old directories.
     let [ours, theirs] = [ac, &isode('<')[1]].map(|tpkt| Cpa::parse(ppdu(tpkt)).unwrap());
-    let accepted = |cpa: &Cpa| {
-        cpa.results
-            .iter()
-            .map(|it| it.is_accepted())
-            .collect::<Vec<_>>()
-    };
+    let accepted = |cpa: &Cpa| cpa.results.iter().map(|it| it.is_accepted()).collect::<Vec<_>>();
     assert_eq!(accepted(&ours), accepted(&theirs));
     let (context, aare) = only(ours.data);
     assert_eq!(context, 11);
-    let expected =
-        "61 24 a10706 0528c27b0101 a203020100 a305a103020100 be 0d 280b 06025101 020101 a002 a100";
+    let expected = "61 24 a10706 0528c27b0101 a203020100 a305a103020100 be 0d 280b 06025101 020101 a002 a100";
     assert_eq!(aare, hex(expected));
 
     let credit = Credit::messages(100);
@@ -341,10 +296,7 @@ fn an_association_of_isode_is_answered_to_its_end() {
     }
     let heard = pair.heard(1);
     // F-BEGIN-GROUP to F-END-GROUP; F-WRITE; the file in two values.
-    assert!(
-        heard[0].starts_with("1: b603800102, 1: 47 octets"),
-        "{heard:?}"
-    );
+    assert!(heard[0].starts_with("1: b603800102, 1: 47 octets"), "{heard:?}");
     assert_eq!(heard[1], "1: bf21088001016f03800100");
     assert_eq!(heard[2..4], ["3: 2019 octets", "3: 989 octets"]);
     assert_eq!(heard.len(), rest.len());
@@ -376,14 +328,8 @@ fn what_isode_answers_is_understood_to_the_end() {
     };
     let theirs = Cp::parse(ppdu(cn)).unwrap();
     let (context, aarq) = only(theirs.data);
-    let at = aarq
-        .windows(2)
-        .position(|pair| pair == [0xa0, 0x3e])
-        .unwrap();
-    let initialize: String = aarq[at..]
-        .iter()
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
+    let at = aarq.windows(2).position(|pair| pair == [0xa0, 0x3e]).unwrap();
+    let initialize: String = aarq[at..].iter().map(|octet| format!("{octet:02x}")).collect();
     pair.call(calls, Some(&initialize));
     pair.bench.join(a, a);
     let sent = pair.bench.sent_octets();
@@ -462,14 +408,10 @@ fn a_login_that_isode_refuses_is_understood() {
     ]
     .concat();
     pair.inject(0, &spdu);
-    assert_eq!(
-        pair.heard(0),
-        ["aborted: association control: rejected for good, no reason given a106550101450102"]
-    );
+    assert_eq!(pair.heard(0), ["aborted: association control: rejected for good, no reason given a106550101450102"]);
 }
 
-const NO_AARE: &str =
-    "association control: the peer broke the protocol: an acceptance without an AARE";
+const NO_AARE: &str = "association control: the peer broke the protocol: an acceptance without an AARE";
 
 #[test]
 fn an_aare_is_taken_for_what_it_says_wherever_it_comes() {
@@ -494,20 +436,11 @@ fn an_aare_is_taken_for_what_it_says_wherever_it_comes() {
         cc[6..8].copy_from_slice(&sent[0][8..10]);
         pair.bench.octets(a, &cc);
         let apdu = hex(apdu);
-        let data = if apdu.is_empty() {
-            Message::new()
-        } else {
-            UserData::single(5, Message::from_octets(&apdu)).emit()
-        };
+        let data =
+            if apdu.is_empty() { Message::new() } else { UserData::single(5, Message::from_octets(&apdu)).emit() };
         let fields = [hex(accepted), data.to_vec()].concat();
         let len = |more: usize| u8::try_from(fields.len() + more).unwrap();
-        let cpa = [
-            &[0x31, len(7)][..],
-            &hex("a003800101"),
-            &[0xa2, len(0)],
-            &fields,
-        ]
-        .concat();
+        let cpa = [&[0x31, len(7)][..], &hex("a003800101"), &[0xa2, len(0)], &fields].concat();
         let len = |more: usize| u8::try_from(cpa.len() + more).unwrap();
         let head = hex("0506 130100 160102 14020002");
         let ac = [&[0x0e, len(14)][..], &head, &[0xc1, len(0)], &cpa].concat();

@@ -23,14 +23,7 @@ pub(super) mod event {
 impl Presentation {
     /// Does `todo`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input {
-            data,
-            values,
-            opened,
-            accept,
-            primitive,
-            why,
-        } = input;
+        let Input { data, values, opened, accept, primitive, why } = input;
         let why = why.unwrap_or(Reason::User);
         match (todo, opened, accept, primitive) {
             (Do::Misuse, ..) => cx.drop("not possible in this state of the connection"),
@@ -99,9 +92,7 @@ impl Presentation {
         if connection.state != State::WaitResponse {
             let by = Finder::Presentation;
             let found = match event {
-                Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => {
-                    "an acceptance without a CPA PPDU"
-                }
+                Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => "an acceptance without a CPA PPDU",
                 _ => abort::found(code),
             };
             let why = Reason::Told(Told::Broken { by, found });
@@ -116,9 +107,7 @@ impl Presentation {
         };
         let said = data.filter(|data| !data.is_empty());
         let (reason, data) = match (why, said) {
-            (Reason::Told(Told::SessionRefused(_)), Some(said)) => {
-                Self::refused(&connection, why, said)
-            }
+            (Reason::Told(Told::SessionRefused(_)), Some(said)) => Self::refused(&connection, why, said),
             (_, Some(said)) => aborted(&connection, why, said),
             (_, None) => (why, None),
         };
@@ -135,9 +124,7 @@ impl Presentation {
         match (cpr.reason, contexts) {
             // What a user says goes before what is said of its contexts, and that before a reason that is none of its own.
             (None, _) if data.is_some() => (Reason::Refused, data),
-            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => {
-                (Reason::Told(told), None)
-            }
+            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => (Reason::Told(told), None),
             (Some(code), _) => (Reason::Told(Told::PresentationRefused(code)), None),
             (None, None) => (Reason::Refused, None),
         }
@@ -180,10 +167,7 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        if data
-            .as_ref()
-            .is_some_and(|it| it.len() > MOST_USER_DATA - HEADERS)
-        {
+        if data.as_ref().is_some_and(|it| it.len() > MOST_USER_DATA - HEADERS) {
             return self.too_long(own, cx);
         }
         let said = data.is_some();
@@ -201,18 +185,9 @@ impl Presentation {
             return;
         };
         cx.drop("user data too long for its SPDU");
-        let aru = Abort::User {
-            contexts: Vec::new(),
-            data: None,
-        };
+        let aru = Abort::User { contexts: Vec::new(), data: None };
         end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
-        tell_aborted(
-            connection.above,
-            connection.user,
-            Reason::NoResources,
-            None,
-            cx,
-        );
+        tell_aborted(connection.above, connection.user, Reason::NoResources, None, cx);
     }
 
     fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
@@ -235,11 +210,7 @@ impl Presentation {
         };
         let data = fitting(data, MOST_USER_DATA - HEADERS, cx);
         let data = data.and_then(|data| connection.wrap_one(connection.own, data));
-        let contexts = if data.is_some() {
-            connection.identified(connection.own)
-        } else {
-            Vec::new()
-        };
+        let contexts = if data.is_some() { connection.identified(connection.own) } else { Vec::new() };
         let aru = Abort::User { contexts, data };
         end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
     }
@@ -302,9 +273,7 @@ impl Presentation {
             let Some(data) = data else {
                 return Ok(Message::new());
             };
-            connection
-                .unwrap_one(talk, data)
-                .map_err(|code| (code, about))
+            connection.unwrap_one(talk, data).map_err(|code| (code, about))
         });
         match unwrapped {
             Ok(primitive) => {
@@ -364,11 +333,7 @@ pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
 }
 
 /// The one value in `data`, which may be absent.
-fn one(
-    connection: &Connection,
-    context: ContextId,
-    data: Option<Message>,
-) -> Result<Option<Message>, u8> {
+fn one(connection: &Connection, context: ContextId, data: Option<Message>) -> Result<Option<Message>, u8> {
     let Some(data) = data.filter(|data| !data.is_empty()) else {
         return Ok(None);
     };
@@ -401,10 +366,7 @@ const fn about(primitive: &Primitive) -> u8 {
 }
 
 /// The primitive with what `change` makes of its user data. User data that is not there stays so, and empty data is none.
-fn map<E>(
-    mut primitive: Primitive,
-    change: impl FnOnce(Message, Which) -> Result<Message, E>,
-) -> Result<Primitive, E> {
+fn map<E>(mut primitive: Primitive, change: impl FnOnce(Message, Which) -> Result<Message, E>) -> Result<Primitive, E> {
     let which = match primitive {
         Primitive::TypedData { .. } => Which::Typed,
         Primitive::Resync { .. } | Primitive::ResyncReply { .. } => Which::Resync,

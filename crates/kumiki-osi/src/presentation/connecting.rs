@@ -21,11 +21,7 @@ impl Presentation {
                 called: called.unwrap_or_default(),
                 spoken: contexts.iter().map(|it| it.abstract_syntax).collect(),
             };
-            let open = Open {
-                user: self.entries.listen(above, user, wants),
-                data: None,
-                ..open
-            };
+            let open = Open { user: self.entries.listen(above, user, wants), data: None, ..open };
             return cx.down(SESSION, Request::Open(Box::new(open)));
         }
         if contexts.len() > self.config.contexts as usize {
@@ -35,10 +31,7 @@ impl Presentation {
             cx.drop("two contexts of one number");
             return tell_aborted(above, user, Reason::Refused, None, cx);
         }
-        let selectors = open
-            .association
-            .as_deref()
-            .map(|it| (it.calling, it.called));
+        let selectors = open.association.as_deref().map(|it| (it.calling, it.called));
         let (calling, called) = selectors.unwrap_or_default();
         let mut connection = Connection::new(above, user, State::WaitAccept, contexts);
         connection.called = called.presentation;
@@ -49,11 +42,7 @@ impl Presentation {
             data: open.data.map(|data| connection.wrap_proposed(data)),
             ..Cp::default()
         };
-        let open = Open {
-            user: self.entries.keep(connection),
-            data: Some(cp.emit()),
-            ..open
-        };
+        let open = Open { user: self.entries.keep(connection), data: Some(cp.emit()), ..open };
         cx.down(SESSION, Request::Open(Box::new(open)));
     }
 
@@ -63,10 +52,7 @@ impl Presentation {
             return;
         };
         connection.lower = opened.provider;
-        let input = Input {
-            opened: Some(opened),
-            ..Input::default()
-        };
+        let input = Input { opened: Some(opened), ..Input::default() };
         self.on(own, Event::Cpa, input, cx);
     }
 
@@ -111,8 +97,7 @@ impl Presentation {
         if !is_default_known {
             return self.refuse(lower, refusal::DEFAULT_CONTEXT, results, cx);
         }
-        let mut connection =
-            Connection::new(above, Handle::default(), State::WaitResponse, cp.contexts);
+        let mut connection = Connection::new(above, Handle::default(), State::WaitResponse, cp.contexts);
         connection.lower = lower;
         connection.listener = handle;
         connection.called = cp.called;
@@ -137,13 +122,7 @@ impl Presentation {
             association.session.functional_units = both;
         }
         let own = self.entries.keep(connection);
-        let offered = Offered {
-            user,
-            provider: own,
-            association: Some(association),
-            data,
-            ..offered
-        };
+        let offered = Offered { user, provider: own, association: Some(association), data, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -155,21 +134,11 @@ impl Presentation {
     }
 
     /// CPR of this layer's own.
-    fn refuse(
-        &mut self,
-        session: Handle,
-        reason: u8,
-        results: Vec<ContextResult>,
-        cx: &mut Context<'_>,
-    ) {
+    fn refuse(&mut self, session: Handle, reason: u8, results: Vec<ContextResult>, cx: &mut Context<'_>) {
         self.counters.refused += 1;
         let contexts = refused_contexts(&results).filter(|_| reason == refusal::USER_DATA);
         self.refusal = Some(contexts.unwrap_or(Told::PresentationRefused(reason)));
-        let cpr = Cpr {
-            results,
-            reason: Some(reason),
-            ..Cpr::default()
-        };
+        let cpr = Cpr { results, reason: Some(reason), ..Cpr::default() };
         abort_below(SESSION, session, Reason::User, Some(cpr.emit()), cx);
     }
 
@@ -179,10 +148,7 @@ impl Presentation {
         if !waits {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
-        let input = Input {
-            accept: Some(accept),
-            ..Input::default()
-        };
+        let input = Input { accept: Some(accept), ..Input::default() };
         self.on(own, Event::ConRsp, input, cx);
     }
 
@@ -212,23 +178,12 @@ impl Presentation {
             self.refuse(lower, refusal::LOCAL_LIMIT, results, cx);
             return tell_aborted(above, accept.user, Reason::NoResources, None, cx);
         }
-        let accept = Accept {
-            session: lower,
-            user: own,
-            data: Some(cpa),
-            ..accept
-        };
+        let accept = Accept { session: lower, user: own, data: Some(cpa), ..accept };
         cx.down(SESSION, Request::Accept(Box::new(accept)));
     }
 
     /// The user refuses: CPR.
-    pub(super) fn send_cpr(
-        &mut self,
-        own: Handle,
-        why: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn send_cpr(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
@@ -250,13 +205,7 @@ impl Presentation {
         };
         self.refusal = reason.map(Told::PresentationRefused);
         let data = wrapped(&connection, fitting(data, cx), cx);
-        let cpr = Cpr {
-            responding: connection.called,
-            results: connection.results,
-            reason,
-            data,
-            ..Cpr::default()
-        };
+        let cpr = Cpr { responding: connection.called, results: connection.results, reason, data, ..Cpr::default() };
         let (session, data) = (connection.lower, Some(cpr.emit()));
         abort_below(SESSION, session, Reason::User, data, cx);
     }
@@ -286,13 +235,7 @@ impl Presentation {
             let both = association.session.functional_units.and(units);
             association.session.functional_units = both;
         }
-        let opened = Opened {
-            user: connection.user,
-            provider: own,
-            association: Some(association),
-            data,
-            ..opened
-        };
+        let opened = Opened { user: connection.user, provider: own, association: Some(association), data, ..opened };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
 }
@@ -329,18 +272,10 @@ fn first(connection: &Connection, spoken: &[Oid]) -> ContextId {
 /// Why a CP that cannot be read is refused.
 fn code(why: &Malformed) -> u8 {
     match why {
-        Malformed::Field {
-            field: "protocol-version",
-            ..
-        } => refusal::VERSION,
-        Malformed::Ber {
-            protocol: "User-data",
-            ..
+        Malformed::Field { field: "protocol-version", .. } => refusal::VERSION,
+        Malformed::Ber { protocol: "User-data", .. } | Malformed::Length { protocol: "User-data", .. } => {
+            refusal::USER_DATA
         }
-        | Malformed::Length {
-            protocol: "User-data",
-            ..
-        } => refusal::USER_DATA,
         Malformed::Field { .. }
         | Malformed::Ber { .. }
         | Malformed::Length { .. }

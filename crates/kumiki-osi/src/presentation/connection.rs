@@ -57,9 +57,7 @@ impl Connection {
 
     /// The first context of `order` that is not association control's, for that has nothing to say while the association stands.
     fn talk_among<'a>(&self, mut order: impl Iterator<Item = &'a Context>) -> ContextId {
-        order
-            .find(|it| it.abstract_syntax != kumiki_osi_service::acse::ABSTRACT_SYNTAX)
-            .map_or(self.own, |it| it.id)
+        order.find(|it| it.abstract_syntax != kumiki_osi_service::acse::ABSTRACT_SYNTAX).map_or(self.own, |it| it.id)
     }
 
     /// Makes `own` the first context for the user: all contexts and results in that order.
@@ -71,10 +69,7 @@ impl Connection {
             order.insert(0, first);
         }
         let talk = self.talk_among(order.iter().map(|(it, _)| *it));
-        let seen = order
-            .into_iter()
-            .map(|(context, result)| (context.clone(), *result))
-            .unzip();
+        let seen = order.into_iter().map(|(context, result)| (context.clone(), *result)).unzip();
         self.talk = talk;
         seen
     }
@@ -82,25 +77,16 @@ impl Connection {
     /// What the called user says of the contexts it was offered: results beside contexts, or in the order of the offer.
     pub(super) fn answered(&mut self, answer: &Association) {
         let (offered, _) = self.seen_from(self.own);
-        let order = if answer.contexts.is_empty() {
-            &offered
-        } else {
-            &answer.contexts
-        };
+        let order = if answer.contexts.is_empty() { &offered } else { &answer.contexts };
         self.talk = self.talk_among(order.iter());
         for (context, said) in order.iter().zip(&answer.results) {
             let proposed = self.contexts.iter().zip(&mut self.results);
-            let Some((proposed, result)) = proposed
-                .into_iter()
-                .find(|(proposed, _)| proposed.id == context.id)
-            else {
+            let Some((proposed, result)) = proposed.into_iter().find(|(proposed, _)| proposed.id == context.id) else {
                 continue;
             };
             match said {
                 // Only a syntax that was proposed; else what was decided here stays.
-                ContextResult::Accepted(Some(syntax))
-                    if proposed.transfer_syntaxes.contains(syntax) =>
-                {
+                ContextResult::Accepted(Some(syntax)) if proposed.transfer_syntaxes.contains(syntax) => {
                     *result = *said;
                 }
                 ContextResult::Accepted(_) => {}
@@ -122,15 +108,10 @@ impl Connection {
                 continue;
             };
             let syntax = syntax.or_else(|| context.transfer_syntaxes.first().copied());
-            let Some(transfer_syntax) =
-                syntax.filter(|syntax| context.transfer_syntaxes.contains(syntax))
-            else {
+            let Some(transfer_syntax) = syntax.filter(|syntax| context.transfer_syntaxes.contains(syntax)) else {
                 return false;
             };
-            self.standing.push(Standing {
-                id: context.id,
-                transfer_syntax,
-            });
+            self.standing.push(Standing { id: context.id, transfer_syntax });
         }
         true
     }
@@ -140,10 +121,7 @@ impl Connection {
         if self.contexts.is_empty() && id == DEFAULT_CONTEXT {
             return Some(true);
         }
-        self.standing
-            .iter()
-            .find(|it| it.id == id)
-            .map(|it| it.transfer_syntax == BASIC_ENCODING_RULES)
+        self.standing.iter().find(|it| it.id == id).map(|it| it.transfer_syntax == BASIC_ENCODING_RULES)
     }
 
     /// The same while contexts are proposed and none stands.
@@ -190,10 +168,7 @@ impl Connection {
             return UserData::Simple(data);
         }
         let basic = self.is_proposed(self.own) == Some(true);
-        let value = Value {
-            context: self.own,
-            data,
-        };
+        let value = Value { context: self.own, data };
         let mut pdv = pdv(value, basic);
         // Where there is a choice of syntaxes, it says which it is in: the first.
         pdv.transfer_syntax = self
@@ -268,10 +243,7 @@ fn values(
                     let read = pdv.into_values(&mut values);
                     read.map_err(|_| abort::INVALID_VALUE)?;
                 } else {
-                    values.push(Value {
-                        context: pdv.context,
-                        data: pdv.data,
-                    });
+                    values.push(Value { context: pdv.context, data: pdv.data });
                 }
             }
         }

@@ -31,8 +31,8 @@
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened,
-    Particular, Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
+    Protocol, Reason, Request, Service, Shape, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Values, abort, refusal};
@@ -72,10 +72,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            contexts: 64,
-            connections: 1024,
-        }
+        Self { contexts: 64, connections: 1024 }
     }
 }
 
@@ -131,10 +128,7 @@ struct Input {
 
 impl Input {
     fn data(data: Option<Message>) -> Self {
-        Self {
-            data,
-            ..Self::default()
-        }
+        Self { data, ..Self::default() }
     }
 }
 
@@ -142,10 +136,7 @@ impl Presentation {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -181,11 +172,7 @@ impl Presentation {
             self.refuse_offers(own, cx);
             return cx.down(SESSION, request);
         }
-        let input = Input {
-            data,
-            why: Some(reason),
-            ..Input::default()
-        };
+        let input = Input { data, why: Some(reason), ..Input::default() };
         self.on(own, Event::AbortReq, input, cx);
     }
 
@@ -198,33 +185,18 @@ impl Presentation {
         }
     }
 
-    fn session_ended(
-        &mut self,
-        own: Handle,
-        why: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn session_ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         if self.entries.on_ended(own, why, cx) {
             return;
         }
-        let input = Input {
-            data,
-            why: Some(why),
-            ..Input::default()
-        };
+        let input = Input { data, why: Some(why), ..Input::default() };
         self.on(own, Event::End, input, cx);
     }
 }
 
 impl Protocol for Presentation {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -232,10 +204,7 @@ impl Protocol for Presentation {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, accept, cx),
             Request::Values { session, values } => {
-                let input = Input {
-                    values,
-                    ..Input::default()
-                };
+                let input = Input { values, ..Input::default() };
                 self.on(session, Event::DataReq, input, cx);
             }
             Request::Credit { session, credit } => {
@@ -247,21 +216,14 @@ impl Protocol for Presentation {
             Request::Release { session, data } => {
                 self.on(session, Event::RelReq, Input::data(data), cx);
             }
-            Request::Abort {
-                session,
-                reason,
-                data,
-            } => self.abort(session, reason, data, cx),
+            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
             }
             Request::Particular { session, what } => match *what {
                 Particular::Session(primitive) => {
-                    let input = Input {
-                        primitive: Some(primitive),
-                        ..Input::default()
-                    };
+                    let input = Input { primitive: Some(primitive), ..Input::default() };
                     self.on(session, Event::PrimitiveReq, input, cx);
                 }
                 Particular::Packet(_)
@@ -278,10 +240,9 @@ impl Protocol for Presentation {
                 cx.drop("data that is no presentation data value");
             }
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
-            Request::Manage(_)
-            | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. } => cx.drop("a primitive of another service"),
+            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) | Request::Tagged { .. } => {
+                cx.drop("a primitive of another service")
+            }
         }
     }
 
@@ -294,10 +255,7 @@ impl Protocol for Presentation {
             }
             Indication::Particular { session, what } => match *what {
                 Particular::Session(primitive) => {
-                    let input = Input {
-                        primitive: Some(primitive),
-                        ..Input::default()
-                    };
+                    let input = Input { primitive: Some(primitive), ..Input::default() };
                     self.on(session, Event::Primitive, input, cx);
                 }
                 Particular::Packet(_)
@@ -318,17 +276,10 @@ impl Protocol for Presentation {
                 self.on(session, Event::Release, Input::data(data), cx);
             }
             Indication::Closed { session } => {
-                let input = Input {
-                    why: Some(Reason::Down),
-                    ..Input::default()
-                };
+                let input = Input { why: Some(Reason::Down), ..Input::default() };
                 self.on(session, Event::Closed, input, cx);
             }
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            } => self.session_ended(session, reason, data, cx),
+            Indication::Aborted { session, reason, data } => self.session_ended(session, reason, data, cx),
             Indication::Expedited { session, .. } | Indication::Reset { session, .. } => {
                 self.on(session, Event::Unexpected, Input::default(), cx);
             }

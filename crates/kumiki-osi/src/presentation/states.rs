@@ -87,20 +87,21 @@ const ER: Cell = stay(Do::Error);
 pub(super) const fn cell(state: State, event: Event) -> Cell {
     use Do as D;
     use State as S;
+    #[rustfmt::skip]
     let row: [Cell; 3] = match event {
         //                     STAI1 WaitAccept                  STAI2 WaitResponse                 STAt0 Connected
-        Event::Cpa => [(D::TakeCpa, Some(S::Connected)), ER, ER],
-        Event::End => [stay(D::TakeRefusal), stay(D::Forget), stay(D::TakeAbort)],
-        Event::Td => [ER, ER, stay(D::TakeValues)],
-        Event::Release => [ER, ER, stay(D::TakeRelease)],
-        Event::Closed => [stay(D::TakeRefusal), stay(D::Forget), stay(D::TellClosed)],
-        Event::Primitive => [ER, ER, stay(D::TakePrimitive)],
-        Event::Unexpected => [ER, ER, ER],
-        Event::ConRsp => [MIS, (D::SendCpa, Some(S::Connected)), MIS],
-        Event::DataReq => [MIS, MIS, stay(D::SendValues)],
-        Event::RelReq => [MIS, MIS, stay(D::SendRelease)],
-        Event::PrimitiveReq => [MIS, MIS, stay(D::SendPrimitive)],
-        Event::AbortReq => [stay(D::Cancel), stay(D::SendCpr), stay(D::SendAru)],
+        Event::Cpa          => [(D::TakeCpa, Some(S::Connected)), ER,                               ER],
+        Event::End          => [stay(D::TakeRefusal),             stay(D::Forget),                  stay(D::TakeAbort)],
+        Event::Td           => [ER,                               ER,                               stay(D::TakeValues)],
+        Event::Release      => [ER,                               ER,                               stay(D::TakeRelease)],
+        Event::Closed       => [stay(D::TakeRefusal),             stay(D::Forget),                  stay(D::TellClosed)],
+        Event::Primitive    => [ER,                               ER,                               stay(D::TakePrimitive)],
+        Event::Unexpected   => [ER,                               ER,                               ER],
+        Event::ConRsp       => [MIS,                              (D::SendCpa, Some(S::Connected)), MIS],
+        Event::DataReq      => [MIS,                              MIS,                              stay(D::SendValues)],
+        Event::RelReq       => [MIS,                              MIS,                              stay(D::SendRelease)],
+        Event::PrimitiveReq => [MIS,                              MIS,                              stay(D::SendPrimitive)],
+        Event::AbortReq     => [stay(D::Cancel),                  stay(D::SendCpr),                 stay(D::SendAru)],
     };
     let [wait_accept, wait_response, connected] = row;
     match state {

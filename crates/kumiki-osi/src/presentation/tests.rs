@@ -18,18 +18,9 @@ use kumiki_testkit::bench::{Bench, hex};
 mod conversation;
 mod wrong;
 
-pub(crate) const CALLER: Handle = Handle {
-    index: 10,
-    generation: 1,
-};
-pub(crate) const LISTENER: Handle = Handle {
-    index: 20,
-    generation: 1,
-};
-pub(crate) const CALLED: Handle = Handle {
-    index: 21,
-    generation: 1,
-};
+pub(crate) const CALLER: Handle = Handle { index: 10, generation: 1 };
+pub(crate) const LISTENER: Handle = Handle { index: 20, generation: 1 };
+pub(crate) const CALLED: Handle = Handle { index: 21, generation: 1 };
 
 /// Abstract syntaxes that nobody else has.
 pub(crate) const A: Oid = Oid::of(&[1, 3, 9999, 1]);
@@ -44,31 +35,16 @@ pub(crate) struct Pair {
 }
 
 fn end(bench: &mut Bench, name: &str, with_acse: bool) -> (NodeId, DeviceId, NodeId) {
-    let [socket, pipe, tpkt, tp0, session, presentation, acse, user] = [
-        "socket",
-        "pipe",
-        "tpkt",
-        "tp0",
-        "session",
-        "presentation",
-        "acse",
-        "user",
-    ]
-    .map(|layer| format!("{layer} {name}"));
+    let [socket, pipe, tpkt, tp0, session, presentation, acse, user] =
+        ["socket", "pipe", "tpkt", "tp0", "session", "presentation", "acse", "user"]
+            .map(|layer| format!("{layer} {name}"));
     let device = bench.device(&socket);
     bench.node(&pipe, &[&socket], Pipe::new(pipe::Config::default()));
     bench.node(&tpkt, &[&pipe], Tpkt::new(tpkt::Config::default()));
     bench.node(&tp0, &[&tpkt], Tp0::new(tp0::Config::default()));
-    let config = session::Config {
-        functional_units: session::Config::ALL,
-        ..session::Config::default()
-    };
+    let config = session::Config { functional_units: session::Config::ALL, ..session::Config::default() };
     bench.node(&session, &[&tp0], Session::new(config));
-    let node = bench.node(
-        &presentation,
-        &[&session],
-        Presentation::new(Config::default()),
-    );
+    let node = bench.node(&presentation, &[&session], Presentation::new(Config::default()));
     let mut top = presentation;
     if with_acse {
         bench.node(&acse, &[&top], Acse::new(acse::Config::default()));
@@ -79,10 +55,7 @@ fn end(bench: &mut Bench, name: &str, with_acse: bool) -> (NodeId, DeviceId, Nod
 
 pub(crate) fn association(contexts: &[(ContextId, Oid)]) -> Association {
     Association {
-        contexts: contexts
-            .iter()
-            .map(|(id, syntax)| Proposed::basic(*id, *syntax))
-            .collect(),
+        contexts: contexts.iter().map(|(id, syntax)| Proposed::basic(*id, *syntax)).collect(),
         // Without tokens either side may begin a release.
         session: kumiki_osi_service::session::Options {
             functional_units: FunctionalUnits::DUPLEX.or(FunctionalUnits::TYPED_DATA),
@@ -98,12 +71,7 @@ impl Pair {
         let (user_a, device_a, a) = end(&mut bench, "a", with_acse);
         let (user_b, device_b, b) = end(&mut bench, "b", with_acse);
         bench.start();
-        Self {
-            bench,
-            users: [user_a, user_b],
-            devices: [device_a, device_b],
-            presentations: [a, b],
-        }
+        Self { bench, users: [user_a, user_b], devices: [device_a, device_b], presentations: [a, b] }
     }
 
     pub(crate) fn say(&mut self, user: usize, request: Request) {
@@ -149,23 +117,13 @@ impl Pair {
         *offered
     }
 
-    pub(crate) fn answer(
-        &mut self,
-        session: Handle,
-        association: Option<Association>,
-        data: Option<&str>,
-    ) {
+    pub(crate) fn answer(&mut self, session: Handle, association: Option<Association>, data: Option<&str>) {
         self.accept(session, association, data);
         self.exchange();
     }
 
     /// The same, and what is sent stays where it is.
-    pub(crate) fn accept(
-        &mut self,
-        session: Handle,
-        association: Option<Association>,
-        data: Option<&str>,
-    ) {
+    pub(crate) fn accept(&mut self, session: Handle, association: Option<Association>, data: Option<&str>) {
         let accept = Accept {
             session,
             user: CALLED,
@@ -199,9 +157,7 @@ impl Pair {
                 let values: Vec<_> = values.iter().map(word).collect();
                 Some(values.join(", "))
             }
-            Indication::Aborted { reason, data, .. } => {
-                Some(format!("aborted: {reason}{}", octets(&data)))
-            }
+            Indication::Aborted { reason, data, .. } => Some(format!("aborted: {reason}{}", octets(&data))),
             Indication::Released { data, .. } => Some(format!("released{}", octets(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),
             Indication::Particular { what, .. } => {
@@ -227,10 +183,8 @@ impl Pair {
     }
 
     pub(crate) fn values(&mut self, user: usize, session: Handle, values: &[(ContextId, &str)]) {
-        let value = |(context, data): &(ContextId, &str)| Value {
-            context: *context,
-            data: Message::from_octets(&hex(data)),
-        };
+        let value =
+            |(context, data): &(ContextId, &str)| Value { context: *context, data: Message::from_octets(&hex(data)) };
         let values = values.iter().map(value).collect();
         self.say(user, Request::Values { session, values });
     }
@@ -240,22 +194,9 @@ impl Pair {
         self.say(user, Request::Release { session, data });
     }
 
-    pub(crate) fn abort(
-        &mut self,
-        user: usize,
-        session: Handle,
-        reason: Reason,
-        data: Option<&str>,
-    ) {
+    pub(crate) fn abort(&mut self, user: usize, session: Handle, reason: Reason, data: Option<&str>) {
         let data = data.map(|data| Message::from_octets(&hex(data)));
-        self.say(
-            user,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        self.say(user, Request::Abort { session, reason, data });
     }
 
     /// What a peer's session sends as a TSDU of its own to one end.
@@ -275,10 +216,7 @@ impl Pair {
     pub(crate) fn copied(&self, layers: &[&str]) -> u64 {
         let ours = |name: &str| layers.iter().any(|layer| name.starts_with(layer));
         let accounts = self.bench.graph.accounts();
-        accounts
-            .filter(|(name, _)| ours(name))
-            .map(|(_, account)| account.copied)
-            .sum()
+        accounts.filter(|(name, _)| ours(name)).map(|(_, account)| account.copied).sum()
     }
 }
 

@@ -1,30 +1,15 @@
 //! What is done: one arm for each action of the table.
 
 use kumiki_osi_service::session::{Resync, refusal};
-use kumiki_wire::osi::session::{
-    Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport,
-};
+use kumiki_wire::osi::session::{Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport};
 
 use super::*;
 use crate::session::connection::Collision;
 
 impl Session {
     /// Does `todo`, with the state as it is now and `before`.
-    pub(super) fn act(
-        &mut self,
-        own: Handle,
-        todo: Do,
-        before: State,
-        input: Input,
-        cx: &mut Context<'_>,
-    ) {
-        let Input {
-            data,
-            spdu,
-            primitive,
-            why,
-            end,
-        } = input;
+    pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
+        let Input { data, spdu, primitive, why, end } = input;
         let why = why.unwrap_or(Reason::User);
         match (todo, spdu, primitive) {
             (Do::Nothing, ..) => {}
@@ -92,12 +77,7 @@ impl Session {
             (Do::TakeRs, Some(Spdu::Resync(rs)), _) => self.take_rs(own, rs, cx),
             (Do::TakeRa, Some(Spdu::ResyncAck(ra)), _) => self.take_ra(own, ra, cx),
             (
-                Do::SendTyped
-                | Do::SendTokens
-                | Do::SendMip
-                | Do::SendMia
-                | Do::SendRs
-                | Do::SendRa,
+                Do::SendTyped | Do::SendTokens | Do::SendMip | Do::SendMia | Do::SendRs | Do::SendRa,
                 _,
                 Some(primitive),
             ) => self.send_primitive(own, primitive, cx),
@@ -107,10 +87,7 @@ impl Session {
 
     pub(super) fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
         let deadline = cx.now() + self.config.patience;
-        let token = Token {
-            session: own,
-            kind: 0,
-        };
+        let token = Token { session: own, kind: 0 };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.timer, token, deadline);
         }
@@ -125,12 +102,7 @@ impl Session {
     }
 
     /// Ends the transport connection, and tells the user why where it knows of the session.
-    pub(super) fn finish(
-        &mut self,
-        own: Handle,
-        why: Option<(Reason, Option<Message>)>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn finish(&mut self, own: Handle, why: Option<(Reason, Option<Message>)>, cx: &mut Context<'_>) {
         let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
@@ -167,15 +139,9 @@ impl Session {
         };
         // Who has the data token is alone in sending.
         let theirs = connection.units.has(FunctionalUnits::DUPLEX)
-            || !connection
-                .tokens
-                .has(kumiki_osi_service::session::Tokens::DATA);
+            || !connection.tokens.has(kumiki_osi_service::session::Tokens::DATA);
         if !theirs || enclosed.enclosure.is_some() && connection.segment.is_none() {
-            return self.error(
-                own,
-                "data of a side that has not the token, or a part where none can be",
-                cx,
-            );
+            return self.error(own, "data of a side that has not the token, or a part where none can be", cx);
         }
         let ends = enclosed.ends();
         let mut data = enclosed.data.unwrap_or_default();
@@ -207,13 +173,7 @@ impl Session {
             connection.state = State::Data;
             return cx.drop("a token is on the other side");
         }
-        let finish = Finish {
-            transport: Some(transport::RELEASE),
-            data: Enclosed {
-                enclosure: None,
-                data,
-            },
-        };
+        let finish = Finish { transport: Some(transport::RELEASE), data: Enclosed { enclosure: None, data } };
         self.wait(own, cx);
         self.send(own, Spdu::Finish(finish), cx);
     }
@@ -233,10 +193,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let data = Enclosed {
-            enclosure: None,
-            data,
-        };
+        let data = Enclosed { enclosure: None, data };
         let (above, session) = (connection.above, connection.user);
         // Of two releases that met, the answer to ours is still to come.
         let waits = connection.collision == Collision::Met;
@@ -276,10 +233,7 @@ impl Session {
         let ab = Abort {
             transport: Some(transport::RELEASE | transport::USER_ABORT),
             reflect: Vec::new(),
-            data: Enclosed {
-                enclosure: None,
-                data,
-            },
+            data: Enclosed { enclosure: None, data },
         };
         self.last_word(own, Spdu::Abort(ab), cx);
     }
@@ -288,10 +242,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let typed = Primitive::TypedData {
-            end: data.ends(),
-            data: data.data.unwrap_or_default(),
-        };
+        let typed = Primitive::TypedData { end: data.ends(), data: data.data.unwrap_or_default() };
         tell(connection, typed, cx);
         self.counters.received += 1;
     }
@@ -307,15 +258,9 @@ impl Session {
                 return self.error(own, "a GT SPDU with tokens that the peer has not", cx);
             }
             connection.tokens = connection.tokens.or(tokens);
-            Primitive::GiveTokens {
-                tokens,
-                data: data.data,
-            }
+            Primitive::GiveTokens { tokens, data: data.data }
         } else if let Spdu::PleaseTokens { tokens, data } = spdu {
-            Primitive::PleaseTokens {
-                tokens,
-                data: data.data,
-            }
+            Primitive::PleaseTokens { tokens, data: data.data }
         } else {
             return;
         };
@@ -326,24 +271,12 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let theirs = connection
-            .tokens
-            .and(kumiki_osi_service::session::Tokens::MINOR)
-            .0
-            == 0;
+        let theirs = connection.tokens.and(kumiki_osi_service::session::Tokens::MINOR).0 == 0;
         if !theirs || point.number != connection.v_m {
-            return self.error(
-                own,
-                "an MIP SPDU without the token, or of another number",
-                cx,
-            );
+            return self.error(own, "an MIP SPDU without the token, or of another number", cx);
         }
         connection.set_point(true);
-        let sync = Primitive::SyncMinor {
-            number: point.number,
-            explicit: !point.open,
-            data: point.data.data,
-        };
+        let sync = Primitive::SyncMinor { number: point.number, explicit: !point.open, data: point.data.data };
         tell(connection, sync, cx);
     }
 
@@ -355,10 +288,7 @@ impl Session {
             return self.error(own, "an MIA SPDU for no point of ours", cx);
         }
         connection.v_a = number + 1;
-        let reply = Primitive::SyncMinorReply {
-            number,
-            data: data.data,
-        };
+        let reply = Primitive::SyncMinorReply { number, data: data.data };
         tell(connection, reply, cx);
     }
 
@@ -366,12 +296,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let Rs {
-            kind,
-            number,
-            tokens,
-            data,
-        } = rs;
+        let Rs { kind, number, tokens, data } = rs;
         let possible = match kind {
             // The peer may have set points that we have not heard of yet, and so name a number that is new to us.
             Resync::Abandon => number <= kumiki_osi_service::session::LAST_SYNC_POINT,
@@ -394,12 +319,7 @@ impl Session {
         };
         let tokens = tokens.unwrap_or_default();
         connection.resync = Some((kind, number, tokens));
-        let resync = Primitive::Resync {
-            kind,
-            number,
-            tokens,
-            data: data.data,
-        };
+        let resync = Primitive::Resync { kind, number, tokens, data: data.data };
         tell(connection, resync, cx);
     }
 
@@ -425,11 +345,7 @@ impl Session {
         connection.tokens = connection.own(tokens);
         connection.gathered = kumiki_octets::Gathering::default();
         connection.part = Message::new();
-        let reply = Primitive::ResyncReply {
-            number: ra.number,
-            tokens,
-            data: ra.data.data,
-        };
+        let reply = Primitive::ResyncReply { number: ra.number, tokens, data: ra.data.data };
         tell(connection, reply, cx);
         connection.flow(cx);
     }
@@ -440,10 +356,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let enclosed = |data| Enclosed {
-            enclosure: None,
-            data,
-        };
+        let enclosed = |data| Enclosed { enclosure: None, data };
         let spdu = match primitive {
             Primitive::TypedData { data, end } => {
                 if !connection.units.has(FunctionalUnits::TYPED_DATA) || !end {
@@ -456,15 +369,9 @@ impl Session {
                     return cx.drop("a token that is not here to be given");
                 }
                 connection.tokens = connection.tokens.without(tokens);
-                Spdu::GiveTokens {
-                    tokens,
-                    data: enclosed(data),
-                }
+                Spdu::GiveTokens { tokens, data: enclosed(data) }
             }
-            Primitive::PleaseTokens { tokens, data } => Spdu::PleaseTokens {
-                tokens,
-                data: enclosed(data),
-            },
+            Primitive::PleaseTokens { tokens, data } => Spdu::PleaseTokens { tokens, data: enclosed(data) },
             Primitive::SyncMinor { explicit, data, .. } => {
                 let agreed = connection.units.has(FunctionalUnits::MINOR_SYNCHRONIZE);
                 if !agreed || !connection.owns(Tokens::MINOR) || !connection.may_set() {
@@ -472,69 +379,37 @@ impl Session {
                 }
                 let number = connection.v_m;
                 connection.set_point(false);
-                Spdu::MinorSync(Point {
-                    open: !explicit,
-                    number,
-                    data: enclosed(data),
-                })
+                Spdu::MinorSync(Point { open: !explicit, number, data: enclosed(data) })
             }
             Primitive::SyncMinorReply { number, data } => {
                 if !connection.waits(number, false) {
                     return cx.drop("a synchronisation point that waits for no confirmation");
                 }
                 connection.v_a = number + 1;
-                Spdu::MinorSyncAck {
-                    number,
-                    data: enclosed(data),
-                }
+                Spdu::MinorSyncAck { number, data: enclosed(data) }
             }
-            Primitive::Resync {
-                kind,
-                number,
-                tokens,
-                data,
-            } => {
+            Primitive::Resync { kind, number, tokens, data } => {
                 let agreed = connection.units.has(FunctionalUnits::RESYNCHRONIZE);
-                let number = if kind == Resync::Abandon {
-                    connection.v_m
-                } else {
-                    number
-                };
+                let number = if kind == Resync::Abandon { connection.v_m } else { number };
                 if !agreed || !connection.may_go_to(kind, number) {
                     connection.state = State::Data;
                     return cx.drop("a resynchronisation that is not possible");
                 }
                 connection.resync = Some((kind, number, tokens));
                 connection.part = Message::new();
-                Spdu::Resync(Rs {
-                    kind,
-                    number,
-                    tokens: Some(tokens),
-                    data: enclosed(data),
-                })
+                Spdu::Resync(Rs { kind, number, tokens: Some(tokens), data: enclosed(data) })
             }
-            Primitive::ResyncReply {
-                tokens,
-                data,
-                number,
-            } => {
+            Primitive::ResyncReply { tokens, data, number } => {
                 let Some((kind, asked, _)) = connection.resync.take() else {
                     return cx.drop("no resynchronisation to answer");
                 };
                 // Of an abandon the higher number counts, of the others the one that was asked for, unless the user may choose (set).
-                let number = if kind == Resync::Set {
-                    number.min(kumiki_osi_service::session::LAST_SYNC_POINT)
-                } else {
-                    asked
-                };
+                let number =
+                    if kind == Resync::Set { number.min(kumiki_osi_service::session::LAST_SYNC_POINT) } else { asked };
                 connection.resynchronized(kind, number);
                 connection.tokens = connection.own(tokens);
                 connection.part = Message::new();
-                Spdu::ResyncAck(ResyncAck {
-                    number,
-                    tokens: Some(tokens),
-                    data: enclosed(data),
-                })
+                Spdu::ResyncAck(ResyncAck { number, tokens: Some(tokens), data: enclosed(data) })
             }
         };
         let is_data = matches!(spdu, Spdu::TypedData(_));
@@ -564,23 +439,15 @@ pub(super) const fn misplaced(spdu: Option<&Spdu>) -> &'static str {
         Spdu::Connect(_) => "a CN SPDU where it has no place",
         Spdu::Accept(_) => "an AC SPDU where it has no place",
         Spdu::Refuse(_) => "an RF SPDU where it has no place",
-        Spdu::Overflow(_) | Spdu::OverflowAccept { .. } => {
-            "an OA or CDO SPDU where it has no place"
-        }
+        Spdu::Overflow(_) | Spdu::OverflowAccept { .. } => "an OA or CDO SPDU where it has no place",
         Spdu::Finish(_) => "an FN SPDU where it has no place",
         Spdu::Disconnect(_) => "a DN SPDU where it has no place",
         Spdu::Abort(_) | Spdu::AbortAccept => "an AB or AA SPDU where it has no place",
         Spdu::Data(_) => "a DT SPDU where it has no place",
         Spdu::TypedData(_) => "a TD SPDU where it has no place",
-        Spdu::GiveTokens { .. } | Spdu::PleaseTokens { .. } => {
-            "a GT or PT SPDU where it has no place"
-        }
-        Spdu::MinorSync(_) | Spdu::MinorSyncAck { .. } => {
-            "an MIP or MIA SPDU where it has no place"
-        }
-        Spdu::Resync(_) | Spdu::ResyncAck(_) | Spdu::Prepare(_) => {
-            "an RS, RA or PR SPDU where it has no place"
-        }
+        Spdu::GiveTokens { .. } | Spdu::PleaseTokens { .. } => "a GT or PT SPDU where it has no place",
+        Spdu::MinorSync(_) | Spdu::MinorSyncAck { .. } => "an MIP or MIA SPDU where it has no place",
+        Spdu::Resync(_) | Spdu::ResyncAck(_) | Spdu::Prepare(_) => "an RS, RA or PR SPDU where it has no place",
         Spdu::NotFinished(_)
         | Spdu::Expedited(_)
         | Spdu::GiveTokensConfirm(_)

@@ -11,18 +11,12 @@ use super::*;
 impl Session {
     /// The functional units of a proposal or an answer: the user's, or the configuration's, and only what is here.
     fn units(&self, asked: FunctionalUnits) -> FunctionalUnits {
-        let wanted = if asked == FunctionalUnits::KERNEL {
-            self.config.functional_units
-        } else {
-            asked
-        };
+        let wanted = if asked == FunctionalUnits::KERNEL { self.config.functional_units } else { asked };
         wanted.and(Config::ALL)
     }
 
     pub(super) fn send_cn(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let asked = self
-            .connection(own)
-            .and_then(|it| it.association.as_deref());
+        let asked = self.connection(own).and_then(|it| it.association.as_deref());
         let options = asked.map(|it| it.session.clone()).unwrap_or_default();
         let units = self.units(options.functional_units);
         let Some(connection) = self.connection(own) else {
@@ -43,16 +37,10 @@ impl Session {
             calling: association.and_then(|it| it.calling.session),
             called: association.and_then(|it| it.called.session),
             overflow: is_long,
-            data: Enclosed {
-                enclosure: None,
-                data,
-            },
+            data: Enclosed { enclosure: None, data },
             ..Cn::new(units)
         };
-        connection.called = Some(Box::new(Cn {
-            data: Enclosed::default(),
-            ..spdu.clone()
-        }));
+        connection.called = Some(Box::new(Cn { data: Enclosed::default(), ..spdu.clone() }));
         self.wait(own, cx);
         self.send(own, Spdu::Connect(Box::new(spdu)), cx);
     }
@@ -71,10 +59,7 @@ impl Session {
             let len = rest.len().min(MOST_CONNECT_DATA);
             let part = rest.split_to(len).unwrap_or_default();
             let end = rest.is_empty();
-            let data = Enclosed {
-                enclosure: Some(Enclosure { begin, end }),
-                data: Some(part),
-            };
+            let data = Enclosed { enclosure: Some(Enclosure { begin, end }), data: Some(part) };
             begin = false;
             self.send(own, Spdu::Overflow(data), cx);
         }
@@ -102,10 +87,7 @@ impl Session {
         if let Some(connection) = self.connection(own) {
             connection.state = State::WaitOverflow;
         }
-        let oa = Spdu::OverflowAccept {
-            tsdu_maximum: None,
-            version: version::TWO,
-        };
+        let oa = Spdu::OverflowAccept { tsdu_maximum: None, version: version::TWO };
         self.wait(own, cx);
         self.send(own, oa, cx);
     }
@@ -183,9 +165,7 @@ impl Session {
 
     /// The user accepts: AC with what both have.
     pub(super) fn send_ac(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let asked = self
-            .connection(own)
-            .and_then(|it| it.association.as_deref());
+        let asked = self.connection(own).and_then(|it| it.association.as_deref());
         let options = asked.map(|it| it.session.clone()).unwrap_or_default();
         let ours = self.units(options.functional_units);
         let Some(connection) = self.connection(own) else {
@@ -210,10 +190,7 @@ impl Session {
             tokens: cn.tokens.map(|_| setting),
             calling: cn.calling,
             called: association.and_then(|it| it.calling.session).or(cn.called),
-            data: Enclosed {
-                enclosure: None,
-                data,
-            },
+            data: Enclosed { enclosure: None, data },
             ..Cn::new(units)
         };
         self.send(own, Spdu::Accept(Box::new(spdu)), cx);
@@ -227,15 +204,10 @@ impl Session {
         cx.clear_timer(&mut connection.timer);
         let proposed = connection.called.take();
         let units = common(connection.units, ac.functional_units);
-        let is_duplex =
-            units.has(FunctionalUnits::DUPLEX) != units.has(FunctionalUnits::HALF_DUPLEX);
+        let is_duplex = units.has(FunctionalUnits::DUPLEX) != units.has(FunctionalUnits::HALF_DUPLEX);
         // Without either there would be no data, and what we did not propose cannot be agreed on.
         if !is_duplex || ac.versions & version::TWO == 0 {
-            return self.error(
-                own,
-                "an AC SPDU without duplex or half-duplex, or not of version 2",
-                cx,
-            );
+            return self.error(own, "an AC SPDU without duplex or half-duplex, or not of version 2", cx);
         }
         connection.units = units;
         connection.number_from(ac.initial.unwrap_or(1));
@@ -271,13 +243,7 @@ impl Session {
     }
 
     /// RF; the caller is to end the transport connection.
-    pub(super) fn refuse(
-        &mut self,
-        own: Handle,
-        reason: u8,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn refuse(&mut self, own: Handle, reason: u8, data: Option<Message>, cx: &mut Context<'_>) {
         self.counters.refused += 1;
         self.refusal = Some(Told::SessionRefused(reason));
         let Some(connection) = self.connection(own) else {
@@ -300,11 +266,7 @@ impl Session {
 /// What both have. Of duplex and half-duplex, which exclude each other, duplex where both have both.
 fn common(a: FunctionalUnits, b: FunctionalUnits) -> FunctionalUnits {
     let both = a.and(b).and(Config::ALL);
-    if both.has(FunctionalUnits::DUPLEX) {
-        FunctionalUnits(both.0 & !FunctionalUnits::HALF_DUPLEX.0)
-    } else {
-        both
-    }
+    if both.has(FunctionalUnits::DUPLEX) { FunctionalUnits(both.0 & !FunctionalUnits::HALF_DUPLEX.0) } else { both }
 }
 
 /// The initial serial number, where there are points to be numbered.
@@ -322,10 +284,7 @@ fn setting(units: FunctionalUnits, asked: Option<TokenSetting>) -> Option<TokenS
 fn settled(proposed: Option<TokenSetting>, answered: Option<TokenSetting>) -> TokenSetting {
     let proposed = proposed.unwrap_or(TokenSetting::INITIATOR);
     let undecided = proposed.undecided().0;
-    let answer = answered
-        .unwrap_or(TokenSetting::INITIATOR)
-        .with_responder()
-        .0;
+    let answer = answered.unwrap_or(TokenSetting::INITIATOR).with_responder().0;
     TokenSetting(proposed.with_responder().0 | answer & undecided)
 }
 

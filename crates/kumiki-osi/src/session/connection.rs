@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{Above, Address, Handle, TimerSlot};
 use kumiki_octets::{Gathering, Message};
 use kumiki_osi_service::Association;
-use kumiki_osi_service::session::{
-    FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens,
-};
+use kumiki_osi_service::session::{FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens};
 use kumiki_wire::osi::session::Connection as Cn;
 
 use super::send::Out;
@@ -110,13 +108,7 @@ impl Connection {
 
     /// Whether the user has been told of the session and not of its end.
     pub(super) const fn knows(&self) -> bool {
-        !matches!(
-            self.state,
-            State::WaitConnect
-                | State::WaitOverflow
-                | State::WaitResponse
-                | State::WaitTransportEnd
-        )
+        !matches!(self.state, State::WaitConnect | State::WaitOverflow | State::WaitResponse | State::WaitTransportEnd)
     }
 
     /// Whether this side has all of `tokens` that there are.
@@ -127,11 +119,7 @@ impl Connection {
 
     /// Those on this side of a setting.
     pub(super) const fn own(&self, setting: TokenSetting) -> Tokens {
-        let side = if self.initiator {
-            setting.with_initiator()
-        } else {
-            setting.with_responder()
-        };
+        let side = if self.initiator { setting.with_initiator() } else { setting.with_responder() };
         side.and(self.units.tokens())
     }
 
@@ -203,14 +191,7 @@ impl Connection {
             return true;
         };
         let theirs = (rank(kind), if kind == Resync::Restart { number } else { 0 });
-        let ours = (
-            rank(own),
-            if own == Resync::Restart {
-                own_number
-            } else {
-                0
-            },
-        );
+        let ours = (rank(own), if own == Resync::Restart { own_number } else { 0 });
         theirs < ours || theirs == ours && !self.initiator
     }
 }

@@ -24,8 +24,8 @@
 //! kind, number and side (`connection.rs`).
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
-    Open, Opened, Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened,
+    Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::session::{FunctionalUnits, Primitive};
@@ -113,10 +113,7 @@ impl Session {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -155,10 +152,7 @@ impl Session {
                 // What is above it, it does not know.
                 let called = Selectors {
                     presentation: None,
-                    ..open
-                        .association
-                        .as_deref()
-                        .map_or_else(Selectors::default, |it| it.called)
+                    ..open.association.as_deref().map_or_else(Selectors::default, |it| it.called)
                 };
                 self.entries.listen(above, user, called)
             }
@@ -170,20 +164,13 @@ impl Session {
                 self.entries.keep(connection)
             }
         };
-        let open = Open {
-            user: own,
-            data: None,
-            ..open
-        };
+        let open = Open { user: own, data: None, ..open };
         cx.down(TRANSPORT, Request::Open(Box::new(open)));
     }
 
     fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
-        let Some(connection) = self
-            .connection(own)
-            .filter(|it| it.state == State::WaitResponse)
-        else {
+        let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
@@ -209,17 +196,9 @@ impl Session {
             self.refuse_offers(own, cx);
             return cx.down(TRANSPORT, request);
         }
-        let input = Input {
-            data,
-            why: Some(reason),
-            ..Input::default()
-        };
+        let input = Input { data, why: Some(reason), ..Input::default() };
         let state = self.connection(own).map(|it| it.state);
-        let event = if state == Some(State::WaitResponse) {
-            Event::SConRspRefuse
-        } else {
-            Event::SUAbReq
-        };
+        let event = if state == Some(State::WaitResponse) { Event::SConRspRefuse } else { Event::SUAbReq };
         self.on(own, event, input, cx);
     }
 
@@ -265,10 +244,7 @@ impl Session {
             Primitive::ResyncReply { .. } => Event::SResyncRsp,
             Primitive::GiveTokens { .. } | Primitive::PleaseTokens { .. } => Event::STokenReq,
         };
-        let input = Input {
-            primitive: Some(primitive),
-            ..Input::default()
-        };
+        let input = Input { primitive: Some(primitive), ..Input::default() };
         if is_data {
             self.on_data_request(own, event, input, cx);
         } else {
@@ -305,29 +281,17 @@ struct Input {
 
 impl Input {
     fn data(data: Option<Message>) -> Self {
-        Self {
-            data,
-            end: true,
-            ..Self::default()
-        }
+        Self { data, end: true, ..Self::default() }
     }
 
     fn why(why: Reason) -> Self {
-        Self {
-            why: Some(why),
-            ..Self::default()
-        }
+        Self { why: Some(why), ..Self::default() }
     }
 }
 
 impl Protocol for Session {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -335,11 +299,7 @@ impl Protocol for Session {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Data { session, data, end } => {
-                let input = Input {
-                    data: Some(data),
-                    end,
-                    ..Input::default()
-                };
+                let input = Input { data: Some(data), end, ..Input::default() };
                 self.on_data_request(session, Event::SDataReq, input, cx);
             }
             Request::Credit { session, credit } => {
@@ -349,11 +309,7 @@ impl Protocol for Session {
                 }
             }
             Request::Release { session, data } => self.release(session, data, cx),
-            Request::Abort {
-                session,
-                reason,
-                data,
-            } => self.abort(session, reason, data, cx),
+            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
@@ -379,9 +335,7 @@ impl Protocol for Session {
                     connection.flow(cx);
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => self.transport_ended(session, reason, cx),
+            Indication::Aborted { session, reason, .. } => self.transport_ended(session, reason, cx),
             Indication::Released { session, .. } | Indication::Closed { session } => {
                 self.transport_ended(session, Reason::Down, cx);
             }

@@ -21,11 +21,7 @@ impl Session {
         let listens = self.entries.get(offered.user).is_some();
         if !listens || self.entries.len() >= self.config.connections as usize {
             self.counters.refused += 1;
-            let reason = if listens {
-                Reason::NoResources
-            } else {
-                Reason::BadAddress
-            };
+            let reason = if listens { Reason::NoResources } else { Reason::BadAddress };
             return abort_below(TRANSPORT, offered.provider, reason, None, cx);
         }
         let mut connection = Connection::new(Above(0), State::WaitConnect, false);
@@ -34,11 +30,7 @@ impl Session {
         connection.remote = offered.remote;
         connection.association = offered.association;
         let own = self.entries.keep(connection);
-        let accept = Accept {
-            session: offered.provider,
-            user: own,
-            ..Accept::default()
-        };
+        let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(TRANSPORT, Request::Accept(Box::new(accept)));
         self.wait(own, cx);
     }
@@ -64,8 +56,7 @@ impl Session {
             return cx.drop("a TSDU of nobody's connection");
         }
         // A peer that still sends has not fallen silent.
-        let waits =
-            |it: &Connection| matches!(it.state, State::WaitDisconnect | State::WaitResyncAck);
+        let waits = |it: &Connection| matches!(it.state, State::WaitDisconnect | State::WaitResyncAck);
         if self.connection(own).is_some_and(|it| waits(it)) {
             self.wait(own, cx);
         }
@@ -123,11 +114,7 @@ impl Session {
             None => return false,
         };
         let (by, found) = (Finder::Session, act::misplaced(Some(&spdu)));
-        let input = Input {
-            spdu: Some(spdu),
-            why: Some(Reason::Told(Told::Broken { by, found })),
-            ..Input::default()
-        };
+        let input = Input { spdu: Some(spdu), why: Some(Reason::Told(Told::Broken { by, found })), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received

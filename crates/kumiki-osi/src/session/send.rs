@@ -36,10 +36,7 @@ impl Connection {
                     let begin = false;
                     self.waiting.push_front(Out::Cut { rest, begin });
                 }
-                let data = Enclosed {
-                    enclosure: Some(Enclosure { begin, end }),
-                    data: Some(part),
-                };
+                let data = Enclosed { enclosure: Some(Enclosure { begin, end }), data: Some(part) };
                 // Its parameters are few, and its user information has no length: it is never too long.
                 Some(Spdu::Data(data).into_tsdu().unwrap_or_default())
             }
@@ -48,8 +45,7 @@ impl Connection {
 
     /// Whether the user may send data.
     fn may_send(&self) -> bool {
-        matches!(self.state, State::Data | State::WaitReleaseResponse)
-            && self.collision == Collision::None
+        matches!(self.state, State::Data | State::WaitReleaseResponse) && self.collision == Collision::None
     }
 
     /// The connection stands: transport takes from here on whatever its longest TSDU is.
@@ -121,10 +117,7 @@ impl Session {
         };
         let knows = connection.knows();
         let (above, user) = (connection.above, connection.user);
-        let ab = Abort {
-            transport: Some(transport::RELEASE | item),
-            ..Abort::default()
-        };
+        let ab = Abort { transport: Some(transport::RELEASE | item), ..Abort::default() };
         self.last_word(own, Spdu::Abort(ab), cx);
         if knows {
             tell_aborted(above, user, why, None, cx);

@@ -1,7 +1,4 @@
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! Two ends over RFC 1006, and one end whose peer is the test.
 
 mod limits;
@@ -18,18 +15,9 @@ use crate::tpkt::{self, Tpkt};
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_testkit::bench::{Bench, hex};
 
-const CALLER: Handle = Handle {
-    index: 10,
-    generation: 1,
-};
-const LISTENER: Handle = Handle {
-    index: 20,
-    generation: 1,
-};
-const CALLED: Handle = Handle {
-    index: 21,
-    generation: 1,
-};
+const CALLER: Handle = Handle { index: 10, generation: 1 };
+const LISTENER: Handle = Handle { index: 20, generation: 1 };
+const CALLED: Handle = Handle { index: 21, generation: 1 };
 /// What FTAM's restart needs.
 const RESTART: FunctionalUnits = FunctionalUnits::DUPLEX
     .or(FunctionalUnits::MINOR_SYNCHRONIZE)
@@ -60,13 +48,8 @@ fn end(bench: &mut Bench, name: &str, config: Config) -> (NodeId, DeviceId) {
 }
 
 fn association(units: FunctionalUnits) -> Association {
-    let mut association = Association {
-        session: Options {
-            functional_units: units,
-            ..Options::default()
-        },
-        ..Association::default()
-    };
+    let mut association =
+        Association { session: Options { functional_units: units, ..Options::default() }, ..Association::default() };
     association.called.transport = "#259".parse().ok();
     association
 }
@@ -74,24 +57,12 @@ fn association(units: FunctionalUnits) -> Association {
 /// Two ends, of which one has called and the other was not asked yet.
 fn called(association: Association, data: &[u8]) -> Pair {
     let mut bench = Bench::new();
-    let config = Config {
-        functional_units: Config::ALL,
-        ..Config::default()
-    };
+    let config = Config { functional_units: Config::ALL, ..Config::default() };
     let (a, device_a) = end(&mut bench, "a", config);
     let (b, device_b) = end(&mut bench, "b", config);
     bench.start();
-    let mut pair = Pair {
-        bench,
-        users: [a, b],
-        devices: [device_a, device_b],
-        sessions: [Handle::default(); 2],
-    };
-    let listen = Open {
-        user: LISTENER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let mut pair = Pair { bench, users: [a, b], devices: [device_a, device_b], sessions: [Handle::default(); 2] };
+    let listen = Open { user: LISTENER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     pair.say(1, Request::Open(Box::new(listen)));
     let call = Open {
         user: CALLER,
@@ -182,13 +153,9 @@ impl Pair {
         };
         let primitive = |primitive: &Primitive| match primitive {
             Primitive::TypedData { data, .. } => format!("typed {}", data.len()),
-            Primitive::SyncMinor {
-                number, explicit, ..
-            } => format!("point {number} {explicit}"),
+            Primitive::SyncMinor { number, explicit, .. } => format!("point {number} {explicit}"),
             Primitive::SyncMinorReply { number, .. } => format!("secured {number}"),
-            Primitive::Resync {
-                kind, number, data, ..
-            } => {
+            Primitive::Resync { kind, number, data, .. } => {
                 format!("resync {kind} {number} {}", text(data))
             }
             Primitive::ResyncReply { number, .. } => format!("resynced {number}"),
@@ -209,9 +176,7 @@ impl Pair {
             },
             Indication::Released { data, .. } => Some(format!("released {}", text(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),
-            Indication::Aborted { reason, data, .. } => {
-                Some(format!("aborted: {reason} {}", text(&data)))
-            }
+            Indication::Aborted { reason, data, .. } => Some(format!("aborted: {reason} {}", text(&data))),
             Indication::Credit { .. } => None,
             Indication::Unit(_)
             | Indication::Tagged { .. }
@@ -257,10 +222,7 @@ fn a_session_begins_as_isode_writes_it() {
 fn data_is_four_octets_longer_below_and_goes_both_ways() {
     let mut pair = stands(FunctionalUnits::DUPLEX);
     pair.send(0, b"there");
-    assert_eq!(
-        pair.exchange(),
-        [[&hex("03000010 02f080 01000100")[..], b"there"].concat()]
-    );
+    assert_eq!(pair.exchange(), [[&hex("03000010 02f080 01000100")[..], b"there"].concat()]);
     pair.send(1, &[7; 100_000]);
     pair.exchange();
     assert_eq!(pair.heard(1), ["data 5"]);
@@ -278,14 +240,8 @@ fn an_orderly_end_loses_nothing_and_has_data_both_ways() {
     pair.send(1, b"more");
     pair.release(1, b"RLRE");
     let seen = pair.exchange();
-    assert_eq!(
-        seen.last().unwrap()[7..],
-        [&hex("0a06c104")[..], b"RLRE"].concat()
-    );
-    assert_eq!(
-        pair.heard(0),
-        ["data 4", "data 4", "released RLRE", "closed"]
-    );
+    assert_eq!(seen.last().unwrap()[7..], [&hex("0a06c104")[..], b"RLRE"].concat());
+    assert_eq!(pair.heard(0), ["data 4", "data 4", "released RLRE", "closed"]);
     assert_eq!(pair.heard(1), ["closed"]);
 }
 
@@ -315,25 +271,15 @@ fn a_refusal_says_who_and_carries_data() {
     pair.take_offer();
     let (session, reason) = (pair.sessions[1], Reason::User);
     let data = Some(Message::from_octets(b"CPR"));
-    pair.say(
-        1,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    pair.say(1, Request::Abort { session, reason, data });
     pair.exchange();
-    let expected =
-        "aborted: session: the called user refused, and its data says why (reason 2) CPR";
+    let expected = "aborted: session: the called user refused, and its data says why (reason 2) CPR";
     assert_eq!(pair.heard(0), [expected]);
 }
 
 #[test]
 fn long_data_of_a_connect_overflows() {
-    let long: Vec<u8> = (0..30_000_u32)
-        .map(|at| b'a' + u8::try_from(at % 26).unwrap())
-        .collect();
+    let long: Vec<u8> = (0..30_000_u32).map(|at| b'a' + u8::try_from(at % 26).unwrap()).collect();
     let mut pair = called(association(FunctionalUnits::DUPLEX), &long);
     pair.exchange();
     let offered = pair.take_offer();
@@ -353,97 +299,44 @@ fn an_abort_of_a_user_is_told_apart_from_one_of_the_layer() {
     let mut pair = stands(FunctionalUnits::DUPLEX);
     let (session, reason) = (pair.sessions[0], Reason::User);
     let data = Some(Message::from_octets(b"ARU"));
-    pair.say(
-        0,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    pair.say(0, Request::Abort { session, reason, data });
     pair.exchange();
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: session: the peer's user aborted ARU"]
-    );
+    assert_eq!(pair.heard(1), ["aborted: session: the peer's user aborted ARU"]);
     assert_eq!(pair.heard(0), [""; 0]);
 
     let mut pair = stands(FunctionalUnits::DUPLEX);
     // AC where a session stands.
-    pair.bench
-        .octets(pair.devices[1], &hex("0300000d 02f080 0e04 14020002"));
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: session: the peer broke the protocol: an AC SPDU where it has no place "]
-    );
+    pair.bench.octets(pair.devices[1], &hex("0300000d 02f080 0e04 14020002"));
+    assert_eq!(pair.heard(1), ["aborted: session: the peer broke the protocol: an AC SPDU where it has no place "]);
     pair.exchange();
-    assert_eq!(
-        pair.heard(0),
-        ["aborted: session: aborted, protocol error "]
-    );
+    assert_eq!(pair.heard(0), ["aborted: session: aborted, protocol error "]);
 }
 
 #[test]
 fn points_are_numbered_and_confirmed_in_order() {
     let mut pair = stands(RESTART);
-    let point = || Primitive::SyncMinor {
-        number: 0,
-        explicit: true,
-        data: None,
-    };
+    let point = || Primitive::SyncMinor { number: 0, explicit: true, data: None };
     pair.send(0, b"part");
     pair.ask(0, point());
     pair.send(0, b"other part");
     pair.ask(0, point());
     pair.exchange();
-    assert_eq!(
-        pair.heard(1),
-        ["data 4", "point 1 true", "data 10", "point 2 true"]
-    );
-    pair.ask(
-        1,
-        Primitive::SyncMinorReply {
-            number: 2,
-            data: None,
-        },
-    );
+    assert_eq!(pair.heard(1), ["data 4", "point 1 true", "data 10", "point 2 true"]);
+    pair.ask(1, Primitive::SyncMinorReply { number: 2, data: None });
     pair.exchange();
     assert_eq!(pair.heard(0), ["secured 2"]);
     // Both were secured by that.
-    pair.ask(
-        1,
-        Primitive::SyncMinorReply {
-            number: 1,
-            data: None,
-        },
-    );
-    assert_eq!(
-        pair.bench.drops(
-            "session b",
-            "a synchronisation point that waits for no confirmation"
-        ),
-        1
-    );
+    pair.ask(1, Primitive::SyncMinorReply { number: 1, data: None });
+    assert_eq!(pair.bench.drops("session b", "a synchronisation point that waits for no confirmation"), 1);
     // The token is with the initiator.
     pair.ask(1, point());
-    assert_eq!(
-        pair.bench
-            .drops("session b", "a synchronisation point that cannot be set"),
-        1
-    );
+    assert_eq!(pair.bench.drops("session b", "a synchronisation point that cannot be set"), 1);
 }
 
 #[test]
 fn a_restart_purges_what_is_under_way_and_goes_back() {
     let mut pair = stands(RESTART);
-    pair.ask(
-        0,
-        Primitive::SyncMinor {
-            number: 0,
-            explicit: true,
-            data: None,
-        },
-    );
+    pair.ask(0, Primitive::SyncMinor { number: 0, explicit: true, data: None });
     pair.exchange();
     pair.heard(1);
     pair.send(0, b"lost");
@@ -458,16 +351,8 @@ fn a_restart_purges_what_is_under_way_and_goes_back() {
     assert_eq!(pair.heard(1), [""; 0], "what came was sent before");
     assert_eq!(pair.heard(0), ["resync restart 1 F-RESTART"]);
     pair.send(0, b"not now");
-    assert_eq!(
-        pair.bench
-            .drops("session a", "not possible in this state of the session"),
-        1
-    );
-    let reply = Primitive::ResyncReply {
-        number: 1,
-        tokens: TokenSetting::INITIATOR,
-        data: None,
-    };
+    assert_eq!(pair.bench.drops("session a", "not possible in this state of the session"), 1);
+    let reply = Primitive::ResyncReply { number: 1, tokens: TokenSetting::INITIATOR, data: None };
     pair.ask(0, reply);
     pair.exchange();
     assert_eq!(pair.heard(1), ["resynced 1"]);
@@ -478,12 +363,7 @@ fn a_restart_purges_what_is_under_way_and_goes_back() {
 
 #[test]
 fn of_two_resynchronisations_one_counts() {
-    let ask = |kind, number| Primitive::Resync {
-        kind,
-        number,
-        tokens: TokenSetting::INITIATOR,
-        data: None,
-    };
+    let ask = |kind, number| Primitive::Resync { kind, number, tokens: TokenSetting::INITIATOR, data: None };
     // An abandon goes before a restart, and of two alike the initiator's.
     for (of_a, of_b, winner) in [
         (Resync::Restart, Resync::Abandon, 1),
@@ -498,11 +378,7 @@ fn of_two_resynchronisations_one_counts() {
         let kind = if winner == 0 { of_a } else { of_b };
         assert_eq!(pair.heard(loser), [format!("resync {kind} 1 ")]);
         assert_eq!(pair.heard(winner), [""; 0]);
-        let reply = Primitive::ResyncReply {
-            number: 1,
-            tokens: TokenSetting::INITIATOR,
-            data: None,
-        };
+        let reply = Primitive::ResyncReply { number: 1, tokens: TokenSetting::INITIATOR, data: None };
         pair.ask(loser, reply);
         pair.exchange();
         assert_eq!(pair.heard(winner), ["resynced 1"]);
@@ -514,11 +390,7 @@ fn who_has_not_the_data_token_does_not_send() {
     let units = FunctionalUnits::HALF_DUPLEX;
     let mut pair = stands(units);
     pair.send(1, b"no");
-    assert_eq!(
-        pair.bench
-            .drops("session b", "the data token is on the other side"),
-        1
-    );
+    assert_eq!(pair.bench.drops("session b", "the data token is on the other side"), 1);
     let (tokens, data) = (Tokens::DATA, None);
     pair.ask(1, Primitive::PleaseTokens { tokens, data: None });
     pair.exchange();
@@ -531,11 +403,7 @@ fn who_has_not_the_data_token_does_not_send() {
     assert_eq!(pair.heard(0), ["data 3"]);
     // Who releases must have it.
     pair.release(0, b"");
-    assert_eq!(
-        pair.bench
-            .drops("session a", "a token is on the other side"),
-        1
-    );
+    assert_eq!(pair.bench.drops("session a", "a token is on the other side"), 1);
 }
 
 #[test]
@@ -553,14 +421,7 @@ fn when_the_session_stands_transport_takes_long_messages_both_ways() {
     for from in [0, 1] {
         let session = pair.sessions[from];
         let data = Message::from_octets(&[7; 200_000]);
-        pair.say(
-            from,
-            Request::Data {
-                session,
-                data,
-                end: true,
-            },
-        );
+        pair.say(from, Request::Data { session, data, end: true });
         pair.exchange();
         let heard = pair.bench.heard(pair.users[1 - from]);
         let len = |it: &Indication| match it {

@@ -100,11 +100,8 @@ impl Connection {
         }
         let piece = self.piece();
         let first = self.waiting.front_mut()?;
-        let (mut data, eot) = if first.len() > piece {
-            (first.split_to(piece).ok()?, false)
-        } else {
-            (self.waiting.pop_front()?, true)
-        };
+        let (mut data, eot) =
+            if first.len() > piece { (first.split_to(piece).ok()?, false) } else { (self.waiting.pop_front()?, true) };
         Data { eot }.emit(data.push_header(cotp::DATA_LEN));
         Some(data)
     }

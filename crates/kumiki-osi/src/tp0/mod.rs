@@ -25,8 +25,8 @@
 //! "transport selector unknown".
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
+    Quality, Reason, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::{Association, Selector};
@@ -59,19 +59,13 @@ impl CallUserData {
     /// [`CALL_USER_DATA`].
     pub const TRANSPORT: Self = {
         let [a, b, c, d] = CALL_USER_DATA;
-        Self {
-            octets: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-            len: 4,
-        }
+        Self { octets: [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], len: 4 }
     };
 
     /// These octets; none where there are more than 16.
     #[must_use]
     pub fn new(octets: &[u8]) -> Option<Self> {
-        let mut it = Self {
-            octets: [0; 16],
-            len: u8::try_from(octets.len()).ok()?,
-        };
+        let mut it = Self { octets: [0; 16], len: u8::try_from(octets.len()).ok()? };
         it.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         Some(it)
     }
@@ -163,10 +157,7 @@ impl Tp0 {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -216,23 +207,14 @@ impl Tp0 {
             Network::X25 => Some(Message::from_octets(self.config.call_user_data.octets())),
             Network::Rfc1006 => None,
         };
-        let open = Open {
-            user: own,
-            quality: below(open.quality),
-            association: None,
-            data,
-            ..open
-        };
+        let open = Open { user: own, quality: below(open.quality), association: None, data, ..open };
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }
 
     fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
         let window = self.config.window;
-        let Some(connection) = self
-            .connection(own)
-            .filter(|it| it.state == State::WaitResponse)
-        else {
+        let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
@@ -293,10 +275,7 @@ impl Tp0 {
         };
         cx.clear_timer(&mut connection.timer);
         end_below(NETWORK, (own, connection.lower), None, cx);
-        let knows = matches!(
-            connection.state,
-            State::WaitNetwork | State::WaitConfirm | State::Open
-        );
+        let knows = matches!(connection.state, State::WaitNetwork | State::WaitConfirm | State::Open);
         if let Some(reason) = why.filter(|_| knows) {
             tell_aborted(connection.above, connection.user, reason, None, cx);
         }
@@ -304,10 +283,7 @@ impl Tp0 {
 
     fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
         let deadline = cx.now() + self.config.patience;
-        let token = Token {
-            session: own,
-            kind: 0,
-        };
+        let token = Token { session: own, kind: 0 };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.timer, token, deadline);
         }
@@ -322,11 +298,8 @@ impl Tp0 {
         connection.tpdu_size = default;
         parameters.called = connection.called;
         parameters.calling = connection.calling;
-        let cr = Tpdu::Request(cotp::Connection {
-            src_ref: connection.src_ref,
-            parameters,
-            ..cotp::Connection::default()
-        });
+        let cr =
+            Tpdu::Request(cotp::Connection { src_ref: connection.src_ref, parameters, ..cotp::Connection::default() });
         connection.first = Some(Message::from_octets(&cr.emit()));
         self.wait(own, cx);
         self.flow(own, self.config.window, cx);
@@ -361,8 +334,7 @@ impl Tp0 {
         let is_power = size.is_power_of_two() && (128..=8192).contains(&size);
         let parameters = Parameters {
             size: u8::try_from(size.ilog2()).ok().filter(|_| is_power),
-            preferred: preferred
-                .filter(|_| !is_power && size.is_multiple_of(128) && answer.preferred.is_some()),
+            preferred: preferred.filter(|_| !is_power && size.is_multiple_of(128) && answer.preferred.is_some()),
             called: connection.called,
             calling: connection.calling,
             ..Parameters::default()
@@ -398,10 +370,7 @@ impl Tp0 {
 
     fn data(&mut self, session: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
         let window = self.config.window;
-        let Some(connection) = self
-            .connection(session)
-            .filter(|it| it.state == State::Open)
-        else {
+        let Some(connection) = self.connection(session).filter(|it| it.state == State::Open) else {
             return cx.drop("no such connection");
         };
         connection.granted = connection.granted.saturating_sub(1);
@@ -432,10 +401,7 @@ impl Tp0 {
             cx.down(NETWORK, Request::Data { session, data, end });
         }
         let waiting = u32::try_from(connection.waiting.len()).unwrap_or(u32::MAX);
-        let messages = window
-            .max(1)
-            .saturating_sub(connection.granted)
-            .saturating_sub(waiting);
+        let messages = window.max(1).saturating_sub(connection.granted).saturating_sub(waiting);
         if connection.state == State::Open && messages > 0 {
             connection.granted += messages;
             let (session, credit) = (connection.user, Credit::messages(messages));
@@ -466,10 +432,7 @@ impl Tp0 {
 
 /// The network's credit counts other messages than the user's.
 fn below(quality: Quality) -> Quality {
-    Quality {
-        receive_buffer: None,
-        ..quality
-    }
+    Quality { receive_buffer: None, ..quality }
 }
 
 /// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room loses it, and ends
@@ -483,12 +446,7 @@ fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
 
 impl Protocol for Tp0 {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -497,9 +455,7 @@ impl Protocol for Tp0 {
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Data { session, data, end } => self.data(session, data, end, cx),
             Request::Credit { session, credit } => self.credit(session, credit.messages, cx),
-            Request::Abort {
-                session, reason, ..
-            } => self.abort(session, reason, cx),
+            Request::Abort { session, reason, .. } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, cx);
@@ -527,9 +483,7 @@ impl Protocol for Tp0 {
                     self.flow(session, window, cx);
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => self.network_ended(session, reason, cx),
+            Indication::Aborted { session, reason, .. } => self.network_ended(session, reason, cx),
             Indication::Released { session, .. } | Indication::Closed { session } => {
                 self.network_ended(session, Reason::Down, cx);
             }

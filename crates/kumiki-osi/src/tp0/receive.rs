@@ -30,11 +30,7 @@ impl Head {
     }
 
     fn up_to(&self, most: usize) -> Vec<u8> {
-        self.octets
-            .iter()
-            .take(self.len.min(most))
-            .copied()
-            .collect()
+        self.octets.iter().take(self.len.min(most)).copied().collect()
     }
 }
 
@@ -54,20 +50,13 @@ impl Tp0 {
         let is_ours = match (self.config.network, &offered.data) {
             (Network::Rfc1006, _) | (Network::X25, None) => true,
             (Network::X25, Some(data)) => {
-                data.is_empty()
-                    || data
-                        .to_vec()
-                        .starts_with(self.config.call_user_data.octets())
+                data.is_empty() || data.to_vec().starts_with(self.config.call_user_data.octets())
             }
         };
         let full = self.entries.len() >= self.config.connections as usize;
         if !listens || !is_ours || full {
             self.counters.refused += 1;
-            let reason = if full {
-                Reason::NoResources
-            } else {
-                Reason::BadAddress
-            };
+            let reason = if full { Reason::NoResources } else { Reason::BadAddress };
             return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
         // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.
@@ -78,11 +67,7 @@ impl Tp0 {
         connection.local = offered.local;
         connection.tpdu_size = self.default_size();
         let own = self.entries.keep(connection);
-        let accept = Accept {
-            session: offered.provider,
-            user: own,
-            ..Accept::default()
-        };
+        let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
         self.wait(own, cx);
     }
@@ -127,10 +112,9 @@ impl Tp0 {
             Err(refused) => {
                 let found = match refused.cause {
                     Cause::TpduType => "a TPDU of no type of class 0",
-                    Cause::NotSpecified
-                    | Cause::ParameterCode
-                    | Cause::ParameterValue
-                    | Cause::Other(_) => "a TPDU that cannot be read",
+                    Cause::NotSpecified | Cause::ParameterCode | Cause::ParameterValue | Cause::Other(_) => {
+                        "a TPDU that cannot be read"
+                    }
                 };
                 self.error(own, (&refused, found), front.to_vec(), cx);
             }
@@ -138,14 +122,7 @@ impl Tp0 {
         self.grant_network(own, cx);
     }
 
-    fn tpdu(
-        &mut self,
-        own: Handle,
-        tpdu: Tpdu,
-        (header, head): (usize, Head),
-        data: Message,
-        cx: &mut Context<'_>,
-    ) {
+    fn tpdu(&mut self, own: Handle, tpdu: Tpdu, (header, head): (usize, Head), data: Message, cx: &mut Context<'_>) {
         match tpdu {
             Tpdu::Data(dt) => self.take_dt(own, dt, (header, head), data, cx),
             Tpdu::Request(cr) => self.take_cr(own, &cr, head, cx),
@@ -166,21 +143,11 @@ impl Tp0 {
     }
 
     /// A TPDU that cannot be read: ER with its beginning.
-    fn error(
-        &mut self,
-        own: Handle,
-        (refused, found): (&Refused, &'static str),
-        front: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) {
+    fn error(&mut self, own: Handle, (refused, found): (&Refused, &'static str), front: Vec<u8>, cx: &mut Context<'_>) {
         self.counters.errors += 1;
         if let Some(connection) = self.connection(own) {
             let invalid = front.get(..refused.up_to).unwrap_or(&front).to_vec();
-            let er = Tpdu::Error(cotp::Error {
-                dst_ref: connection.dst_ref,
-                cause: refused.cause,
-                invalid,
-            });
+            let er = Tpdu::Error(cotp::Error { dst_ref: connection.dst_ref, cause: refused.cause, invalid });
             send(connection, &er, cx);
         }
         let (by, found) = (Finder::Transport, found);
@@ -189,19 +156,9 @@ impl Tp0 {
     }
 
     /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class 0 it shall).
-    fn protocol_error(
-        &mut self,
-        own: Handle,
-        found: &'static str,
-        begin: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) {
+    fn protocol_error(&mut self, own: Handle, found: &'static str, begin: Vec<u8>, cx: &mut Context<'_>) {
         let refused = Refused {
-            why: kumiki_wire::Malformed::Short {
-                protocol: "TPDU",
-                need: 0,
-                have: 0,
-            },
+            why: kumiki_wire::Malformed::Short { protocol: "TPDU", need: 0, have: 0 },
             cause: Cause::TpduType,
             up_to: begin.len(),
         };
@@ -375,10 +332,7 @@ impl Tp0 {
     }
 
     fn take_cc(&mut self, own: Handle, cc: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
-        let (own_size, preferred) = (
-            usize::from(self.config.tpdu_size),
-            self.config.preferred_size as usize,
-        );
+        let (own_size, preferred) = (usize::from(self.config.tpdu_size), self.config.preferred_size as usize);
         let default = self.default_size();
         let Some(connection) = self.connection(own) else {
             return;

@@ -66,48 +66,19 @@ pub(super) enum Do {
 pub(super) const fn next(state: State, event: Event) -> (Do, Option<State>) {
     use Do as D;
     use State as S;
+    #[rustfmt::skip]
     let row = match event {
         //                     WaitNetwork                            WaitRequest                        WaitConfirm                       WaitResponse                       Open
-        Event::NetworkConfirm => [
-            (D::SendCr, Some(S::WaitConfirm)),
-            keep(S::WaitRequest),
-            keep(S::WaitConfirm),
-            keep(S::WaitResponse),
-            keep(S::Open),
-        ],
-        Event::Cr => [
-            keep(S::WaitNetwork),
-            (D::Offer, Some(S::WaitResponse)),
-            ERROR,
-            ERROR,
-            ERROR,
-        ],
-        Event::Cc => [
-            keep(S::WaitNetwork),
-            ERROR,
-            (D::Confirm, Some(S::Open)),
-            ERROR,
-            ERROR,
-        ],
+        Event::NetworkConfirm => [(D::SendCr, Some(S::WaitConfirm)), keep(S::WaitRequest), keep(S::WaitConfirm), keep(S::WaitResponse), keep(S::Open)],
+        Event::Cr => [keep(S::WaitNetwork), (D::Offer, Some(S::WaitResponse)), ERROR, ERROR, ERROR],
+        Event::Cc => [keep(S::WaitNetwork), ERROR, (D::Confirm, Some(S::Open)), ERROR, ERROR],
         // Of an open connection the standard makes it an error; ISODE takes its leave so.
         Event::Dr => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
         Event::Er => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
-        Event::Dt => [
-            keep(S::WaitNetwork),
-            ERROR,
-            ERROR,
-            ERROR,
-            (D::Take, Some(S::Open)),
-        ],
+        Event::Dt => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, (D::Take, Some(S::Open))],
         Event::Invalid => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, ERROR],
         Event::NetworkEnd => [LOST, LOST, LOST, LOST, LOST],
-        Event::Response => [
-            keep(S::WaitNetwork),
-            keep(S::WaitRequest),
-            keep(S::WaitConfirm),
-            (D::SendCc, Some(S::Open)),
-            keep(S::Open),
-        ],
+        Event::Response => [keep(S::WaitNetwork), keep(S::WaitRequest), keep(S::WaitConfirm), (D::SendCc, Some(S::Open)), keep(S::Open)],
         Event::DisconnectRequest => [LEAVE, LEAVE, LEAVE, (D::Refuse, None), LEAVE],
         Event::Timeout => [LOST, LOST, LOST, (D::Refuse, None), keep(S::Open)],
     };

@@ -12,18 +12,9 @@ use kumiki_testkit::bench::{Bench, hex};
 
 mod refused;
 
-const CALLER: Handle = Handle {
-    index: 10,
-    generation: 1,
-};
-const LISTENER: Handle = Handle {
-    index: 20,
-    generation: 1,
-};
-const CALLED: Handle = Handle {
-    index: 21,
-    generation: 1,
-};
+const CALLER: Handle = Handle { index: 10, generation: 1 };
+const LISTENER: Handle = Handle { index: 20, generation: 1 };
+const CALLED: Handle = Handle { index: 21, generation: 1 };
 
 struct Pair {
     bench: Bench,
@@ -47,11 +38,7 @@ fn pair(configs: [Config; 2]) -> Pair {
     let (a, device_a) = end(&mut bench, "a", first);
     let (b, device_b) = end(&mut bench, "b", second);
     bench.start();
-    Pair {
-        bench,
-        users: [a, b],
-        devices: [device_a, device_b],
-    }
+    Pair { bench, users: [a, b], devices: [device_a, device_b] }
 }
 
 fn association(called: &str) -> Option<Box<Association>> {
@@ -76,11 +63,7 @@ impl Pair {
     }
 
     fn call(&mut self, selector: &str) {
-        let open = Open {
-            user: CALLER,
-            association: association(selector),
-            ..Open::default()
-        };
+        let open = Open { user: CALLER, association: association(selector), ..Open::default() };
         self.say(0, Request::Open(Box::new(open)));
     }
 
@@ -141,11 +124,7 @@ impl Pair {
     }
 
     fn answer(&mut self, session: Handle) {
-        let accept = Accept {
-            session,
-            user: CALLED,
-            ..Accept::default()
-        };
+        let accept = Accept { session, user: CALLED, ..Accept::default() };
         self.say(1, Request::Accept(Box::new(accept)));
     }
 }
@@ -159,29 +138,17 @@ fn a_connection_begins_as_isode_writes_it() {
     pair.bench.join(a, b);
     let seen = pair.exchange();
     // Our reference is 1; else as in an association of ISODE.
-    assert_eq!(
-        seen,
-        [(a, hex("03000012 0d e0 0000 0001 00 c2 02 0103 c0 01 0b"))]
-    );
+    assert_eq!(seen, [(a, hex("03000012 0d e0 0000 0001 00 c2 02 0103 c0 01 0b"))]);
     assert_eq!(pair.heard(1), ["opened", "offered"]);
-    pair.answer(Handle {
-        index: 1,
-        generation: 1,
-    });
+    pair.answer(Handle { index: 1, generation: 1 });
     let seen = pair.exchange();
-    assert_eq!(
-        seen,
-        [(b, hex("03000012 0d d0 0001 0001 00 c2 02 0103 c0 01 0b"))]
-    );
+    assert_eq!(seen, [(b, hex("03000012 0d d0 0001 0001 00 c2 02 0103 c0 01 0b"))]);
     assert_eq!(pair.heard(0), ["opened", "credit 4"]);
 }
 
 #[test]
 fn a_tsdu_goes_in_tpdus_and_arrives_whole() {
-    let small = Config {
-        tpdu_size: 128,
-        ..Config::default()
-    };
+    let small = Config { tpdu_size: 128, ..Config::default() };
     // The smaller proposal counts, whoever made it.
     for configs in [[small, Config::default()], [Config::default(), small]] {
         let mut pair = pair(configs);
@@ -196,12 +163,7 @@ fn a_tsdu_goes_in_tpdus_and_arrives_whole() {
         assert_eq!(seen[0].1[..7], hex("03000084 02f000"));
         assert_eq!(seen[2].1[..7], hex("0300000d 02f080"));
         let heard = pair.bench.heard(pair.users[1]);
-        let [
-            Indication::Data {
-                data, end: true, ..
-            },
-        ] = &heard[..]
-        else {
+        let [Indication::Data { data, end: true, .. }] = &heard[..] else {
             panic!("{heard:?}");
         };
         assert_eq!(data.to_vec(), content);
@@ -210,10 +172,7 @@ fn a_tsdu_goes_in_tpdus_and_arrives_whole() {
 
 #[test]
 fn a_size_of_1993_goes_beyond_8192_where_both_know_it() {
-    let config = Config {
-        preferred_size: 65024,
-        ..Config::default()
-    };
+    let config = Config { preferred_size: 65024, ..Config::default() };
     let mut pair = pair([config; 2]);
     let [session, _] = pair.stand();
     let data = Message::from_page(Page::from(&[1; 60_000][..]));
@@ -237,19 +196,11 @@ fn what_the_user_has_not_granted_waits_and_stops_the_peer() {
             sent += 1;
         }
         pair.exchange();
-        credit = pair
-            .heard(0)
-            .iter()
-            .filter_map(|heard| heard.strip_prefix("credit ")?.parse::<u32>().ok())
-            .sum();
+        credit = pair.heard(0).iter().filter_map(|heard| heard.strip_prefix("credit ")?.parse::<u32>().ok()).sum();
         // The room of the device, what the other may read, and what both ends hold.
         assert!(sent * 5000 < (1 << 20) + (256 << 10) + 200_000, "{sent}");
     }
-    assert_eq!(
-        pair.heard(1).len(),
-        4,
-        "as many as it takes before it grants any"
-    );
+    assert_eq!(pair.heard(1).len(), 4, "as many as it takes before it grants any");
     let mut got = 4;
     while got < sent {
         let credit = Credit::messages(4);
@@ -271,10 +222,7 @@ fn a_selector_that_nobody_has_is_refused_by_its_reason() {
     pair.bench.join(a, b);
     let seen = pair.exchange();
     assert_eq!(seen[1], (b, hex("0300000b 06 80 0001 0000 03")));
-    assert_eq!(
-        pair.heard(0),
-        ["aborted: transport: transport selector unknown (reason 3)"]
-    );
+    assert_eq!(pair.heard(0), ["aborted: transport: transport selector unknown (reason 3)"]);
 }
 
 #[test]
@@ -282,18 +230,10 @@ fn the_end_of_the_network_connection_is_that_of_the_transport_connection() {
     let mut pair = pair([Config::default(); 2]);
     let [session, _] = pair.stand();
     let (reason, data) = (Reason::User, None);
-    pair.say(
-        0,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    pair.say(0, Request::Abort { session, reason, data });
     assert_eq!(pair.exchange(), [], "class 0 says nothing");
     let [_, b] = pair.devices;
-    pair.bench
-        .indicate(b, Indication::Report(Box::new(Report::Down)));
+    pair.bench.indicate(b, Indication::Report(Box::new(Report::Down)));
     assert_eq!(pair.heard(1), ["aborted: the layer below is down"]);
     assert_eq!(pair.heard(0), [""; 0]);
 }
@@ -326,10 +266,7 @@ fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
     pair.bench.octets(b, &hex("03000009 04 60 0001 05"));
     let seen = pair.bench.sent_octets();
     assert_eq!(seen, [hex("0300000d 08 70 0001 02 c1 02 0460")]);
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: transport: the peer broke the protocol: a TPDU of no type of class 0"]
-    );
+    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: a TPDU of no type of class 0"]);
 }
 
 #[test]
@@ -338,28 +275,19 @@ fn a_stream_that_is_no_tpkt_ends_at_once() {
     pair.stand();
     let [_, b] = pair.devices;
     pair.bench.octets(b, b"GET / HTTP/1.1");
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: transport: the peer broke the protocol: octets that are no TPKT"]
-    );
+    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: octets that are no TPKT"]);
 }
 
 #[test]
 fn a_tsdu_longer_than_allowed_is_an_error() {
-    let config = Config {
-        longest: 3000,
-        ..Config::default()
-    };
+    let config = Config { longest: 3000, ..Config::default() };
     let mut pair = pair([config; 2]);
     let [session, _] = pair.stand();
     let data = Message::from_page(Page::from(&[2; 5000][..]));
     let end = true;
     pair.say(0, Request::Data { session, data, end });
     pair.exchange();
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: transport: the peer broke the protocol: a message longer than is taken"]
-    );
+    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: a message longer than is taken"]);
 }
 
 /// A DT TPDU that is not the last, in a TPKT.
@@ -379,9 +307,7 @@ impl Pair {
         let copied = graph.accounts().find(|(name, _)| *name == "tp0 b");
         let copied = copied.unwrap().1.copied;
         let tp0 = graph.protocol_mut::<Tp0>(node).unwrap();
-        let [own] = tp0.entries.connections(|_| true)[..] else {
-            panic!("one connection")
-        };
+        let [own] = tp0.entries.connections(|_| true)[..] else { panic!("one connection") };
         let gathered = &tp0.connection(own).unwrap().gathered;
         (gathered.len(), gathered.memory(), copied)
     }
@@ -406,18 +332,12 @@ fn a_tsdu_takes_memory_in_proportion_and_is_copied_once_however_it_is_cut() {
             // As much as one read of a connection gives.
             pair.bench.octets(device, &tpdu.repeat(65_536 / tpdu.len()));
             let (octets, memory, _) = pair.gathered();
-            assert!(
-                memory <= 2 * octets + 3 * 65_536,
-                "{size}: {memory} for {octets}"
-            );
+            assert!(memory <= 2 * octets + 3 * 65_536, "{size}: {memory} for {octets}");
             most = most.max(octets);
         }
         let (octets, _, copied) = pair.gathered();
         assert!((octets, most) >= (4 << 20, octets));
-        assert!(
-            copied <= octets as u64,
-            "{size}: {copied} copied of {octets}"
-        );
+        assert!(copied <= octets as u64, "{size}: {copied} copied of {octets}");
     }
 }
 
@@ -432,19 +352,14 @@ fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
         pair.bench.octets(device, &dt(data).repeat(2));
         assert_eq!(
             pair.heard(1),
-            [
-                "aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length"
-            ]
+            ["aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length"]
         );
     }
 }
 
 #[test]
 fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
-    let config = Config {
-        longest_first: 65_539,
-        ..Config::default()
-    };
+    let config = Config { longest_first: 65_539, ..Config::default() };
     for (end, asks) in [(0, false), (0, true), (1, false), (1, true)] {
         let mut pair = pair([config; 2]);
         let sessions = pair.stand();
@@ -462,10 +377,7 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
         if asks {
             assert_eq!(heard, Vec::<String>::new());
         } else {
-            assert_eq!(
-                heard,
-                ["aborted: transport: the peer broke the protocol: a message longer than is taken"]
-            );
+            assert_eq!(heard, ["aborted: transport: the peer broke the protocol: a message longer than is taken"]);
         }
     }
 }
@@ -479,10 +391,7 @@ fn an_er_has_a_false_answer_up_to_what_is_false() {
         // Larger TPDUs than ours.
         ("09 d0 0001 0009 00 c0 01 0d", "09 d0 0001 0009 00"),
     ] {
-        let config = Config {
-            tpdu_size: 1024,
-            ..Config::default()
-        };
+        let config = Config { tpdu_size: 1024, ..Config::default() };
         let mut pair = pair([config; 2]);
         let [a, b] = pair.devices;
         pair.listen(None);
@@ -491,8 +400,7 @@ fn an_er_has_a_false_answer_up_to_what_is_false() {
         pair.exchange();
         let cc = hex(cc);
         let length = u8::try_from(cc.len() + 4).unwrap();
-        pair.bench
-            .octets(a, &[&[3, 0, 0, length], &cc[..]].concat());
+        pair.bench.octets(a, &[&[3, 0, 0, length], &cc[..]].concat());
         let told = hex(told);
         let cause = [&[0xc1, u8::try_from(told.len()).unwrap()], &told[..]].concat();
         let seen = pair.exchange();
@@ -515,10 +423,7 @@ fn a_caller_is_told_that_there_is_no_memory_for_it() {
     assert_eq!(
         (pair.heard(0), pair.heard(1)),
         (
-            vec![
-                "aborted: transport: the peer's transport entity is congested (reason 129)"
-                    .to_owned()
-            ],
+            vec!["aborted: transport: the peer's transport entity is congested (reason 129)".to_owned()],
             vec!["opened".to_owned()]
         )
     );
@@ -540,10 +445,7 @@ fn a_tsdu_for_which_there_is_no_memory_ends_the_connection_and_gives_back_what_i
         }
     }
     assert!(used > 1 << 18);
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: out of memory or of room for another session"]
-    );
+    assert_eq!(pair.heard(1), ["aborted: out of memory or of room for another session"]);
     assert_eq!(budget.used(), 0);
 }
 
@@ -572,11 +474,7 @@ fn a_listener_that_goes_before_the_network_has_confirmed_it_is_cancelled_there()
     bench.node("tp0", &["network"], Tp0::new(Config::default()));
     let user = bench.user("user", "tp0", &[]);
     bench.start();
-    let open = Open {
-        user: LISTENER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let open = Open { user: LISTENER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     bench.say(user, Request::Open(Box::new(open)));
     bench.say(user, Request::Cancel { user: LISTENER });
     let [(_, Request::Open(opened)), (_, last)] = &bench.requests()[..] else {

@@ -18,9 +18,8 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Finder, Handle, Indication,
-    Mode, Offered, Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot,
-    Token, Told, Work,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
+    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
 };
 use kumiki_octets::Message;
 use kumiki_wire::osi::tpkt;
@@ -50,10 +49,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            coalesce: Coalesce::Never,
-            receive: 16,
-        }
+        Self { coalesce: Coalesce::Never, receive: 16 }
     }
 }
 
@@ -71,11 +67,7 @@ pub struct Counters {
 /// What a handle names.
 #[derive(Debug)]
 enum Entry {
-    Listener {
-        above: Above,
-        user: Handle,
-        lower: Handle,
-    },
+    Listener { above: Above, user: Handle, lower: Handle },
     Connection(Box<Connection>),
 }
 
@@ -183,11 +175,7 @@ impl Connection {
     /// Hands up the packets that are there, as far as the user takes them.
     ///
     /// Errors where the stream has something else in it.
-    fn deliver(
-        &mut self,
-        received: &mut u64,
-        cx: &mut Context<'_>,
-    ) -> Result<(), kumiki_wire::Malformed> {
+    fn deliver(&mut self, received: &mut u64, cx: &mut Context<'_>) -> Result<(), kumiki_wire::Malformed> {
         while self.phase == Phase::Open && self.wanted > 0 {
             let front = self.gathered.front_at_least(tpkt::LEN);
             if front.len() < tpkt::LEN {
@@ -226,16 +214,10 @@ fn split(mut message: Message, n: usize) -> (Message, Message) {
 fn with_port(address: Address) -> Address {
     match address {
         Address::Ip4(_) | Address::Ip6(_) => match address.ip() {
-            Some(ip) => Address::Socket {
-                ip,
-                port: tpkt::PORT,
-            },
+            Some(ip) => Address::Socket { ip, port: tpkt::PORT },
             None => address,
         },
-        Address::Socket { ip, port: 0 } => Address::Socket {
-            ip,
-            port: tpkt::PORT,
-        },
+        Address::Socket { ip, port: 0 } => Address::Socket { ip, port: tpkt::PORT },
         Address::None
         | Address::Socket { .. }
         | Address::Mac(_)
@@ -249,10 +231,7 @@ impl Tpkt {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -308,14 +287,7 @@ impl Tpkt {
         let quality = self.quality(accept.quality);
         let Some(Entry::Connection(connection)) = self.entries.get(own) else {
             let (session, reason, data) = (accept.user, Reason::NoSession, None);
-            cx.up(
-                above,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(above, Indication::Aborted { session, reason, data });
             return;
         };
         connection.user = accept.user;
@@ -323,12 +295,7 @@ impl Tpkt {
             connection.wanted = messages;
         }
         connection.phase = Phase::Open;
-        let accept = Accept {
-            session: connection.lower,
-            user: own,
-            quality,
-            ..Accept::default()
-        };
+        let accept = Accept { session: connection.lower, user: own, quality, ..Accept::default() };
         cx.down(STREAM, Request::Accept(Box::new(accept)));
     }
 
@@ -377,14 +344,7 @@ impl Tpkt {
         };
         self.entries.remove(session);
         let session = lower;
-        cx.down(
-            STREAM,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        cx.down(STREAM, Request::Abort { session, reason, data });
     }
 
     fn credit(&mut self, session: Handle, messages: u32, cx: &mut Context<'_>) {
@@ -410,14 +370,7 @@ impl Tpkt {
     fn close(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         if let Some(Entry::Connection(connection)) = self.entries.get(own) {
             let (session, data) = (connection.lower, None);
-            cx.down(
-                STREAM,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(STREAM, Request::Abort { session, reason, data });
             self.ended(own, reason, cx);
         }
     }
@@ -430,14 +383,7 @@ impl Tpkt {
                 let (session, data) = (connection.user, None);
                 match connection.phase {
                     Phase::Calling | Phase::Open => {
-                        connection.up(
-                            Indication::Aborted {
-                                session,
-                                reason,
-                                data,
-                            },
-                            cx,
-                        );
+                        connection.up(Indication::Aborted { session, reason, data }, cx);
                     }
                     // An answer to the offer comes too late; who closes hears no more.
                     Phase::Offered | Phase::Closing | Phase::Closed => {}
@@ -445,14 +391,7 @@ impl Tpkt {
             }
             Some(Entry::Listener { above, user, .. }) => {
                 let (session, data) = (user, None);
-                cx.up(
-                    above,
-                    Indication::Aborted {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                cx.up(above, Indication::Aborted { session, reason, data });
             }
             None => {}
         }
@@ -472,40 +411,23 @@ impl Tpkt {
             }
             None => return,
         };
-        let opened = Opened {
-            user,
-            provider: own,
-            unit: u32::try_from(MOST).unwrap_or(u32::MAX),
-            data: None,
-            ..opened
-        };
+        let opened =
+            Opened { user, provider: own, unit: u32::try_from(MOST).unwrap_or(u32::MAX), data: None, ..opened };
         cx.up(above, Indication::Opened(Box::new(opened)));
     }
 
     fn offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
         let Some(Entry::Listener { above, user, .. }) = self.entries.get(offered.user) else {
             let (session, reason, data) = (offered.provider, Reason::NoSession, None);
-            cx.down(
-                STREAM,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(STREAM, Request::Abort { session, reason, data });
             return;
         };
         let (above, user) = (*above, *user);
         let mut connection = Connection::new(above, Phase::Offered, &self.config);
         connection.lower = offered.provider;
         let own = self.entries.insert(Entry::Connection(Box::new(connection)));
-        let offered = Offered {
-            user,
-            provider: own,
-            unit: u32::try_from(MOST).unwrap_or(u32::MAX),
-            data: None,
-            ..offered
-        };
+        let offered =
+            Offered { user, provider: own, unit: u32::try_from(MOST).unwrap_or(u32::MAX), data: None, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -528,12 +450,7 @@ impl Tpkt {
 
 impl Protocol for Tpkt {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Stream],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -548,9 +465,7 @@ impl Protocol for Tpkt {
             Request::Cancel { user } => {
                 let own = self.entries.find(|entry| match entry {
                     Entry::Connection(it) => it.above == from && it.user == user,
-                    Entry::Listener {
-                        above, user: its, ..
-                    } => *above == from && *its == user,
+                    Entry::Listener { above, user: its, .. } => *above == from && *its == user,
                 });
                 if let Some(own) = own {
                     self.entries.remove(own);
@@ -591,9 +506,7 @@ impl Protocol for Tpkt {
                 self.ended(session, Reason::Down, cx);
             }
             Indication::Closed { session } => self.ended(session, Reason::Down, cx),
-            Indication::Aborted {
-                session, reason, ..
-            } => self.ended(session, reason, cx),
+            Indication::Aborted { session, reason, .. } => self.ended(session, reason, cx),
             Indication::Reset { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. }

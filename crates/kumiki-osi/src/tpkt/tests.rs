@@ -6,10 +6,7 @@ use super::*;
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_testkit::bench::{Bench, hex};
 
-const USER: Handle = Handle {
-    index: 3,
-    generation: 1,
-};
+const USER: Handle = Handle { index: 3, generation: 1 };
 
 struct Setup {
     bench: Bench,
@@ -26,10 +23,7 @@ fn setup(room: u64) -> Setup {
     bench.node("tpkt", &["pipe"], Tpkt::new(Config::default()));
     let user = bench.user("user", "tpkt", &[]);
     bench.start();
-    let open = Open {
-        user: USER,
-        ..Open::default()
-    };
+    let open = Open { user: USER, ..Open::default() };
     bench.say(user, Request::Open(Box::new(open)));
     bench.indicate(device, Indication::Report(Box::new(Report::Up)));
     let (session, credit) = (Handle::default(), Credit::octets(room));
@@ -40,20 +34,14 @@ fn setup(room: u64) -> Setup {
     };
     let session = opened.provider;
     bench.requests();
-    Setup {
-        bench,
-        user,
-        device,
-        session,
-    }
+    Setup { bench, user, device, session }
 }
 
 impl Setup {
     fn send(&mut self, octets: &[u8]) {
         let (session, end) = (self.session, true);
         let data = Message::from_octets(octets);
-        self.bench
-            .say(self.user, Request::Data { session, data, end });
+        self.bench.say(self.user, Request::Data { session, data, end });
     }
 
     fn messages(&mut self) -> Vec<Vec<u8>> {
@@ -88,19 +76,11 @@ fn a_message_that_finds_no_room_goes_in_pieces_and_then_the_next_may_come() {
     assert_eq!(it.bench.sent_octets(), [hex("03000018 070707070707")]);
     let (session, credit) = (Handle::default(), Credit::octets(10));
     assert_eq!(it.bench.heard(it.user).len(), 0, "one waits");
-    it.bench
-        .indicate(it.device, Indication::Credit { session, credit });
-    it.bench
-        .indicate(it.device, Indication::Credit { session, credit });
+    it.bench.indicate(it.device, Indication::Credit { session, credit });
+    it.bench.indicate(it.device, Indication::Credit { session, credit });
     assert_eq!(it.bench.sent_octets(), [vec![7; 10], vec![7; 4]]);
     let heard = it.bench.heard(it.user);
-    assert!(matches!(
-        heard[..],
-        [Indication::Credit {
-            credit: Credit { messages: 1, .. },
-            ..
-        }]
-    ));
+    assert!(matches!(heard[..], [Indication::Credit { credit: Credit { messages: 1, .. }, .. }]));
 }
 
 #[test]
@@ -108,29 +88,13 @@ fn what_was_handed_over_leaves_before_the_stream_is_closed() {
     let mut it = setup(10);
     it.send(&[7; 10]);
     let (session, reason, data) = (it.session, Reason::User, None);
-    it.bench.say(
-        it.user,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    it.bench.say(it.user, Request::Abort { session, reason, data });
     let (session, credit) = (Handle::default(), Credit::octets(10));
-    it.bench
-        .indicate(it.device, Indication::Credit { session, credit });
-    assert_eq!(
-        it.bench.sent_octets().concat(),
-        hex("0300000e 07070707070707070707")
-    );
+    it.bench.indicate(it.device, Indication::Credit { session, credit });
+    assert_eq!(it.bench.sent_octets().concat(), hex("0300000e 07070707070707070707"));
     it.bench.octets(it.device, b"what still comes");
-    it.bench
-        .indicate(it.device, Indication::Report(Box::new(Report::Down)));
-    assert_eq!(
-        it.bench.heard(it.user).len(),
-        0,
-        "who has left hears nothing"
-    );
+    it.bench.indicate(it.device, Indication::Report(Box::new(Report::Down)));
+    assert_eq!(it.bench.heard(it.user).len(), 0, "who has left hears nothing");
 }
 
 #[test]
@@ -142,9 +106,7 @@ fn no_packet_is_read_that_the_user_has_no_room_for() {
     assert_eq!(it.messages().len(), 16);
     let granted = |bench: &mut Bench| {
         let requests = bench.requests().into_iter();
-        requests
-            .filter(|(_, request)| matches!(request, Request::Credit { .. }))
-            .count()
+        requests.filter(|(_, request)| matches!(request, Request::Credit { .. })).count()
     };
     assert_eq!(granted(&mut it.bench), 15, "the stream waits with the user");
     let (session, credit) = (it.session, Credit::messages(5));
@@ -160,11 +122,7 @@ fn who_listens_without_an_address_does_so_on_port_102() {
     bench.node("tpkt", &["below"], Tpkt::new(Config::default()));
     let user = bench.user("user", "tpkt", &[]);
     bench.start();
-    let open = Open {
-        user: USER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let open = Open { user: USER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     bench.say(user, Request::Open(Box::new(open)));
     let ports: Vec<Option<u16>> = bench
         .requests()
@@ -185,14 +143,7 @@ fn who_leaves_does_not_wait_without_end_for_a_peer_that_reads_nothing() {
     let mut it = setup(10);
     it.send(&[7; 20]);
     let (session, reason, data) = (it.session, Reason::User, None);
-    it.bench.say(
-        it.user,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    it.bench.say(it.user, Request::Abort { session, reason, data });
     it.bench.pass(LINGER);
     let node = it.bench.graph.node("tpkt").unwrap();
     let tpkt = it.bench.graph.protocol::<Tpkt>(node).unwrap();
@@ -210,26 +161,18 @@ fn who_leaves_takes_what_still_comes() {
     }
     it.bench.requests();
     let (session, reason, data) = (it.session, Reason::User, None);
-    it.bench.say(
-        it.user,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
-    let granted =
-        it.bench.requests().into_iter().any(
-            |(_, request)| matches!(request, Request::Credit { credit, .. } if credit.octets > 0),
-        );
+    it.bench.say(it.user, Request::Abort { session, reason, data });
+    let granted = it
+        .bench
+        .requests()
+        .into_iter()
+        .any(|(_, request)| matches!(request, Request::Credit { credit, .. } if credit.octets > 0));
     assert!(granted, "a peer that waits to be read reads nothing itself");
 }
 
 #[test]
 fn a_packet_that_comes_octet_by_octet_is_held_in_few_pieces() {
-    let Setup {
-        mut bench, device, ..
-    } = setup(1000);
+    let Setup { mut bench, device, .. } = setup(1000);
     bench.octets(device, &[3, 0, 0x40, 0]);
     for _ in 0..2000 {
         bench.octets(device, &[7]);

@@ -28,8 +28,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol,
-    Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
+    Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol, Report, Request,
+    Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
@@ -64,12 +64,7 @@ pub const MOST_WAITING: usize = 256 * 1024;
 impl Default for Config {
     /// An asynchronous line as RFC 1662 has it.
     fn default() -> Self {
-        Self {
-            asynchronous: true,
-            fcs: FcsKind::Fcs16,
-            mru: LEAST_MRU,
-            opening_flag: true,
-        }
+        Self { asynchronous: true, fcs: FcsKind::Fcs16, mru: LEAST_MRU, opening_flag: true }
     }
 }
 
@@ -184,14 +179,7 @@ impl Hdlc {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> Counters {
-        let FramingCounters {
-            bad_fcs,
-            aborts,
-            runts,
-            oversize,
-            skipped,
-            ..
-        } = *self.deframer.counters();
+        let FramingCounters { bad_fcs, aborts, runts, oversize, skipped, .. } = *self.deframer.counters();
         Counters {
             bad_fcs: bad_fcs.saturating_sub(self.otherwise_right),
             aborts,
@@ -217,11 +205,7 @@ impl Hdlc {
     const fn default_framing(config: Config) -> Framing {
         Framing {
             fcs: config.fcs,
-            accm: if config.asynchronous {
-                Accm::ALL
-            } else {
-                Accm::NONE
-            },
+            accm: if config.asynchronous { Accm::ALL } else { Accm::NONE },
             opening_flag: config.opening_flag,
         }
     }
@@ -230,21 +214,15 @@ impl Hdlc {
     fn sending(&self, kind: Kind) -> Framing {
         let default = Self::default_framing(self.config);
         match (kind, self.agreed) {
-            (Kind::Other | Kind::Passing, Some(agreed)) => Framing {
-                fcs: fcs(agreed.send_fcs, self.config.fcs),
-                accm: self.accm(agreed.send_accm),
-                ..default
-            },
+            (Kind::Other | Kind::Passing, Some(agreed)) => {
+                Framing { fcs: fcs(agreed.send_fcs, self.config.fcs), accm: self.accm(agreed.send_accm), ..default }
+            }
             (Kind::Other | Kind::Passing, None) | (Kind::Turning | Kind::Control, _) => default,
         }
     }
 
     const fn accm(&self, bits: u32) -> Accm {
-        if self.config.asynchronous {
-            Accm::new(bits)
-        } else {
-            Accm::NONE
-        }
+        if self.config.asynchronous { Accm::new(bits) } else { Accm::NONE }
     }
 
     fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
@@ -271,8 +249,7 @@ impl Hdlc {
         });
         self.deframer.set_framing(framing);
         let mru = agreed.map_or(0, |agreed| agreed.mru);
-        self.deframer
-            .set_longest(Self::longest(mru.max(self.config.mru)));
+        self.deframer.set_longest(Self::longest(mru.max(self.config.mru)));
     }
 
     /// Octets have come.
@@ -310,9 +287,7 @@ impl Hdlc {
                 break;
             }
             let flag = rest.iter().position(|octet| *octet == FLAG);
-            let (piece, behind) = rest
-                .split_at_checked(flag.map_or(rest.len(), |at| at + 1))
-                .unwrap_or((rest, &[]));
+            let (piece, behind) = rest.split_at_checked(flag.map_or(rest.len(), |at| at + 1)).unwrap_or((rest, &[]));
             rest = behind;
             if self.deframe(piece, cx) {
                 break;
@@ -339,17 +314,7 @@ impl Hdlc {
 
     /// Hands up the frames in `octets`; true where one may change how the next is read.
     fn deframe(&mut self, octets: &[u8], cx: &mut Context<'_>) -> bool {
-        let Self {
-            config,
-            deframer,
-            held,
-            held_octets,
-            raw,
-            otherwise_right,
-            counters,
-            agreed,
-            ..
-        } = self;
+        let Self { config, deframer, held, held_octets, raw, otherwise_right, counters, agreed, .. } = self;
         let longest = Self::longest(config.mru);
         let within = octets.split_last().map_or(octets, |(_, within)| within);
         let is_open = config.asynchronous && agreed.is_none() && !within.contains(&FLAG);
@@ -410,10 +375,7 @@ impl Hdlc {
         match manage {
             Manage::Limits => {
                 let longest = Self::longest(self.config.mru);
-                let limits = Report::Limits {
-                    unit: u32::try_from(longest).unwrap_or(u32::MAX),
-                    burst: 1,
-                };
+                let limits = Report::Limits { unit: u32::try_from(longest).unwrap_or(u32::MAX), burst: 1 };
                 cx.up(USER, Indication::Report(Box::new(limits)));
             }
             Manage::Link(LinkManage::Agreed(agreed)) => self.agree(agreed),
@@ -424,10 +386,7 @@ impl Hdlc {
             | Manage::Group { .. }
             | Manage::Narrow { .. }
             | Manage::Link(
-                LinkManage::Pass { .. }
-                | LinkManage::Wanted(_)
-                | LinkManage::Identified(_)
-                | LinkManage::Circuit(_),
+                LinkManage::Pass { .. } | LinkManage::Wanted(_) | LinkManage::Identified(_) | LinkManage::Circuit(_),
             ) => {}
         }
     }
@@ -462,12 +421,7 @@ fn by_default_sequence(octets: &[u8], default: FcsKind, agreed: FcsKind) -> Opti
 
 /// The frame in `line`, the octets of the line behind a flag and up to the next, where it is right with the control characters that
 /// came as they are; put together in `frame`.
-fn with_bare_characters<'a>(
-    line: &[u8],
-    fcs: FcsKind,
-    longest: usize,
-    frame: &'a mut Vec<u8>,
-) -> Option<&'a [u8]> {
+fn with_bare_characters<'a>(line: &[u8], fcs: FcsKind, longest: usize, frame: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     frame.clear();
     let most = longest + fcs.len();
     let taken = Unstuffer::new().unstuff(line, Accm::NONE, most, frame);
@@ -487,11 +441,7 @@ impl Protocol for Hdlc {
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == USER {
-            Ok(())
-        } else {
-            Err("a line carries the frames of one user and has it already".to_owned())
-        }
+        if above == USER { Ok(()) } else { Err("a line carries the frames of one user and has it already".to_owned()) }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

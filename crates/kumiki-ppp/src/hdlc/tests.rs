@@ -62,11 +62,7 @@ const AGREED: Agreement = Agreement {
 };
 
 fn on_line(frame: &str, accm: Accm, fcs: FcsKind) -> Vec<u8> {
-    let framing = Framing {
-        fcs,
-        accm,
-        opening_flag: false,
-    };
+    let framing = Framing { fcs, accm, opening_flag: false };
     let mut octets = Vec::new();
     framing.emit(&Message::from_octets(&hex(frame)), &mut octets);
     octets
@@ -82,24 +78,15 @@ fn an_asynchronous_line_escapes_control_characters_until_less_is_agreed_on() {
     let sent = line.sends("ff030021 11134142");
     assert_eq!(sent[..11], hex("7eff030021 7d317d334142"));
     // LCP's packets of codes 1 to 7 go by the default, echoes by what was agreed on.
-    assert_eq!(
-        line.sends("ff03c021 05010004")[..10],
-        hex("7eff7d23c0217d257d21")
-    );
-    assert_eq!(
-        line.sends("ff03c021 09010008 00000000")[..7],
-        hex("7eff03c0210901")
-    );
+    assert_eq!(line.sends("ff03c021 05010004")[..10], hex("7eff7d23c0217d257d21"));
+    assert_eq!(line.sends("ff03c021 09010008 00000000")[..7], hex("7eff03c0210901"));
     line.agree(None);
     assert_eq!(line.sends("ff030021 41")[..6], hex("7eff7d237d20"));
 }
 
 #[test]
 fn an_octet_synchronous_line_escapes_flags_and_escapes_alone() {
-    let mut line = line(Config {
-        asynchronous: false,
-        ..Config::default()
-    });
+    let mut line = line(Config { asynchronous: false, ..Config::default() });
     assert_eq!(line.sends(REQUEST), hex(REQUEST_BARE));
     assert_eq!(line.hears(&hex(REQUEST_BARE)), [hex(REQUEST)]);
 }
@@ -157,11 +144,7 @@ fn a_flood_of_requests_is_not_kept_beyond_the_bound() {
 #[test]
 fn a_peer_that_goes_back_to_the_default_sequence_is_heard() {
     let mut line = line(Config::default());
-    line.agree(Some(Agreement {
-        send_fcs: 32,
-        receive_fcs: 32,
-        ..AGREED
-    }));
+    line.agree(Some(Agreement { send_fcs: 32, receive_fcs: 32, ..AGREED }));
     let mut octets = vec![FLAG];
     let data = "ff030021 4500";
     octets.extend(on_line(data, Accm::NONE, FcsKind::Fcs32));
@@ -196,22 +179,14 @@ fn damaged_frames_are_told_of_and_counted_by_kind() {
     }
     assert_eq!(damaged, [4]);
     let counters = line.counters();
-    let by_kind = [
-        counters.runts,
-        counters.aborts,
-        counters.bad_fcs,
-        counters.oversize,
-    ];
+    let by_kind = [counters.runts, counters.aborts, counters.bad_fcs, counters.oversize];
     assert_eq!((by_kind, counters.received), ([1, 1, 1, 1], 2));
 }
 
 #[test]
 fn a_larger_mru_is_taken_from_the_agreement() {
     let mut line = line(Config::default());
-    line.agree(Some(Agreement {
-        mru: 4000,
-        ..AGREED
-    }));
+    line.agree(Some(Agreement { mru: 4000, ..AGREED }));
     let frame = format!("ff030021 {}", "41".repeat(4000));
     let octets = [vec![FLAG], on_line(&frame, Accm::NONE, FcsKind::Fcs16)].concat();
     assert_eq!(line.hears(&octets), [hex(&frame)]);
@@ -249,10 +224,7 @@ fn a_peer_that_believes_to_have_agreed_is_understood_and_noise_is_taken_out() {
     for piece in octets.chunks(7) {
         heard.extend(line.hears(piece));
     }
-    let expected = [
-        hex("ff038021 0101000a 03060a000001"),
-        hex("ff038021 0102000a 03060a000001"),
-    ];
+    let expected = [hex("ff038021 0101000a 03060a000001"), hex("ff038021 0102000a 03060a000001")];
     assert_eq!(heard, expected);
     assert_eq!(line.counters().bad_fcs, 0);
     // On a line without flags no more is kept than two frames take.
@@ -282,10 +254,7 @@ fn a_datagram_right_behind_the_packet_that_lets_it_pass_comes_after_it() {
     }
     line.bench.octets(line.line, &octets);
     // More comes meanwhile, and goes behind.
-    line.bench.octets(
-        line.line,
-        &on_line("ff030021 4503", Accm::NONE, FcsKind::Fcs16),
-    );
+    line.bench.octets(line.line, &on_line("ff030021 4503", Accm::NONE, FcsKind::Fcs16));
     let first = line.bench.units(line.user);
     assert_eq!(first.len(), 2);
     let rest = line.hears(&[]);

@@ -33,8 +33,8 @@ use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Key, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest, mapos_protocols,
+    Above, Address, Below, Context, Duration, Indication, Key, Manage, Protocol, Report, Request, Service, Shape,
+    TimerSlot, Token, Unit, UnitIndication, UnitRequest, mapos_protocols,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::arp::{Header, LEN, Operation};
@@ -149,13 +149,7 @@ const ASK: u32 = 0;
 const UNARP: u32 = 1;
 
 const fn token(kind: u32) -> Token {
-    Token {
-        session: kumiki_graph::Handle {
-            index: 0,
-            generation: 0,
-        },
-        kind,
-    }
+    Token { session: kumiki_graph::Handle { index: 0, generation: 0 }, kind }
 }
 
 /// Hands `data` to the driver, for `address` and under the number `protocol`.
@@ -230,11 +224,7 @@ impl Mapos {
 
     /// The address of `next_hop`, where it is known at `now`.
     #[must_use]
-    pub fn address(
-        &self,
-        next_hop: Ipv4Addr,
-        now: kumiki_graph::Instant,
-    ) -> Option<mapos::Address> {
+    pub fn address(&self, next_hop: Ipv4Addr, now: kumiki_graph::Instant) -> Option<mapos::Address> {
         let set = self.known.get(&next_hop).copied();
         set.or_else(|| self.cache.known(next_hop, now))
     }
@@ -269,9 +259,7 @@ impl Mapos {
         }
         let may_ask = self.own.is_some();
         match self.cache.find(next_hop, unit, may_ask, cx.now()) {
-            Found::At {
-                address, datagram, ..
-            } => transmit(address, protocol::IPV4, datagram, cx),
+            Found::At { address, datagram, .. } => transmit(address, protocol::IPV4, datagram, cx),
             Found::Waits { ask, gone } => {
                 self.counters.queued += 1;
                 self.unresolved(gone, cx);
@@ -355,17 +343,14 @@ impl Mapos {
             return;
         }
         // 01 is another station on every line.
-        let sender = header
-            .sender(width)
-            .filter(|it| *it != mapos::Address::local_control(width));
+        let sender = header.sender(width).filter(|it| *it != mapos::Address::local_control(width));
         if header.operation == Operation::Unarp {
             self.counters.unarps_received += 1;
             let cleared = self.cache.clear_unless(sender_ip, sender);
             self.counters.cleared += u64::from(cleared);
             return;
         }
-        let nobody =
-            sender_ip.is_unspecified() || sender_ip.is_multicast() || sender_ip.is_broadcast();
+        let nobody = sender_ip.is_unspecified() || sender_ip.is_multicast() || sender_ip.is_broadcast();
         let to_us = self.config.addresses.contains(&header.target_ip);
         if let Some(sender) = sender.filter(|_| !nobody) {
             let waited = self.cache.learn(sender_ip, sender, to_us, cx.now());
@@ -393,16 +378,8 @@ impl Mapos {
     fn report(&mut self, report: Report, cx: &mut Context<'_>) {
         match report {
             // What the driver says of frames to all nodes: that address shows how wide they are.
-            Report::Route {
-                to: Address::Hdlc(all),
-                source: Address::Hdlc(own),
-                ..
-            } => {
-                let width = if u8::try_from(all).is_ok() {
-                    Width::Eight
-                } else {
-                    Width::Sixteen
-                };
+            Report::Route { to: Address::Hdlc(all), source: Address::Hdlc(own), .. } => {
+                let width = if u8::try_from(all).is_ok() { Width::Eight } else { Width::Sixteen };
                 self.width = Some(width);
                 self.own = mapos::Address::new(width, own.into());
                 // Who waited for it is asked for now.
@@ -433,10 +410,7 @@ impl Protocol for Mapos {
             offers: Some(Service::UnitData),
             needs: &[Service::UnitData],
             below: (1, 1),
-            keys: vec![
-                Key::MaposProtocol(protocol::IPV4),
-                Key::MaposProtocol(protocol::ARP),
-            ],
+            keys: vec![Key::MaposProtocol(protocol::IPV4), Key::MaposProtocol(protocol::ARP)],
         }
     }
 
@@ -463,9 +437,7 @@ impl Protocol for Mapos {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit))
-                if unit.options.under == Some(Key::MaposProtocol(protocol::ARP)) =>
-            {
+            Some(UnitIndication::Unit(unit)) if unit.options.under == Some(Key::MaposProtocol(protocol::ARP)) => {
                 self.receive(unit, cx);
             }
             Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),

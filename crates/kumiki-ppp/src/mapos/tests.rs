@@ -20,17 +20,10 @@ struct Node {
 fn bare(config: Config, width: Width) -> Node {
     let mut bench = Bench::new();
     let line = bench.device("line");
-    let driver = sdh::Config {
-        width,
-        ..sdh::Config::default()
-    };
+    let driver = sdh::Config { width, ..sdh::Config::default() };
     bench.node("sdh", &["line"], Sdh::new(driver).unwrap());
     bench.node("mapos", &["sdh"], Mapos::new(config).unwrap());
-    let interface = Interface {
-        neighbours: Neighbours::Below,
-        mtu: 65_280,
-        ..Interface::new("mapos", A, 24)
-    };
+    let interface = Interface { neighbours: Neighbours::Below, mtu: 65_280, ..Interface::new("mapos", A, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["mapos"], ip);
     let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
@@ -47,20 +40,8 @@ fn node(config: Config) -> Node {
     node
 }
 
-fn arp(
-    operation: Operation,
-    sender: u32,
-    sender_ip: Ipv4Addr,
-    target: u32,
-    target_ip: Ipv4Addr,
-) -> Vec<u8> {
-    let header = Header {
-        operation,
-        sender,
-        sender_ip,
-        target,
-        target_ip,
-    };
+fn arp(operation: Operation, sender: u32, sender_ip: Ipv4Addr, target: u32, target_ip: Ipv4Addr) -> Vec<u8> {
+    let header = Header { operation, sender, sender_ip, target, target_ip };
     let mut octets = vec![0; LEN];
     header.emit(&mut octets);
     octets
@@ -78,10 +59,7 @@ impl Node {
     }
 
     fn send(&mut self, to: Ipv4Addr) {
-        let unit = Unit {
-            destination: Address::Ip4(to),
-            ..Unit::of(Message::from_octets(&[7]))
-        };
+        let unit = Unit { destination: Address::Ip4(to), ..Unit::of(Message::from_octets(&[7])) };
         self.bench.send(self.user, unit);
     }
 
@@ -114,12 +92,7 @@ fn the_request_is_the_vector_and_what_waited_is_sent_on_the_answer() {
     node.send(B);
     node.send(B);
     let asked = node.bench.sent_octets();
-    assert_eq!(
-        asked,
-        [hex(
-            "ff03fe01 001908000404000100000023 0a00000100000000 0a000002"
-        )]
-    );
+    assert_eq!(asked, [hex("ff03fe01 001908000404000100000023 0a00000100000000 0a000002")]);
     node.arp(0x23, &arp(Operation::Response, 0x49, B, 0x23, A));
     assert_eq!(node.sent(), [(0x49, None), (0x49, None)]);
     node.send(B);
@@ -153,24 +126,16 @@ fn datagrams_wait_for_our_own_address_and_then_for_the_next_hop() {
     assert!(node.sent().is_empty());
     node.receive("2303fe03 00000002 00000023");
     let sent = node.sent();
-    let asked = sent
-        .iter()
-        .filter_map(|(to, header)| Some((*to, (*header)?.operation)));
+    let asked = sent.iter().filter_map(|(to, header)| Some((*to, (*header)?.operation)));
     let asked: Vec<_> = asked.collect();
-    assert_eq!(
-        asked,
-        [(0xff, Operation::Request), (0xff, Operation::Unarp)]
-    );
+    assert_eq!(asked, [(0xff, Operation::Request), (0xff, Operation::Unarp)]);
     node.arp(0x23, &arp(Operation::Response, 0x49, B, 0x23, A));
     assert_eq!(node.sent(), [(0x49, None)]);
 }
 
 #[test]
 fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
-    let config = Config {
-        unarps: 0,
-        ..Config::new(A)
-    };
+    let config = Config { unarps: 0, ..Config::new(A) };
     let mut node = node(config);
     for _ in 0..5 {
         node.send(B);
@@ -185,10 +150,7 @@ fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
 
 #[test]
 fn what_was_learned_is_good_for_a_minute_and_no_longer_than_the_link() {
-    let config = Config {
-        unarps: 0,
-        ..Config::new(A)
-    };
+    let config = Config { unarps: 0, ..Config::new(A) };
     let mut node = node(config);
     node.arp(0xff, &arp(Operation::Request, 0x49, B, 0, A));
     node.sent();
@@ -242,10 +204,7 @@ fn an_unarp_clears_what_differs_and_only_that() {
     assert!(node.mapos().address(B, node.bench.now).is_some());
     node.arp(0xff, &unarp(0x4b));
     assert_eq!(node.mapos().address(B, node.bench.now), None);
-    assert_eq!(
-        (node.counters().unarps_received, node.counters().cleared),
-        (2, 1)
-    );
+    assert_eq!((node.counters().unarps_received, node.counters().cleared), (2, 1));
     // Who is asked for is still waited for.
     node.sent();
     node.send(B);
@@ -257,12 +216,9 @@ fn an_unarp_clears_what_differs_and_only_that() {
 #[test]
 fn broadcast_and_groups_need_not_be_asked_for() {
     let mut node = node(Config::new(A));
-    for (last, address) in [
-        ([10, 0, 0, 255], 0xff),
-        ([224, 0, 0, 5], 0b1000_1011),
-        ([224, 0, 0, 0x80], 0xfd),
-        ([239, 1, 2, 0x7f], 0xfd),
-    ] {
+    for (last, address) in
+        [([10, 0, 0, 255], 0xff), ([224, 0, 0, 5], 0b1000_1011), ([224, 0, 0, 0x80], 0xfd), ([239, 1, 2, 0x7f], 0xfd)]
+    {
         node.send(last.into());
         assert_eq!(node.sent(), [(address, None)], "{last:?}");
     }
@@ -274,12 +230,7 @@ fn addresses_of_16_bits_are_right_aligned() {
     node.receive("5283fe03 00000002 00005283");
     node.bench.requests();
     node.send(B);
-    assert_eq!(
-        node.bench.sent_octets(),
-        [hex(
-            "fefffe01 001908000404000100005283 0a00000100000000 0a000002"
-        )]
-    );
+    assert_eq!(node.bench.sent_octets(), [hex("fefffe01 001908000404000100005283 0a00000100000000 0a000002")]);
     let mut answer = hex("5283fe01");
     answer.extend(arp(Operation::Response, 0x5007, B, 0x5283, A));
     node.bench.octets(node.line, &answer);
@@ -306,10 +257,7 @@ fn on_a_line_without_a_switch_both_ends_have_one_address() {
 
 #[test]
 fn next_hops_are_set_and_forgotten_by_hand() {
-    let config = Config {
-        known: vec![(B, "0x49".parse().unwrap())],
-        ..Config::new(A)
-    };
+    let config = Config { known: vec![(B, "0x49".parse().unwrap())], ..Config::new(A) };
     let mut node = node(config);
     node.send(B);
     assert_eq!(node.sent(), [(0x49, None)]);
@@ -326,12 +274,7 @@ fn next_hops_are_set_and_forgotten_by_hand() {
 
 #[test]
 fn a_flood_of_either_kind_holds_no_more_than_is_allowed() {
-    let config = Config {
-        entries: 8,
-        queue: 2,
-        unarps: 0,
-        ..Config::new(A)
-    };
+    let config = Config { entries: 8, queue: 2, unarps: 0, ..Config::new(A) };
     let mut node = node(config);
     for n in 0..200_u8 {
         node.send(Ipv4Addr::new(10, 0, 0, 100 + n % 50));

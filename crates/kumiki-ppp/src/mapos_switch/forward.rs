@@ -8,13 +8,7 @@ use super::MaposSwitch;
 
 impl MaposSwitch {
     /// A frame for one station that is not the control processor of the switch it came to.
-    pub(super) fn forward(
-        &mut self,
-        from: usize,
-        to: Address,
-        data: Message,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn forward(&mut self, from: usize, to: Address, data: Message, cx: &mut Context<'_>) {
         let Some((destination, route)) = self.table.find(to) else {
             self.counters.no_route += 1;
             cx.drop("no route to that switch");
@@ -22,17 +16,14 @@ impl MaposSwitch {
         };
         let out = match (route.next_hop, destination.subnet.meaning(to)) {
             (Some(next_hop), _) => Some(next_hop),
-            (None, Some(Meaning::Node { port, .. })) => {
-                self.ports.iter().position(|it| it.number == port)
-            }
+            (None, Some(Meaning::Node { port, .. })) => self.ports.iter().position(|it| it.number == port),
             (None, _) => {
                 self.counters.for_control += 1;
                 cx.drop("for the control processor");
                 return;
             }
         };
-        let Some(out) = out.filter(|out| self.ports.get(*out).is_some_and(|it| it.line.is_up()))
-        else {
+        let Some(out) = out.filter(|out| self.ports.get(*out).is_some_and(|it| it.line.is_up())) else {
             self.counters.no_route += 1;
             cx.drop("no such port, or its line is down");
             return;

@@ -48,8 +48,8 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, Unit, UnitIndication,
+    Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service, Shape, TimerSlot, Token,
+    Unit, UnitIndication,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::ssp::{self, Metric};
@@ -125,15 +125,7 @@ impl Config {
     /// A switch of this number.
     #[must_use]
     pub fn new(subnet: Subnet, switch: u16) -> Self {
-        Self {
-            subnet,
-            switch,
-            ports: BTreeMap::new(),
-            cost: 1,
-            timers: Timers::default(),
-            routes: 256,
-            shutdown: None,
-        }
+        Self { subnet, switch, ports: BTreeMap::new(), cost: 1, timers: Timers::default(), routes: 256, shutdown: None }
     }
 }
 
@@ -141,9 +133,7 @@ impl Config {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A number that no address can have.
-    #[error(
-        "the switch has the number {number}, expected one of {bits} bits, as addresses have them"
-    )]
+    #[error("the switch has the number {number}, expected one of {bits} bits, as addresses have them")]
     Switch {
         /// The number.
         number: u16,
@@ -223,23 +213,13 @@ impl MaposSwitch {
     /// [`ConfigError`] names what cannot be.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         if config.subnet.address(config.switch, 1).is_none() {
-            return Err(ConfigError::Switch {
-                number: config.switch,
-                bits: config.subnet.switch_bits(),
-            });
+            return Err(ConfigError::Switch { number: config.switch, bits: config.subnet.switch_bits() });
         }
         if !(1..=15).contains(&config.cost) {
             return Err(ConfigError::Range("another cost", "1 to 15"));
         }
-        let Timers {
-            full_update,
-            expiration,
-            gc,
-            forward_delay: _,
-            port_expiration,
-            node,
-            triggered: _,
-        } = config.timers;
+        let Timers { full_update, expiration, gc, forward_delay: _, port_expiration, node, triggered: _ } =
+            config.timers;
         let times = [full_update, expiration, gc, port_expiration, node];
         if times.iter().any(|time| time.is_zero()) {
             return Err(ConfigError::Range("a time of 0", "more"));
@@ -249,12 +229,7 @@ impl MaposSwitch {
         }
         let own = Destination::new(config.subnet, config.switch);
         let mut table = Table::default();
-        let route = Route {
-            next_hop: None,
-            metric: Metric::LOCAL,
-            deadline: None,
-            changed: true,
-        };
+        let route = Route { next_hop: None, metric: Metric::LOCAL, deadline: None, changed: true };
         table.set(own, route);
         Ok(Self {
             config,
@@ -281,11 +256,7 @@ impl MaposSwitch {
     pub fn routes(&self) -> impl Iterator<Item = (ssp::Route, Option<u16>)> {
         self.table.iter().map(|(to, route)| {
             let port = route.next_hop.and_then(|port| self.ports.get(port));
-            let route = ssp::Route {
-                subnet: to.subnet,
-                switch: to.switch,
-                metric: route.metric,
-            };
+            let route = ssp::Route { subnet: to.subnet, switch: to.switch, metric: route.metric };
             (route, port.map(|port| port.number))
         })
     }
@@ -396,11 +367,7 @@ impl MaposSwitch {
         };
         if let Some(&number) = self.config.ports.get(name) {
             if !fits(number) || taken(number) {
-                let kind = if fits(number) {
-                    "is taken"
-                } else {
-                    "cannot be"
-                };
+                let kind = if fits(number) { "is taken" } else { "cannot be" };
                 return Err(format!("its port number {number:#04x} {kind}"));
             }
             return Ok(number);

@@ -32,14 +32,7 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(number: u16) -> Self {
-        Self {
-            number,
-            line: Line::default(),
-            node: None,
-            branch: Branch::Off,
-            expires: None,
-            answers: Instant::ZERO,
-        }
+        Self { number, line: Line::default(), node: None, branch: Branch::Off, expires: None, answers: Instant::ZERO }
     }
 
     /// Whether SSP is spoken here: the line works, and no node has made itself known.

@@ -117,12 +117,8 @@ impl MaposSwitch {
             return;
         }
         let now = cx.now();
-        let route = Route {
-            next_hop: Some(port),
-            metric,
-            deadline: Some(now + self.config.timers.expiration),
-            changed: true,
-        };
+        let route =
+            Route { next_hop: Some(port), metric, deadline: Some(now + self.config.timers.expiration), changed: true };
         self.table.set(to, route);
         self.elect(now);
     }
@@ -134,12 +130,7 @@ impl MaposSwitch {
             return;
         };
         let before = route.next_hop;
-        *route = Route {
-            next_hop: Some(port),
-            metric,
-            deadline,
-            changed: true,
-        };
+        *route = Route { next_hop: Some(port), metric, deadline, changed: true };
         if to == self.vss && before != Some(port) {
             if let Some(before) = before.and_then(|before| self.ports.get_mut(before)) {
                 before.prune();

@@ -18,11 +18,7 @@ impl Destination {
     /// `switch` has no more bits than `subnet` gives it; of others the rest of the order is arbitrary.
     pub(super) fn new(subnet: Subnet, switch: u16) -> Self {
         let control = subnet.address(switch, 1).map_or(0, u32::from);
-        Self {
-            masked: control & subnet.mask(),
-            subnet,
-            switch,
-        }
+        Self { masked: control & subnet.mask(), subnet, switch }
     }
 }
 
@@ -113,16 +109,8 @@ impl Table {
     pub(super) fn entries(&self, port: usize, all: bool) -> Vec<ssp::Entry> {
         let told = self.0.iter().filter(|(_, route)| all || route.changed);
         let entry = |(to, route): (&Destination, &Route)| {
-            let metric = if route.next_hop == Some(port) {
-                route.metric.poisoned()
-            } else {
-                route.metric
-            };
-            ssp::Entry::from(ssp::Route {
-                subnet: to.subnet,
-                switch: to.switch,
-                metric,
-            })
+            let metric = if route.next_hop == Some(port) { route.metric.poisoned() } else { route.metric };
+            ssp::Entry::from(ssp::Route { subnet: to.subnet, switch: to.switch, metric })
         };
         told.map(entry).collect()
     }

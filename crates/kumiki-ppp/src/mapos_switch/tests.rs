@@ -44,11 +44,7 @@ fn under_the_root(ports: usize) -> Switch {
 }
 
 fn entry(switch: u16, metric: u32) -> Entry {
-    Entry::from(ssp::Route {
-        subnet: subnet(),
-        switch,
-        metric: Metric(metric),
-    })
+    Entry::from(ssp::Route { subnet: subnet(), switch, metric: Metric(metric) })
 }
 
 fn packet(command: u8, entries: &[Entry]) -> Vec<u8> {
@@ -84,8 +80,7 @@ impl Switch {
     fn sent(&mut self) -> Vec<(usize, Vec<u8>)> {
         let port = |device| self.ports.iter().position(|it| *it == device).unwrap();
         let sent = self.bench.sent().into_iter();
-        sent.map(|(device, unit)| (port(device), unit.data.to_vec()))
-            .collect()
+        sent.map(|(device, unit)| (port(device), unit.data.to_vec())).collect()
     }
 
     /// What the neighbour at `port` was told: switches and metrics. What was sent elsewhere is let go.
@@ -120,9 +115,7 @@ impl Switch {
     /// Switch, metric and port of each route.
     fn routes(&self) -> Vec<(u16, u32, Option<u16>)> {
         let routes = self.protocol().routes();
-        routes
-            .map(|(route, port)| (route.switch, route.metric.0, port))
-            .collect()
+        routes.map(|(route, port)| (route.switch, route.metric.0, port)).collect()
     }
 
     fn spreads_to(&self) -> Vec<u16> {
@@ -135,12 +128,7 @@ fn at_the_start_every_neighbour_is_asked_and_told_of_us() {
     let mut switch = switch(1, 2);
     let own = packet(2, &[entry(1, 0)]);
     let sent = switch.sent();
-    let expected = [
-        (0, hex(WHOLE)),
-        (1, hex(WHOLE)),
-        (0, own.clone()),
-        (1, own.clone()),
-    ];
+    let expected = [(0, hex(WHOLE)), (1, hex(WHOLE)), (0, own.clone()), (1, own.clone())];
     assert_eq!(sent, expected);
     // A request for the whole table is answered to who asked; others are not.
     switch.pass(1);
@@ -197,10 +185,7 @@ fn unicast_goes_by_switch_number_and_then_by_port() {
     let mut switch = with(Config::new(subnet(), 1), 4);
     switch.hear(1, &[entry(2, 0), entry(3, 1), entry(1, 17)]);
     switch.hear(2, &[entry(3, 0), entry(2, 1), entry(1, 17)]);
-    assert_eq!(
-        switch.routes(),
-        [(1, 0, None), (2, 1, Some(5)), (3, 1, Some(7))]
-    );
+    assert_eq!(switch.routes(), [(1, 0, None), (2, 1, Some(5)), (3, 1, Some(7))]);
     switch.sent();
     for (from, address, out) in [
         (0, "43", Some(1)),
@@ -241,13 +226,7 @@ fn unicast_goes_by_switch_number_and_then_by_port() {
 fn the_route_with_the_longest_mask_is_taken() {
     let mut switch = switch(1, 3);
     let three = Subnet::new(Width::Eight, 3).unwrap();
-    let route = |subnet, switch| {
-        Entry::from(ssp::Route {
-            subnet,
-            switch,
-            metric: Metric(0),
-        })
-    };
+    let route = |subnet, switch| Entry::from(ssp::Route { subnet, switch, metric: Metric(0) });
     switch.hear(1, &[route(subnet(), 2)]);
     switch.hear(2, &[route(three, 5)]);
     switch.sent();
@@ -266,10 +245,7 @@ fn a_route_is_poisoned_towards_its_next_hop_only() {
     switch.hear(0, &[entry(1, 0), entry(3, 4)]);
     let triggered = switch.sent();
     let own = |metrics: [u32; 2]| packet(2, &[entry(1, metrics[0]), entry(3, metrics[1])]);
-    assert_eq!(
-        triggered,
-        [(0, own([17, 21])), (1, own([1, 5])), (2, own([1, 5]))]
-    );
+    assert_eq!(triggered, [(0, own([17, 21])), (1, own([1, 5])), (2, own([1, 5]))]);
     // The next full update has all of it, and no other comes before.
     switch.pass(8);
     assert!(switch.sent().is_empty());
@@ -286,26 +262,11 @@ fn entries_with_illegal_values_are_ignored_one_by_one() {
     let wrong = [
         Entry { afi: 0, ..right },
         Entry { afi: 1, ..right },
-        Entry {
-            metric: Metric(32),
-            ..right
-        },
-        Entry {
-            metric: Metric(u32::MAX),
-            ..right
-        },
-        Entry {
-            address: 0xff,
-            ..right
-        },
-        Entry {
-            address: 0x141,
-            ..right
-        },
-        Entry {
-            mask: 0xff,
-            ..right
-        },
+        Entry { metric: Metric(32), ..right },
+        Entry { metric: Metric(u32::MAX), ..right },
+        Entry { address: 0xff, ..right },
+        Entry { address: 0x141, ..right },
+        Entry { mask: 0xff, ..right },
         Entry { mask: 0, ..right },
     ];
     switch.hear(0, &wrong);
@@ -339,11 +300,7 @@ fn a_heard_metric_does_to_a_route_what_the_standard_says() {
         switch.pass(1);
         switch.sent();
         switch.hear(port, &[entry(2, metric)]);
-        assert_eq!(
-            switch.routes()[1],
-            (2, after, Some(port_after)),
-            "{metric} at {port}"
-        );
+        assert_eq!(switch.routes()[1], (2, after, Some(port_after)), "{metric} at {port}");
         assert_eq!(!switch.sent().is_empty(), told, "{metric} at {port}");
     }
     // Case 1: nobody is added who cannot be reached.
@@ -401,11 +358,7 @@ fn a_port_downstream_is_used_after_30_s_and_not_after_30_s_of_silence() {
             switch.hear(0, &poisoned);
         }
         let used = switch.spreads_to();
-        assert_eq!(
-            used,
-            if seconds < 35 { vec![] } else { vec![3] },
-            "{seconds}"
-        );
+        assert_eq!(used, if seconds < 35 { vec![] } else { vec![3] }, "{seconds}");
         switch.pass(1);
     }
     // The last word came at 55 s.
@@ -531,12 +484,7 @@ fn a_line_without_signal_ends_routes_and_nodes_at_once() {
     switch.hear(1, &[entry(2, 0), entry(3, 1)]);
     switch.pass(1);
     switch.sent();
-    let los = |present| {
-        Report::Link(LinkReport::Alarm {
-            defect: Defect::Los,
-            present,
-        })
-    };
+    let los = |present| Report::Link(LinkReport::Alarm { defect: Defect::Los, present });
     switch.report(1, los(true));
     assert_eq!(switch.told(2), [(2, 16), (3, 16)]);
     switch.report(0, Report::Down);
@@ -578,10 +526,7 @@ fn a_node_at_a_port_ends_what_a_switch_there_has_said() {
 /// Section 5.3.2 (4).
 #[test]
 fn a_switch_that_takes_its_leave_says_that_nothing_can_be_reached() {
-    let config = Config {
-        shutdown: Some(Duration::from_secs(15)),
-        ..Config::new(subnet(), 2)
-    };
+    let config = Config { shutdown: Some(Duration::from_secs(15)), ..Config::new(subnet(), 2) };
     let mut switch = with(config, 2);
     switch.hear(0, &[entry(1, 0)]);
     switch.pass(14);
@@ -600,11 +545,7 @@ fn a_long_table_takes_several_packets() {
     let told = |numbers: core::ops::Range<u16>| -> Vec<u8> {
         let mut octets = vec![0, 1, 0xfe, 5, 2, 1, 0, 0];
         for switch in numbers {
-            let entry = Entry::from(ssp::Route {
-                subnet: wide,
-                switch,
-                metric: Metric(0),
-            });
+            let entry = Entry::from(ssp::Route { subnet: wide, switch, metric: Metric(0) });
             let at = octets.len();
             octets.resize(at + ssp::ENTRY_LEN, 0);
             entry.emit(&mut octets[at..]);
@@ -631,19 +572,10 @@ fn a_long_table_takes_several_packets() {
 
 #[test]
 fn floods_are_counted_and_bounded() {
-    let config = Config {
-        routes: 8,
-        ..Config::new(Subnet::new(Width::Eight, 5).unwrap(), 1)
-    };
+    let config = Config { routes: 8, ..Config::new(Subnet::new(Width::Eight, 5).unwrap(), 1) };
     let five = config.subnet;
     let mut switch = with(config, 1);
-    let all = (0..25).map(|switch| {
-        Entry::from(ssp::Route {
-            subnet: five,
-            switch,
-            metric: Metric(0),
-        })
-    });
+    let all = (0..25).map(|switch| Entry::from(ssp::Route { subnet: five, switch, metric: Metric(0) }));
     let all: Vec<_> = all.collect();
     switch.pass(1);
     switch.sent();

@@ -19,8 +19,8 @@
 //! frames.
 
 use kumiki_graph::{
-    Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage,
-    Protocol, Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol, Report,
+    Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_wire::ppp::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
@@ -43,9 +43,7 @@ pub struct Config {
 impl Default for Config {
     /// What every implementation can receive.
     fn default() -> Self {
-        Self {
-            mtu: DEFAULT_MRU.into(),
-        }
+        Self { mtu: DEFAULT_MRU.into() }
     }
 }
 
@@ -89,12 +87,7 @@ const DEFAULT_FCS: u8 = 16;
 
 /// Tells the layer below that `protocol` may pass, or may not any more.
 fn tell_below(protocol: u16, pass: bool, cx: &mut Context<'_>) {
-    let link = LinkManage::Pass {
-        protocol,
-        pass,
-        local: Address::None,
-        remote: Address::None,
-    };
+    let link = LinkManage::Pass { protocol, pass, local: Address::None, remote: Address::None };
     cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
 }
 
@@ -161,10 +154,8 @@ impl Ppp {
                 cx.drop(why);
             }
             Ok(number) => {
-                let compression = self.agreed.map_or(Compression::NONE, |agreed| Compression {
-                    acfc: agreed.acfc,
-                    pfc: agreed.pfc,
-                });
+                let compression =
+                    self.agreed.map_or(Compression::NONE, |agreed| Compression { acfc: agreed.acfc, pfc: agreed.pfc });
                 let header = Header::new(number, compression);
                 header.emit(unit.data.push_header(header.len()));
                 self.counters.sent += 1;
@@ -188,10 +179,7 @@ impl Ppp {
         if let Some(user) = user.filter(|_| self.may_pass(number)) {
             // The header was read, so it is there.
             let _ = unit.data.pop_header(len);
-            unit.options = UnitOptions {
-                under: Some(Key::PppProtocol(number)),
-                ..UnitOptions::NONE
-            };
+            unit.options = UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE };
             self.counters.received += 1;
             cx.up(user, Indication::Unit(unit));
         } else if let Some(daemon) = self.daemon {
@@ -234,12 +222,7 @@ impl Ppp {
                     tell_all(&self.limits(self.mtu()), cx);
                 }
             }
-            LinkManage::Pass {
-                protocol,
-                pass,
-                local,
-                remote,
-            } => {
+            LinkManage::Pass { protocol, pass, local, remote } => {
                 self.passing.retain(|other| *other != protocol);
                 if pass {
                     self.passing.push(protocol);

@@ -28,12 +28,7 @@ impl Arrival {
     pub fn parse(appended: &[u8]) -> Option<Self> {
         let words = appended.as_chunks::<4>().0.first_chunk::<4>()?;
         let [packets, discards, errors, octets] = words.map(u32::from_be_bytes);
-        Some(Self {
-            packets,
-            discards,
-            errors,
-            octets,
-        })
+        Some(Self { packets, discards, errors, octets })
     }
 
     fn octets(self) -> [u8; 16] {

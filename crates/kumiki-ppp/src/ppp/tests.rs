@@ -26,12 +26,7 @@ fn with_daemon() -> Driver {
     let ip = bench.user("ip", "ppp", IP);
     let daemon = bench.user("daemon", "ppp", &[Key::Raw]);
     bench.start();
-    Driver {
-        bench,
-        line,
-        ip,
-        daemon,
-    }
+    Driver { bench, line, ip, daemon }
 }
 
 fn say(driver: &mut Driver, link: LinkManage) {
@@ -92,20 +87,10 @@ fn with_a_daemon_nothing_passes_before_it_says_so() {
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
     let local = Address::Ip4(Ipv4Addr::new(10, 0, 0, 1));
     let remote = Address::Ip4(Ipv4Addr::new(10, 0, 0, 2));
-    let pass = |pass| LinkManage::Pass {
-        protocol: 0x0021,
-        pass,
-        local,
-        remote,
-    };
+    let pass = |pass| LinkManage::Pass { protocol: 0x0021, pass, local, remote };
     say(&mut driver, pass(true));
     let reports = driver.bench.reports(ip);
-    let [
-        Report::Limits { unit: mtu, .. },
-        Report::Link(addresses),
-        Report::Up,
-    ] = &reports[..]
-    else {
+    let [Report::Limits { unit: mtu, .. }, Report::Link(addresses), Report::Up] = &reports[..] else {
         panic!("{reports:?}");
     };
     assert_eq!(*mtu, 1500);
@@ -120,12 +105,7 @@ fn with_a_daemon_nothing_passes_before_it_says_so() {
 fn a_line_that_goes_down_ends_what_was_agreed() {
     let mut driver = with_daemon();
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
-    let pass = LinkManage::Pass {
-        protocol: 0x0021,
-        pass: true,
-        local: Address::None,
-        remote: Address::None,
-    };
+    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::None, remote: Address::None };
     say(&mut driver, pass);
     let (ip, daemon) = (driver.ip, driver.daemon);
     let _ = (driver.bench.reports(ip), driver.bench.reports(daemon));
@@ -135,18 +115,9 @@ fn a_line_that_goes_down_ends_what_was_agreed() {
     }
     // The next peer may take more.
     let reports = driver.bench.reports(ip);
-    assert!(
-        matches!(
-            reports[..],
-            [Report::Limits { unit: 4470, .. }, Report::Down]
-        ),
-        "{reports:?}"
-    );
+    assert!(matches!(reports[..], [Report::Limits { unit: 4470, .. }, Report::Down]), "{reports:?}");
     let heard = driver.bench.reports(daemon);
-    assert!(matches!(
-        heard[..],
-        [Report::Limits { .. }, Report::Down, Report::Up]
-    ));
+    assert!(matches!(heard[..], [Report::Limits { .. }, Report::Down, Report::Up]));
     driver.bench.send(ip, unit(&[0x45, 1]));
     assert_eq!(driver.bench.drops("ppp", "protocol may not pass yet"), 1);
 }
@@ -171,12 +142,7 @@ fn reports_of_quality_are_filled_in_as_they_pass() {
     assert_eq!(out[..10], [0; 10]);
 
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
-    let pass = LinkManage::Pass {
-        protocol: 0x0021,
-        pass: true,
-        local: Address::None,
-        remote: Address::None,
-    };
+    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::None, remote: Address::None };
     say(&mut driver, pass);
     driver.bench.send(driver.ip, unit(&[0x45; 100]));
     driver.bench.send(driver.daemon, unit(&report));
@@ -188,9 +154,7 @@ fn reports_of_quality_are_filled_in_as_they_pass() {
     let line = driver.line;
     driver.bench.units(driver.daemon);
     let damaged = Report::Link(LinkReport::Damaged { frames: 7 });
-    driver
-        .bench
-        .indicate(line, Indication::Report(Box::new(damaged)));
+    driver.bench.indicate(line, Indication::Report(Box::new(damaged)));
     driver.bench.octets(line, &hex("21 4501"));
     driver.bench.octets(line, &hex("ff13"));
     driver.bench.octets(line, &[&report[..], &[0; 9]].concat());

@@ -19,12 +19,7 @@ const UNKNOWN: &[u8] = b"unknown name or wrong secret";
 /// RFC 1994 section 4.1: the hash of identifier, secret and challenge.
 #[must_use]
 pub fn chap_md5(identifier: u8, secret: &[u8], challenge: &[u8]) -> [u8; 16] {
-    Md5::new()
-        .chain_update([identifier])
-        .chain_update(secret)
-        .chain_update(challenge)
-        .finalize()
-        .into()
+    Md5::new().chain_update([identifier]).chain_update(secret).chain_update(challenge).finalize().into()
 }
 
 /// Whether both are the same; how long it takes does not tell where they differ.
@@ -34,29 +29,17 @@ fn same(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn send_pap(identifier: u8, message: pap::Message<'_>, acts: &mut Acts) {
-    let packet = pap::Packet {
-        identifier,
-        message,
-    };
+    let packet = pap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
-    acts.push(Act::Send {
-        protocol: protocol::PAP,
-        information,
-    });
+    acts.push(Act::Send { protocol: protocol::PAP, information });
 }
 
 fn send_chap(identifier: u8, message: chap::Message<'_>, acts: &mut Acts) {
-    let packet = chap::Packet {
-        identifier,
-        message,
-    };
+    let packet = chap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
-    acts.push(Act::Send {
-        protocol: protocol::CHAP,
-        information,
-    });
+    acts.push(Act::Send { protocol: protocol::CHAP, information });
 }
 
 fn note(acts: &mut Acts, text: String) {
@@ -103,9 +86,7 @@ pub(super) struct Prove {
 impl core::fmt::Debug for Prove {
     /// Without the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Prove")
-            .field("stage", &self.stage)
-            .finish_non_exhaustive()
+        f.debug_struct("Prove").field("stage", &self.stage).finish_non_exhaustive()
     }
 }
 
@@ -149,10 +130,7 @@ impl Prove {
         self.sent += 1;
         // RFC 1334 section 2.2.1: another one each time.
         self.identifier = self.identifier.wrapping_add(1);
-        let message = pap::Message::Request {
-            peer_id: &self.name,
-            password: &self.secret,
-        };
+        let message = pap::Message::Request { peer_id: &self.name, password: &self.secret };
         send_pap(self.identifier, message, acts);
         acts.push(Act::Arm(Timer::Prove, self.restart));
     }
@@ -212,10 +190,7 @@ impl Prove {
                 self.identifier = packet.identifier;
                 self.sent = self.sent.saturating_add(1);
                 let hash = chap_md5(packet.identifier, &self.secret, value);
-                let message = chap::Message::Response {
-                    value: &hash,
-                    name: &self.name,
-                };
+                let message = chap::Message::Response { value: &hash, name: &self.name };
                 send_chap(packet.identifier, message, acts);
             }
             chap::Message::Success { message } if runs && is_answer => {
@@ -307,10 +282,7 @@ impl Admit {
                 *octet = random;
             }
         }
-        let message = chap::Message::Challenge {
-            value: &self.challenge,
-            name: &self.name,
-        };
+        let message = chap::Message::Challenge { value: &self.challenge, name: &self.name };
         send_chap(self.identifier, message, acts);
         acts.push(Act::Arm(Timer::Admit, self.restart));
     }
@@ -367,18 +339,12 @@ impl Admit {
         }
         // RFC 1334 section 2.2.1: what was answered once is answered in the same way, for the answer may be lost.
         let is_good = self.answer.unwrap_or_else(|| {
-            let good = |entry: &Secret| {
-                entry.name.as_bytes() == peer_id && same(entry.secret.as_bytes(), password)
-            };
+            let good = |entry: &Secret| entry.name.as_bytes() == peer_id && same(entry.secret.as_bytes(), password);
             self.secrets.iter().any(good)
         });
         let message = if is_good { WELCOME } else { UNKNOWN };
         let message = Some(message);
-        let reply = if is_good {
-            pap::Message::Ack { message }
-        } else {
-            pap::Message::Nak { message }
-        };
+        let reply = if is_good { pap::Message::Ack { message } } else { pap::Message::Nak { message } };
         send_pap(packet.identifier, reply, acts);
         if self.answer.replace(is_good).is_none() {
             if is_good {

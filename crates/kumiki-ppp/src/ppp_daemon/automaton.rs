@@ -63,10 +63,7 @@ impl State {
     /// Whether the Restart timer runs: the states in which it can expire (section 4.1).
     #[must_use]
     pub const fn has_timer(self) -> bool {
-        matches!(
-            self,
-            Self::Closing | Self::Stopping | Self::ReqSent | Self::AckRcvd | Self::AckSent
-        )
+        matches!(self, Self::Closing | Self::Stopping | Self::ReqSent | Self::AckRcvd | Self::AckSent)
     }
 }
 
@@ -195,10 +192,7 @@ struct Cell {
 /// The table, read by the compiler.
 const CELLS: [[Option<Cell>; 10]; 16] = cells();
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler, for a table of known size"
-)]
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, for a table of known size")]
 const fn cells() -> [[Option<Cell>; 10]; 16] {
     let mut cells = [[None; 10]; 16];
     let mut row = 0;
@@ -213,10 +207,7 @@ const fn cells() -> [[Option<Cell>; 10]; 16] {
     cells
 }
 
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated by the compiler, for the cells of the table"
-)]
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, for the cells of the table")]
 const fn cell(text: &[u8]) -> Option<Cell> {
     if text[0] == b'-' {
         return None;
@@ -231,11 +222,7 @@ const fn cell(text: &[u8]) -> Option<Cell> {
     }
     let next = State::ALL[(text[at] - b'0') as usize];
     let note = if at + 1 < text.len() { text[at + 1] } else { 0 };
-    Some(Cell {
-        actions,
-        next,
-        note,
-    })
+    Some(Cell { actions, next, note })
 }
 
 const fn action(name: [u8; 3]) -> Action {
@@ -334,12 +321,7 @@ impl Automaton {
     /// An automaton in Initial.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            state: State::Initial,
-            counter: 0,
-            period: config.restart,
-        }
+        Self { config, state: State::Initial, counter: 0, period: config.restart }
     }
 
     /// Where it is.
@@ -353,11 +335,7 @@ impl Automaton {
     /// # Errors
     /// [`Illegal`] where it cannot; nothing has changed.
     pub fn on(&mut self, event: Event) -> Result<Step, Illegal> {
-        let mut step = Step {
-            actions: SmallVec::new(),
-            restart: Restart::Keep,
-            crossed: false,
-        };
+        let mut step = Step { actions: SmallVec::new(), restart: Restart::Keep, crossed: false };
         let note = self.follow(event, &mut step)?;
         if note == b'r' && self.config.restartable {
             self.follow(Event::Down, &mut step)?;
@@ -374,8 +352,7 @@ impl Automaton {
         if self.counter == 0 {
             return self.on(Event::TimeoutMinus);
         }
-        self.period =
-            (self.period + self.period).min(self.config.restart_most.max(self.config.restart));
+        self.period = (self.period + self.period).min(self.config.restart_most.max(self.config.restart));
         self.on(Event::TimeoutPlus)
     }
 
@@ -383,20 +360,13 @@ impl Automaton {
     fn follow(&mut self, event: Event, step: &mut Step) -> Result<u8, Illegal> {
         let state = self.state;
         let row = CELLS.get(event as usize);
-        let cell = row
-            .and_then(|row| row.get(state as usize))
-            .copied()
-            .flatten();
+        let cell = row.and_then(|row| row.get(state as usize)).copied().flatten();
         let cell = cell.ok_or(Illegal { event, state })?;
         for action in cell.actions.into_iter().flatten() {
             match action {
                 Action::Irc => {
                     let terminates = cell.actions.contains(&Some(Action::Str));
-                    self.counter = if terminates {
-                        self.config.max_terminate
-                    } else {
-                        self.config.max_configure
-                    };
+                    self.counter = if terminates { self.config.max_terminate } else { self.config.max_configure };
                     self.period = self.config.restart;
                 }
                 Action::Zrc => {

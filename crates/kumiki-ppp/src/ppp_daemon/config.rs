@@ -50,10 +50,7 @@ impl Methods {
     /// Whether `method` is among them.
     #[must_use]
     pub const fn allow(self, method: Method) -> bool {
-        matches!(
-            (self, method),
-            (Self::Either, _) | (Self::Pap, Method::Pap) | (Self::Chap, Method::Chap)
-        )
+        matches!((self, method), (Self::Either, _) | (Self::Pap, Method::Pap) | (Self::Chap, Method::Chap))
     }
 
     /// The one to begin with.
@@ -149,13 +146,7 @@ pub struct Quality {
 impl Default for Quality {
     /// Reports are sent where they are asked for, and nothing is done about what they say.
     fn default() -> Self {
-        Self {
-            period: None,
-            report: true,
-            good: 0,
-            of: 5,
-            loss_percent: 20,
-        }
+        Self { period: None, report: true, good: 0, of: 5, loss_percent: 20 }
     }
 }
 
@@ -302,9 +293,7 @@ pub enum ConfigError {
     #[error("{0} is zero; it must be more")]
     Zero(&'static str),
     /// More good periods wanted than are looked at.
-    #[error(
-        "{good} of {of} periods cannot be good; at most {of} of at most {most} can be asked for"
-    )]
+    #[error("{good} of {of} periods cannot be good; at most {of} of at most {most} can be asked for")]
     Periods {
         /// Good ones.
         good: u32,
@@ -333,10 +322,7 @@ impl Config {
         if self.mru < LEAST_MRU {
             return Err(ConfigError::Mru(self.mru));
         }
-        let wrong_fcs = [Some(self.fcs), self.ask_fcs]
-            .into_iter()
-            .flatten()
-            .find(|bits| ![16, 32].contains(bits));
+        let wrong_fcs = [Some(self.fcs), self.ask_fcs].into_iter().flatten().find(|bits| ![16, 32].contains(bits));
         if let Some(bits) = wrong_fcs {
             return Err(ConfigError::Fcs(bits));
         }
@@ -344,12 +330,10 @@ impl Config {
             return Err(ConfigError::NobodyMayComeIn);
         }
         let own = [("name", Some(&self.name)), ("secret", self.secret.as_ref())];
-        let others = self.secrets.iter().flat_map(|entry| {
-            [
-                ("a name in secrets", Some(&entry.name)),
-                ("a secret", Some(&entry.secret)),
-            ]
-        });
+        let others = self
+            .secrets
+            .iter()
+            .flat_map(|entry| [("a name in secrets", Some(&entry.name)), ("a secret", Some(&entry.secret))]);
         for (what, text) in own.into_iter().chain(others) {
             let len = text.map_or(1, String::len);
             if len == 0 || len > MAX_NAME {
@@ -364,10 +348,7 @@ impl Config {
             ("echo_interval", self.echo_interval),
             ("session", self.session),
         ];
-        if let Some((what, _)) = periods
-            .iter()
-            .find(|(_, time)| time.is_some_and(Duration::is_zero))
-        {
+        if let Some((what, _)) = periods.iter().find(|(_, time)| time.is_some_and(Duration::is_zero)) {
             return Err(ConfigError::Zero(what));
         }
         // The option counts in 1/100 s, and 0 has a meaning of its own there.
@@ -414,9 +395,6 @@ impl Config {
     /// The automaton of a network protocol. One that the peer does not answer is tried again after `retry`, so that nothing is gained by
     /// waiting for it.
     pub(super) fn of_network(&self) -> automaton::Config {
-        automaton::Config {
-            passive: false,
-            ..self.of_link()
-        }
+        automaton::Config { passive: false, ..self.of_link() }
     }
 }

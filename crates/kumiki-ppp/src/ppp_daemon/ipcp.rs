@@ -44,26 +44,13 @@ fn known(address: Option<Ipv4Addr>) -> Address {
 
 impl Ipcp {
     pub(super) fn new(config: Ipv4) -> Self {
-        Self {
-            config,
-            local: None,
-            servers: [None; 2],
-            heard: None,
-            theirs: None,
-            has_reminded: false,
-        }
+        Self { config, local: None, servers: [None; 2], heard: None, theirs: None, has_reminded: false }
     }
 
     /// Both addresses, while IPCP is Opened. One that the peer would not speak of is what is configured.
     pub(super) fn addresses(&self) -> (Address, Address) {
-        let local = self
-            .local
-            .and_then(some)
-            .or_else(|| some(self.config.local));
-        let remote = self
-            .theirs
-            .and_then(some)
-            .or_else(|| some(self.config.remote));
+        let local = self.local.and_then(some).or_else(|| some(self.config.local));
+        let remote = self.theirs.and_then(some).or_else(|| some(self.config.remote));
         (known(local), known(remote))
     }
 
@@ -80,11 +67,7 @@ impl Ipcp {
             return Judged::Reject;
         }
         let ours = self.local.and_then(some);
-        if address != NONE
-            && is_host
-            && ours != Some(address)
-            && (remote == NONE || address == remote || is_free)
-        {
+        if address != NONE && is_host && ours != Some(address) && (remote == NONE || address == remote || is_free) {
             self.heard = Some(address);
             return Judged::Ack;
         }
@@ -99,11 +82,8 @@ impl Ipcp {
     }
 
     fn judge_server(&self, server: Server, asked: Ipv4Addr, acts: &mut Acts) -> Judged {
-        let given = SERVERS
-            .iter()
-            .zip(self.config.dns)
-            .find(|(own, _)| **own == server)
-            .and_then(|(_, address)| address);
+        let given =
+            SERVERS.iter().zip(self.config.dns).find(|(own, _)| **own == server).and_then(|(_, address)| address);
         match given {
             Some(address) if address == asked => Judged::Ack,
             Some(address) => Judged::Nak(octets(Opt::Server(server, address))),
@@ -130,11 +110,7 @@ impl Negotiator for Ipcp {
         let address = self.local.map(Opt::Address);
         let servers = SERVERS.iter().zip(self.servers);
         let servers = servers.filter_map(|(server, address)| Some(Opt::Server(*server, address?)));
-        address
-            .into_iter()
-            .chain(servers)
-            .flat_map(octets)
-            .collect()
+        address.into_iter().chain(servers).flat_map(octets).collect()
     }
 
     fn hear(&mut self) {
@@ -171,10 +147,7 @@ impl Negotiator for Ipcp {
     /// RFC 1332 section 3.3: where the peer's address matters and it does not say it. Once: it may have none.
     fn missing(&mut self, seen: &BTreeSet<u8>) -> Vec<u8> {
         let is_needed = self.config.remote != NONE && !self.config.accept_remote;
-        if !is_needed
-            || seen.contains(&kind::ADDRESS)
-            || core::mem::replace(&mut self.has_reminded, true)
-        {
+        if !is_needed || seen.contains(&kind::ADDRESS) || core::mem::replace(&mut self.has_reminded, true) {
             return Vec::new();
         }
         octets(Opt::Address(self.config.remote))
@@ -192,8 +165,7 @@ impl Negotiator for Ipcp {
                 let is_free = self.config.local == NONE || self.config.accept_local;
                 let is_host = !address.is_broadcast() && !address.is_multicast();
                 if own != NONE {
-                    let text =
-                        format!("the peer will not have addr {own}; it would take {address}");
+                    let text = format!("the peer will not have addr {own}; it would take {address}");
                     say(acts, text);
                 }
                 if is_free && is_host {
@@ -221,10 +193,8 @@ impl Negotiator for Ipcp {
             kind::ADDRESS => {
                 self.local = None;
                 if self.config.local == NONE {
-                    let end = End::Pointless {
-                        protocol: "IPCP",
-                        why: "we have no address, and the peer gives us none",
-                    };
+                    let end =
+                        End::Pointless { protocol: "IPCP", why: "we have no address, and the peer gives us none" };
                     acts.push(Act::Fail(protocol::IPCP, end));
                 }
                 "addr"
@@ -240,9 +210,6 @@ impl Negotiator for Ipcp {
             }
             _ => "what we did not ask for",
         };
-        say(
-            acts,
-            format!("the peer rejects {name}: it cannot be negotiated"),
-        );
+        say(acts, format!("the peer rejects {name}: it cannot be negotiated"));
     }
 }

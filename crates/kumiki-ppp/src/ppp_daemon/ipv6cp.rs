@@ -36,24 +36,12 @@ fn octets(opt: Opt<'_>) -> Vec<u8> {
 }
 
 fn address(identifier: InterfaceIdentifier) -> Address {
-    if identifier.is_none() {
-        Address::None
-    } else {
-        Address::Ip6(identifier.link_local())
-    }
+    if identifier.is_none() { Address::None } else { Address::Ip6(identifier.link_local()) }
 }
 
 impl Ipv6cp {
     pub(super) const fn new(config: Ipv6) -> Self {
-        Self {
-            config,
-            local: NONE,
-            asks: true,
-            heard: NONE,
-            theirs: NONE,
-            nakked: NONE,
-            has_reminded: false,
-        }
+        Self { config, local: NONE, asks: true, heard: NONE, theirs: NONE, nakked: NONE, has_reminded: false }
     }
 
     /// The link-local addresses of both ends, while IPV6CP is Opened.
@@ -90,11 +78,7 @@ impl Negotiator for Ipv6cp {
     }
 
     fn wishes(&self) -> Vec<u8> {
-        if self.asks {
-            octets(Opt::InterfaceIdentifier(self.local))
-        } else {
-            Vec::new()
-        }
+        if self.asks { octets(Opt::InterfaceIdentifier(self.local)) } else { Vec::new() }
     }
 
     fn hear(&mut self) {
@@ -128,15 +112,12 @@ impl Negotiator for Ipv6cp {
         let [front @ .., last] = self.local.0;
         let [a, b, c, d, e, f, g] = front;
         let other = InterfaceIdentifier([a & !UNIVERSAL, b, c, d, e, f, g, last ^ 1]);
-        (kind == kind::INTERFACE_IDENTIFIER && !other.is_none())
-            .then(|| octets(Opt::InterfaceIdentifier(other)))
+        (kind == kind::INTERFACE_IDENTIFIER && !other.is_none()).then(|| octets(Opt::InterfaceIdentifier(other)))
     }
 
     /// RFC 5072 section 4.1: the option is needed; who is reminded in vain does not have it.
     fn missing(&mut self, seen: &BTreeSet<u8>) -> Vec<u8> {
-        if seen.contains(&kind::INTERFACE_IDENTIFIER)
-            || core::mem::replace(&mut self.has_reminded, true)
-        {
+        if seen.contains(&kind::INTERFACE_IDENTIFIER) || core::mem::replace(&mut self.has_reminded, true) {
             return Vec::new();
         }
         self.right(kind::INTERFACE_IDENTIFIER).unwrap_or_default()
@@ -155,10 +136,7 @@ impl Negotiator for Ipv6cp {
         }
         let own = Opt::InterfaceIdentifier(self.local);
         let other = Opt::InterfaceIdentifier(identifier);
-        say(
-            acts,
-            format!("the peer will not have {own}; it would take {other}"),
-        );
+        say(acts, format!("the peer will not have {own}; it would take {other}"));
         let is_new = !identifier.is_none() && identifier != self.nakked;
         self.local = if is_new { identifier } else { self.fresh(rng) };
     }
@@ -167,18 +145,12 @@ impl Negotiator for Ipv6cp {
         let name = if kind == kind::INTERFACE_IDENTIFIER {
             self.asks = false;
             // Without an identifier there is no address on the link.
-            let end = End::Pointless {
-                protocol: "IPV6CP",
-                why: "the peer negotiates no interface identifier",
-            };
+            let end = End::Pointless { protocol: "IPV6CP", why: "the peer negotiates no interface identifier" };
             acts.push(Act::Fail(protocol::IPV6CP, end));
             "addr"
         } else {
             "what we did not ask for"
         };
-        say(
-            acts,
-            format!("the peer rejects {name}: it cannot be negotiated"),
-        );
+        say(acts, format!("the peer rejects {name}: it cannot be negotiated"));
     }
 }

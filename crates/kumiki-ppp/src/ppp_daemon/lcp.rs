@@ -63,9 +63,7 @@ struct Set {
 
 /// A time in 1/100 s, one at least.
 fn hundredths(time: Duration) -> u32 {
-    u32::try_from(time.as_millis() / 10)
-        .unwrap_or(u32::MAX)
-        .max(1)
+    u32::try_from(time.as_millis() / 10).unwrap_or(u32::MAX).max(1)
 }
 
 const fn fcs_bit(bits: u8) -> u8 {
@@ -79,14 +77,8 @@ fn octets(opt: Opt<'_>) -> Vec<u8> {
 impl Method {
     fn option(self) -> Opt<'static> {
         match self {
-            Self::Pap => Opt::Authentication {
-                protocol: protocol::PAP,
-                data: &[],
-            },
-            Self::Chap => Opt::Authentication {
-                protocol: protocol::CHAP,
-                data: &[CHAP_MD5],
-            },
+            Self::Pap => Opt::Authentication { protocol: protocol::PAP, data: &[] },
+            Self::Chap => Opt::Authentication { protocol: protocol::CHAP, data: &[CHAP_MD5] },
         }
     }
 
@@ -101,11 +93,7 @@ impl Method {
 
 impl Lcp {
     pub(super) fn new(config: &Config) -> Self {
-        let prove = if config.secret.is_some() {
-            config.prove
-        } else {
-            Methods::None
-        };
+        let prove = if config.secret.is_some() { config.prove } else { Methods::None };
         Self {
             config: Set {
                 mru: config.mru,
@@ -205,10 +193,7 @@ impl Lcp {
         if is_ours {
             self.loops += 1;
             let opt = Opt::Magic(magic);
-            say(
-                acts,
-                format!("we refuse {opt}: it is our own, the line may be looped back"),
-            );
+            say(acts, format!("we refuse {opt}: it is our own, the line may be looped back"));
             if self.loops >= self.config.max_loops {
                 acts.push(Act::Fail(protocol::LCP, End::LoopedBack));
             }
@@ -222,10 +207,7 @@ impl Lcp {
         let Some(asked) = self.ours.auth else {
             return;
         };
-        say(
-            acts,
-            format!("the peer will not use {asked}; it would use {wanted}"),
-        );
+        say(acts, format!("the peer will not use {asked}; it would use {wanted}"));
         // Either: what the peer would rather have, or else the one that was not tried.
         self.ours.auth = match (self.config.auth, asked, method) {
             (Methods::Either, _, Some(method)) => Some(method),
@@ -274,10 +256,7 @@ impl Negotiator for Lcp {
             self.ours.mru.map(Opt::Mru),
             self.ours.accm.map(Opt::Accm),
             self.ours.auth.map(Method::option),
-            self.ours.quality.map(|_| Opt::Quality {
-                protocol: protocol::LQR,
-                data: &period,
-            }),
+            self.ours.quality.map(|_| Opt::Quality { protocol: protocol::LQR, data: &period }),
             self.ours.magic.map(Opt::Magic),
             self.ours.pfc.then_some(Opt::Pfc),
             self.ours.acfc.then_some(Opt::Acfc),
@@ -294,10 +273,7 @@ impl Negotiator for Lcp {
         let opt = Opt::of(item);
         match opt {
             Opt::Mru(mru) if mru < LEAST_MRU => {
-                say(
-                    acts,
-                    format!("we refuse {opt}: we would take {LEAST_MRU} or more"),
-                );
+                say(acts, format!("we refuse {opt}: we would take {LEAST_MRU} or more"));
                 return Judged::Nak(octets(Opt::Mru(LEAST_MRU)));
             }
             Opt::Mru(mru) => self.heard.mru = Some(mru),
@@ -317,10 +293,7 @@ impl Negotiator for Lcp {
                 }
                 let (protocol::LQR, &[a, b, c, d]) = (protocol, data) else {
                     let period = self.config.period.unwrap_or(1000).to_be_bytes();
-                    let better = Opt::Quality {
-                        protocol: protocol::LQR,
-                        data: &period,
-                    };
+                    let better = Opt::Quality { protocol: protocol::LQR, data: &period };
                     say(acts, format!("we refuse {opt}: we can do {better}"));
                     return Judged::Nak(octets(better));
                 };
@@ -335,10 +308,7 @@ impl Negotiator for Lcp {
                 return Judged::Nak(octets(better));
             }
             Opt::FcsAlternatives(bits) => self.heard.fcs = Some(bits),
-            Opt::SelfDescribingPadding(_)
-            | Opt::Callback { .. }
-            | Opt::CompoundFrames
-            | Opt::Other(_) => {
+            Opt::SelfDescribingPadding(_) | Opt::Callback { .. } | Opt::CompoundFrames | Opt::Other(_) => {
                 say(acts, format!("we refuse {opt}: we do not do that"));
                 return Judged::Reject;
             }
@@ -383,10 +353,7 @@ impl Negotiator for Lcp {
             Opt::Mru(mru) => {
                 let own = self.ours.mru.unwrap_or(DEFAULT_MRU);
                 if asked {
-                    say(
-                        acts,
-                        format!("the peer will not have mru {own}; it would take {mru}"),
-                    );
+                    say(acts, format!("the peer will not have mru {own}; it would take {mru}"));
                 }
                 if (LEAST_MRU..=self.config.mru.max(DEFAULT_MRU)).contains(&mru) {
                     self.ours.mru = Some(mru);
@@ -396,10 +363,7 @@ impl Negotiator for Lcp {
             Opt::Accm(accm) => {
                 if let Some(own) = self.ours.accm {
                     let own_text = Opt::Accm(own);
-                    say(
-                        acts,
-                        format!("the peer will not have {own_text}; it would take {opt}"),
-                    );
+                    say(acts, format!("the peer will not have {own_text}; it would take {opt}"));
                     self.ours.accm = Some(own | accm);
                 }
             }
@@ -412,12 +376,7 @@ impl Negotiator for Lcp {
                     _ => None,
                 };
                 if asked {
-                    say(
-                        acts,
-                        format!(
-                            "the peer will not send reports as we ask for them; it would do {opt}"
-                        ),
-                    );
+                    say(acts, format!("the peer will not send reports as we ask for them; it would do {opt}"));
                     self.ours.quality = period.filter(|period| *period > 0);
                 }
             }
@@ -426,10 +385,7 @@ impl Negotiator for Lcp {
                     return;
                 }
                 let own = Opt::Magic(self.magic());
-                say(
-                    acts,
-                    format!("the peer will not have {own}; it would take {opt}"),
-                );
+                say(acts, format!("the peer will not have {own}; it would take {opt}"));
                 // RFC 1661 section 6.4: another than our last Nak had is one that no end has.
                 let is_new = magic != 0 && magic != self.nakked_magic;
                 self.ours.magic = Some(if is_new { magic } else { self.new_magic(rng) });
@@ -443,10 +399,7 @@ impl Negotiator for Lcp {
             }
             // RFC 1661 section 5.3: these are never nak'd, so nothing would be agreed to.
             Opt::Pfc | Opt::Acfc => self.rejected(item.kind, acts),
-            Opt::SelfDescribingPadding(_)
-            | Opt::Callback { .. }
-            | Opt::CompoundFrames
-            | Opt::Other(_) => {}
+            Opt::SelfDescribingPadding(_) | Opt::Callback { .. } | Opt::CompoundFrames | Opt::Other(_) => {}
         }
     }
 
@@ -487,9 +440,6 @@ impl Negotiator for Lcp {
             }
             _ => "what we did not ask for",
         };
-        say(
-            acts,
-            format!("the peer rejects {name}: it cannot be negotiated"),
-        );
+        say(acts, format!("the peer rejects {name}: it cannot be negotiated"));
     }
 }

@@ -211,37 +211,28 @@ impl fmt::Display for End {
             }
             Self::Pointless { protocol, why } => write!(f, "{protocol} is of no use: {why}"),
             Self::LoopedBack => f.write_str("looped back: what we send comes back to us"),
-            Self::WillNotSayWho => {
-                f.write_str("the peer will not say who it is in a way that we ask for")
-            }
-            Self::CannotSayWho => {
-                f.write_str("the peer asks who we are, and we have no way to say so that it takes")
-            }
+            Self::WillNotSayWho => f.write_str("the peer will not say who it is in a way that we ask for"),
+            Self::CannotSayWho => f.write_str("the peer asks who we are, and we have no way to say so that it takes"),
             Self::Refused { message } => {
                 write!(f, "authentication failed: {}", Text(message))
             }
             Self::NotLetIn { name } => {
                 write!(f, "authentication failed: {} was not let in", Text(name))
             }
-            Self::NeverSaidWho { peer: true } => {
-                f.write_str("authentication failed: the peer never said who it is")
-            }
+            Self::NeverSaidWho { peer: true } => f.write_str("authentication failed: the peer never said who it is"),
             Self::NeverSaidWho { peer: false } => {
                 f.write_str("authentication failed: the peer never answered who we are")
             }
-            Self::PeerFinished { message } if message.is_empty() => {
-                f.write_str("the peer finished")
-            }
+            Self::PeerFinished { message } if message.is_empty() => f.write_str("the peer finished"),
             Self::PeerFinished { message } => write!(f, "the peer finished: {}", Text(message)),
             Self::Incompatible { what } => write!(f, "the peer does not understand {what}"),
             Self::NoNetwork => f.write_str("no network protocol is left"),
             Self::NoEcho { requests } => {
                 write!(f, "the peer did not answer {requests} echo requests")
             }
-            Self::Quality { good, of } => write!(
-                f,
-                "link quality: {good} of the last {of} periods were good, which is too few"
-            ),
+            Self::Quality { good, of } => {
+                write!(f, "link quality: {good} of the last {of} periods were good, which is too few")
+            }
         }
     }
 }

@@ -168,11 +168,7 @@ pub(super) struct Machine<N> {
 
 /// A control packet's octets.
 pub(super) fn packet(code: u8, identifier: u8, data: &[u8]) -> Vec<u8> {
-    let packet = Packet {
-        code,
-        identifier,
-        data,
-    };
+    let packet = Packet { code, identifier, data };
     let mut octets = vec![0; packet.len()];
     packet.emit(&mut octets);
     octets
@@ -186,12 +182,7 @@ pub(super) fn option(len: usize, emit: impl FnOnce(&mut [u8])) -> Vec<u8> {
 }
 
 impl<N: Negotiator> Machine<N> {
-    pub(super) fn new(
-        negotiator: N,
-        config: automaton::Config,
-        max_failure: u32,
-        timer: Timer,
-    ) -> Self {
+    pub(super) fn new(negotiator: N, config: automaton::Config, max_failure: u32, timer: Timer) -> Self {
         Self {
             negotiator,
             automaton: Automaton::new(config),
@@ -271,25 +262,16 @@ impl<N: Negotiator> Machine<N> {
         if matches!(self.state(), State::Initial | State::Starting) {
             return Err(Dropped::NoAnswer);
         }
-        let mut cause = Cause {
-            identifier: packet.identifier,
-            ..Cause::default()
-        };
+        let mut cause = Cause { identifier: packet.identifier, ..Cause::default() };
         let event = match packet.code {
             code::CONFIGURE_REQUEST => {
                 all_whole(packet.data)?;
                 match self.state() {
                     // Nobody looks at the options there.
-                    State::Initial
-                    | State::Starting
-                    | State::Closed
-                    | State::Closing
-                    | State::Stopping => Event::RcrPlus,
-                    State::Stopped
-                    | State::ReqSent
-                    | State::AckRcvd
-                    | State::AckSent
-                    | State::Opened => {
+                    State::Initial | State::Starting | State::Closed | State::Closing | State::Stopping => {
+                        Event::RcrPlus
+                    }
+                    State::Stopped | State::ReqSent | State::AckRcvd | State::AckSent | State::Opened => {
                         let (event, reply) = self.judge(packet.data, rng, acts);
                         cause.reply = Some(reply);
                         event
@@ -325,18 +307,13 @@ impl<N: Negotiator> Machine<N> {
                 Event::Rcn
             }
             code::TERMINATE_REQUEST => {
-                let end = End::PeerFinished {
-                    message: packet.data.iter().copied().take(MAX_TEXT).collect(),
-                };
+                let end = End::PeerFinished { message: packet.data.iter().copied().take(MAX_TEXT).collect() };
                 if self.state() == State::Opened {
                     acts.push(Act::Because(N::PROTOCOL, end));
                 } else if !packet.data.is_empty() {
                     let text = Text(packet.data);
                     let name = protocol::Name(N::PROTOCOL);
-                    acts.push(Act::Say(
-                        Kind::Note,
-                        format!("{name}: the peer says {text}"),
-                    ));
+                    acts.push(Act::Say(Kind::Note, format!("{name}: the peer says {text}")));
                 }
                 Event::Rtr
             }
@@ -348,9 +325,7 @@ impl<N: Negotiator> Machine<N> {
                 self.hear_code_reject(rejected, acts)
             }
             // Known to LCP; echoes and the like do nothing to the automaton.
-            code::PROTOCOL_REJECT..=code::TIME_REMAINING if N::PROTOCOL == protocol::LCP => {
-                Event::Rxr
-            }
+            code::PROTOCOL_REJECT..=code::TIME_REMAINING if N::PROTOCOL == protocol::LCP => Event::Rxr,
             unknown => {
                 let name = protocol::Name(N::PROTOCOL);
                 let text = format!("we do not know code {unknown} of {name}");
@@ -399,10 +374,8 @@ impl<N: Negotiator> Machine<N> {
 
     fn hear_code_reject(&self, rejected: u8, acts: &mut Acts) -> Event {
         let name = protocol::Name(N::PROTOCOL);
-        let what = code::short_name(rejected).map_or_else(
-            || format!("code {rejected} of {name}"),
-            |it| format!("{name} {it}"),
-        );
+        let what = code::short_name(rejected)
+            .map_or_else(|| format!("code {rejected} of {name}"), |it| format!("{name} {it}"));
         let text = format!("the peer does not know {what}");
         acts.push(Act::Say(Kind::Refusal, text));
         // RFC 1661 section 4.3: a code that the protocol cannot do without is catastrophic.
@@ -463,13 +436,8 @@ impl<N: Negotiator> Machine<N> {
         match item.check(N::PROTOCOL) {
             Ok(()) => self.negotiator.judge(item, rng, acts),
             Err(wrong) => {
-                acts.push(Act::Say(
-                    Kind::Refusal,
-                    format!("we refuse {item}: {wrong}"),
-                ));
-                self.negotiator
-                    .right(item.kind)
-                    .map_or(Judged::Reject, Judged::Nak)
+                acts.push(Act::Say(Kind::Refusal, format!("we refuse {item}: {wrong}")));
+                self.negotiator.right(item.kind).map_or(Judged::Reject, Judged::Nak)
             }
         }
     }
@@ -487,14 +455,7 @@ impl<N: Negotiator> Machine<N> {
         self.follow(step, was, cause, rng, acts);
     }
 
-    fn follow(
-        &mut self,
-        step: Step,
-        was: State,
-        cause: &Cause<'_>,
-        rng: &mut Rng,
-        acts: &mut Acts,
-    ) {
+    fn follow(&mut self, step: Step, was: State, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Acts) {
         let name = protocol::Name(N::PROTOCOL);
         if step.crossed {
             let text = format!("{name}: an answer out of step, it begins anew");
@@ -589,10 +550,7 @@ impl<N: Negotiator> Machine<N> {
     }
 
     fn send(&self, code: u8, identifier: u8, data: &[u8], acts: &mut Acts) {
-        acts.push(Act::Send {
-            protocol: N::PROTOCOL,
-            information: packet(code, identifier, data),
-        });
+        acts.push(Act::Send { protocol: N::PROTOCOL, information: packet(code, identifier, data) });
     }
 }
 

@@ -30,8 +30,8 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::{
-    Above, Address, Agreement, Below, Context, Indication, Instant, Key, LinkManage, LinkReport,
-    Manage, Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication,
+    Above, Address, Agreement, Below, Context, Indication, Instant, Key, LinkManage, LinkReport, Manage, Protocol,
+    Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::ppp::{Compression, Header, chap, control, lqr, pap, protocol};
@@ -52,9 +52,7 @@ mod receive;
 mod tests;
 
 pub use auth::chap_md5;
-pub use config::{
-    Config, ConfigError, Ipv4, Ipv6, LEAST_MRU, MAX_NAME, Method, Methods, Quality, Secret,
-};
+pub use config::{Config, ConfigError, Ipv4, Ipv6, LEAST_MRU, MAX_NAME, Method, Methods, Quality, Secret};
 pub use log::{End, Kind, Line, MAX_LINES, Phase};
 pub use quality::Loss;
 
@@ -69,13 +67,7 @@ use misbehave::{Order, Player};
 use quality::Echo;
 
 /// The token by which an owner lets the node look at what it was told from outside.
-pub const WAKE: Token = Token {
-    session: kumiki_graph::Handle {
-        index: 0,
-        generation: 0,
-    },
-    kind: u32::MAX,
-};
+pub const WAKE: Token = Token { session: kumiki_graph::Handle { index: 0, generation: 0 }, kind: u32::MAX };
 
 const BELOW: Below = Below(0);
 
@@ -283,10 +275,7 @@ impl PppDaemon {
     fn run(&mut self, acts: Acts, cx: &mut Context<'_>) {
         for act in acts {
             match act {
-                Act::Send {
-                    protocol,
-                    information,
-                } => self.send(protocol, &information, cx),
+                Act::Send { protocol, information } => self.send(protocol, &information, cx),
                 Act::Arm(timer, time) => {
                     let deadline = cx.now() + time;
                     self.arm(timer, deadline, cx);
@@ -328,10 +317,7 @@ impl PppDaemon {
 
     fn arm(&mut self, timer: Timer, deadline: Instant, cx: &mut Context<'_>) {
         if let Some(slot) = self.timers.get_mut(timer as usize) {
-            let token = Token {
-                kind: timer as u32,
-                ..Token::default()
-            };
+            let token = Token { kind: timer as u32, ..Token::default() };
             cx.set_timer(slot, token, deadline);
         }
     }
@@ -375,9 +361,7 @@ impl PppDaemon {
             match order {
                 Order::Put(frame) => {
                     let said = match Header::parse(&frame) {
-                        Ok((header, len)) => {
-                            described(header.protocol, frame.get(len..).unwrap_or_default())
-                        }
+                        Ok((header, len)) => described(header.protocol, frame.get(len..).unwrap_or_default()),
                         Err(wrong) => format!("a frame that is none: {wrong}"),
                     };
                     self.say(Kind::Sent, format!("sent by the script: {said}"), cx);
@@ -421,12 +405,7 @@ fn described(number: u16, information: &[u8]) -> String {
 
 impl Protocol for PppDaemon {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::UnitData],
-            below: (1, 1),
-            keys: vec![Key::Raw],
-        }
+        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: vec![Key::Raw] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -64,10 +64,7 @@ impl PppDaemon {
         }
         let mut acts = Acts::new();
         if let Some(text) = &self.config.identification {
-            let body = Body::Identification {
-                magic: self.lcp.negotiator.magic(),
-                message: text.as_bytes(),
-            };
+            let body = Body::Identification { magic: self.lcp.negotiator.magic(), message: text.as_bytes() };
             let fresh = self.lcp.fresh_id();
             acts.push(send_body(code::IDENTIFICATION, fresh, &body));
         }
@@ -107,10 +104,7 @@ impl PppDaemon {
         if self.lcp.negotiator.peer_mru() < IPV6_LEAST && self.ipv6cp.is_some() {
             let why = "the peer takes less than 1280 octets";
             let protocol = "IPV6CP";
-            acts.push(Act::Fail(
-                protocol::IPV6CP,
-                End::Pointless { protocol, why },
-            ));
+            acts.push(Act::Fail(protocol::IPV6CP, End::Pointless { protocol, why }));
         } else if let Some(ipv6cp) = &mut self.ipv6cp {
             ipv6cp.on(Event::Open, cx.rng(), &mut acts);
             ipv6cp.on(Event::Up, cx.rng(), &mut acts);
@@ -150,17 +144,8 @@ impl PppDaemon {
         self.passing.insert(protocol);
         let (local, remote) = self.network(protocol).unwrap_or_default();
         let name = protocol::Name(protocol);
-        self.say(
-            Kind::Note,
-            format!("{name} may pass: local address {local}, remote address {remote}"),
-            cx,
-        );
-        let pass = LinkManage::Pass {
-            protocol,
-            pass: true,
-            local,
-            remote,
-        };
+        self.say(Kind::Note, format!("{name} may pass: local address {local}, remote address {remote}"), cx);
+        let pass = LinkManage::Pass { protocol, pass: true, local, remote };
         Self::tell(pass, cx);
     }
 
@@ -168,11 +153,7 @@ impl PppDaemon {
     pub(super) fn network_finished(&mut self, number: u16, cx: &mut Context<'_>) {
         let is_wanted = !self.given_up.contains(&number) && !self.parted.contains(&number);
         if self.phase == Phase::Network && is_wanted {
-            let timer = if number == protocol::IPCP {
-                Timer::Ipcp
-            } else {
-                Timer::Ipv6cp
-            };
+            let timer = if number == protocol::IPCP { Timer::Ipcp } else { Timer::Ipv6cp };
             self.run(vec![Act::Arm(timer, self.config.retry)], cx);
         }
     }
@@ -182,12 +163,7 @@ impl PppDaemon {
             return;
         };
         if self.passing.remove(&protocol) {
-            let pass = LinkManage::Pass {
-                protocol,
-                pass: false,
-                local: Address::None,
-                remote: Address::None,
-            };
+            let pass = LinkManage::Pass { protocol, pass: false, local: Address::None, remote: Address::None };
             Self::tell(pass, cx);
         }
     }
@@ -210,10 +186,7 @@ impl PppDaemon {
 
     pub(super) fn give_up(&mut self, number: u16, cx: &mut Context<'_>) {
         self.given_up.insert(number);
-        let ours = [
-            self.ipcp.as_ref().map(|_| protocol::IPCP),
-            self.ipv6cp.as_ref().map(|_| protocol::IPV6CP),
-        ];
+        let ours = [self.ipcp.as_ref().map(|_| protocol::IPCP), self.ipv6cp.as_ref().map(|_| protocol::IPV6CP)];
         let mut ours = ours.into_iter().flatten();
         if ours.all(|number| self.given_up.contains(&number)) {
             self.fail(End::NoNetwork, cx);
@@ -308,16 +281,7 @@ const fn carried(number: u16) -> Option<u16> {
 
 /// What was agreed on, in words.
 fn agreed(agreement: &Agreement) -> String {
-    let Agreement {
-        peer_mru,
-        mru,
-        send_accm,
-        receive_accm,
-        acfc,
-        pfc,
-        send_fcs,
-        receive_fcs,
-    } = agreement;
+    let Agreement { peer_mru, mru, send_accm, receive_accm, acfc, pfc, send_fcs, receive_fcs } = agreement;
     let short = match (acfc, pfc) {
         (false, false) => "headers at full length",
         (true, false) => "no address and control",

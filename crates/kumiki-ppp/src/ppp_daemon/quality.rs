@@ -38,9 +38,7 @@ impl Loss {
 impl core::fmt::Display for Loss {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { sent, lost } = self;
-        let tenths = (u64::from(*lost) * 1000)
-            .checked_div((*sent).into())
-            .unwrap_or(0);
+        let tenths = (u64::from(*lost) * 1000).checked_div((*sent).into()).unwrap_or(0);
         write!(f, "{lost} of {sent} ({}.{} %)", tenths / 10, tenths % 10)
     }
 }
@@ -147,10 +145,7 @@ impl Quality {
         };
         let mut information = vec![0; LEN];
         report.emit(&mut information);
-        acts.push(Act::Send {
-            protocol: protocol::LQR,
-            information,
-        });
+        acts.push(Act::Send { protocol: protocol::LQR, information });
         if !period.is_zero() {
             acts.push(Act::Arm(Timer::Report, period));
         }
@@ -160,11 +155,7 @@ impl Quality {
     pub(super) fn hear(&mut self, report: Report, arrival: Arrival, magic: u32, acts: &mut Acts) {
         self.in_lqrs = self.in_lqrs.wrapping_add(1);
         self.came = self.came.saturating_add(1);
-        let now = Heard {
-            report,
-            arrival,
-            in_lqrs: self.in_lqrs,
-        };
+        let now = Heard { report, arrival, in_lqrs: self.in_lqrs };
         let before = self.last.replace(now);
         if let Some(before) = before {
             self.compare(&before, &now, acts);
@@ -247,12 +238,7 @@ pub(super) struct Echo {
 
 impl Echo {
     pub(super) const fn new(config: &Config) -> Self {
-        Self {
-            interval: config.echo_interval,
-            failure: config.echo_failure,
-            identifier: 0,
-            waiting: 0,
-        }
+        Self { interval: config.echo_interval, failure: config.echo_failure, identifier: 0, waiting: 0 }
     }
 
     pub(super) fn begin(&mut self, acts: &mut Acts) {
@@ -288,11 +274,7 @@ impl Echo {
         self.waiting = self.waiting.saturating_add(1);
         self.identifier = self.identifier.wrapping_add(1);
         let body = lcp::Body::Echo { magic, data: &[] };
-        acts.push(send_body(
-            kumiki_wire::ppp::ppp::control::code::ECHO_REQUEST,
-            self.identifier,
-            &body,
-        ));
+        acts.push(send_body(kumiki_wire::ppp::ppp::control::code::ECHO_REQUEST, self.identifier, &body));
         acts.push(Act::Arm(Timer::Echo, interval));
     }
 }
@@ -301,8 +283,5 @@ impl Echo {
 pub(super) fn send_body(code: u8, identifier: u8, body: &lcp::Body<'_>) -> Act {
     let mut data = vec![0; body.len()];
     body.emit(&mut data);
-    Act::Send {
-        protocol: protocol::LCP,
-        information: packet(code, identifier, &data),
-    }
+    Act::Send { protocol: protocol::LCP, information: packet(code, identifier, &data) }
 }

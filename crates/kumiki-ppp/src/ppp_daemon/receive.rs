@@ -30,11 +30,7 @@ impl PppDaemon {
         match seen {
             Seen::Whole => self.dispatch(header.protocol, information, cx),
             Seen::Changed(other) => {
-                self.say(
-                    Kind::Received,
-                    format!("made another by the script: {said}"),
-                    cx,
-                );
+                self.say(Kind::Received, format!("made another by the script: {said}"), cx);
                 self.dispatch(header.protocol, &other, cx);
             }
             Seen::Nothing => {
@@ -87,20 +83,13 @@ impl PppDaemon {
     }
 
     /// RFC 1661 section 5.7.
-    pub(super) fn reject_protocol(
-        &mut self,
-        number: u16,
-        information: &[u8],
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn reject_protocol(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
         self.counters.unknown_protocol += 1;
         let name = protocol::Name(number);
         self.say(Kind::Refusal, format!("we do not do {name}"), cx);
         let room = usize::from(self.lcp.negotiator.peer_mru()).saturating_sub(6);
-        let body = Body::ProtocolReject {
-            protocol: number,
-            information: information.get(..room).unwrap_or(information),
-        };
+        let body =
+            Body::ProtocolReject { protocol: number, information: information.get(..room).unwrap_or(information) };
         let fresh = self.lcp.reject_id();
         let act = send_body(code::PROTOCOL_REJECT, fresh, &body);
         self.run(vec![act], cx);
@@ -137,22 +126,13 @@ impl PppDaemon {
     }
 
     /// Packets that only LCP has. False: dropped.
-    pub(super) fn maintain(
-        &mut self,
-        code: u8,
-        identifier: u8,
-        body: Body<'_>,
-        cx: &mut Context<'_>,
-    ) -> bool {
+    pub(super) fn maintain(&mut self, code: u8, identifier: u8, body: Body<'_>, cx: &mut Context<'_>) -> bool {
         let is_opened = self.lcp.state() == State::Opened;
         let magic = match body {
-            Body::Echo { magic, .. }
-            | Body::Identification { magic, .. }
-            | Body::TimeRemaining { magic, .. } => Some(magic),
-            Body::Options(_)
-            | Body::Data(_)
-            | Body::CodeReject(_)
-            | Body::ProtocolReject { .. } => None,
+            Body::Echo { magic, .. } | Body::Identification { magic, .. } | Body::TimeRemaining { magic, .. } => {
+                Some(magic)
+            }
+            Body::Options(_) | Body::Data(_) | Body::CodeReject(_) | Body::ProtocolReject { .. } => None,
         };
         // Identification can come at any time (RFC 1570 section 1.1), the others only now.
         if !is_opened && code != code::IDENTIFICATION {
@@ -185,9 +165,7 @@ impl PppDaemon {
                 let text = format!("the peer says that it is {}", Text(message));
                 self.say(Kind::Note, text, cx);
             }
-            Body::TimeRemaining {
-                seconds, message, ..
-            } => {
+            Body::TimeRemaining { seconds, message, .. } => {
                 let text = format!("the peer says that {seconds} s remain: {}", Text(message));
                 self.say(Kind::Note, text, cx);
             }
@@ -199,18 +177,13 @@ impl PppDaemon {
 
     /// RFC 1661 section 6.4: whose magic number came.
     pub(super) fn is_looped(&mut self, magic: u32, cx: &mut Context<'_>) -> bool {
-        let (ours, theirs) = (
-            self.lcp.negotiator.magic(),
-            self.lcp.negotiator.peer_magic(),
-        );
+        let (ours, theirs) = (self.lcp.negotiator.magic(), self.lcp.negotiator.peer_magic());
         if magic != 0 && magic == ours {
             self.fail(End::LoopedBack, cx);
             return true;
         }
         if self.is_foreign(magic) && !core::mem::replace(&mut self.has_told_magic, true) {
-            let text = format!(
-                "magic number {magic:#010x} came, {theirs:#010x} was agreed on: it may be another peer"
-            );
+            let text = format!("magic number {magic:#010x} came, {theirs:#010x} was agreed on: it may be another peer");
             self.say(Kind::Note, text, cx);
         }
         false
@@ -309,12 +282,7 @@ impl PppDaemon {
         self.run(acts, cx);
     }
 
-    pub(super) fn receive_network(
-        &mut self,
-        number: u16,
-        information: &[u8],
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn receive_network(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
         let Ok((packet, _)) = control::Packet::parse(information) else {
             self.malformed(cx);
             return;
@@ -326,12 +294,8 @@ impl PppDaemon {
         let limit = usize::from(self.lcp.negotiator.peer_mru());
         let mut acts = Acts::new();
         let result = match (&mut self.ipcp, &mut self.ipv6cp) {
-            (Some(ipcp), _) if number == protocol::IPCP => {
-                ipcp.receive(packet, limit, cx.rng(), &mut acts)
-            }
-            (_, Some(ipv6cp)) if number == protocol::IPV6CP => {
-                ipv6cp.receive(packet, limit, cx.rng(), &mut acts)
-            }
+            (Some(ipcp), _) if number == protocol::IPCP => ipcp.receive(packet, limit, cx.rng(), &mut acts),
+            (_, Some(ipv6cp)) if number == protocol::IPV6CP => ipv6cp.receive(packet, limit, cx.rng(), &mut acts),
             _ => Ok(()),
         };
         self.run(acts, cx);

@@ -35,24 +35,16 @@ pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, Wrong> {
         Ok(_) if data.len() > LEN + MAX_INFORMATION => Err(Wrong::Long),
         Ok((header, _)) => Ok(header),
         Err(Malformed::Short { .. }) => Err(Wrong::Short),
-        Err(Malformed::Field {
-            field: "control", ..
-        }) => Err(Wrong::Control),
+        Err(Malformed::Field { field: "control", .. }) => Err(Wrong::Control),
         Err(
-            Malformed::Field { .. }
-            | Malformed::Length { .. }
-            | Malformed::Checksum { .. }
-            | Malformed::Ber { .. },
+            Malformed::Field { .. } | Malformed::Length { .. } | Malformed::Checksum { .. } | Malformed::Ber { .. },
         ) => Err(Wrong::Address),
     }
 }
 
 /// Puts a header in front of the information.
 pub(crate) fn frame(destination: Address, protocol: u16, mut data: Message) -> Message {
-    let header = Header {
-        destination,
-        protocol,
-    };
+    let header = Header { destination, protocol };
     header.emit(data.push_header(LEN));
     data
 }

@@ -44,8 +44,8 @@
 //! As the line is not PPP's alone, what PPP agrees on for frames ([`LinkManage::Agreed`]) reaches it only while MAPOS has no users.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Key, LinkManage, Manage, Protocol,
-    Report, Request, Service, Shape, Token, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Below, Context, Duration, Indication, Key, LinkManage, Manage, Protocol, Report, Request, Service,
+    Shape, Token, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
@@ -230,16 +230,13 @@ impl Sdh {
         let Some(destination) = destination else {
             return self.refuse("destination is not an HDLC address", cx);
         };
-        let Some(MaposProtocol(number)) = self.sharing.users.number(from, unit.options.under)
-        else {
+        let Some(MaposProtocol(number)) = self.sharing.users.number(from, unit.options.under) else {
             return self.refuse("no MAPOS protocol", cx);
         };
         if unit.data.len() > self.config.mtu as usize {
             return self.refuse("longer than the MTU", cx);
         }
-        if destination.meaning() == Meaning::Broadcast
-            && self.sharing.is_ambiguous(number, cx.now())
-        {
+        if destination.meaning() == Meaning::Broadcast && self.sharing.is_ambiguous(number, cx.now()) {
             return self.refuse("the peer would take it for PPP's", cx);
         }
         self.counters.sent += 1;
@@ -277,11 +274,7 @@ impl Sdh {
             return;
         };
         unit.destination = Address::Hdlc(header.destination.bits());
-        unit.options = UnitOptions {
-            group,
-            under: Some(Key::MaposProtocol(header.protocol)),
-            ..UnitOptions::NONE
-        };
+        unit.options = UnitOptions { group, under: Some(Key::MaposProtocol(header.protocol)), ..UnitOptions::NONE };
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
     }
@@ -398,8 +391,7 @@ impl Sdh {
                 cx.up(from, Indication::Report(Box::new(report)));
             }
             Manage::Link(LinkManage::Pass { protocol, pass, .. }) if ppp => {
-                self.sharing
-                    .pass(protocol, pass, self.line.is_up(), cx.now());
+                self.sharing.pass(protocol, pass, self.line.is_up(), cx.now());
             }
             Manage::Link(LinkManage::Agreed(_)) if ppp => {
                 if !self.sharing.is_shared() {

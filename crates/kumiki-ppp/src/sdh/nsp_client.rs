@@ -16,10 +16,7 @@ pub struct Timers {
 
 impl Default for Timers {
     fn default() -> Self {
-        Self {
-            retry: Duration::from_secs(5),
-            verify: Duration::from_secs(30),
-        }
+        Self { retry: Duration::from_secs(5), verify: Duration::from_secs(30) }
     }
 }
 
@@ -39,14 +36,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(width: Width, timers: Timers) -> Self {
-        Self {
-            timers,
-            width,
-            asked: Instant::ZERO,
-            confirmed: false,
-            own: None,
-            timer: TimerSlot::default(),
-        }
+        Self { timers, width, asked: Instant::ZERO, confirmed: false, own: None, timer: TimerSlot::default() }
     }
 
     /// Our address.

@@ -27,13 +27,7 @@ pub(super) struct Sharing {
 
 impl Sharing {
     pub(super) fn new(width: Width, hold: Duration) -> Self {
-        Self {
-            width,
-            hold,
-            users: Users::default(),
-            ppp: None,
-            claims: Vec::new(),
-        }
+        Self { width, hold, users: Users::default(), ppp: None, claims: Vec::new() }
     }
 
     /// Whether both protocols have users, so that frames must be told apart.
@@ -44,8 +38,7 @@ impl Sharing {
     /// PPP says whether it passes `protocol`. Where the line is not `up`, nothing of it is under way.
     pub(super) fn pass(&mut self, protocol: u16, pass: bool, up: bool, now: Instant) {
         let was = self.claims.iter().any(|it| it.protocol == protocol);
-        self.claims
-            .retain(|it| it.protocol != protocol && it.until.is_none_or(|until| now < until));
+        self.claims.retain(|it| it.protocol != protocol && it.until.is_none_or(|until| now < until));
         if pass {
             let until = None;
             self.claims.push(Claim { protocol, until });
@@ -62,9 +55,7 @@ impl Sharing {
 
     /// Whether frames to all with this protocol are PPP's because PPP passes it.
     pub(super) fn is_claimed(&self, protocol: u16, now: Instant) -> bool {
-        self.claims
-            .iter()
-            .any(|it| it.protocol == protocol && it.until.is_none_or(|until| now < until))
+        self.claims.iter().any(|it| it.protocol == protocol && it.until.is_none_or(|until| now < until))
     }
 
     /// Whether our own frame of MAPOS to all could be taken for PPP's.
@@ -94,9 +85,7 @@ impl Sharing {
             [first, ..] if first & 1 == 1 => true,
             [first, second, ..] => match u16::from_be_bytes([first, second]) {
                 protocol::ARP | protocol::NSP | protocol::SSP => false,
-                other => {
-                    self.is_claimed(other, now) || self.users.find(MaposProtocol(other)).is_none()
-                }
+                other => self.is_claimed(other, now) || self.users.find(MaposProtocol(other)).is_none(),
             },
             [] | [_] => false,
         }

@@ -5,10 +5,7 @@ use super::*;
 use crate::ppp::{self, Ppp};
 use kumiki_testkit::bench::{Bench, hex};
 
-const IP: &[Key] = &[
-    Key::MaposProtocol(protocol::IPV4),
-    Key::MaposProtocol(protocol::ARP),
-];
+const IP: &[Key] = &[Key::MaposProtocol(protocol::IPV4), Key::MaposProtocol(protocol::ARP)];
 const REQUEST: &str = "0103fe03 00000001 00000000";
 
 struct Driver {
@@ -56,12 +53,7 @@ impl Driver {
     }
 
     fn pass(&mut self, daemon: NodeId, pass: bool) {
-        let link = LinkManage::Pass {
-            protocol: PPP_IPV4,
-            pass,
-            local: Address::None,
-            remote: Address::None,
-        };
+        let link = LinkManage::Pass { protocol: PPP_IPV4, pass, local: Address::None, remote: Address::None };
         let request = Request::Manage(Box::new(Manage::Link(link)));
         self.bench.say(daemon, request);
     }
@@ -73,10 +65,7 @@ impl Driver {
 }
 
 fn to(address: u16, octets: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Hdlc(address),
-        ..Unit::of(Message::from_octets(octets))
-    }
+    Unit { destination: Address::Hdlc(address), ..Unit::of(Message::from_octets(octets)) }
 }
 
 fn alarm(defect: Defect, present: bool) -> Report {
@@ -207,10 +196,7 @@ fn frames_for_others_or_with_a_wrong_header_are_dropped_and_counted() {
     }
     let mapos = driver.mapos;
     let heard = driver.bench.units(mapos);
-    let groups: Vec<_> = heard
-        .iter()
-        .map(|it| (it.data.to_vec(), it.destination, it.options.group))
-        .collect();
+    let groups: Vec<_> = heard.iter().map(|it| (it.data.to_vec(), it.destination, it.options.group)).collect();
     assert_eq!(
         groups,
         [
@@ -249,12 +235,9 @@ fn units_become_frames_and_others_are_refused() {
     arp.options.under = Some(Key::MaposProtocol(protocol::ARP));
     driver.bench.send(mapos, arp);
     assert_eq!(driver.bench.sent_octets(), [hex("ff03fe01 08")]);
-    for refused in [
-        to(0x22, &[1]),
-        to(0x0123, &[1]),
-        Unit::of(Message::from_octets(&[1])),
-        to(3, &vec![0; MAX_INFORMATION + 1]),
-    ] {
+    for refused in
+        [to(0x22, &[1]), to(0x0123, &[1]), Unit::of(Message::from_octets(&[1])), to(3, &vec![0; MAX_INFORMATION + 1])]
+    {
         driver.bench.send(mapos, refused);
     }
     assert!(driver.bench.sent_octets().is_empty());
@@ -263,10 +246,7 @@ fn units_become_frames_and_others_are_refused() {
 
 #[test]
 fn addresses_of_16_bits_have_no_control_field() {
-    let config = Config {
-        width: Width::Sixteen,
-        ..Config::default()
-    };
+    let config = Config { width: Width::Sixteen, ..Config::default() };
     let mut driver = driver(config);
     let asked = driver.bench.sent_octets();
     assert_eq!(asked, [hex("0001fe03 00000001 00000000")]);
@@ -283,10 +263,7 @@ fn addresses_of_16_bits_have_no_control_field() {
 
 #[test]
 fn an_address_that_was_set_by_hand_is_told_and_not_asked_for() {
-    let config = |address: &str| Config {
-        address: Some(address.parse().unwrap()),
-        ..Config::default()
-    };
+    let config = |address: &str| Config { address: Some(address.parse().unwrap()), ..Config::default() };
     let mut driver = driver(config("0x09"));
     assert!(driver.bench.sent_octets().is_empty());
     let mapos = driver.mapos;
@@ -362,45 +339,26 @@ fn our_own_broadcasts_of_ip_wait_for_ppp_to_close() {
     driver.pass(daemon, true);
     driver.bench.requests();
     driver.bench.send(mapos, to(0xff, &[2]));
-    assert_eq!(
-        driver
-            .bench
-            .drops("sdh", "the peer would take it for PPP's"),
-        1
-    );
+    assert_eq!(driver.bench.drops("sdh", "the peer would take it for PPP's"), 1);
     // Nobody takes these for PPP's.
     driver.bench.send(mapos, to(0x23, &[3]));
     driver.bench.send(mapos, to(0xa5, &[4]));
     let mut arp = to(0xff, &[5]);
     arp.options.under = Some(Key::MaposProtocol(protocol::ARP));
     driver.bench.send(mapos, arp);
-    driver
-        .bench
-        .send(daemon, Unit::of(Message::from_octets(&hex("c0210101"))));
-    driver
-        .bench
-        .send(daemon, Unit::of(Message::from_octets(&hex("ff03c0210101"))));
+    driver.bench.send(daemon, Unit::of(Message::from_octets(&hex("c0210101"))));
+    driver.bench.send(daemon, Unit::of(Message::from_octets(&hex("ff03c0210101"))));
     assert_eq!(
         driver.bench.sent_octets(),
-        [
-            hex("23030021 03"),
-            hex("a5030021 04"),
-            hex("ff03fe01 05"),
-            hex("ff03c0210101")
-        ]
+        [hex("23030021 03"), hex("a5030021 04"), hex("ff03fe01 05"), hex("ff03c0210101")]
     );
-    let drops = driver
-        .bench
-        .drops("sdh", "PPP frame without address and control");
+    let drops = driver.bench.drops("sdh", "PPP frame without address and control");
     assert_eq!(drops, 1);
 }
 
 #[test]
 fn with_16_bits_ff_03_is_always_ppp() {
-    let config = Config {
-        width: Width::Sixteen,
-        ..Config::default()
-    };
+    let config = Config { width: Width::Sixteen, ..Config::default() };
     let (mut driver, _, daemon) = shared(config);
     for octets in ["ff030021 45", "ff03fe01 01", "ff03c021 01", "feff0021 02"] {
         driver.receive(octets);
@@ -436,10 +394,7 @@ fn users_that_cannot_be_are_refused() {
     bench.device("line");
     bench.node("sdh", &["line"], Sdh::new(Config::default()).unwrap());
     let task = bench.graph.add_task("other");
-    for (name, keys) in [
-        ("none", &[Key::Only][..]),
-        ("nsp", &[Key::MaposProtocol(protocol::NSP)]),
-    ] {
+    for (name, keys) in [("none", &[Key::Only][..]), ("nsp", &[Key::MaposProtocol(protocol::NSP)])] {
         let user = Box::new(kumiki_testkit::bench::User::with_keys(keys));
         bench.graph.add_node(name, task, user).unwrap();
         assert!(bench.graph.connect(name, "sdh").is_err(), "{name}");

@@ -4,11 +4,7 @@ use crate::testing::{Builder, Event, Line, Log, alone, at, send, token, us};
 use crate::{AdapterConfig, AdapterCounters, Commands, World};
 
 /// A host that says `words` at the start, each after `price` of work, on a line where a frame takes 10 us.
-fn run(
-    words: &'static [&'static str],
-    price: Duration,
-    config: AdapterConfig,
-) -> (String, AdapterCounters, World) {
+fn run(words: &'static [&'static str], price: Duration, config: AdapterConfig) -> (String, AdapterCounters, World) {
     let log = Log::default();
     let mut graph = Builder::new();
     let device = graph.device("device");
@@ -29,17 +25,11 @@ fn run(
 }
 
 fn single(start: Duration) -> AdapterConfig {
-    AdapterConfig {
-        commands: Commands::Single { start },
-        ..AdapterConfig::default()
-    }
+    AdapterConfig { commands: Commands::Single { start }, ..AdapterConfig::default() }
 }
 
 fn chained(fetch: Duration) -> AdapterConfig {
-    AdapterConfig {
-        commands: Commands::Chained { fetch },
-        ..AdapterConfig::default()
-    }
+    AdapterConfig { commands: Commands::Chained { fetch }, ..AdapterConfig::default() }
 }
 
 #[test]
@@ -72,21 +62,11 @@ fn single_commands_take_the_cpu_each_time() {
 
 #[test]
 fn what_finds_the_queue_full_when_it_leaves_the_graph_is_dropped_and_counted() {
-    let config = AdapterConfig {
-        queue: 2,
-        ..chained(us(1))
-    };
+    let config = AdapterConfig { queue: 2, ..chained(us(1)) };
     // One is sent, two wait, and all that at one instant.
     let (log, counters, _) = run(&["a", "b", "c", "d", "e"], Duration::ZERO, config);
     assert_eq!(log, "0 offered a, 11 offered b, 22 offered c");
-    assert_eq!(
-        (
-            counters.sent,
-            counters.queue_full,
-            counters.queue_high_water
-        ),
-        (3, 2, 2)
-    );
+    assert_eq!((counters.sent, counters.queue_full, counters.queue_high_water), (3, 2, 2));
 }
 
 #[test]
@@ -103,10 +83,7 @@ fn what_a_busy_engine_leaves_no_room_for_is_counted_at_once() {
         Event::Push(_) | Event::Pop(_) | Event::Ready(_) | Event::Settle => {}
     });
     let mut host = graph.host("host");
-    let config = AdapterConfig {
-        queue: 2,
-        ..chained(us(1))
-    };
+    let config = AdapterConfig { queue: 2, ..chained(us(1)) };
     host.set_adapter(device, config);
     let (mut world, host) = alone(host, Line::new(us(10), &Log::default()));
     // The line has the first one until 10; nothing happens between 5 and then.
@@ -117,10 +94,7 @@ fn what_a_busy_engine_leaves_no_room_for_is_counted_at_once() {
 
 #[test]
 fn a_batch_fills_the_queue_only_as_its_outputs_come_out() {
-    let config = AdapterConfig {
-        queue: 1,
-        ..chained(us(1))
-    };
+    let config = AdapterConfig { queue: 1, ..chained(us(1)) };
     // All three are known when the batch begins; each leaves after the one before it has been sent.
     let (log, counters, _) = run(&["a", "b", "c"], us(12), config);
     assert_eq!(log, "12 offered a, 24 offered b, 36 offered c");

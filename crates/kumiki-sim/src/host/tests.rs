@@ -6,10 +6,7 @@ use crate::testing::{Builder, Event, Line, Log, alone, at, send, text, token, un
 use crate::{AdapterConfig, Commands, CpuConfig, Notice, TaskConfig};
 
 fn cpus(count: usize, switch_us: u64) -> Vec<CpuConfig> {
-    let cpu = |number| CpuConfig {
-        name: format!("cpu{number}"),
-        switch: us(switch_us),
-    };
+    let cpu = |number| CpuConfig { name: format!("cpu{number}"), switch: us(switch_us) };
     (0..count).map(cpu).collect()
 }
 
@@ -30,22 +27,13 @@ fn tasks_on_one_cpu_run_by_priority() {
     let tasks = ["low", "high", "middle"].map(|name| worker(&mut graph, name, &log));
     let mut host = graph.host("host");
     for (task, priority) in tasks.into_iter().zip([i32::MIN, i32::MAX, 0]) {
-        host.set_task(
-            task,
-            TaskConfig {
-                priority,
-                ..TaskConfig::default()
-            },
-        );
+        host.set_task(task, TaskConfig { priority, ..TaskConfig::default() });
     }
     let (mut world, host) = unplugged(host);
     world.run_until(at(100));
     assert_eq!(log.take(), "0 high, 10 middle, 20 low");
     let times: Vec<_> = world.host(host).unwrap().task_times().collect();
-    assert_eq!(
-        times,
-        [("low", us(10)), ("high", us(10)), ("middle", us(10))]
-    );
+    assert_eq!(times, [("low", us(10)), ("high", us(10)), ("middle", us(10))]);
 }
 
 #[test]
@@ -73,22 +61,11 @@ fn two_cpus_work_at_the_same_time() {
     let [_, other, _] = ["one", "other", "one again"].map(|name| worker(&mut graph, name, &log));
     let mut host = graph.host("host");
     host.set_cpus(cpus(2, 0));
-    host.set_task(
-        other,
-        TaskConfig {
-            cpu: 1,
-            ..TaskConfig::default()
-        },
-    );
+    host.set_task(other, TaskConfig { cpu: 1, ..TaskConfig::default() });
     let (mut world, host) = unplugged(host);
     world.run_until(at(100));
     assert_eq!(log.take(), "0 one, 0 other, 10 one again");
-    let busy: Vec<_> = world
-        .host(host)
-        .unwrap()
-        .cpus()
-        .map(|(_, cpu)| cpu.busy)
-        .collect();
+    let busy: Vec<_> = world.host(host).unwrap().cpus().map(|(_, cpu)| cpu.busy).collect();
     assert_eq!(busy, [us(20), us(10)]);
 }
 
@@ -98,20 +75,11 @@ fn a_cpu_that_the_host_has_not_is_its_last() {
     let [_, far] = ["near", "far"].map(|name| worker(&mut graph, name, &log));
     let mut host = graph.host("host");
     host.set_cpus(cpus(2, 0));
-    host.set_task(
-        far,
-        TaskConfig {
-            cpu: 9,
-            ..TaskConfig::default()
-        },
-    );
+    host.set_task(far, TaskConfig { cpu: 9, ..TaskConfig::default() });
     let (mut world, host) = unplugged(host);
     world.run_until(at(100));
     assert_eq!(log.take(), "0 near, 0 far");
-    assert_eq!(
-        world.host(host).unwrap().cpus().last().unwrap().1.busy,
-        us(10)
-    );
+    assert_eq!(world.host(host).unwrap().cpus().last().unwrap().1.busy, us(10));
 }
 
 #[test]
@@ -170,20 +138,8 @@ fn batches(batch: usize) -> String {
         Event::Push(_) | Event::Pop(_) | Event::Ready(_) | Event::Settle => {}
     });
     let mut host = graph.host("host");
-    host.set_task(
-        low,
-        TaskConfig {
-            batch,
-            ..TaskConfig::default()
-        },
-    );
-    host.set_task(
-        high,
-        TaskConfig {
-            priority: 1,
-            ..TaskConfig::default()
-        },
-    );
+    host.set_task(low, TaskConfig { batch, ..TaskConfig::default() });
+    host.set_task(high, TaskConfig { priority: 1, ..TaskConfig::default() });
     let (mut world, _) = unplugged(host);
     world.run_until(at(100));
     log.take()
@@ -191,18 +147,9 @@ fn batches(batch: usize) -> String {
 
 #[test]
 fn a_batch_is_not_split_and_settles_once() {
-    assert_eq!(
-        batches(1),
-        "0 settle, 5 low, 15 settle, 15 high, 15 low, 25 settle, 25 low, 35 settle"
-    );
-    assert_eq!(
-        batches(2),
-        "0 settle, 5 low, 15 low, 25 settle, 25 high, 25 low, 35 settle"
-    );
-    assert_eq!(
-        batches(9),
-        "0 settle, 5 low, 15 low, 25 low, 35 settle, 35 high"
-    );
+    assert_eq!(batches(1), "0 settle, 5 low, 15 settle, 15 high, 15 low, 25 settle, 25 low, 35 settle");
+    assert_eq!(batches(2), "0 settle, 5 low, 15 low, 25 settle, 25 high, 25 low, 35 settle");
+    assert_eq!(batches(9), "0 settle, 5 low, 15 low, 25 low, 35 settle, 35 high");
 }
 
 /// A busy host to which a frame comes at 15: `first` works from 0 to 30 and `second` waits from the start.
@@ -225,26 +172,11 @@ fn notice(notice: Notice) -> (String, crate::CpuCounters) {
         }
     });
     let mut host = graph.host("host");
-    host.set_task(
-        reader,
-        TaskConfig {
-            priority: -1,
-            ..TaskConfig::default()
-        },
-    );
-    host.set_adapter(
-        device,
-        AdapterConfig {
-            notice,
-            ..AdapterConfig::default()
-        },
-    );
+    host.set_task(reader, TaskConfig { priority: -1, ..TaskConfig::default() });
+    host.set_adapter(device, AdapterConfig { notice, ..AdapterConfig::default() });
     let (mut world, host) = alone(host, Line::generating(&[(15, "frame")], &log));
     world.run_until(at(100));
-    (
-        log.take(),
-        world.host(host).unwrap().cpus().next().unwrap().1,
-    )
+    (log.take(), world.host(host).unwrap().cpus().next().unwrap().1)
 }
 
 #[test]
@@ -288,13 +220,7 @@ fn priced(below: u32, frames: &[(u64, &str)]) -> (String, crate::CpuCounters, [u
     graph.0.set_free_below(below);
     let mut host = graph.host("host");
     host.set_cpus(cpus(1, 3));
-    host.set_adapter(
-        device,
-        AdapterConfig {
-            notice: Notice::Interrupt { cost: us(4) },
-            ..AdapterConfig::default()
-        },
-    );
+    host.set_adapter(device, AdapterConfig { notice: Notice::Interrupt { cost: us(4) }, ..AdapterConfig::default() });
     let (mut world, id) = alone(host, Line::generating(frames, &log));
     world.run_until(at(200));
     let host = world.host(id).unwrap();
@@ -356,30 +282,14 @@ fn what_two_cpus_put_out_leaves_in_order_of_time() {
     }
     let mut host = graph.host("host");
     host.set_cpus(cpus(2, 0));
-    host.set_task(
-        tasks[1],
-        TaskConfig {
-            cpu: 1,
-            ..TaskConfig::default()
-        },
-    );
+    host.set_task(tasks[1], TaskConfig { cpu: 1, ..TaskConfig::default() });
     let (mut world, _) = alone(host, Line::new(us(1), &log));
     world.run_until(at(100));
-    assert_eq!(
-        log.take(),
-        "3 offered b, 4 offered a, 6 offered b, 8 offered a"
-    );
+    assert_eq!(log.take(), "3 offered b, 4 offered a, 6 offered b, 8 offered a");
 }
 
 fn pages(clusters: u32, wake_up: WakeUp) -> Ledger {
-    Ledger::new(Pages {
-        page: 4096,
-        cluster: 1,
-        clusters,
-        hand_out: HandOut::Free,
-        wake_up,
-        share_percent: None,
-    })
+    Ledger::new(Pages { page: 4096, cluster: 1, clusters, hand_out: HandOut::Free, wake_up, share_percent: None })
 }
 
 #[test]
@@ -427,10 +337,7 @@ fn waiting(wake_up: WakeUp) -> (String, u64) {
                 Ok(lease) => {
                     let mut data = Message::from_octets(format!("{session}").as_bytes());
                     data.set_lease(lease.as_ref());
-                    let unit = kumiki_graph::Unit {
-                        data,
-                        ..kumiki_graph::Unit::default()
-                    };
+                    let unit = kumiki_graph::Unit { data, ..kumiki_graph::Unit::default() };
                     cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(unit));
                 }
                 Err(_) => writing.say(cx.now(), &format!("{session} waits")),
@@ -440,13 +347,7 @@ fn waiting(wake_up: WakeUp) -> (String, u64) {
     let mut host = graph.host("host");
     let fetch = us(2);
     let commands = Commands::Chained { fetch };
-    host.set_adapter(
-        device,
-        AdapterConfig {
-            commands,
-            ..AdapterConfig::default()
-        },
-    );
+    host.set_adapter(device, AdapterConfig { commands, ..AdapterConfig::default() });
     host.graph.set_ledger(Pool::Send, pages(1, wake_up));
     let (mut world, id) = alone(host, Line::new(us(10), &log));
     world.run_until(at(100));
@@ -459,20 +360,14 @@ fn waiting(wake_up: WakeUp) -> (String, u64) {
 fn a_page_that_comes_free_wakes_the_one_that_has_waited_longest() {
     let (log, refusals) = waiting(WakeUp::One);
     // The second takes the page that the first gave back when it was put on the line; it keeps it until 12.
-    assert_eq!(
-        log,
-        "0 1 waits, 0 2 waits, 0 offered 0, 12 offered 1, 24 offered 2"
-    );
+    assert_eq!(log, "0 1 waits, 0 2 waits, 0 offered 0, 12 offered 1, 24 offered 2");
     assert_eq!(refusals, 2);
 }
 
 #[test]
 fn or_everybody_and_most_find_nothing() {
     let (log, refusals) = waiting(WakeUp::All);
-    assert_eq!(
-        log,
-        "0 1 waits, 0 2 waits, 0 2 waits, 0 offered 0, 12 offered 1, 24 offered 2"
-    );
+    assert_eq!(log, "0 1 waits, 0 2 waits, 0 2 waits, 0 offered 0, 12 offered 1, 24 offered 2");
     assert_eq!(refusals, 3);
 }
 
@@ -487,10 +382,7 @@ fn a_message_dropped_for_want_of_room_gives_its_page_back_at_once() {
                 let lease = cx.lease(Pool::Send, token(0)).unwrap();
                 let mut data = Message::from_octets(word.as_bytes());
                 data.set_lease(lease.as_ref());
-                let unit = kumiki_graph::Unit {
-                    data,
-                    ..kumiki_graph::Unit::default()
-                };
+                let unit = kumiki_graph::Unit { data, ..kumiki_graph::Unit::default() };
                 cx.spend(us(1));
                 cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(unit));
             }
@@ -503,19 +395,9 @@ fn a_message_dropped_for_want_of_room_gives_its_page_back_at_once() {
     });
     let mut host = graph.host("host");
     let commands = Commands::Chained { fetch: us(2) };
-    host.set_adapter(
-        device,
-        AdapterConfig {
-            commands,
-            queue: 1,
-            ..AdapterConfig::default()
-        },
-    );
+    host.set_adapter(device, AdapterConfig { commands, queue: 1, ..AdapterConfig::default() });
     host.graph.set_ledger(Pool::Send, pages(3, WakeUp::One));
     let (mut world, _) = alone(host, Line::new(us(10), &log));
     world.run_until(at(100));
-    assert_eq!(
-        log.take(),
-        "1 offered a, 3 ready 0, 3 ready 1, 13 offered b"
-    );
+    assert_eq!(log.take(), "1 offered a, 3 ready 0, 3 ready 1, 13 offered b");
 }

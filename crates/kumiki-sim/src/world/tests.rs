@@ -1,6 +1,4 @@
-use kumiki_graph::{
-    Below, DeviceId, Duration, Graph, Indication, Instant, Prices, Request, TimerSlot, Unit, Work,
-};
+use kumiki_graph::{Below, DeviceId, Duration, Graph, Indication, Instant, Prices, Request, TimerSlot, Unit, Work};
 use kumiki_octets::Message;
 
 use super::{HostId, Plug, Standstill, World};
@@ -63,20 +61,11 @@ fn what_a_medium_tells_reaches_the_graph_above_its_device() {
         Event::Pop(Indication::Report(report)) => {
             seen.say(cx.now(), &format!("{report:?}"));
         }
-        Event::Pop(_)
-        | Event::Push(_)
-        | Event::Expire
-        | Event::Ready(_)
-        | Event::Settle
-        | Event::Start => {}
+        Event::Pop(_) | Event::Push(_) | Event::Expire | Event::Ready(_) | Event::Settle | Event::Start => {}
     });
     let config = SectionConfig::ppp(Level::Sts3c);
     let mut section = Section::new(config, DropTail::UNLIMITED);
-    let outage = Trouble {
-        from: at(1_000),
-        until: at(2_000),
-        what: Troubled::NoSignal,
-    };
+    let outage = Trouble { from: at(1_000), until: at(2_000), what: Troubled::NoSignal };
     section.spoil(1, 0.0, &[outage]);
     let mut world = World::new();
     let host = world.add_host(graph.host("ear"));
@@ -102,14 +91,7 @@ fn an_endless_exchange_between_hosts_at_one_instant_is_found() {
     let standstill = world.standstill().unwrap();
     let (at_start, party) = (Instant::ZERO, "echo".to_owned());
     let rounds = 1_000;
-    assert_eq!(
-        *standstill,
-        Standstill::Rounds {
-            at: at_start,
-            rounds,
-            party
-        }
-    );
+    assert_eq!(*standstill, Standstill::Rounds { at: at_start, rounds, party });
     assert!(standstill.to_string().contains("`echo`"));
     let events = world.events();
     world.run_until(at(100));
@@ -239,10 +221,7 @@ fn what_is_put_into_a_host_between_runs_takes_effect_when_the_next_begins() {
     let log = Log::default();
     let (mut world, host) = unplugged(echo(&[], 0, &log));
     world.run_until(at(10));
-    let unit = Unit {
-        data: Message::from_octets(b"x"),
-        ..Unit::default()
-    };
+    let unit = Unit { data: Message::from_octets(b"x"), ..Unit::default() };
     let graph = &mut world.host_mut(host).unwrap().graph;
     graph.input(at(10), DeviceId(0), Indication::Unit(unit));
     world.run_until(at(20));
@@ -251,15 +230,9 @@ fn what_is_put_into_a_host_between_runs_takes_effect_when_the_next_begins() {
 
 #[test]
 fn an_adapter_with_no_medium_does_not_wait_for_one() {
-    for commands in [
-        Commands::Chained { fetch: us(2) },
-        Commands::Single { start: us(2) },
-    ] {
+    for commands in [Commands::Chained { fetch: us(2) }, Commands::Single { start: us(2) }] {
         let log = Log::default();
-        let config = AdapterConfig {
-            commands,
-            ..AdapterConfig::default()
-        };
+        let config = AdapterConfig { commands, ..AdapterConfig::default() };
         let talking = || {
             let mut host = echo(&["a", "b", "c"], 0, &log);
             host.set_adapter(DeviceId(0), config);
@@ -315,13 +288,7 @@ fn chatter(seed: u64) -> (Vec<Crossing>, u64) {
         let (edge, ..) = graph.0.access_points().next().unwrap();
         graph.0.tap(edge);
         let mut host = graph.host("host");
-        host.set_task(
-            task,
-            crate::TaskConfig {
-                priority,
-                ..crate::TaskConfig::default()
-            },
-        );
+        host.set_task(task, crate::TaskConfig { priority, ..crate::TaskConfig::default() });
         let host = world.add_host(host);
         let port = usize::try_from(number).unwrap();
         world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(line, port));

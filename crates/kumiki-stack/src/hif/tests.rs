@@ -15,17 +15,8 @@ fn programs_are_told_apart_by_their_access_points() {
     let second = bench.user("second", "hif", &[]);
     bench.start();
     // The same name on both sides, which is nobody's business but theirs.
-    let user = Handle {
-        index: 1,
-        generation: 1,
-    };
-    let open = |mode| {
-        Request::Open(Box::new(Open {
-            user,
-            mode,
-            ..Open::default()
-        }))
-    };
+    let user = Handle { index: 1, generation: 1 };
+    let open = |mode| Request::Open(Box::new(Open { user, mode, ..Open::default() }));
     bench.say(second, open(Mode::Passive { backlog: 1 }));
     bench.say(first, open(Mode::Active));
     assert_eq!(bench.heard(first).len(), 0);

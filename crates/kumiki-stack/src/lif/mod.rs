@@ -17,8 +17,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Handle, Indication, Protocol, Request, Service, Shape,
-    TimerSlot, Token,
+    Above, Below, Context, Credit, Duration, Handle, Indication, Protocol, Request, Service, Shape, TimerSlot, Token,
 };
 
 #[cfg(test)]
@@ -51,11 +50,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            flow: Flow::Credit,
-            interval: Duration::from_micros(100),
-            queue: 7,
-        }
+        Self { flow: Flow::Credit, interval: Duration::from_micros(100), queue: 7 }
     }
 }
 
@@ -93,10 +88,7 @@ impl Lif {
     /// An interface as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -106,12 +98,7 @@ impl Lif {
     }
 
     fn begin(&mut self, user: Handle, module: Handle, cx: &mut Context<'_>) {
-        self.connections.push(Connection {
-            user,
-            module,
-            room: 0,
-            queue: VecDeque::new(),
-        });
+        self.connections.push(Connection { user, module, room: 0, queue: VecDeque::new() });
         let (session, credit) = (user, Credit::messages(self.config.queue));
         cx.up(USER, Indication::Credit { session, credit });
     }
@@ -129,20 +116,11 @@ impl Lif {
 
 impl Protocol for Lif {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Connection],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
     }
 
     fn bind(&mut self, above: Above, _: &[kumiki_graph::Key]) -> Result<(), String> {
-        if above == USER {
-            Ok(())
-        } else {
-            Err("a lower module interface has one user and has it already".to_owned())
-        }
+        if above == USER { Ok(()) } else { Err("a lower module interface has one user and has it already".to_owned()) }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

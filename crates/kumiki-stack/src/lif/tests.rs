@@ -7,14 +7,8 @@ use super::*;
 use kumiki_graph::loopback::{self, Loopback};
 use kumiki_testkit::bench::Bench;
 
-const CALLER: Handle = Handle {
-    index: 1,
-    generation: 1,
-};
-const CALLED: Handle = Handle {
-    index: 2,
-    generation: 1,
-};
+const CALLER: Handle = Handle { index: 1, generation: 1 };
+const CALLED: Handle = Handle { index: 2, generation: 1 };
 
 struct Setup {
     bench: Bench,
@@ -28,21 +22,12 @@ struct Setup {
 fn setup(flow: Flow) -> Setup {
     let mut bench = Bench::new();
     bench.node("module", &[], Loopback::new(loopback::Config { window: 2 }));
-    let config = Config {
-        flow,
-        ..Config::default()
-    };
+    let config = Config { flow, ..Config::default() };
     bench.node("lif", &["module"], Lif::new(config));
     let caller = bench.user("caller", "lif", &[]);
     let called = bench.user("called", "module", &[]);
     bench.start();
-    let open = |mode, user| {
-        Request::Open(Box::new(Open {
-            user,
-            mode,
-            ..Open::default()
-        }))
-    };
+    let open = |mode, user| Request::Open(Box::new(Open { user, mode, ..Open::default() }));
     bench.say(called, open(Mode::Passive { backlog: 1 }, CALLED));
     bench.say(caller, open(Mode::Active, CALLER));
     let heard = bench.heard(called);
@@ -50,11 +35,7 @@ fn setup(flow: Flow) -> Setup {
         panic!("{heard:?}");
     };
     let far = offered.provider;
-    let accept = Accept {
-        session: far,
-        user: CALLED,
-        ..Accept::default()
-    };
+    let accept = Accept { session: far, user: CALLED, ..Accept::default() };
     bench.say(called, Request::Accept(Box::new(accept)));
     bench.heard(called);
     let heard = bench.heard(caller);
@@ -62,17 +43,9 @@ fn setup(flow: Flow) -> Setup {
         panic!("{heard:?}");
     };
     let session = opened.provider;
-    let credits = heard
-        .iter()
-        .filter(|it| matches!(it, Indication::Credit { .. }));
+    let credits = heard.iter().filter(|it| matches!(it, Indication::Credit { .. }));
     assert_eq!(credits.count(), 1);
-    Setup {
-        bench,
-        caller,
-        called,
-        session,
-        far,
-    }
+    Setup { bench, caller, called, session, far }
 }
 
 impl Setup {
@@ -80,8 +53,7 @@ impl Setup {
         for number in 0..count {
             let (session, end) = (self.session, true);
             let data = Message::from_octets(&[number]);
-            self.bench
-                .say(self.caller, Request::Data { session, data, end });
+            self.bench.say(self.caller, Request::Data { session, data, end });
         }
     }
 
@@ -127,20 +99,10 @@ fn the_end_waits_behind_what_is_to_be_sent() {
     let mut it = setup(Flow::Polling);
     it.send(1);
     let (session, reason, data) = (it.session, kumiki_graph::Reason::User, None);
-    it.bench.say(
-        it.caller,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    it.bench.say(it.caller, Request::Abort { session, reason, data });
     it.bench.pass(Duration::from_micros(100));
     let heard = it.bench.heard(it.called);
-    assert!(matches!(
-        heard[..],
-        [Indication::Data { .. }, Indication::Aborted { .. }]
-    ));
+    assert!(matches!(heard[..], [Indication::Data { .. }, Indication::Aborted { .. }]));
 }
 
 #[test]
@@ -148,24 +110,10 @@ fn the_end_does_not_wait_for_a_module_that_takes_nothing_more() {
     let mut it = setup(Flow::Polling);
     it.send(5);
     let (session, reason, data) = (it.session, kumiki_graph::Reason::User, None);
-    it.bench.say(
-        it.caller,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    it.bench.say(it.caller, Request::Abort { session, reason, data });
     it.bench.pass(Duration::from_millis(1));
     let heard = it.bench.heard(it.called);
-    assert!(matches!(
-        heard[..],
-        [
-            Indication::Data { .. },
-            Indication::Data { .. },
-            Indication::Aborted { .. }
-        ]
-    ));
+    assert!(matches!(heard[..], [Indication::Data { .. }, Indication::Data { .. }, Indication::Aborted { .. }]));
     let polls = it.counters().polls;
     it.bench.pass(Duration::from_millis(1));
     assert_eq!(it.counters().polls, polls, "nobody is left to ask for");

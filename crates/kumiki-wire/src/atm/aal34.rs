@@ -38,9 +38,5 @@ pub const fn cells(sdu_len: usize) -> usize {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "AAL3/4",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "AAL3/4", need, have }
 }

@@ -93,18 +93,9 @@ impl Trailer {
     /// Fewer than 8 octets.
     pub fn parse(back: &[u8]) -> Result<Self, Malformed> {
         let Some(&[uu, cpi, l0, l1, c0, c1, c2, c3]) = back.last_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "AAL5",
-                need: LEN,
-                have: back.len(),
-            });
+            return Err(Malformed::Short { protocol: "AAL5", need: LEN, have: back.len() });
         };
-        Ok(Self {
-            uu,
-            cpi,
-            length: u16::from_be_bytes([l0, l1]),
-            crc: u32::from_be_bytes([c0, c1, c2, c3]),
-        })
+        Ok(Self { uu, cpi, length: u16::from_be_bytes([l0, l1]), crc: u32::from_be_bytes([c0, c1, c2, c3]) })
     }
 
     /// Octets of the SDU in a PDU of `pdu_len` octets whose octets up to the CRC give `crc`. The CRC comes first: when
@@ -114,10 +105,7 @@ impl Trailer {
     /// The first of the [`Fault`]s, in their order.
     pub fn check(&self, pdu_len: usize, crc: u32) -> Result<usize, Fault> {
         if self.crc != crc {
-            return Err(Fault::Crc {
-                found: self.crc,
-                expected: crc,
-            });
+            return Err(Fault::Crc { found: self.crc, expected: crc });
         }
         if self.cpi != 0 {
             return Err(Fault::Cpi { found: self.cpi });
@@ -131,12 +119,7 @@ impl Trailer {
         }
         let most = pdu_len.saturating_sub(LEN);
         let least = most.saturating_sub(PAYLOAD_LEN - 1).max(1);
-        Err(Fault::Length {
-            found: self.length,
-            pdu_len,
-            least,
-            most,
-        })
+        Err(Fault::Length { found: self.length, pdu_len, least, most })
     }
 
     /// Octets that [`Trailer::emit`] writes: always 8.
@@ -161,16 +144,8 @@ impl Trailer {
 impl fmt::Display for Trailer {
     /// For example `AAL5 length 5 UU 0x00 CPI 0x00 CRC 0x7f4cd5de`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            uu,
-            cpi,
-            length,
-            crc,
-        } = self;
-        write!(
-            f,
-            "AAL5 length {length} UU {uu:#04x} CPI {cpi:#04x} CRC {crc:#010x}"
-        )
+        let Self { uu, cpi, length, crc } = self;
+        write!(f, "AAL5 length {length} UU {uu:#04x} CPI {cpi:#04x} CRC {crc:#010x}")
     }
 }
 
@@ -196,12 +171,7 @@ mod tests {
         let mut pdu = sdu.to_vec();
         pdu.resize(pdu_len(sdu.len()), 0);
         let at = pdu.len() - LEN;
-        let mut trailer = Trailer {
-            uu,
-            cpi,
-            length: u16::try_from(sdu.len()).unwrap(),
-            crc: 0,
-        };
+        let mut trailer = Trailer { uu, cpi, length: u16::try_from(sdu.len()).unwrap(), crc: 0 };
         trailer.emit(&mut pdu[at..]);
         trailer.crc = crc(&pdu[..at + CRC_OFFSET]);
         trailer.emit(&mut pdu[at..]);
@@ -224,11 +194,7 @@ mod tests {
             assert_eq!(pdu.last_chunk(), Some(&expected.to_be_bytes()));
             let trailer = Trailer::parse(&pdu).unwrap();
             let checked = trailer.check(48, crc(&pdu[..44]));
-            let expected = if cpi == 0 {
-                Ok(sdu.len())
-            } else {
-                Err(Fault::Cpi { found: cpi })
-            };
+            let expected = if cpi == 0 { Ok(sdu.len()) } else { Err(Fault::Cpi { found: cpi }) };
             assert_eq!(checked, expected);
         }
     }
@@ -236,57 +202,23 @@ mod tests {
     #[test]
     fn cells_of_known_datagrams() {
         // 8 octets of LLC/SNAP before each datagram.
-        for (mtu, expected) in [
-            (576, 13),
-            (1500, 32),
-            (4470, 94),
-            (9180, 192),
-            (8192 + 40, 172),
-        ] {
+        for (mtu, expected) in [(576, 13), (1500, 32), (4470, 94), (9180, 192), (8192 + 40, 172)] {
             assert_eq!(cells(mtu + 8), expected, "MTU {mtu}");
         }
-        assert_eq!(
-            (pad_len(40), pad_len(41), pad_len(39), pad_len(5)),
-            (0, 47, 1, 35)
-        );
+        assert_eq!((pad_len(40), pad_len(41), pad_len(39), pad_len(5)), (0, 47, 1, 35));
         assert_eq!((cells(40), cells(41), cells(0)), (1, 2, 1));
     }
 
     #[test]
     fn faults_are_told_apart() {
-        let good = Trailer {
-            uu: 0,
-            cpi: 0,
-            length: 40,
-            crc: 7,
-        };
+        let good = Trailer { uu: 0, cpi: 0, length: 40, crc: 7 };
         assert_eq!(good.check(48, 7), Ok(40));
-        assert_eq!(
-            good.check(48, 8),
-            Err(Fault::Crc {
-                found: 7,
-                expected: 8
-            })
-        );
-        assert_eq!(
-            Trailer { cpi: 1, ..good }.check(48, 7),
-            Err(Fault::Cpi { found: 1 })
-        );
-        assert_eq!(
-            Trailer { length: 0, ..good }.check(48, 7),
-            Err(Fault::Abort)
-        );
-        let fault = Fault::Length {
-            found: 40,
-            pdu_len: 96,
-            least: 41,
-            most: 88,
-        };
+        assert_eq!(good.check(48, 8), Err(Fault::Crc { found: 7, expected: 8 }));
+        assert_eq!(Trailer { cpi: 1, ..good }.check(48, 7), Err(Fault::Cpi { found: 1 }));
+        assert_eq!(Trailer { length: 0, ..good }.check(48, 7), Err(Fault::Abort));
+        let fault = Fault::Length { found: 40, pdu_len: 96, least: 41, most: 88 };
         assert_eq!(good.check(96, 7), Err(fault));
-        assert_eq!(
-            fault.to_string(),
-            "AAL5: Length is 40, a PDU of 96 octets carries 41 to 88"
-        );
+        assert_eq!(fault.to_string(), "AAL5: Length is 40, a PDU of 96 octets carries 41 to 88");
         assert!(good.check(0, 7).is_err() && good.check(47, 7).is_err());
     }
 

@@ -47,11 +47,7 @@ impl Address {
     /// Most octets of an address.
     pub const MAX_LEN: usize = 20;
     /// No address, or one that is not known.
-    pub const NULL: Self = Self {
-        plan: Plan::Nsap,
-        used: 0,
-        octets: [0; Self::MAX_LEN],
-    };
+    pub const NULL: Self = Self { plan: Plan::Nsap, used: 0, octets: [0; Self::MAX_LEN] };
 
     /// An address; `None` if there are more than 20 octets. No octets make [`Address::NULL`], whatever the plan.
     #[must_use]
@@ -59,15 +55,8 @@ impl Address {
         if octets.is_empty() {
             return Some(Self::NULL);
         }
-        let mut address = Self {
-            plan,
-            used: u8::try_from(octets.len()).ok()?,
-            ..Self::NULL
-        };
-        address
-            .octets
-            .get_mut(..octets.len())?
-            .copy_from_slice(octets);
+        let mut address = Self { plan, used: u8::try_from(octets.len()).ok()?, ..Self::NULL };
+        address.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         Some(address)
     }
 
@@ -110,10 +99,7 @@ impl fmt::Display for Address {
             return f.write_str("null");
         }
         match self.plan {
-            Plan::Nsap => self
-                .as_octets()
-                .iter()
-                .try_for_each(|octet| write!(f, "{octet:02x}")),
+            Plan::Nsap => self.as_octets().iter().try_for_each(|octet| write!(f, "{octet:02x}")),
             Plan::E164 => write!(f, "+{}", self.as_octets().escape_ascii()),
         }
     }
@@ -162,11 +148,7 @@ impl Header {
         if pro != ethertype::IPV4 {
             return Err(refuse("ar$pro", u64::from(pro), "0x800 (IPv4)"));
         }
-        let mut addresses = Addresses {
-            rest,
-            have: front.len(),
-            need: MIN_LEN,
-        };
+        let mut addresses = Addresses { rest, have: front.len(), need: MIN_LEN };
         // In the order of the wire.
         let header = Self {
             op: u16::from_be_bytes([o0, o1]).into(),
@@ -191,29 +173,13 @@ impl Header {
     /// Writes [`Header::len`] octets.
     pub fn emit(&self, mut out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
-        let Self {
-            op,
-            sha,
-            ssa,
-            spa,
-            tha,
-            tsa,
-            tpa,
-        } = *self;
+        let Self { op, sha, ssa, spa, tha, tsa, tpa } = *self;
         let out = &mut out;
         put(out, hardware::ATM.to_be_bytes());
         put(out, ethertype::IPV4.to_be_bytes());
         put(out, [sha.type_and_length(), ssa.type_and_length()]);
         put(out, u16::from(op).to_be_bytes());
-        put(
-            out,
-            [
-                length_of(spa),
-                tha.type_and_length(),
-                tsa.type_and_length(),
-                length_of(tpa),
-            ],
-        );
+        put(out, [length_of(spa), tha.type_and_length(), tsa.type_and_length(), length_of(tpa)]);
         put_slice(out, sha.as_octets());
         put_slice(out, ssa.as_octets());
         put_ipv4(out, spa);
@@ -249,10 +215,7 @@ struct Addresses<'a> {
 impl<'a> Addresses<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
         self.need += len;
-        let (octets, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or_else(|| short(self.need, self.have))?;
+        let (octets, rest) = self.rest.split_at_checked(len).ok_or_else(|| short(self.need, self.have))?;
         self.rest = rest;
         Ok(octets)
     }
@@ -261,19 +224,9 @@ impl<'a> Addresses<'a> {
     fn atm(&mut self, field: &'static str, type_and_length: u8) -> Result<Address, Malformed> {
         let len = usize::from(type_and_length & LENGTH);
         if len > Address::MAX_LEN {
-            return Err(Malformed::Length {
-                protocol: "ATMARP",
-                field,
-                found: len,
-                least: 0,
-                most: Address::MAX_LEN,
-            });
+            return Err(Malformed::Length { protocol: "ATMARP", field, found: len, least: 0, most: Address::MAX_LEN });
         }
-        let plan = if type_and_length & E164 == 0 {
-            Plan::Nsap
-        } else {
-            Plan::E164
-        };
+        let plan = if type_and_length & E164 == 0 { Plan::Nsap } else { Plan::E164 };
         Ok(Address::new(plan, self.take(len)?).unwrap_or_default())
     }
 
@@ -282,9 +235,7 @@ impl<'a> Addresses<'a> {
             0 => Ok(None),
             4 => {
                 let octets = self.take(4)?.first_chunk::<4>().copied();
-                Ok(octets
-                    .map(Ipv4Addr::from)
-                    .filter(|address| !address.is_unspecified()))
+                Ok(octets.map(Ipv4Addr::from).filter(|address| !address.is_unspecified()))
             }
             len => Err(refuse(field, u64::from(len), "0 or 4")),
         }
@@ -292,30 +243,18 @@ impl<'a> Addresses<'a> {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "ATMARP",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "ATMARP", need, have }
 }
 
 const fn refuse(field: &'static str, found: u64, expected: &'static str) -> Malformed {
-    Malformed::Field {
-        protocol: "ATMARP",
-        field,
-        found,
-        expected,
-    }
+    Malformed::Field { protocol: "ATMARP", field, found, expected }
 }
 
 impl fmt::Display for Header {
     /// For example `ATMARP request 10.0.0.1 (47..) > 10.0.0.2 (null)`; `-` for a null IPv4 address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ATMARP {} ", self.op)?;
-        let ends = [
-            ("", self.spa, self.sha, self.ssa),
-            (" > ", self.tpa, self.tha, self.tsa),
-        ];
+        let ends = [("", self.spa, self.sha, self.ssa), (" > ", self.tpa, self.tha, self.tsa)];
         for (before, protocol, number, subaddress) in ends {
             f.write_str(before)?;
             match protocol {
@@ -337,9 +276,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NUMBER: [u8; 20] = [
-        0x47, 0, 5, 0x80, 0xff, 0xe1, 0, 0, 0, 0xf2, 0x1a, 0x0f, 2, 0, 0x20, 0x48, 0x0d, 1, 2, 0,
-    ];
+    const NUMBER: [u8; 20] = [0x47, 0, 5, 0x80, 0xff, 0xe1, 0, 0, 0, 0xf2, 0x1a, 0x0f, 2, 0, 0x20, 0x48, 0x0d, 1, 2, 0];
     const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
@@ -371,16 +308,7 @@ mod tests {
         // The octets that a server changes to say that it knows no answer.
         let mut nak = octets;
         nak[OPERATION_OFFSET..OPERATION_OFFSET + 2].copy_from_slice(&10u16.to_be_bytes());
-        assert_eq!(
-            Header::parse(&nak),
-            Ok((
-                Header {
-                    op: Operation::Nak,
-                    ..header
-                },
-                40
-            ))
-        );
+        assert_eq!(Header::parse(&nak), Ok((Header { op: Operation::Nak, ..header }, 40)));
     }
 
     #[test]
@@ -398,11 +326,7 @@ mod tests {
         assert_eq!(octets[..12], [0, 19, 8, 0, 0x4b, 20, 0, 2, 4, 0x41, 1, 4]);
         assert_eq!(octets[43..], [10, 0, 0, 2, b'1', 9, 10, 0, 0, 1]);
         assert_eq!(Header::parse(&octets), Ok((header, 53)));
-        assert!(
-            header
-                .to_string()
-                .starts_with("ATMARP reply 10.0.0.2 (+81312345678 sub 47000580")
-        );
+        assert!(header.to_string().starts_with("ATMARP reply 10.0.0.2 (+81312345678 sub 47000580"));
     }
 
     #[test]
@@ -422,13 +346,7 @@ mod tests {
         // What older stations send: four octets of zero for a null address.
         let old = [0, 19, 8, 0, 0, 0, 0, 8, 4, 0, 0, 4, 10, 0, 0, 1, 0, 0, 0, 0];
         assert_eq!(Header::parse(&old), Ok((header, 20)));
-        assert_eq!(
-            emitted(&Header {
-                tpa: Some(Ipv4Addr::UNSPECIFIED),
-                ..header
-            }),
-            octets
-        );
+        assert_eq!(emitted(&Header { tpa: Some(Ipv4Addr::UNSPECIFIED), ..header }), octets);
     }
 
     #[test]
@@ -442,26 +360,11 @@ mod tests {
     fn impossible_lengths_and_other_media_are_refused() {
         let good = [0, 19, 8, 0, 0, 0, 0, 8, 0, 0, 0, 0];
         assert!(Header::parse(&good).is_ok());
-        for (at, value) in [
-            (1, 1),
-            (2, 9),
-            (4, 21),
-            (5, 63),
-            (8, 3),
-            (9, 0x40 | 21),
-            (10, 22),
-            (11, 16),
-        ] {
+        for (at, value) in [(1, 1), (2, 9), (4, 21), (5, 63), (8, 3), (9, 0x40 | 21), (10, 22), (11, 16)] {
             let mut octets = good;
             octets[at] = value;
             let refused = Header::parse(&[&octets[..], &[0; 100]].concat());
-            assert!(
-                matches!(
-                    refused,
-                    Err(Malformed::Field { .. } | Malformed::Length { .. })
-                ),
-                "{at}"
-            );
+            assert!(matches!(refused, Err(Malformed::Field { .. } | Malformed::Length { .. })), "{at}");
         }
         let mut cut = good;
         cut[4] = 20;
@@ -470,13 +373,8 @@ mod tests {
     }
 
     fn any_address() -> impl Strategy<Value = Address> {
-        (
-            any::<bool>(),
-            proptest::collection::vec(any::<u8>(), 0..=20),
-        )
-            .prop_map(|(e164, octets)| {
-                Address::new(if e164 { Plan::E164 } else { Plan::Nsap }, &octets).unwrap()
-            })
+        (any::<bool>(), proptest::collection::vec(any::<u8>(), 0..=20))
+            .prop_map(|(e164, octets)| Address::new(if e164 { Plan::E164 } else { Plan::Nsap }, &octets).unwrap())
     }
 
     proptest! {

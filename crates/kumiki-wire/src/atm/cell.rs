@@ -96,11 +96,7 @@ impl Pti {
     /// With the congestion mark, if the cell carries user data; otherwise as it is.
     #[must_use]
     pub const fn with_congestion(self) -> Self {
-        if self.is_user() {
-            Self(self.0 | 2)
-        } else {
-            self
-        }
+        if self.is_user() { Self(self.0 | 2) } else { self }
     }
 }
 
@@ -143,18 +139,9 @@ pub struct Header {
 
 impl Header {
     /// The header of the cells that fill a physical layer.
-    pub const IDLE: Self = Self {
-        gfc: 0,
-        vpi: 0,
-        vci: 0,
-        pti: Pti::USER,
-        clp: true,
-    };
+    pub const IDLE: Self = Self { gfc: 0, vpi: 0, vci: 0, pti: Pti::USER, clp: true };
     /// The header of a cell that is given to nobody.
-    pub const UNASSIGNED: Self = Self {
-        clp: false,
-        ..Self::IDLE
-    };
+    pub const UNASSIGNED: Self = Self { clp: false, ..Self::IDLE };
 
     /// Reads a header; also gives its length.
     ///
@@ -163,11 +150,7 @@ impl Header {
     /// corrected.
     pub fn parse(interface: Interface, front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(&[o1, o2, o3, o4, found]) = front.first_chunk::<HEADER_LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "ATM",
-                need: HEADER_LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "ATM", need: HEADER_LEN, have: front.len() });
         };
         let expected = hec([o1, o2, o3, o4]);
         if found != expected {
@@ -219,10 +202,7 @@ impl Header {
             Interface::Uni => u32::from(self.gfc & 0xf) << 8 | u32::from(self.vpi & 0xff),
             Interface::Nni => u32::from(self.vpi & 0xfff),
         };
-        let word = vpi << 20
-            | u32::from(self.vci) << 4
-            | u32::from(self.pti.bits()) << 1
-            | u32::from(self.clp);
+        let word = vpi << 20 | u32::from(self.vci) << 4 | u32::from(self.pti.bits()) << 1 | u32::from(self.clp);
         let octets = word.to_be_bytes();
         let [o1, o2, o3, o4] = octets;
         [o1, o2, o3, o4, hec(octets)]
@@ -238,13 +218,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `ATM 0/100 PTI 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            gfc,
-            vpi,
-            vci,
-            pti,
-            clp,
-        } = *self;
+        let Self { gfc, vpi, vci, pti, clp } = *self;
         write!(f, "ATM {vpi}/{vci} PTI {pti}")?;
         if clp {
             f.write_str(" CLP")?;
@@ -270,10 +244,7 @@ const TABLE: [u8; 256] = {
             remainder = (remainder << 1) ^ if remainder & 0x80 == 0 { 0 } else { 0x07 };
             bit += 1;
         }
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "the table has a place for every octet"
-        )]
+        #[expect(clippy::indexing_slicing, reason = "the table has a place for every octet")]
         {
             table[octet as usize] = remainder;
         }
@@ -287,12 +258,7 @@ const TABLE: [u8; 256] = {
 /// The HEC that belongs to the first four octets of a header.
 #[must_use]
 pub fn hec(octets: [u8; 4]) -> u8 {
-    let step = |crc: u8, octet: u8| {
-        TABLE
-            .get(usize::from(crc ^ octet))
-            .copied()
-            .unwrap_or_default()
-    };
+    let step = |crc: u8, octet: u8| TABLE.get(usize::from(crc ^ octet)).copied().unwrap_or_default();
     octets.into_iter().fold(0, step) ^ COSET
 }
 

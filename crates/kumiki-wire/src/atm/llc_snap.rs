@@ -137,11 +137,7 @@ impl Header {
         };
         let header = Self::from_snap([o0, o1, o2], u16::from_be_bytes([p0, p1]));
         let len = header.len();
-        if front.len() < len {
-            Err(short(len, front.len()))
-        } else {
-            Ok((header, len))
-        }
+        if front.len() < len { Err(short(len, front.len())) } else { Ok((header, len)) }
     }
 
     fn from_snap(oui: [u8; 3], pid: u16) -> Self {
@@ -182,11 +178,7 @@ impl Header {
         let (oui, pid, pad) = match *self {
             Self::Nlpid => return put(out, ISO),
             Self::EtherType(ethertype) => (OUI_ETHERTYPE, ethertype, 0),
-            Self::Bridged { media, fcs } => (
-                OUI_802_1,
-                media.pid() + if fcs { 0 } else { 6 },
-                media.pad_len(),
-            ),
+            Self::Bridged { media, fcs } => (OUI_802_1, media.pid() + if fcs { 0 } else { 6 }, media.pad_len()),
             Self::BridgedFragment => (OUI_802_1, PID_FRAGMENT, 0),
             Self::Bpdu => (OUI_802_1, PID_BPDU, 0),
             Self::Snap { oui, pid } => (oui, pid, 0),
@@ -199,11 +191,7 @@ impl Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "LLC/SNAP",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "LLC/SNAP", need, have }
 }
 
 impl fmt::Display for Header {
@@ -213,18 +201,11 @@ impl fmt::Display for Header {
             Self::Nlpid => f.write_str("LLC ISO NLPID"),
             Self::EtherType(ethertype) => write!(f, "LLC/SNAP type {ethertype:#06x}"),
             Self::Bridged { media, fcs } => {
-                write!(
-                    f,
-                    "LLC/SNAP bridged {media:?} {} FCS",
-                    if *fcs { "with" } else { "without" }
-                )
+                write!(f, "LLC/SNAP bridged {media:?} {} FCS", if *fcs { "with" } else { "without" })
             }
             Self::BridgedFragment => f.write_str("LLC/SNAP bridged fragment"),
             Self::Bpdu => f.write_str("LLC/SNAP BPDU"),
-            Self::Snap {
-                oui: [a, b, c],
-                pid,
-            } => {
+            Self::Snap { oui: [a, b, c], pid } => {
                 write!(f, "LLC/SNAP OUI {a:02x}-{b:02x}-{c:02x} PID {pid:#06x}")
             }
         }
@@ -249,22 +230,10 @@ mod tests {
             (Header::IPV4, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]),
             (Header::ARP, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 6]),
             (Header::IPV6, &[0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd]),
-            (
-                bridged(Media::Ethernet, true),
-                &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 1, 0, 0],
-            ),
-            (
-                bridged(Media::Ethernet, false),
-                &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 7, 0, 0],
-            ),
-            (
-                bridged(Media::Fddi, false),
-                &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 0x0a, 0, 0, 0],
-            ),
-            (
-                bridged(Media::Dqdb, false),
-                &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 0x0b],
-            ),
+            (bridged(Media::Ethernet, true), &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 1, 0, 0]),
+            (bridged(Media::Ethernet, false), &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 7, 0, 0]),
+            (bridged(Media::Fddi, false), &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 0x0a, 0, 0, 0]),
+            (bridged(Media::Dqdb, false), &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 0x0b]),
             (Header::Bpdu, &[0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 0x0e]),
             (Header::Nlpid, &[0xfe, 0xfe, 3]),
         ];
@@ -277,10 +246,7 @@ mod tests {
     #[test]
     fn the_access_control_octet_of_a_token_ring_pad_is_ignored() {
         let octets = [0xaa, 0xaa, 3, 0, 0x80, 0xc2, 0, 3, 0, 0, 0x50, 0x40];
-        let header = Header::Bridged {
-            media: Media::TokenRing,
-            fcs: true,
-        };
+        let header = Header::Bridged { media: Media::TokenRing, fcs: true };
         assert_eq!(Header::parse(&octets), Ok((header, 11)));
     }
 

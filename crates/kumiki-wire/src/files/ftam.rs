@@ -44,9 +44,7 @@ pub fn emit(fpdu: &Fpdu) -> Vec<u8> {
 /// It is none, one with a field that cannot be read (both are named), or something stands behind it.
 pub fn parse(octets: &[u8]) -> Result<Fpdu, Malformed> {
     let mut fpdus = Fpdus::new(octets)?;
-    let fpdu = fpdus
-        .next()
-        .unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
+    let fpdu = fpdus.next().unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
     fpdus.0.finish("end")?;
     Ok(fpdu)
 }
@@ -72,11 +70,7 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(crate) const fn new(
-        name: &'static str,
-        element: &crate::osi::ber::Element<'a>,
-        said: String,
-    ) -> Self {
+    pub(crate) const fn new(name: &'static str, element: &crate::osi::ber::Element<'a>, said: String) -> Self {
         let octets = element.octets();
         Self { name, octets, said }
     }
@@ -99,18 +93,12 @@ pub struct Looked<'a> {
 /// As [`parse`], but something may stand behind it.
 pub fn look(octets: &[u8]) -> Result<Looked<'_>, Malformed> {
     let mut fpdus = Fpdus::new(octets)?;
-    let fpdu = fpdus
-        .next()
-        .unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
+    let fpdu = fpdus.next().unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
     let mut fields = Vec::new();
     let element = Reader::new(fpdu.kind().name(), octets).any("fields", "an FPDU")?;
     fpdus::walk(&fpdu, &element, &mut fields)?;
     let octets = element.octets();
-    Ok(Looked {
-        fpdu,
-        octets,
-        fields,
-    })
+    Ok(Looked { fpdu, octets, fields })
 }
 
 /// FPDUs that stand one behind the other. Ends after an error.
@@ -161,9 +149,7 @@ impl Iterator for Fpdus<'_> {
 }
 
 fn kind_of(tag: crate::osi::ber::Tag) -> Option<Kind> {
-    (tag.class == Class::Context)
-        .then(|| Kind::of(tag.number))
-        .flatten()
+    (tag.class == Class::Context).then(|| Kind::of(tag.number)).flatten()
 }
 
 fn bounded(found: usize) -> Result<(), Malformed> {

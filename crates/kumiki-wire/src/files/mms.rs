@@ -32,20 +32,12 @@ const FILE_READ: Tag = Tag::context(Service::FILE_READ.0);
 /// The octets of a PDU. Those of a file are taken along, not copied.
 #[must_use]
 pub fn emit(pdu: Pdu) -> Message {
-    if let Pdu::Response {
-        invoke,
-        service: Response::FileRead(read),
-    } = pdu
-    {
+    if let Pdu::Response { invoke, service: Response::FileRead(read) } = pdu {
         return emit_file_read(invoke, read);
     }
     let mut w = Writer::new();
     match &pdu {
-        Pdu::Request {
-            invoke,
-            modifiers,
-            service,
-        } => w.context(0, |w| {
+        Pdu::Request { invoke, modifiers, service } => w.context(0, |w| {
             w.integer(Tag::INTEGER, *invoke);
             w.raw(modifiers);
             services::request(w, service);
@@ -141,11 +133,7 @@ pub fn parse_octets(octets: &[u8]) -> Result<Pdu, Malformed> {
             let modifiers = modifiers.map(|it| it.octets().to_vec()).unwrap_or_default();
             let service = r.any("confirmedServiceRequest", "a service")?;
             let service = services::parse_request(&service)?;
-            Pdu::Request {
-                invoke,
-                modifiers,
-                service,
-            }
+            Pdu::Request { invoke, modifiers, service }
         }
         1 => {
             let mut r = inside()?;
@@ -167,9 +155,7 @@ pub fn parse_octets(octets: &[u8]) -> Result<Pdu, Malformed> {
         }
         4 => {
             let mut r = inside()?;
-            let invoke = r.optional(Tag::context(0), "originalInvokeID", |it| {
-                it.integer_in("0 to 4294967295")
-            })?;
+            let invoke = r.optional(Tag::context(0), "originalInvokeID", |it| it.integer_in("0 to 4294967295"))?;
             let reason = r.any("rejectReason", "[1] to [11]")?;
             let pdu = RejectedPdu(reason.tag().number);
             if reason.tag().class != Class::Context || !(1..=11).contains(&pdu.0) {
@@ -217,9 +203,7 @@ fn file_read(r: &mut chain::Reader) -> Result<Option<Pdu>, Malformed> {
     while let Some(head) = r.peek("moreFollows")? {
         let octets = r.piece("moreFollows", MOST_FLAG)?;
         if head.tag == Tag::context(1) {
-            more_follows = Reader::new("fileRead", &octets)
-                .take(Tag::context(1), "moreFollows")?
-                .boolean()?;
+            more_follows = Reader::new("fileRead", &octets).take(Tag::context(1), "moreFollows")?.boolean()?;
         }
     }
     r.leave("fileRead")?;
@@ -230,10 +214,7 @@ fn file_read(r: &mut chain::Reader) -> Result<Option<Pdu>, Malformed> {
     if let Some(head) = r.peek("end")? {
         return Err(Fault::Left { found: head.tag }.of("fileRead", "end"));
     }
-    let read = FileRead {
-        file_data,
-        more_follows,
-    };
+    let read = FileRead { file_data, more_follows };
     let service = Response::FileRead(read);
     Ok(Some(Pdu::Response { invoke, service }))
 }
@@ -243,10 +224,7 @@ const MOST_FLAG: usize = 256;
 
 /// What a service is that is not looked into.
 fn raw(element: &Element<'_>) -> Raw {
-    Raw {
-        tag: element.tag().number,
-        octets: element.octets().to_vec(),
-    }
+    Raw { tag: element.tag().number, octets: element.octets().to_vec() }
 }
 
 /// The name of a PDU by its tag.

@@ -107,11 +107,7 @@ impl Header {
     /// octets.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(octets) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "ARP",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "ARP", need: LEN, have: front.len() });
         };
         #[rustfmt::skip] // one line is one field
         let [
@@ -124,19 +120,10 @@ impl Header {
             tha0, tha1, tha2, tha3, tha4, tha5,
             tpa0, tpa1, tpa2, tpa3,
         ] = *octets;
-        let refuse = |field, found: u64, expected| Malformed::Field {
-            protocol: "ARP",
-            field,
-            found,
-            expected,
-        };
+        let refuse = |field, found: u64, expected| Malformed::Field { protocol: "ARP", field, found, expected };
         let hrd = u16::from_be_bytes([h0, h1]);
         if hrd != hardware::ETHERNET && hrd != hardware::IEEE_802 {
-            return Err(refuse(
-                "ar$hrd",
-                u64::from(hrd),
-                "1 (Ethernet) or 6 (IEEE 802)",
-            ));
+            return Err(refuse("ar$hrd", u64::from(hrd), "1 (Ethernet) or 6 (IEEE 802)"));
         }
         let pro = u16::from_be_bytes([p0, p1]);
         if pro != ethertype::IPV4 {
@@ -184,20 +171,9 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `ARP request 10.0.0.1 (02:00:00:00:00:01) > 10.0.0.2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            op,
-            sha,
-            spa,
-            tha,
-            tpa,
-            ..
-        } = self;
+        let Self { op, sha, spa, tha, tpa, .. } = self;
         write!(f, "ARP {op} {spa} ({sha}) > {tpa}")?;
-        if *op == Operation::Request {
-            Ok(())
-        } else {
-            write!(f, " ({tha})")
-        }
+        if *op == Operation::Request { Ok(()) } else { write!(f, " ({tha})") }
     }
 }
 
@@ -206,21 +182,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const REQUEST: [u8; 28] = [
-        0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2,
-    ];
+    const REQUEST: [u8; 28] = [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2];
 
     #[test]
     fn a_request_is_read_and_written() {
         let (header, len) = Header::parse(&[&REQUEST[..], &[0; 18]].concat()).unwrap();
-        assert_eq!(
-            (header.hrd, header.op, len),
-            (hardware::ETHERNET, Operation::Request, 28)
-        );
-        assert_eq!(
-            header.to_string(),
-            "ARP request 10.0.0.1 (02:00:00:00:00:01) > 10.0.0.2"
-        );
+        assert_eq!((header.hrd, header.op, len), (hardware::ETHERNET, Operation::Request, 28));
+        assert_eq!(header.to_string(), "ARP request 10.0.0.1 (02:00:00:00:00:01) > 10.0.0.2");
         let mut out = [0xff; 28];
         header.emit(&mut out);
         assert_eq!(out, REQUEST);
@@ -231,9 +199,7 @@ mod tests {
         for (at, field) in [(1, "ar$hrd"), (2, "ar$pro"), (4, "ar$hln"), (5, "ar$pln")] {
             let mut octets = REQUEST;
             octets[at] = 19;
-            let Err(Malformed::Field { field: found, .. }) = Header::parse(&octets) else {
-                panic!("{field}")
-            };
+            let Err(Malformed::Field { field: found, .. }) = Header::parse(&octets) else { panic!("{field}") };
             assert_eq!(found, field);
         }
         let mut octets = REQUEST;

@@ -87,9 +87,7 @@ impl fmt::Debug for MacAddr {
 
 /// Text that is not a MAC address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{found:?} is not a MAC address: six pairs of hexadecimal digits with colons, as in 02:00:00:00:00:01"
-)]
+#[error("{found:?} is not a MAC address: six pairs of hexadecimal digits with colons, as in 02:00:00:00:00:01")]
 pub struct NotMacAddr {
     /// The text.
     pub found: String,
@@ -99,9 +97,7 @@ impl FromStr for MacAddr {
     type Err = NotMacAddr;
 
     fn from_str(text: &str) -> Result<Self, NotMacAddr> {
-        let refuse = || NotMacAddr {
-            found: text.to_owned(),
-        };
+        let refuse = || NotMacAddr { found: text.to_owned() };
         let mut octets = [0; 6];
         let mut parts = text.split(':');
         for octet in &mut octets {
@@ -111,11 +107,7 @@ impl FromStr for MacAddr {
             }
             *octet = u8::from_str_radix(part, 16).map_err(|_| refuse())?;
         }
-        if parts.next().is_some() {
-            Err(refuse())
-        } else {
-            Ok(Self(octets))
-        }
+        if parts.next().is_some() { Err(refuse()) } else { Ok(Self(octets)) }
     }
 }
 
@@ -146,14 +138,8 @@ impl Header {
     /// # Errors
     /// The header is not all there, the last field is neither a length nor a type, or the length is beyond the frame.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
-        let Some(&[d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1]) =
-            front.first_chunk::<LEN>()
-        else {
-            return Err(Malformed::Short {
-                protocol: "Ethernet",
-                need: LEN,
-                have: front.len(),
-            });
+        let Some(&[d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1]) = front.first_chunk::<LEN>() else {
+            return Err(Malformed::Short { protocol: "Ethernet", need: LEN, have: front.len() });
         };
         let field = u16::from_be_bytes([t0, t1]);
         let octets = usize::from(field);
@@ -162,13 +148,7 @@ impl Header {
         } else if octets <= MAX_DATA {
             let most = total.saturating_sub(LEN);
             if octets > most {
-                return Err(Malformed::Length {
-                    protocol: "Ethernet",
-                    field: "length",
-                    found: octets,
-                    least: 0,
-                    most,
-                });
+                return Err(Malformed::Length { protocol: "Ethernet", field: "length", found: octets, least: 0, most });
             }
             TypeOrLength::Length(field)
         } else {
@@ -228,59 +208,27 @@ mod tests {
     #[test]
     fn one_field_is_a_type_or_a_length() {
         let (header, len) = Header::parse(&frame(0x0806), 60).unwrap();
-        assert_eq!(
-            (header.type_or_length, len),
-            (TypeOrLength::Type(ethertype::ARP), 14)
-        );
-        assert_eq!(
-            header.to_string(),
-            "Ethernet 02:00:00:00:00:01 > 02:00:00:00:00:02 type 0x0806"
-        );
+        assert_eq!((header.type_or_length, len), (TypeOrLength::Type(ethertype::ARP), 14));
+        assert_eq!(header.to_string(), "Ethernet 02:00:00:00:00:01 > 02:00:00:00:00:02 type 0x0806");
         let (header, _) = Header::parse(&frame(46), 60).unwrap();
         assert_eq!(header.type_or_length, TypeOrLength::Length(46));
-        assert!(matches!(
-            Header::parse(&frame(0x5dd), 1518),
-            Err(Malformed::Field { found: 0x5dd, .. })
-        ));
-        assert!(matches!(
-            Header::parse(&frame(0x5ff), 1518),
-            Err(Malformed::Field { .. })
-        ));
+        assert!(matches!(Header::parse(&frame(0x5dd), 1518), Err(Malformed::Field { found: 0x5dd, .. })));
+        assert!(matches!(Header::parse(&frame(0x5ff), 1518), Err(Malformed::Field { .. })));
         assert!(Header::parse(&frame(0x5dc), 1514).is_ok());
     }
 
     #[test]
     fn a_length_beyond_the_frame_is_refused() {
-        assert!(matches!(
-            Header::parse(&frame(47), 60),
-            Err(Malformed::Length {
-                found: 47,
-                most: 46,
-                ..
-            })
-        ));
+        assert!(matches!(Header::parse(&frame(47), 60), Err(Malformed::Length { found: 47, most: 46, .. })));
     }
 
     #[test]
     fn addresses_are_read_as_they_are_printed() {
-        assert_eq!(
-            "02:aB:cc:DD:ee:01".parse(),
-            Ok(MacAddr([2, 0xab, 0xcc, 0xdd, 0xee, 1]))
-        );
-        for text in [
-            "",
-            "02:00:00:00:00",
-            "02:00:00:00:00:01:02",
-            "2:0:0:0:0:1",
-            "+2:00:00:00:00:01",
-            "02-00-00-00-00-01",
-        ] {
-            assert_eq!(
-                text.parse::<MacAddr>(),
-                Err(NotMacAddr {
-                    found: text.to_owned()
-                })
-            );
+        assert_eq!("02:aB:cc:DD:ee:01".parse(), Ok(MacAddr([2, 0xab, 0xcc, 0xdd, 0xee, 1])));
+        for text in
+            ["", "02:00:00:00:00", "02:00:00:00:00:01:02", "2:0:0:0:0:1", "+2:00:00:00:00:01", "02-00-00-00-00-01"]
+        {
+            assert_eq!(text.parse::<MacAddr>(), Err(NotMacAddr { found: text.to_owned() }));
         }
         assert!(MacAddr::BROADCAST.is_group() && MacAddr([1, 0, 0x5e, 0, 0, 1]).is_group());
         assert!(!MacAddr([2, 0, 0, 0, 0, 1]).is_group());

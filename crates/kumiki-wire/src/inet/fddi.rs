@@ -62,22 +62,13 @@ pub enum Control {
 
 impl Control {
     /// A datagram of lowest priority, as IP sends (RFC 1390).
-    pub const ASYNCHRONOUS: Self = Self::Llc {
-        synchronous: false,
-        priority: 0,
-    };
+    pub const ASYNCHRONOUS: Self = Self::Llc { synchronous: false, priority: 0 };
 
     /// By the octet `CLFF ZZZZ`: class, length of the addresses, format, and the rest.
     const fn of(octet: u8) -> Self {
         match octet {
-            0x50..=0x57 => Self::Llc {
-                synchronous: false,
-                priority: octet & 7,
-            },
-            0xd0 => Self::Llc {
-                synchronous: true,
-                priority: 0,
-            },
+            0x50..=0x57 => Self::Llc { synchronous: false, priority: octet & 7 },
+            0xd0 => Self::Llc { synchronous: true, priority: 0 },
             0x41..=0x4f => Self::Smt(octet),
             0xc1..=0xcf => Self::Mac(octet),
             octet => Self::Other(octet),
@@ -88,13 +79,8 @@ impl Control {
     #[must_use]
     pub const fn octet(self) -> u8 {
         match self {
-            Self::Llc {
-                synchronous: false,
-                priority,
-            } => 0x50 | priority & 7,
-            Self::Llc {
-                synchronous: true, ..
-            } => 0xd0,
+            Self::Llc { synchronous: false, priority } => 0x50 | priority & 7,
+            Self::Llc { synchronous: true, .. } => 0xd0,
             Self::Smt(octet) | Self::Mac(octet) | Self::Other(octet) => octet,
         }
     }
@@ -103,9 +89,7 @@ impl Control {
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Llc {
-                synchronous: true, ..
-            } => f.write_str("LLC synchronous"),
+            Self::Llc { synchronous: true, .. } => f.write_str("LLC synchronous"),
             Self::Llc { priority, .. } => write!(f, "LLC priority {priority}"),
             Self::Smt(octet) => write!(f, "SMT {octet:#04x}"),
             Self::Mac(0xc2) => f.write_str("MAC beacon"),
@@ -149,14 +133,8 @@ impl Header {
     /// # Errors
     /// The header is not all there, or its addresses have 16 bits.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
-        let Some(&[fc, d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5]) =
-            front.first_chunk::<LEN>()
-        else {
-            return Err(Malformed::Short {
-                protocol: "FDDI",
-                need: LEN,
-                have: front.len(),
-            });
+        let Some(&[fc, d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5]) = front.first_chunk::<LEN>() else {
+            return Err(Malformed::Short { protocol: "FDDI", need: LEN, have: front.len() });
         };
         if fc & 0x40 == 0 {
             return Err(Malformed::Field {
@@ -193,11 +171,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `FDDI 02:00:00:00:00:01 > ff:ff:ff:ff:ff:ff LLC priority 0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            control,
-            destination,
-            source,
-        } = self;
+        let Self { control, destination, source } = self;
         write!(f, "FDDI {source} > {destination} {control}")
     }
 }
@@ -215,24 +189,12 @@ mod tests {
     fn a_group_address_has_its_first_bit_first_on_the_line() {
         let group = MacAddr::of_ipv4_group(Ipv4Addr::new(224, 255, 0, 2));
         assert_eq!(group.to_string(), "01:00:5e:7f:00:02");
-        let header = Header {
-            control: Control::ASYNCHRONOUS,
-            destination: group,
-            source: MacAddr([2, 0, 0, 0, 0, 1]),
-        };
+        let header = Header { control: Control::ASYNCHRONOUS, destination: group, source: MacAddr([2, 0, 0, 0, 0, 1]) };
         let mut out = [0; LEN];
         header.emit(&mut out);
-        assert_eq!(
-            out,
-            [
-                0x50, 0x80, 0x00, 0x7a, 0xfe, 0x00, 0x40, 0x40, 0, 0, 0, 0, 0x80
-            ]
-        );
+        assert_eq!(out, [0x50, 0x80, 0x00, 0x7a, 0xfe, 0x00, 0x40, 0x40, 0, 0, 0, 0, 0x80]);
         assert_eq!(Header::parse(&out), Ok((header, LEN)));
-        assert_eq!(
-            header.to_string(),
-            "FDDI 02:00:00:00:00:01 > 01:00:5e:7f:00:02 LLC priority 0"
-        );
+        assert_eq!(header.to_string(), "FDDI 02:00:00:00:00:01 > 01:00:5e:7f:00:02 LLC priority 0");
     }
 
     /// RFC 1390, "Packet Size": 4500 octets with two of preamble leave roughly 4470 behind LLC and SNAP.

@@ -201,28 +201,15 @@ impl Header {
         let sequence = u16::from_be_bytes([r2, r3]);
         let mut len = MIN_LEN;
         let message = match kind {
-            kind::ECHO_REPLY => Message::EchoReply {
-                identifier,
-                sequence,
-            },
-            kind::UNREACHABLE => Message::DestinationUnreachable {
-                code,
-                next_hop_mtu: sequence,
-            },
+            kind::ECHO_REPLY => Message::EchoReply { identifier, sequence },
+            kind::UNREACHABLE => Message::DestinationUnreachable { code, next_hop_mtu: sequence },
             kind::QUENCH => Message::SourceQuench,
-            kind::REDIRECT => Message::Redirect {
-                code,
-                gateway: Ipv4Addr::new(r0, r1, r2, r3),
-            },
-            kind::ECHO => Message::Echo {
-                identifier,
-                sequence,
-            },
+            kind::REDIRECT => Message::Redirect { code, gateway: Ipv4Addr::new(r0, r1, r2, r3) },
+            kind::ECHO => Message::Echo { identifier, sequence },
             kind::TIME_EXCEEDED => Message::TimeExceeded { code },
             kind::PARAMETER => Message::ParameterProblem { code, pointer: r0 },
             kind::TIMESTAMP | kind::TIMESTAMP_REPLY => {
-                let Some(&[o0, o1, o2, o3, v0, v1, v2, v3, t0, t1, t2, t3]) = more.first_chunk()
-                else {
+                let Some(&[o0, o1, o2, o3, v0, v1, v2, v3, t0, t1, t2, t3]) = more.first_chunk() else {
                     return Err(short(MAX_LEN, front.len()));
                 };
                 len = MAX_LEN;
@@ -232,32 +219,14 @@ impl Header {
                     transmit: u32::from_be_bytes([t0, t1, t2, t3]),
                 };
                 if kind == kind::TIMESTAMP {
-                    Message::Timestamp {
-                        identifier,
-                        sequence,
-                        times,
-                    }
+                    Message::Timestamp { identifier, sequence, times }
                 } else {
-                    Message::TimestampReply {
-                        identifier,
-                        sequence,
-                        times,
-                    }
+                    Message::TimestampReply { identifier, sequence, times }
                 }
             }
-            kind => Message::Other {
-                kind,
-                code,
-                rest: [r0, r1, r2, r3],
-            },
+            kind => Message::Other { kind, code, rest: [r0, r1, r2, r3] },
         };
-        Ok((
-            Self {
-                message,
-                checksum: u16::from_be_bytes([c0, c1]),
-            },
-            len,
-        ))
+        Ok((Self { message, checksum: u16::from_be_bytes([c0, c1]) }, len))
     }
 
     /// Octets that [`Header::emit`] writes: 8, or 20 for the timestamp messages.
@@ -311,33 +280,17 @@ impl Header {
             [a0, a1, b0, b1]
         };
         let (kind, code, rest) = match self.message {
-            Message::EchoReply {
-                identifier,
-                sequence,
-            } => (kind::ECHO_REPLY, 0, pair(identifier, sequence)),
-            Message::DestinationUnreachable { code, next_hop_mtu } => {
-                (kind::UNREACHABLE, code, pair(0, next_hop_mtu))
-            }
+            Message::EchoReply { identifier, sequence } => (kind::ECHO_REPLY, 0, pair(identifier, sequence)),
+            Message::DestinationUnreachable { code, next_hop_mtu } => (kind::UNREACHABLE, code, pair(0, next_hop_mtu)),
             Message::SourceQuench => (kind::QUENCH, 0, [0; 4]),
             Message::Redirect { code, gateway } => (kind::REDIRECT, code, gateway.octets()),
-            Message::Echo {
-                identifier,
-                sequence,
-            } => (kind::ECHO, 0, pair(identifier, sequence)),
+            Message::Echo { identifier, sequence } => (kind::ECHO, 0, pair(identifier, sequence)),
             Message::TimeExceeded { code } => (kind::TIME_EXCEEDED, code, [0; 4]),
-            Message::ParameterProblem { code, pointer } => {
-                (kind::PARAMETER, code, [pointer, 0, 0, 0])
+            Message::ParameterProblem { code, pointer } => (kind::PARAMETER, code, [pointer, 0, 0, 0]),
+            Message::Timestamp { identifier, sequence, .. } => (kind::TIMESTAMP, 0, pair(identifier, sequence)),
+            Message::TimestampReply { identifier, sequence, .. } => {
+                (kind::TIMESTAMP_REPLY, 0, pair(identifier, sequence))
             }
-            Message::Timestamp {
-                identifier,
-                sequence,
-                ..
-            } => (kind::TIMESTAMP, 0, pair(identifier, sequence)),
-            Message::TimestampReply {
-                identifier,
-                sequence,
-                ..
-            } => (kind::TIMESTAMP_REPLY, 0, pair(identifier, sequence)),
             Message::Other { kind, code, rest } => (kind, code, rest),
         };
         crate::put(out, [kind, code]);
@@ -352,11 +305,7 @@ impl Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "ICMP",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "ICMP", need, have }
 }
 
 impl fmt::Display for Header {
@@ -364,10 +313,7 @@ impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ICMP ")?;
         match self.message {
-            Message::EchoReply {
-                identifier,
-                sequence,
-            } => write!(f, "echo reply id {identifier} seq {sequence}"),
+            Message::EchoReply { identifier, sequence } => write!(f, "echo reply id {identifier} seq {sequence}"),
             Message::DestinationUnreachable { code, next_hop_mtu } => {
                 write!(f, "destination unreachable code {code}")?;
                 if code == unreachable::FRAGMENTATION_NEEDED {
@@ -377,40 +323,17 @@ impl fmt::Display for Header {
             }
             Message::SourceQuench => f.write_str("source quench"),
             Message::Redirect { code, gateway } => write!(f, "redirect code {code} to {gateway}"),
-            Message::Echo {
-                identifier,
-                sequence,
-            } => write!(f, "echo id {identifier} seq {sequence}"),
+            Message::Echo { identifier, sequence } => write!(f, "echo id {identifier} seq {sequence}"),
             Message::TimeExceeded { code } => write!(f, "time exceeded code {code}"),
             Message::ParameterProblem { code, pointer } => {
                 write!(f, "parameter problem code {code} at octet {pointer}")
             }
-            Message::Timestamp {
-                identifier,
-                sequence,
-                times,
-            } => {
-                write!(
-                    f,
-                    "timestamp id {identifier} seq {sequence} originate {}",
-                    times.originate
-                )
+            Message::Timestamp { identifier, sequence, times } => {
+                write!(f, "timestamp id {identifier} seq {sequence} originate {}", times.originate)
             }
-            Message::TimestampReply {
-                identifier,
-                sequence,
-                times:
-                    Timestamps {
-                        originate,
-                        receive,
-                        transmit,
-                    },
-            } => {
+            Message::TimestampReply { identifier, sequence, times: Timestamps { originate, receive, transmit } } => {
                 write!(f, "timestamp reply id {identifier} seq {sequence} ")?;
-                write!(
-                    f,
-                    "originate {originate} receive {receive} transmit {transmit}"
-                )
+                write!(f, "originate {originate} receive {receive} transmit {transmit}")
             }
             Message::Other { kind, code, .. } => write!(f, "type {kind} code {code}"),
         }
@@ -430,86 +353,27 @@ mod tests {
 
     #[test]
     fn messages_are_laid_out_as_in_the_standard() {
-        let times = Timestamps {
-            originate: 1,
-            receive: 2,
-            transmit: 3,
-        };
+        let times = Timestamps { originate: 1, receive: 2, transmit: 3 };
         let cases: [(Message, &[u8]); 10] = [
-            (
-                Message::EchoReply {
-                    identifier: 0x102,
-                    sequence: 0x304,
-                },
-                &[0, 0, 0xab, 0xcd, 1, 2, 3, 4],
-            ),
-            (
-                Message::DestinationUnreachable {
-                    code: 4,
-                    next_hop_mtu: 1500,
-                },
-                &[3, 4, 0xab, 0xcd, 0, 0, 0x05, 0xdc],
-            ),
+            (Message::EchoReply { identifier: 0x102, sequence: 0x304 }, &[0, 0, 0xab, 0xcd, 1, 2, 3, 4]),
+            (Message::DestinationUnreachable { code: 4, next_hop_mtu: 1500 }, &[3, 4, 0xab, 0xcd, 0, 0, 0x05, 0xdc]),
             (Message::SourceQuench, &[4, 0, 0xab, 0xcd, 0, 0, 0, 0]),
+            (Message::Redirect { code: 1, gateway: Ipv4Addr::new(10, 0, 0, 9) }, &[5, 1, 0xab, 0xcd, 10, 0, 0, 9]),
+            (Message::Echo { identifier: 0x102, sequence: 0x304 }, &[8, 0, 0xab, 0xcd, 1, 2, 3, 4]),
+            (Message::TimeExceeded { code: 1 }, &[11, 1, 0xab, 0xcd, 0, 0, 0, 0]),
+            (Message::ParameterProblem { code: 0, pointer: 20 }, &[12, 0, 0xab, 0xcd, 20, 0, 0, 0]),
             (
-                Message::Redirect {
-                    code: 1,
-                    gateway: Ipv4Addr::new(10, 0, 0, 9),
-                },
-                &[5, 1, 0xab, 0xcd, 10, 0, 0, 9],
+                Message::Timestamp { identifier: 7, sequence: 8, times },
+                &[13, 0, 0xab, 0xcd, 0, 7, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3],
             ),
             (
-                Message::Echo {
-                    identifier: 0x102,
-                    sequence: 0x304,
-                },
-                &[8, 0, 0xab, 0xcd, 1, 2, 3, 4],
+                Message::TimestampReply { identifier: 7, sequence: 8, times },
+                &[14, 0, 0xab, 0xcd, 0, 7, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3],
             ),
-            (
-                Message::TimeExceeded { code: 1 },
-                &[11, 1, 0xab, 0xcd, 0, 0, 0, 0],
-            ),
-            (
-                Message::ParameterProblem {
-                    code: 0,
-                    pointer: 20,
-                },
-                &[12, 0, 0xab, 0xcd, 20, 0, 0, 0],
-            ),
-            (
-                Message::Timestamp {
-                    identifier: 7,
-                    sequence: 8,
-                    times,
-                },
-                &[
-                    13, 0, 0xab, 0xcd, 0, 7, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,
-                ],
-            ),
-            (
-                Message::TimestampReply {
-                    identifier: 7,
-                    sequence: 8,
-                    times,
-                },
-                &[
-                    14, 0, 0xab, 0xcd, 0, 7, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3,
-                ],
-            ),
-            (
-                Message::Other {
-                    kind: 17,
-                    code: 0,
-                    rest: [0, 1, 0, 2],
-                },
-                &[17, 0, 0xab, 0xcd, 0, 1, 0, 2],
-            ),
+            (Message::Other { kind: 17, code: 0, rest: [0, 1, 0, 2] }, &[17, 0, 0xab, 0xcd, 0, 1, 0, 2]),
         ];
         for (message, octets) in cases {
-            let header = Header {
-                message,
-                checksum: 0xabcd,
-            };
+            let header = Header { message, checksum: 0xabcd };
             assert_eq!(emitted(&header), octets, "{header}");
             assert_eq!(Header::parse(octets), Ok((header, octets.len())));
         }
@@ -519,13 +383,7 @@ mod tests {
     fn unused_octets_are_ignored() {
         let octets = [3, 3, 0, 0, 0xff, 0xff, 0, 0];
         let (header, _) = Header::parse(&octets).unwrap();
-        assert_eq!(
-            header.message,
-            Message::DestinationUnreachable {
-                code: 3,
-                next_hop_mtu: 0
-            }
-        );
+        assert_eq!(header.message, Message::DestinationUnreachable { code: 3, next_hop_mtu: 0 });
         assert!(header.is_error());
     }
 

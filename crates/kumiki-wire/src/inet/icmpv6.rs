@@ -213,26 +213,15 @@ impl Header {
         let address = |at: usize| {
             let octets = more.get(at..).and_then(<[u8]>::first_chunk::<16>);
             let need = MIN_LEN + at + 16;
-            octets
-                .map(|octets| Ipv6Addr::from(*octets))
-                .ok_or_else(|| short(need, front.len()))
+            octets.map(|octets| Ipv6Addr::from(*octets)).ok_or_else(|| short(need, front.len()))
         };
         let message = match kind {
             kind::UNREACHABLE => Message::DestinationUnreachable { code },
             kind::TOO_BIG => Message::PacketTooBig { mtu: word },
             kind::TIME_EXCEEDED => Message::TimeExceeded { code },
-            kind::PARAMETER => Message::ParameterProblem {
-                code,
-                pointer: word,
-            },
-            kind::ECHO => Message::Echo {
-                identifier,
-                sequence,
-            },
-            kind::ECHO_REPLY => Message::EchoReply {
-                identifier,
-                sequence,
-            },
+            kind::PARAMETER => Message::ParameterProblem { code, pointer: word },
+            kind::ECHO => Message::Echo { identifier, sequence },
+            kind::ECHO_REPLY => Message::EchoReply { identifier, sequence },
             kind::ROUTER_SOLICITATION => Message::RouterSolicitation,
             kind::ROUTER_ADVERTISEMENT => {
                 let Some(&[a0, a1, a2, a3, t0, t1, t2, t3]) = more.first_chunk() else {
@@ -247,29 +236,17 @@ impl Header {
                     retrans_ms: u32::from_be_bytes([t0, t1, t2, t3]),
                 })
             }
-            kind::NEIGHBOUR_SOLICITATION => Message::NeighbourSolicitation {
-                target: address(0)?,
-            },
+            kind::NEIGHBOUR_SOLICITATION => Message::NeighbourSolicitation { target: address(0)? },
             kind::NEIGHBOUR_ADVERTISEMENT => Message::NeighbourAdvertisement {
                 router: r0 & R != 0,
                 solicited: r0 & S != 0,
                 overrides: r0 & O != 0,
                 target: address(0)?,
             },
-            kind::REDIRECT => Message::Redirect {
-                target: address(0)?,
-                destination: address(16)?,
-            },
-            kind => Message::Other {
-                kind,
-                code,
-                rest: [r0, r1, r2, r3],
-            },
+            kind::REDIRECT => Message::Redirect { target: address(0)?, destination: address(16)? },
+            kind => Message::Other { kind, code, rest: [r0, r1, r2, r3] },
         };
-        let header = Self {
-            message,
-            checksum: u16::from_be_bytes([c0, c1]),
-        };
+        let header = Self { message, checksum: u16::from_be_bytes([c0, c1]) };
         Ok((header, header.len()))
     }
 
@@ -326,21 +303,13 @@ impl Header {
         crate::put(out, [kind, code]);
         crate::put(out, self.checksum.to_be_bytes());
         match self.message {
-            Message::DestinationUnreachable { .. }
-            | Message::TimeExceeded { .. }
-            | Message::RouterSolicitation => crate::put(out, [0; 4]),
-            Message::PacketTooBig { mtu: word }
-            | Message::ParameterProblem { pointer: word, .. } => {
+            Message::DestinationUnreachable { .. } | Message::TimeExceeded { .. } | Message::RouterSolicitation => {
+                crate::put(out, [0; 4])
+            }
+            Message::PacketTooBig { mtu: word } | Message::ParameterProblem { pointer: word, .. } => {
                 crate::put(out, word.to_be_bytes());
             }
-            Message::Echo {
-                identifier,
-                sequence,
-            }
-            | Message::EchoReply {
-                identifier,
-                sequence,
-            } => {
+            Message::Echo { identifier, sequence } | Message::EchoReply { identifier, sequence } => {
                 crate::put(out, identifier.to_be_bytes());
                 crate::put(out, sequence.to_be_bytes());
             }
@@ -356,21 +325,13 @@ impl Header {
                 crate::put(out, [0; 4]);
                 crate::put(out, target.octets());
             }
-            Message::NeighbourAdvertisement {
-                router,
-                solicited,
-                overrides,
-                target,
-            } => {
+            Message::NeighbourAdvertisement { router, solicited, overrides, target } => {
                 let flag = |set, flag| if set { flag } else { 0 };
                 let flags = flag(router, R) | flag(solicited, S) | flag(overrides, O);
                 crate::put(out, [flags, 0, 0, 0]);
                 crate::put(out, target.octets());
             }
-            Message::Redirect {
-                target,
-                destination,
-            } => {
+            Message::Redirect { target, destination } => {
                 crate::put(out, [0; 4]);
                 crate::put(out, target.octets());
                 crate::put(out, destination.octets());
@@ -381,11 +342,7 @@ impl Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "ICMPv6",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "ICMPv6", need, have }
 }
 
 impl fmt::Display for Header {
@@ -401,14 +358,8 @@ impl fmt::Display for Header {
             Message::ParameterProblem { code, pointer } => {
                 write!(f, "parameter problem code {code} at octet {pointer}")
             }
-            Message::Echo {
-                identifier,
-                sequence,
-            } => write!(f, "echo id {identifier} seq {sequence}"),
-            Message::EchoReply {
-                identifier,
-                sequence,
-            } => write!(f, "echo reply id {identifier} seq {sequence}"),
+            Message::Echo { identifier, sequence } => write!(f, "echo id {identifier} seq {sequence}"),
+            Message::EchoReply { identifier, sequence } => write!(f, "echo reply id {identifier} seq {sequence}"),
             Message::RouterSolicitation => f.write_str("router solicitation"),
             Message::RouterAdvertisement(Router { lifetime_s, .. }) => {
                 write!(f, "router advertisement lifetime {lifetime_s} s")
@@ -419,10 +370,7 @@ impl fmt::Display for Header {
             Message::NeighbourAdvertisement { target, .. } => {
                 write!(f, "neighbour advertisement of {target}")
             }
-            Message::Redirect {
-                target,
-                destination,
-            } => write!(f, "redirect of {destination} to {target}"),
+            Message::Redirect { target, destination } => write!(f, "redirect of {destination} to {target}"),
             Message::Other { kind, code, .. } => write!(f, "type {kind} code {code}"),
         }
     }

@@ -144,9 +144,7 @@ impl Header {
         use options::kind::{LOOSE_SOURCE_ROUTE, STRICT_SOURCE_ROUTE};
         let mut options = self.options.items().map_while(Result::ok);
         let route = options.find_map(|option| match (option.kind, option.octets) {
-            (LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE, &[_, length, pointer, ref route @ ..])
-                if pointer <= length =>
-            {
+            (LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE, &[_, length, pointer, ref route @ ..]) if pointer <= length => {
                 Some((pointer, route))
             }
             _ => None,
@@ -353,11 +351,7 @@ impl Header {
         let word = |time_to_live| u16::from_be_bytes([time_to_live, self.protocol]);
         let time_to_live = self.time_to_live.saturating_sub(1);
         let (old, new) = (word(self.time_to_live), word(time_to_live));
-        Self {
-            time_to_live,
-            header_checksum: updated_checksum(self.header_checksum, old, new),
-            ..*self
-        }
+        Self { time_to_live, header_checksum: updated_checksum(self.header_checksum, old, new), ..*self }
     }
 
     /// Writes the two fields that [`Header::one_hop_on`] changes into the header that stands in `out`; nothing where that
@@ -371,21 +365,14 @@ impl Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "IPv4",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "IPv4", need, have }
 }
 
 /// The one's complement sum of a header, RFC 1071. It is five to fifteen words of four octets, so a wider kernel would not
 /// pay.
 fn sum(header: &[u8]) -> u16 {
     let (words, _) = header.as_chunks::<4>();
-    let sum: u64 = words
-        .iter()
-        .map(|word| u64::from(u32::from_be_bytes(*word)))
-        .sum();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
     let halves = (sum & 0xffff_ffff) + (sum >> 32);
     fold(u32::try_from((halves & 0xffff) + (halves >> 16)).unwrap_or(u32::MAX))
 }
@@ -400,10 +387,7 @@ fn fold(sum: u32) -> u16 {
 /// The checksum that belongs to the octets of a header (20 to 60), whatever they hold in the checksum field itself.
 #[must_use]
 pub fn checksum(header: &[u8]) -> u16 {
-    let own = header
-        .get(CHECKSUM_OFFSET..)
-        .and_then(<[u8]>::first_chunk)
-        .copied();
+    let own = header.get(CHECKSUM_OFFSET..).and_then(<[u8]>::first_chunk).copied();
     let without = u32::from(sum(header)) + u32::from(!u16::from_be_bytes(own.unwrap_or_default()));
     !fold(without)
 }
@@ -418,12 +402,7 @@ pub fn updated_checksum(checksum: u16, old: u16, new: u16) -> u16 {
 /// What TCP, UDP and XTP sum in front of their own octets (RFC 9293 section 3.1). `length`: octets of the transport
 /// header and data.
 #[must_use]
-pub const fn pseudo_header(
-    source: Ipv4Addr,
-    destination: Ipv4Addr,
-    protocol: u8,
-    length: u16,
-) -> [u8; 12] {
+pub const fn pseudo_header(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, length: u16) -> [u8; 12] {
     let [s0, s1, s2, s3] = source.octets();
     let [d0, d1, d2, d3] = destination.octets();
     let [l0, l1] = length.to_be_bytes();
@@ -433,19 +412,8 @@ pub const fn pseudo_header(
 impl fmt::Display for Header {
     /// For example `IPv4 10.0.0.1 > 10.0.0.2 protocol 6 length 60 ttl 64 id 9888 DF`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source,
-            destination,
-            protocol,
-            total_length,
-            time_to_live,
-            identification,
-            ..
-        } = self;
-        write!(
-            f,
-            "IPv4 {source} > {destination} protocol {protocol} length {total_length} "
-        )?;
+        let Self { source, destination, protocol, total_length, time_to_live, identification, .. } = self;
+        write!(f, "IPv4 {source} > {destination} protocol {protocol} length {total_length} ")?;
         write!(f, "ttl {time_to_live} id {identification}")?;
         if self.type_of_service != 0 {
             write!(f, " tos {:#04x}", self.type_of_service)?;

@@ -126,23 +126,9 @@ impl Header {
     /// The header is not all there, or the version is not 6.
     pub fn parse_quoted(front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(fixed) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "IPv6",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "IPv6", need: LEN, have: front.len() });
         };
-        let &[
-            v0,
-            v1,
-            v2,
-            v3,
-            l0,
-            l1,
-            next_header,
-            hop_limit,
-            ref addresses @ ..,
-        ] = fixed;
+        let &[v0, v1, v2, v3, l0, l1, next_header, hop_limit, ref addresses @ ..] = fixed;
         if v0 >> 4 != 6 {
             return Err(Malformed::Field {
                 protocol: "IPv6",
@@ -199,12 +185,7 @@ impl Header {
 /// What ICMP, TCP and UDP sum in front of their own octets (RFC 8200 section 8.1). `length`: octets of the upper-layer
 /// header and data.
 #[must_use]
-pub fn pseudo_header(
-    source: Ipv6Addr,
-    destination: Ipv6Addr,
-    next_header: u8,
-    length: u32,
-) -> [u8; 40] {
+pub fn pseudo_header(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, length: u32) -> [u8; 40] {
     let mut octets = [0; 40];
     let mut out = &mut octets[..];
     crate::put(&mut out, source.octets());
@@ -217,18 +198,8 @@ pub fn pseudo_header(
 impl fmt::Display for Header {
     /// For example `IPv6 fd00::1 > fd00::2 next header 6 length 20 hop limit 64`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source,
-            destination,
-            next_header,
-            payload_length,
-            hop_limit,
-            ..
-        } = self;
-        write!(
-            f,
-            "IPv6 {source} > {destination} next header {next_header} "
-        )?;
+        let Self { source, destination, next_header, payload_length, hop_limit, .. } = self;
+        write!(f, "IPv6 {source} > {destination} next header {next_header} ")?;
         write!(f, "length {payload_length} hop limit {hop_limit}")?;
         if self.traffic_class != 0 {
             write!(f, " class {:#04x}", self.traffic_class)?;

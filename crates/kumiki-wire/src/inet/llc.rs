@@ -134,12 +134,7 @@ impl Header {
     #[must_use]
     pub const fn command(dsap: u8, ssap: u8, function: u8) -> Self {
         let poll = false;
-        Self {
-            dsap,
-            ssap,
-            response: false,
-            control: Control::Unnumbered { function, poll },
-        }
+        Self { dsap, ssap, response: false, control: Control::Unnumbered { function, poll } }
     }
 
     /// Reads a header; also gives its length: 3 octets, 4 of a numbered format.
@@ -147,19 +142,12 @@ impl Header {
     /// # Errors
     /// The header is not all there.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
-        let short = |need| Malformed::Short {
-            protocol: "LLC",
-            need,
-            have: front.len(),
-        };
+        let short = |need| Malformed::Short { protocol: "LLC", need, have: front.len() };
         let Some((&[dsap, ssap, first], rest)) = front.split_first_chunk::<LEN>() else {
             return Err(short(LEN));
         };
         let control = if first & 3 == 3 {
-            Control::Unnumbered {
-                function: first & !POLL,
-                poll: first & POLL != 0,
-            }
+            Control::Unnumbered { function: first & !POLL, poll: first & POLL != 0 }
         } else {
             let Some(&second) = rest.first() else {
                 return Err(short(LEN + 1));
@@ -175,20 +163,10 @@ impl Header {
                     2 => Supervisory::Reject,
                     _ => Supervisory::Reserved,
                 };
-                Control::Supervisory {
-                    kind,
-                    reserved: first >> 4,
-                    nr,
-                    poll,
-                }
+                Control::Supervisory { kind, reserved: first >> 4, nr, poll }
             }
         };
-        let header = Self {
-            dsap,
-            ssap: ssap & !1,
-            response: ssap & 1 != 0,
-            control,
-        };
+        let header = Self { dsap, ssap: ssap & !1, response: ssap & 1 != 0, control };
         Ok((header, header.len()))
     }
 
@@ -215,22 +193,14 @@ impl Header {
             Control::Information { ns, nr, poll } => {
                 put(out, [ns << 1, nr << 1 | u8::from(poll)]);
             }
-            Control::Supervisory {
-                kind,
-                reserved,
-                nr,
-                poll,
-            } => {
+            Control::Supervisory { kind, reserved, nr, poll } => {
                 let kind = match kind {
                     Supervisory::ReceiveReady => 0,
                     Supervisory::ReceiveNotReady => 1,
                     Supervisory::Reject => 2,
                     Supervisory::Reserved => 3,
                 };
-                put(
-                    out,
-                    [reserved << 4 | kind << 2 | 1, nr << 1 | u8::from(poll)],
-                );
+                put(out, [reserved << 4 | kind << 2 | 1, nr << 1 | u8::from(poll)]);
             }
         }
     }
@@ -276,12 +246,7 @@ impl fmt::Display for Control {
 impl fmt::Display for Header {
     /// For example `LLC 0xaa > 0xaa UI command`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            dsap,
-            ssap,
-            response,
-            control,
-        } = self;
+        let Self { dsap, ssap, response, control } = self;
         let kind = if *response { "response" } else { "command" };
         write!(f, "LLC {ssap:#04x} > {dsap:#04x} {control} {kind}")
     }
@@ -303,12 +268,7 @@ mod tests {
             ([170, 1, 243], function::TEST, true, true),
         ] {
             let [dsap, ssap, _] = octets;
-            let header = Header {
-                dsap,
-                ssap: ssap & 0xfe,
-                response,
-                control: Control::Unnumbered { function, poll },
-            };
+            let header = Header { dsap, ssap: ssap & 0xfe, response, control: Control::Unnumbered { function, poll } };
             assert_eq!(Header::parse(&octets), Ok((header, 3)));
             let mut out = [0; 3];
             header.emit(&mut out);
@@ -324,10 +284,7 @@ mod tests {
         assert_eq!(len, 4);
         assert_eq!(header.to_string(), "LLC 0xf0 > 0xf0 RR N(R)=5 P/F response");
         let (header, _) = Header::parse(&[0xf0, 0xf0, 0x06, 0x08]).unwrap();
-        assert_eq!(
-            header.to_string(),
-            "LLC 0xf0 > 0xf0 I N(S)=3 N(R)=4 command"
-        );
+        assert_eq!(header.to_string(), "LLC 0xf0 > 0xf0 I N(S)=3 N(R)=4 command");
         assert!(Header::parse(&[0xf0, 0xf1, 0x01]).is_err());
         assert!(Header::parse(&[0xf0, 0xf1]).is_err());
     }

@@ -263,29 +263,14 @@ impl Header {
 }
 
 const fn short(need: usize, have: usize) -> Malformed {
-    Malformed::Short {
-        protocol: "TCP",
-        need,
-        have,
-    }
+    Malformed::Short { protocol: "TCP", need, have }
 }
 
 impl fmt::Display for Header {
     /// For example `TCP 54694 > 10102 SYN seq 7 win 65495 <mss 65495, sackOK>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source_port,
-            destination_port,
-            seq,
-            ack,
-            flags,
-            window,
-            ..
-        } = self;
-        write!(
-            f,
-            "TCP {source_port} > {destination_port} {flags} seq {seq}"
-        )?;
+        let Self { source_port, destination_port, seq, ack, flags, window, .. } = self;
+        write!(f, "TCP {source_port} > {destination_port} {flags} seq {seq}")?;
         if flags.contains(Flags::ACK) {
             write!(f, " ack {ack}")?;
         }

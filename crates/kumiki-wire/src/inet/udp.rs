@@ -51,22 +51,12 @@ impl Header {
     /// The header is not all there, or the length is below 8 or beyond `total`.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let Some(&[s0, s1, d0, d1, l0, l1, c0, c1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "UDP",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "UDP", need: LEN, have: front.len() });
         };
         let length = u16::from_be_bytes([l0, l1]);
         let octets = usize::from(length);
         if octets < LEN || octets > total {
-            return Err(Malformed::Length {
-                protocol: "UDP",
-                field: "length",
-                found: octets,
-                least: LEN,
-                most: total,
-            });
+            return Err(Malformed::Length { protocol: "UDP", field: "length", found: octets, least: LEN, most: total });
         }
         let header = Self {
             source_port: u16::from_be_bytes([s0, s1]),
@@ -107,12 +97,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `UDP 1024 > 7 length 20 no checksum`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            source_port,
-            destination_port,
-            length,
-            ..
-        } = self;
+        let Self { source_port, destination_port, length, .. } = self;
         write!(f, "UDP {source_port} > {destination_port} length {length}")?;
         if !self.has_checksum() {
             f.write_str(" no checksum")?;
@@ -131,15 +116,7 @@ mod tests {
     #[test]
     fn a_header_is_read_and_written() {
         let (header, len) = Header::parse(&OCTETS, 20).unwrap();
-        assert_eq!(
-            header,
-            Header {
-                source_port: 1024,
-                destination_port: 7,
-                length: 20,
-                checksum: 0
-            }
-        );
+        assert_eq!(header, Header { source_port: 1024, destination_port: 7, length: 20, checksum: 0 });
         assert_eq!(len, 8);
         assert_eq!(header.to_string(), "UDP 1024 > 7 length 20 no checksum");
         let mut out = [0xff; 8];
@@ -149,15 +126,7 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_datagram_or_below_the_header_is_refused() {
-        let found = |found, most| {
-            Err(Malformed::Length {
-                protocol: "UDP",
-                field: "length",
-                found,
-                least: 8,
-                most,
-            })
-        };
+        let found = |found, most| Err(Malformed::Length { protocol: "UDP", field: "length", found, least: 8, most });
         assert_eq!(Header::parse(&OCTETS, 19), found(20, 19));
         let mut octets = OCTETS;
         octets[5] = 7;

@@ -210,11 +210,7 @@ impl Apdu {
             let expected = Tag::context(number);
             Fault::Missing { expected }.of(pdu, field)
         };
-        let context = || {
-            fields
-                .application_context
-                .ok_or_else(|| missing(1, "application-context-name"))
-        };
+        let context = || fields.application_context.ok_or_else(|| missing(1, "application-context-name"));
         Ok(match pdu {
             "AARQ" => Self::Request(Request {
                 versions: fields.versions.unwrap_or(1),
@@ -229,24 +225,15 @@ impl Apdu {
                 versions: fields.versions.unwrap_or(1),
                 application_context: context()?,
                 result: fields.result.ok_or_else(|| missing(2, "result"))?,
-                diagnostic: fields
-                    .diagnostic
-                    .ok_or_else(|| missing(3, "result-source-diagnostic"))?,
+                diagnostic: fields.diagnostic.ok_or_else(|| missing(3, "result-source-diagnostic"))?,
                 responding: fields.called,
                 authentication: fields.authentication.into(),
                 implementation: fields.implementation,
                 information: fields.information,
             }),
             "RLRQ" | "RLRE" => {
-                let release = Release {
-                    reason: fields.reason,
-                    information: fields.information,
-                };
-                if pdu == "RLRQ" {
-                    Self::ReleaseRequest(release)
-                } else {
-                    Self::ReleaseResponse(release)
-                }
+                let release = Release { reason: fields.reason, information: fields.information };
+                if pdu == "RLRQ" { Self::ReleaseRequest(release) } else { Self::ReleaseResponse(release) }
             }
             _ => Self::Abort(Abort {
                 source: fields.reason.ok_or_else(|| missing(0, "abort-source"))?,
@@ -342,13 +329,11 @@ impl fmt::Display for Apdu {
                     write!(f, " rejected for now: {}", response.diagnostic)?;
                 }
             },
-            Self::ReleaseRequest(release) | Self::ReleaseResponse(release) => {
-                match release.reason {
-                    Some(reason::NORMAL) => f.write_str(" normal")?,
-                    Some(other) => write!(f, " reason {other}")?,
-                    None => {}
-                }
-            }
+            Self::ReleaseRequest(release) | Self::ReleaseResponse(release) => match release.reason {
+                Some(reason::NORMAL) => f.write_str(" normal")?,
+                Some(other) => write!(f, " reason {other}")?,
+                None => {}
+            },
             Self::Abort(abort) => f.write_str(match abort.source {
                 source::USER => " by the user",
                 source::PROVIDER => " by association control",

@@ -226,9 +226,7 @@ pub enum Fault {
     #[error("a tag number with a leading zero or beyond 32 bits")]
     Number,
     /// The first length octet is ff, which is reserved; a length beyond 64 bits; or an indefinite one of a primitive element.
-    #[error(
-        "no length: ff, more than 8 octets of length, or an indefinite one without elements inside"
-    )]
+    #[error("no length: ff, more than 8 octets of length, or an indefinite one without elements inside")]
     Length,
     /// The end of an indefinite length where there is none.
     #[error("the end of an indefinite length where none began")]
@@ -266,10 +264,6 @@ impl Fault {
     /// This fault of `field` of `pdu`.
     #[must_use]
     pub const fn of(self, pdu: &'static str, field: &'static str) -> Malformed {
-        Malformed::Ber {
-            protocol: pdu,
-            field,
-            fault: self,
-        }
+        Malformed::Ber { protocol: pdu, field, fault: self }
     }
 }

@@ -36,10 +36,7 @@ pub const DEFAULT_SIZE_RFC1006: usize = 65_531;
 
 /// Which TPDU it is: the high half of its second octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(
-    missing_docs,
-    reason = "the names of the standard, spelt out in `name`"
-)]
+#[expect(missing_docs, reason = "the names of the standard, spelt out in `name`")]
 pub enum Code {
     Cr,
     Cc,
@@ -267,9 +264,7 @@ pub enum Tpdu {
 #[must_use]
 pub const fn is_begun(front: &[u8], total: usize) -> bool {
     match front {
-        [li @ 2..=254, code, ..] => {
-            header_len(*li) <= total && !matches!(Code::of(*code), Code::Other(_))
-        }
+        [li @ 2..=254, code, ..] => header_len(*li) <= total && !matches!(Code::of(*code), Code::Other(_)),
         _ => false,
     }
 }
@@ -323,12 +318,7 @@ impl<'a> Cursor<'a> {
     /// The parameter just read has a value that it cannot have.
     fn value(&self, field: &'static str, found: u64, expected: &'static str) -> Refused {
         Refused {
-            why: Malformed::Field {
-                protocol: self.tpdu,
-                field,
-                found,
-                expected,
-            },
+            why: Malformed::Field { protocol: self.tpdu, field, found, expected },
             cause: Cause::ParameterValue,
             up_to: self.at,
         }
@@ -338,11 +328,7 @@ impl<'a> Cursor<'a> {
     fn parameter(&mut self) -> Result<Option<(u8, &'a [u8])>, Refused> {
         let rest = self.header.get(self.at..).unwrap_or_default();
         let [code, len, rest @ ..] = rest else {
-            return if rest.is_empty() {
-                Ok(None)
-            } else {
-                Err(self.length("parameter length", self.at + 2))
-            };
+            return if rest.is_empty() { Ok(None) } else { Err(self.length("parameter length", self.at + 2)) };
         };
         let len = usize::from(*len);
         let Some(value) = rest.get(..len) else {
@@ -362,11 +348,7 @@ impl Tpdu {
     /// protocol error.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Refused> {
         let short = |need, have| Refused {
-            why: Malformed::Short {
-                protocol: "TPDU",
-                need,
-                have,
-            },
+            why: Malformed::Short { protocol: "TPDU", need, have },
             cause: Cause::NotSpecified,
             up_to: front.len(),
         };
@@ -389,11 +371,7 @@ impl Tpdu {
             }
             return Err(refused);
         };
-        let mut cursor = Cursor {
-            tpdu: code_of.name(),
-            header,
-            at: 2,
-        };
+        let mut cursor = Cursor { tpdu: code_of.name(), header, at: 2 };
         if *li == 0 || *li == 255 {
             return Err(cursor.length("LI", 3));
         }
@@ -416,9 +394,7 @@ impl Tpdu {
                     });
                 }
                 // TPDU-NR is without meaning in class 0.
-                Self::Data(Data {
-                    eot: eot & 0x80 != 0,
-                })
+                Self::Data(Data { eot: eot & 0x80 != 0 })
             }
             Code::Dr => {
                 let (dst_ref, src_ref) = (cursor.u16()?, cursor.u16()?);
@@ -429,12 +405,7 @@ impl Tpdu {
                         additional = value.to_vec();
                     }
                 }
-                Self::Disconnect(Disconnect {
-                    dst_ref,
-                    src_ref,
-                    reason,
-                    additional,
-                })
+                Self::Disconnect(Disconnect { dst_ref, src_ref, reason, additional })
             }
             Code::Er => {
                 let dst_ref = cursor.u16()?;
@@ -445,11 +416,7 @@ impl Tpdu {
                         invalid = value.to_vec();
                     }
                 }
-                Self::Error(Error {
-                    dst_ref,
-                    cause,
-                    invalid,
-                })
+                Self::Error(Error { dst_ref, cause, invalid })
             }
             Code::Other(_) => {
                 return Err(Refused {

@@ -27,9 +27,7 @@ mod spdu;
 mod tests;
 pub mod unit;
 
-pub use spdu::{
-    Abort, Connection, Enclosed, Enclosure, Finish, Point, Refuse, Resync, ResyncAck, Spdu,
-};
+pub use spdu::{Abort, Connection, Enclosed, Enclosure, Finish, Point, Refuse, Resync, ResyncAck, Spdu};
 pub use unit::Unit;
 
 /// The version bits of CN and AC (PI 22).
@@ -65,10 +63,7 @@ pub const MOST_CONCATENATED: u64 = 8;
 
 /// Which SPDU it is. SI alone does not say: 1, 25 and 26 mean one thing at the front of a TSDU and another behind GT or PT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(
-    missing_docs,
-    reason = "the names of the standard, spelt out in `title`"
-)]
+#[expect(missing_docs, reason = "the names of the standard, spelt out in `title`")]
 pub enum Code {
     Cn,
     Cdo,
@@ -324,12 +319,7 @@ pub fn parse(mut tsdu: Message) -> Result<Spdus, Malformed> {
     let mut count = 0;
     while count == 0 || !tsdu.is_empty() {
         if count == MOST_CONCATENATED {
-            return Err(Malformed::Field {
-                protocol: "TSDU",
-                field: "SPDUs",
-                found: count + 1,
-                expected: "at most 8",
-            });
+            return Err(Malformed::Field { protocol: "TSDU", field: "SPDUs", found: count + 1, expected: "at most 8" });
         }
         let (header, len) = Unit::parse("SPDU", tsdu.front_at_least(unit::MOST_HEADER))?;
         let Some(code) = Code::of(header.code, count == 0) else {
@@ -342,9 +332,8 @@ pub fn parse(mut tsdu: Message) -> Result<Spdus, Malformed> {
         };
         let _ = tsdu.pop(len);
         let rest = tsdu.len();
-        let mut parameters = tsdu
-            .split_to(header.length)
-            .map_err(|_| unit::beyond(code.name(), "LI", header.length, rest))?;
+        let mut parameters =
+            tsdu.split_to(header.length).map_err(|_| unit::beyond(code.name(), "LI", header.length, rest))?;
         // What follows one that must be alone follows none.
         let misplaced = match code.category() {
             Category::Zero => count > 0,
@@ -359,11 +348,7 @@ pub fn parse(mut tsdu: Message) -> Result<Spdus, Malformed> {
                 expected: "GT or PT before it and nothing else (category 2), or nothing before and behind it (1)",
             });
         }
-        let information = if code.has_information() {
-            core::mem::take(&mut tsdu)
-        } else {
-            Message::new()
-        };
+        let information = if code.has_information() { core::mem::take(&mut tsdu) } else { Message::new() };
         let spdu = Spdu::parse(code, &mut parameters, information)?;
         if !spdu.says_nothing() || (count == 0 && tsdu.is_empty()) {
             spdus.push(spdu);

@@ -47,30 +47,15 @@ impl Header {
     pub fn parse(front: &[u8], most: usize) -> Result<(Self, usize), Malformed> {
         let protocol = "TPKT";
         let Some(&[vrsn, _, l0, l1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol,
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol, need: LEN, have: front.len() });
         };
         if vrsn != VERSION {
-            return Err(Malformed::Field {
-                protocol,
-                field: "vrsn",
-                found: vrsn.into(),
-                expected: "3",
-            });
+            return Err(Malformed::Field { protocol, field: "vrsn", found: vrsn.into(), expected: "3" });
         }
         let length = u16::from_be_bytes([l0, l1]);
         let found = usize::from(length);
         if found < LEAST || found > most {
-            return Err(Malformed::Length {
-                protocol,
-                field: "packet length",
-                found,
-                least: LEAST,
-                most,
-            });
+            return Err(Malformed::Length { protocol, field: "packet length", found, least: LEAST, most });
         }
         Ok((Self { length }, LEN))
     }

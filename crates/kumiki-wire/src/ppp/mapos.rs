@@ -78,11 +78,7 @@ impl Header {
     /// are to be discarded silently (RFC 2171 section 3.1).
     pub fn parse(width: Width, front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(&[a, b, p0, p1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "MAPOS",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "MAPOS", need: LEN, have: front.len() });
         };
         let refuse = |field, found: u32, expected| Malformed::Field {
             protocol: "MAPOS",
@@ -94,15 +90,11 @@ impl Header {
             Width::Eight => u32::from(a),
             Width::Sixteen => u32::from(u16::from_be_bytes([a, b])),
         };
-        let destination = Address::new(width, value)
-            .ok_or_else(|| refuse("address", value, width.expectation()))?;
+        let destination = Address::new(width, value).ok_or_else(|| refuse("address", value, width.expectation()))?;
         if width == Width::Eight && b != CONTROL {
             return Err(refuse("control", u32::from(b), "0x3 (UI)"));
         }
-        let header = Self {
-            destination,
-            protocol: u16::from_be_bytes([p0, p1]),
-        };
+        let header = Self { destination, protocol: u16::from_be_bytes([p0, p1]) };
         Ok((header, LEN))
     }
 
@@ -132,10 +124,7 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `MAPOS > 0x23 protocol 0x0021` or `MAPOS 16 > 0xfeff protocol 0xfe01`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            destination,
-            protocol,
-        } = self;
+        let Self { destination, protocol } = self;
         let width = destination.width();
         write!(f, "{width} > {destination} protocol {protocol:#06x}")
     }

@@ -2,9 +2,6 @@
 
 pub mod hdlc;
 pub mod mapos;
-#[expect(
-    clippy::module_inception,
-    reason = "the family has the name of its protocol"
-)]
+#[expect(clippy::module_inception, reason = "the family has the name of its protocol")]
 pub mod ppp;
 pub mod sdh;

@@ -45,10 +45,7 @@ pub struct Compression {
 
 impl Compression {
     /// Everything at full length.
-    pub const NONE: Self = Self {
-        acfc: false,
-        pfc: false,
-    };
+    pub const NONE: Self = Self { acfc: false, pfc: false };
 }
 
 /// A PPP header.
@@ -82,11 +79,7 @@ impl Header {
     /// # Errors
     /// The header is not all there, or control is not that of unnumbered information.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
-        let short = |need| Malformed::Short {
-            protocol: "PPP",
-            need,
-            have: front.len(),
-        };
+        let short = |need| Malformed::Short { protocol: "PPP", need, have: front.len() };
         // No protocol field begins with ff: the first octet of two is even, and 00ff is reserved.
         let (acfc, rest) = match *front {
             [ADDRESS, CONTROL, ref rest @ ..] => (false, rest),
@@ -109,10 +102,7 @@ impl Header {
             [_] => return Err(short(before + 2)),
             [] => return Err(short(before + 1)),
         };
-        let header = Self {
-            protocol,
-            compression: Compression { acfc, pfc },
-        };
+        let header = Self { protocol, compression: Compression { acfc, pfc } };
         Ok((header, header.len()))
     }
 

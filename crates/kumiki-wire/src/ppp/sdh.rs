@@ -101,11 +101,7 @@ pub mod place {
     /// Synchronisation status.
     pub const S1: Place = Place::new(8, 0);
     /// How many errors the far end found with B2.
-    pub const M1: Place = Place {
-        row: 8,
-        group: 1,
-        column: 2,
-    };
+    pub const M1: Place = Place { row: 8, group: 1, column: 2 };
     /// Order wire.
     pub const E2: Place = Place::new(8, 2);
 }
@@ -209,11 +205,7 @@ impl Pointer {
         } else {
             None
         };
-        Self {
-            new_data,
-            ss: h1 & 0x0c,
-            value: word & 0x3ff,
-        }
+        Self { new_data, ss: h1 & 0x0c, value: word & 0x3ff }
     }
 
     /// H1 and H2.
@@ -234,10 +226,7 @@ impl Pointer {
             Justification::Positive => INCREMENT,
             Justification::Negative => DECREMENT,
         };
-        Self {
-            value: self.value ^ bits,
-            ..self
-        }
+        Self { value: self.value ^ bits, ..self }
     }
 
     /// The justification that these ten bits ask for where the pointer has been `value`: most bits of one kind inverted, and not most of the
@@ -281,16 +270,9 @@ mod tests {
 
     #[test]
     fn the_pointer_of_a_frame_at_rest_is_as_the_standards_have_it() {
-        let sonet = Pointer {
-            new_data: Some(false),
-            ss: 0,
-            value: 522,
-        };
+        let sonet = Pointer { new_data: Some(false), ss: 0, value: 522 };
         assert_eq!(sonet.emit(), [0x62, 0x0a]);
-        let sdh = Pointer {
-            ss: SS_SDH,
-            ..sonet
-        };
+        let sdh = Pointer { ss: SS_SDH, ..sonet };
         assert_eq!(sdh.emit(), [0x6a, 0x0a]);
         assert_eq!(Pointer::parse([0x6a, 0x0a]), sdh);
         assert_eq!(Pointer::parse(CONCATENATION).new_data, Some(true));
@@ -299,11 +281,7 @@ mod tests {
     #[test]
     fn every_pointer_comes_back_and_is_moved_by_most_of_its_bits() {
         for value in 0..POINTERS {
-            let pointer = Pointer {
-                new_data: Some(value % 2 == 0),
-                ss: 0,
-                value,
-            };
+            let pointer = Pointer { new_data: Some(value % 2 == 0), ss: 0, value };
             assert_eq!(Pointer::parse(pointer.emit()), pointer);
             assert_eq!(pointer.justification(value), None);
             for which in [Justification::Positive, Justification::Negative] {
@@ -312,10 +290,7 @@ mod tests {
                 // Two wrong bits of ten change nothing.
                 for (one, other) in [(0, 2), (1, 3), (0, 9), (8, 9)] {
                     let value_seen = moved.value ^ (1 << one) ^ (1 << other);
-                    let seen = Pointer {
-                        value: value_seen,
-                        ..moved
-                    };
+                    let seen = Pointer { value: value_seen, ..moved };
                     assert_eq!(seen.justification(value), Some(which));
                 }
             }

@@ -123,21 +123,14 @@ impl Control {
     /// Supervision of this kind, as LAPB sends it.
     #[must_use]
     pub const fn supervisory(kind: Supervisory, nr: u8, poll: bool) -> Self {
-        Self::Supervisory {
-            kind,
-            reserved: 0,
-            nr,
-            poll,
-        }
+        Self::Supervisory { kind, reserved: 0, nr, poll }
     }
 
     /// P or F.
     #[must_use]
     pub const fn poll(self) -> bool {
         match self {
-            Self::Information { poll, .. }
-            | Self::Supervisory { poll, .. }
-            | Self::Unnumbered { poll, .. } => poll,
+            Self::Information { poll, .. } | Self::Supervisory { poll, .. } | Self::Unnumbered { poll, .. } => poll,
         }
     }
 
@@ -155,24 +148,12 @@ impl Control {
     pub const fn octets(self, modulo: Modulo) -> [u8; 2] {
         let (n, bit) = (modulo.most(), if self.poll() { POLL } else { 0 });
         match (self, modulo) {
-            (Self::Information { ns, nr, .. }, Modulo::Eight) => {
-                [(nr & n) << 5 | bit | (ns & n) << 1, 0]
+            (Self::Information { ns, nr, .. }, Modulo::Eight) => [(nr & n) << 5 | bit | (ns & n) << 1, 0],
+            (Self::Information { ns, nr, poll }, Modulo::Extended) => [ns << 1, nr << 1 | poll as u8],
+            (Self::Supervisory { kind, nr, .. }, Modulo::Eight) => [(nr & n) << 5 | bit | kind.bits() << 2 | 1, 0],
+            (Self::Supervisory { kind, reserved, nr, poll }, Modulo::Extended) => {
+                [reserved << 4 | kind.bits() << 2 | 1, nr << 1 | poll as u8]
             }
-            (Self::Information { ns, nr, poll }, Modulo::Extended) => {
-                [ns << 1, nr << 1 | poll as u8]
-            }
-            (Self::Supervisory { kind, nr, .. }, Modulo::Eight) => {
-                [(nr & n) << 5 | bit | kind.bits() << 2 | 1, 0]
-            }
-            (
-                Self::Supervisory {
-                    kind,
-                    reserved,
-                    nr,
-                    poll,
-                },
-                Modulo::Extended,
-            ) => [reserved << 4 | kind.bits() << 2 | 1, nr << 1 | poll as u8],
             (Self::Unnumbered { function, .. }, _) => [function & !POLL | 3 | bit, 0],
         }
     }
@@ -190,20 +171,13 @@ impl Control {
         }
         let (ns, reserved, nr, poll) = match (modulo, rest) {
             (Modulo::Eight, _) => (first >> 1 & 7, 0, first >> 5, poll),
-            (Modulo::Extended, [second, ..]) => {
-                (first >> 1, first >> 4, *second >> 1, *second & 1 != 0)
-            }
+            (Modulo::Extended, [second, ..]) => (first >> 1, first >> 4, *second >> 1, *second & 1 != 0),
             (Modulo::Extended, []) => return None,
         };
         Some(if first & 1 == 0 {
             Self::Information { ns, nr, poll }
         } else {
-            Self::Supervisory {
-                kind: Supervisory::of_bits(first >> 2),
-                reserved,
-                nr,
-                poll,
-            }
+            Self::Supervisory { kind: Supervisory::of_bits(first >> 2), reserved, nr, poll }
         })
     }
 }
@@ -237,19 +211,11 @@ impl Header {
     /// # Errors
     /// The header is not all there.
     pub fn parse(front: &[u8], modulo: Modulo) -> Result<(Self, usize), Malformed> {
-        let short = |need| Malformed::Short {
-            protocol: "LAPB",
-            need,
-            have: front.len(),
-        };
+        let short = |need| Malformed::Short { protocol: "LAPB", need, have: front.len() };
         let (&address, rest) = front.split_first().ok_or_else(|| short(2))?;
         let control = Control::parse(rest, modulo);
         let control = control.ok_or_else(|| short(if rest.is_empty() { 2 } else { 3 }))?;
-        let header = Self {
-            address,
-            control,
-            modulo,
-        };
+        let header = Self { address, control, modulo };
         Ok((header, header.len()))
     }
 

@@ -219,21 +219,14 @@ impl Packet {
             + match &self.body {
                 Body::Call(it) => it.len(self.qualified),
                 Body::Accepted(it) | Body::ClearConfirmation(it) => block(it),
-                Body::Clear {
-                    diagnostic,
-                    block: it,
-                    ..
-                } => reason(diagnostic) + block(it),
+                Body::Clear { diagnostic, block: it, .. } => reason(diagnostic) + block(it),
                 Body::Data { .. } | Body::Rr(_) | Body::Rnr(_) | Body::Rej(_) => extended,
-                Body::Reset { diagnostic, .. } | Body::Restart { diagnostic, .. } => {
-                    reason(diagnostic)
-                }
+                Body::Reset { diagnostic, .. } | Body::Restart { diagnostic, .. } => reason(diagnostic),
                 Body::Diagnostic { explanation, .. } => 1 + explanation.len(),
                 Body::Registration(_, octets) => octets.len(),
-                Body::Interrupt
-                | Body::InterruptConfirmation
-                | Body::ResetConfirmation
-                | Body::RestartConfirmation => 0,
+                Body::Interrupt | Body::InterruptConfirmation | Body::ResetConfirmation | Body::RestartConfirmation => {
+                    0
+                }
             }
     }
 
@@ -265,11 +258,7 @@ impl Packet {
                     block.emit(self.qualified, out);
                 }
             }
-            Body::Clear {
-                cause,
-                diagnostic,
-                block,
-            } => {
+            Body::Clear { cause, diagnostic, block } => {
                 reason(out, kind::CLEAR, *cause, *diagnostic);
                 if let Some(block) = block {
                     block.emit(self.qualified, out);
@@ -294,10 +283,9 @@ impl Packet {
                 put(out, [self.body.kind()]);
                 put_slice(out, octets);
             }
-            Body::Interrupt
-            | Body::InterruptConfirmation
-            | Body::ResetConfirmation
-            | Body::RestartConfirmation => put(out, [self.body.kind()]),
+            Body::Interrupt | Body::InterruptConfirmation | Body::ResetConfirmation | Body::RestartConfirmation => {
+                put(out, [self.body.kind()])
+            }
         }
     }
 
@@ -317,14 +305,7 @@ pub const fn is_data(front: &[u8]) -> bool {
 }
 
 const fn short(need: usize, have: usize) -> Refused {
-    Refused {
-        why: Malformed::Short {
-            protocol: "X.25",
-            need,
-            have,
-        },
-        diagnostic: diagnostic::SHORT,
-    }
+    Refused { why: Malformed::Short { protocol: "X.25", need, have }, diagnostic: diagnostic::SHORT }
 }
 
 /// That a packet of `total` octets has `least` to `most`.
@@ -334,13 +315,7 @@ const fn between(total: usize, least: usize, most: usize) -> Result<(), Refused>
     }
     if total > most {
         return Err(Refused {
-            why: Malformed::Length {
-                protocol: "X.25",
-                field: "packet",
-                found: total,
-                least,
-                most,
-            },
+            why: Malformed::Length { protocol: "X.25", field: "packet", found: total, least, most },
             diagnostic: diagnostic::LONG,
         });
     }
@@ -373,25 +348,15 @@ impl Body {
     }
 
     /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no user data.
-    fn parse(
-        (kind, modulo, typed): (u8, Modulo, bool),
-        rest: &[u8],
-        total: usize,
-    ) -> Result<(Self, usize), Refused> {
+    fn parse((kind, modulo, typed): (u8, Modulo, bool), rest: &[u8], total: usize) -> Result<(Self, usize), Refused> {
         let extended = modulo == Modulo::Extended;
         let len = FRONT + usize::from(extended);
         if kind & 1 == 0 {
             let body = match (modulo, rest) {
-                (Modulo::Eight, _) => Self::Data {
-                    ps: kind >> 1 & 7,
-                    pr: kind >> 5,
-                    more: kind & 0x10 != 0,
-                },
-                (Modulo::Extended, [second, ..]) => Self::Data {
-                    ps: kind >> 1,
-                    pr: *second >> 1,
-                    more: *second & 1 != 0,
-                },
+                (Modulo::Eight, _) => Self::Data { ps: kind >> 1 & 7, pr: kind >> 5, more: kind & 0x10 != 0 },
+                (Modulo::Extended, [second, ..]) => {
+                    Self::Data { ps: kind >> 1, pr: *second >> 1, more: *second & 1 != 0 }
+                }
                 (Modulo::Extended, []) => return Err(short(len, total)),
             };
             return Ok((body, len));
@@ -423,11 +388,7 @@ impl Body {
             kind::CLEAR => {
                 between(total, FRONT + 1, usize::MAX)?;
                 let (cause, diagnostic, more) = reason(rest);
-                Self::Clear {
-                    cause,
-                    diagnostic,
-                    block: block(more, typed)?,
-                }
+                Self::Clear { cause, diagnostic, block: block(more, typed)? }
             }
             kind::CLEAR_CONFIRMATION => Self::ClearConfirmation(block(rest, typed)?),
             kind::INTERRUPT => {
@@ -452,10 +413,7 @@ impl Body {
                     return Err(short(FRONT + 1, total));
                 };
                 between(total, FRONT + 1, FRONT + 4)?;
-                Self::Diagnostic {
-                    code: *code,
-                    explanation: explanation.to_vec(),
-                }
+                Self::Diagnostic { code: *code, explanation: explanation.to_vec() }
             }
             kind::REGISTRATION => Self::Registration(false, rest.to_vec()),
             kind::REGISTRATION_CONFIRMATION => Self::Registration(true, rest.to_vec()),
@@ -507,9 +465,7 @@ impl fmt::Display for Body {
                 f.write_str("CALL ACCEPTED")?;
                 block.iter().try_for_each(|it| write!(f, " {it}"))
             }
-            Self::Clear {
-                cause, diagnostic, ..
-            } => reason(f, "CLEAR", *cause, *diagnostic),
+            Self::Clear { cause, diagnostic, .. } => reason(f, "CLEAR", *cause, *diagnostic),
             Self::ClearConfirmation(_) => f.write_str("CLEAR CONFIRMATION"),
             Self::Data { ps, pr, more } => {
                 let more = if *more { " M" } else { "" };

@@ -95,11 +95,7 @@ pub fn user_data(call_user_data: &[u8]) -> Option<&[u8]> {
     if call_user_data.first() != Some(&first) {
         return None;
     }
-    Some(
-        call_user_data
-            .get(CALL_USER_DATA.len()..)
-            .unwrap_or_default(),
-    )
+    Some(call_user_data.get(CALL_USER_DATA.len()..).unwrap_or_default())
 }
 
 /// Why octets are no message, and the error type that says so to their sender.
@@ -128,11 +124,7 @@ impl Pair {
     /// `reference` with `value`, and no error.
     #[must_use]
     pub const fn new(reference: u8, value: u8) -> Self {
-        Self {
-            reference,
-            error: false,
-            value,
-        }
+        Self { reference, error: false, value }
     }
 }
 
@@ -197,11 +189,7 @@ impl Message {
     pub fn parse(octets: &[u8]) -> Result<Self, Refused> {
         let Some((&code, rest)) = octets.split_first() else {
             return Err(Refused {
-                why: Malformed::Short {
-                    protocol: PROTOCOL,
-                    need: 1,
-                    have: 0,
-                },
+                why: Malformed::Short { protocol: PROTOCOL, need: 1, have: 0 },
                 error: error::SHORT,
             });
         };
@@ -214,10 +202,7 @@ impl Message {
             code::SET_AND_READ => Self::SetAndRead(pairs(rest)?),
             code::ERROR => match *rest {
                 [kind] => Self::Error { kind, code: None },
-                [kind, code] => Self::Error {
-                    kind,
-                    code: Some(code),
-                },
+                [kind, code] => Self::Error { kind, code: Some(code) },
                 _ => return Err(format(octets.len(), 2, 3)),
             },
             code::INVITATION => return Err(format(octets.len(), 1, 1)),
@@ -312,11 +297,8 @@ fn pairs(field: &[u8]) -> Result<Vec<Pair>, Refused> {
         let found = field.len();
         return Err(format(found, found - 1, found + 1));
     }
-    let pair = |&[reference, value]: &[u8; 2]| Pair {
-        reference: reference & 0x7f,
-        error: reference & 0x80 != 0,
-        value,
-    };
+    let pair =
+        |&[reference, value]: &[u8; 2]| Pair { reference: reference & 0x7f, error: reference & 0x80 != 0, value };
     Ok(whole.iter().map(pair).collect())
 }
 
@@ -327,34 +309,18 @@ fn reselection(rest: &[u8], typed: bool) -> Result<Message, Refused> {
     let (packed, rest) = rest.split_at_checked(count.div_ceil(2)).ok_or_else(cut)?;
     let halves = packed.iter().flat_map(|octet| [octet >> 4, octet & 15]);
     let digits = halves.take(count);
-    let called = if typed {
-        Number::from_typed_digits(digits)
-    } else {
-        Number::from_digits(digits)
-    };
+    let called = if typed { Number::from_typed_digits(digits) } else { Number::from_digits(digits) };
     let called = called.map_err(|_| format(count, 0, 15))?;
     let (&length, rest) = rest.split_first().ok_or_else(cut)?;
     let (facilities, data) = rest.split_at_checked(length.into()).ok_or_else(cut)?;
-    let facilities = parse_facilities(facilities).map_err(|refused| Refused {
-        why: refused.why,
-        error: error::FORMAT,
-    })?;
-    Ok(Message::Reselection(Box::new(Reselection {
-        called,
-        facilities,
-        data: data.to_vec(),
-    })))
+    let facilities =
+        parse_facilities(facilities).map_err(|refused| Refused { why: refused.why, error: error::FORMAT })?;
+    Ok(Message::Reselection(Box::new(Reselection { called, facilities, data: data.to_vec() })))
 }
 
 const fn format(found: usize, least: usize, most: usize) -> Refused {
     Refused {
-        why: Malformed::Length {
-            protocol: PROTOCOL,
-            field: "parameter field",
-            found,
-            least,
-            most,
-        },
+        why: Malformed::Length { protocol: PROTOCOL, field: "parameter field", found, least, most },
         error: error::FORMAT,
     }
 }
@@ -408,11 +374,7 @@ mod tests {
     use super::*;
 
     fn pair(error: bool) -> impl Strategy<Value = Pair> {
-        (0_u8..128, any::<u8>()).prop_map(move |(reference, value)| Pair {
-            reference,
-            error,
-            value,
-        })
+        (0_u8..128, any::<u8>()).prop_map(move |(reference, value)| Pair { reference, error, value })
     }
 
     fn message() -> impl Strategy<Value = Message> {
@@ -421,31 +383,22 @@ mod tests {
             let digits = prop::collection::vec(0_u8..10, 2..15);
             let data = prop::collection::vec(any::<u8>(), 0..12);
             (digits, data, any::<u8>()).prop_map(move |(digits, data, group)| {
-                let called = if typed {
-                    Number::from_typed_digits(digits)
-                } else {
-                    Number::from_digits(digits)
-                };
+                let called = if typed { Number::from_typed_digits(digits) } else { Number::from_digits(digits) };
                 Message::Reselection(Box::new(Reselection {
                     called: called.unwrap(),
-                    facilities: Facilities(vec![kumiki_osi_service::x25::Facility::ClosedGroup(
-                        group,
-                    )]),
+                    facilities: Facilities(vec![kumiki_osi_service::x25::Facility::ClosedGroup(group)]),
                     data,
                 }))
             })
         };
         prop_oneof![
-            any::<bool>()
-                .prop_flat_map(pairs)
-                .prop_map(Message::Indication),
+            any::<bool>().prop_flat_map(pairs).prop_map(Message::Indication),
             Just(Message::Invitation),
             pairs(false).prop_map(Message::Set),
             pairs(false).prop_map(Message::Break),
             pairs(false).prop_map(Message::Read),
             pairs(false).prop_map(Message::SetAndRead),
-            (any::<u8>(), any::<Option<u8>>())
-                .prop_map(|(kind, code)| Message::Error { kind, code }),
+            (any::<u8>(), any::<Option<u8>>()).prop_map(|(kind, code)| Message::Error { kind, code }),
             any::<bool>().prop_flat_map(reselected),
         ]
     }
@@ -474,16 +427,10 @@ mod tests {
             (&[0, 0x82, 1], "parameter indication 2:1 not set"),
             (&[1], "invitation to clear"),
             (&[3, 8, 1], "indication of break 8:1"),
-            (
-                &[5, 1, 0x50],
-                "error: message code not recognised (message code 80)",
-            ),
+            (&[5, 1, 0x50], "error: message code not recognised (message code 80)"),
             (&[5, 0], "error: message of less than eight bits"),
             (&[7, 5, 0x12, 0x34, 0x50, 0], "reselection of 12345"),
-            (
-                &[8, 7, 0x11, 0x12, 0x34, 0x50, 0],
-                "reselection of 1:1:12345",
-            ),
+            (&[8, 7, 0x11, 0x12, 0x34, 0x50, 0], "reselection of 1:1:12345"),
         ] {
             let message = Message::parse(octets).unwrap();
             assert_eq!(message.to_string(), words);

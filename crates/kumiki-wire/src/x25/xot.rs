@@ -43,20 +43,11 @@ impl Header {
     /// It is not all there, or the connection must be closed for its version or its length (RFC 1613 section 4.1).
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(&[v0, v1, l0, l1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "XOT",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "XOT", need: LEN, have: front.len() });
         };
         let (version, length) = (u16::from_be_bytes([v0, v1]), u16::from_be_bytes([l0, l1]));
         if version != 0 {
-            return Err(Malformed::Field {
-                protocol: "XOT",
-                field: "version",
-                found: version.into(),
-                expected: "0",
-            });
+            return Err(Malformed::Field { protocol: "XOT", field: "version", found: version.into(), expected: "0" });
         }
         if !(LEAST..=MOST).contains(&length.into()) {
             return Err(Malformed::Length {
@@ -180,29 +171,9 @@ impl PvcSetup {
     /// It is no PVC set-up of this version, or the names are not as long as is said.
     pub fn parse(packet: &[u8]) -> Result<Self, Malformed> {
         let Some((front, names)) = packet.split_first_chunk::<PVC_LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "XOT PVC set-up",
-                need: PVC_LEN,
-                have: packet.len(),
-            });
+            return Err(Malformed::Short { protocol: "XOT PVC set-up", need: PVC_LEN, have: packet.len() });
         };
-        let &[
-            g,
-            c,
-            pti,
-            version,
-            status,
-            n,
-            i0,
-            i1,
-            m,
-            r0,
-            r1,
-            win_in,
-            win_out,
-            size_in,
-            size_out,
-        ] = front;
+        let &[g, c, pti, version, status, n, i0, i1, m, r0, r1, win_in, win_out, size_in, size_out] = front;
         let field = |field, found: u8, expected| Malformed::Field {
             protocol: "XOT PVC set-up",
             field,
@@ -229,14 +200,8 @@ impl PvcSetup {
         Ok(Self {
             header: [g, c],
             status,
-            initiator: PvcEnd {
-                interface: first.to_vec(),
-                channel: u16::from_be_bytes([i0, i1]),
-            },
-            responder: PvcEnd {
-                interface: second.to_vec(),
-                channel: u16::from_be_bytes([r0, r1]),
-            },
+            initiator: PvcEnd { interface: first.to_vec(), channel: u16::from_be_bytes([i0, i1]) },
+            responder: PvcEnd { interface: second.to_vec(), channel: u16::from_be_bytes([r0, r1]) },
             window_in: win_in,
             window_out: win_out,
             packet_in: size_in,
@@ -280,11 +245,7 @@ impl fmt::Display for PvcSetup {
         let [a, b] = [&self.initiator, &self.responder];
         let (ours, theirs) = (a.interface.escape_ascii(), b.interface.escape_ascii());
         let status = status_text(self.status);
-        write!(
-            f,
-            "PVC set-up: {ours} {} > {theirs} {}, {status}",
-            a.channel, b.channel
-        )
+        write!(f, "PVC set-up: {ours} {} > {theirs} {}, {status}", a.channel, b.channel)
     }
 }
 
@@ -315,14 +276,8 @@ mod tests {
         let setup = PvcSetup {
             header: [0x10, 0x01],
             status: status::WAITING,
-            initiator: PvcEnd {
-                interface: b"Serial0".to_vec(),
-                channel: 3,
-            },
-            responder: PvcEnd {
-                interface: b"S1".to_vec(),
-                channel: 0x0105,
-            },
+            initiator: PvcEnd { interface: b"Serial0".to_vec(), channel: 3 },
+            responder: PvcEnd { interface: b"S1".to_vec(), channel: 0x0105 },
             window_in: 2,
             window_out: 3,
             packet_in: 7,
@@ -330,14 +285,7 @@ mod tests {
         };
         let mut out = vec![0; setup.len()];
         setup.emit(&mut out);
-        assert_eq!(
-            out,
-            [
-                &[0x10, 0x01, 0xf5, 0x81, 0, 7, 0, 3, 2, 1, 5, 2, 3, 7, 8][..],
-                b"Serial0S1"
-            ]
-            .concat()
-        );
+        assert_eq!(out, [&[0x10, 0x01, 0xf5, 0x81, 0, 7, 0, 3, 2, 1, 5, 2, 3, 7, 8][..], b"Serial0S1"].concat());
         assert_eq!(PvcSetup::parse(&out), Ok(setup));
         out.pop();
         assert!(PvcSetup::parse(&out).is_err());

@@ -110,9 +110,7 @@ impl Errors {
         let mut rest = payload.get(len..).unwrap_or_default();
         let nspan = u32::from_be_bytes(take(&mut rest)?);
         // The length bounds the number before anything is multiplied: CVE-2012-4288 was the other way round.
-        let fits = usize::try_from(nspan)
-            .ok()
-            .filter(|nspan| *nspan <= rest.len() / SPAN_LEN);
+        let fits = usize::try_from(nspan).ok().filter(|nspan| *nspan <= rest.len() / SPAN_LEN);
         let Some(nspan) = fits else {
             let expected = "no more spans than dlen has room for";
             return Err(field("nspan", nspan.into(), expected));
@@ -121,10 +119,8 @@ impl Errors {
         exact(payload, len)?;
         let mut spans = Vec::with_capacity(nspan);
         for _ in 0..nspan {
-            spans.push(Span {
-                left: u64::from_be_bytes(take(&mut rest)?),
-                right: u64::from_be_bytes(take(&mut rest)?),
-            });
+            spans
+                .push(Span { left: u64::from_be_bytes(take(&mut rest)?), right: u64::from_be_bytes(take(&mut rest)?) });
         }
         Ok(Self { control, spans })
     }
@@ -200,11 +196,7 @@ impl TrafficControl {
         let (control, xkey) = parse_front(payload)?;
         let (traffic, len) = Traffic::parse(payload.get(TCNTL_LEN..).unwrap_or_default())?;
         exact(payload, TCNTL_LEN + len)?;
-        Ok(Self {
-            control,
-            xkey,
-            traffic,
-        })
+        Ok(Self { control, xkey, traffic })
     }
 
     /// Octets that [`TrafficControl::emit`] writes.
@@ -226,11 +218,7 @@ impl TrafficControl {
 impl fmt::Display for TrafficControl {
     /// For example `rseq 64 alloc 1048576 echo 1 xkey 2:7 service 4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            control,
-            xkey,
-            traffic,
-        } = self;
+        let Self { control, xkey, traffic } = self;
         write!(f, "{control} xkey {xkey} {traffic}")
     }
 }
@@ -259,12 +247,7 @@ impl Join {
         let at = TCNTL_LEN + alen;
         let (traffic, tlen) = Traffic::parse(payload.get(at..).unwrap_or_default())?;
         exact(payload, at + tlen)?;
-        Ok(Self {
-            control,
-            xkey,
-            address,
-            traffic,
-        })
+        Ok(Self { control, xkey, address, traffic })
     }
 
     /// Octets that [`Join::emit`] writes.
@@ -289,12 +272,7 @@ impl Join {
 impl fmt::Display for Join {
     /// As [`TrafficControl`], with the addresses before the traffic values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            control,
-            xkey,
-            address,
-            traffic,
-        } = self;
+        let Self { control, xkey, address, traffic } = self;
         write!(f, "{control} xkey {xkey} {address} {traffic}")
     }
 }
@@ -411,10 +389,7 @@ impl Diagnosis {
         if rest.len() < DIAG_LEN {
             return Err(short(DIAG_LEN, rest.len()));
         }
-        let diagnosis = Self {
-            code: u32::from_be_bytes(take(&mut rest)?),
-            val: u32::from_be_bytes(take(&mut rest)?),
-        };
+        let diagnosis = Self { code: u32::from_be_bytes(take(&mut rest)?), val: u32::from_be_bytes(take(&mut rest)?) };
         Ok((diagnosis, DIAG_LEN))
     }
 
@@ -480,9 +455,5 @@ impl fmt::Display for Diagnosis {
 
 /// Nothing follows the first `len` octets.
 fn exact(payload: &[u8], len: usize) -> Result<(), Malformed> {
-    if payload.len() == len {
-        Ok(())
-    } else {
-        Err(length("dlen", payload.len(), len, len))
-    }
+    if payload.len() == len { Ok(()) } else { Err(length("dlen", payload.len(), len, len)) }
 }

@@ -91,21 +91,12 @@ impl Address {
                 let ip = |octets| IpAddr::V6(Ipv6Addr::from(octets));
                 Self::with_ports(domain, ip(destination), ip(source), &mut rest)?
             }
-            _ => Self::Other {
-                domain,
-                format,
-                octets: octets.get(FRONT..alen).unwrap_or_default().to_vec(),
-            },
+            _ => Self::Other { domain, format, octets: octets.get(FRONT..alen).unwrap_or_default().to_vec() },
         };
         Ok((address, alen))
     }
 
-    fn with_ports(
-        domain: u8,
-        destination: IpAddr,
-        source: IpAddr,
-        rest: &mut &[u8],
-    ) -> Result<Self, Malformed> {
+    fn with_ports(domain: u8, destination: IpAddr, source: IpAddr, rest: &mut &[u8]) -> Result<Self, Malformed> {
         let [d0, d1, s0, s1] = take(rest)?;
         Ok(Self::Ip {
             domain,
@@ -130,17 +121,10 @@ impl Address {
     pub fn emit(&self, out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
         let mut out = out;
-        put(
-            &mut out,
-            u16::try_from(self.len()).unwrap_or(u16::MAX).to_be_bytes(),
-        );
+        put(&mut out, u16::try_from(self.len()).unwrap_or(u16::MAX).to_be_bytes());
         match self {
             Self::Null => put(&mut out, [0; LEAST - 2]),
-            Self::Ip {
-                domain,
-                destination,
-                source,
-            } => {
+            Self::Ip { domain, destination, source } => {
                 match destination.ip() {
                     IpAddr::V4(destination) => {
                         put(&mut out, [*domain, 1]);
@@ -164,11 +148,7 @@ impl Address {
                 put(&mut out, destination.port().to_be_bytes());
                 put(&mut out, source.port().to_be_bytes());
             }
-            Self::Other {
-                domain,
-                format,
-                octets,
-            } => {
+            Self::Other { domain, format, octets } => {
                 put(&mut out, [*domain, *format]);
                 put_slice(&mut out, octets);
             }
@@ -181,11 +161,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("no addresses"),
-            Self::Ip {
-                domain,
-                destination,
-                source,
-            } => {
+            Self::Ip { domain, destination, source } => {
                 write!(f, "{source} > {destination}")?;
                 if *domain != 0 {
                     write!(f, " domain {domain}")?;
@@ -277,13 +253,7 @@ impl Traffic {
             put(&mut out, [0; LEAST - FRONT]);
             return;
         };
-        for value in [
-            rates.maxdata,
-            rates.inrate,
-            rates.inburst,
-            rates.outrate,
-            rates.outburst,
-        ] {
+        for value in [rates.maxdata, rates.inrate, rates.inburst, rates.outrate, rates.outburst] {
             put(&mut out, value.to_be_bytes());
         }
     }
@@ -296,16 +266,7 @@ impl fmt::Display for Traffic {
         let Some(rates) = self.rates else {
             return Ok(());
         };
-        let Rates {
-            maxdata,
-            inrate,
-            inburst,
-            outrate,
-            outburst,
-        } = rates;
-        write!(
-            f,
-            " maxdata {maxdata} in {inrate}/{inburst} out {outrate}/{outburst}"
-        )
+        let Rates { maxdata, inrate, inburst, outrate, outburst } = rates;
+        write!(f, " maxdata {maxdata} in {inrate}/{inburst} out {outrate}/{outburst}")
     }
 }

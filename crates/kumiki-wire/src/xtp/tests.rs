@@ -31,15 +31,9 @@ const JCNTL: &str = "0000000100000001 08000027 00000048 b824 0000 00000001 00000
     0018 06 01 00002328 00000000 00000000 00000000 00000000";
 
 fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .chars()
-        .filter_map(|c| c.to_digit(16))
-        .map(|digit| u8::try_from(digit).unwrap())
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
+    let digits: Vec<u8> =
+        text.chars().filter_map(|c| c.to_digit(16)).map(|digit| u8::try_from(digit).unwrap()).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
 fn with_data(text: &str) -> Vec<u8> {
@@ -100,20 +94,13 @@ fn a_first_packet_is_read() {
         seq: 0,
     };
     assert_eq!(found, expected);
-    assert_eq!(
-        found.to_string(),
-        "XTP FIRST key 1:1 EDGE,SREQ sync 1 seq 0 dlen 104"
-    );
+    assert_eq!(found.to_string(), "XTP FIRST key 1:1 EDGE,SREQ sync 1 seq 0 dlen 104");
     let (first, len) = First::parse(&octets[LEN..]).unwrap();
     let at = |text: &str| text.parse::<SocketAddr>().unwrap();
     assert_eq!(
         first,
         First {
-            address: Address::Ip {
-                domain: 0,
-                destination: at("10.0.0.2:5001"),
-                source: at("10.0.0.1:6001"),
-            },
+            address: Address::Ip { domain: 0, destination: at("10.0.0.2:5001"), source: at("10.0.0.1:6001") },
             traffic: Traffic {
                 service: service::RELIABLE_STREAM,
                 rates: Some(Rates {
@@ -152,10 +139,7 @@ fn control_packets_are_read_and_written() {
 
     let octets = hex(ECNTL);
     let errors = Errors::parse(&octets[LEN..]).unwrap();
-    assert_eq!(
-        errors.to_string(),
-        "rseq 256 alloc 1048576 echo 2 spans 320-384 448-512"
-    );
+    assert_eq!(errors.to_string(), "rseq 256 alloc 1048576 echo 2 spans 320-384 448-512");
     assert_eq!(written!(errors), octets[LEN..]);
 
     let octets = hex(JCNTL);
@@ -181,10 +165,7 @@ fn control_packets_are_read_and_written() {
 #[test]
 fn the_other_headers_are_read() {
     let found = header(&with_data(TAGGED));
-    assert_eq!(
-        found.to_string(),
-        "XTP DATA key return 2:7 SORT,BTAG sort 0x1234 sync 2 seq 192 dlen 72"
-    );
+    assert_eq!(found.to_string(), "XTP DATA key return 2:7 SORT,BTAG sort 0x1234 sync 2 seq 192 dlen 72");
     let found = header(&with_data(DATA));
     assert_eq!(found.options, Options::DREQ | Options::EOM);
     let found = header(&with_data(WCLOSE));
@@ -230,14 +211,8 @@ fn refusal(change: impl FnOnce(&mut Vec<u8>)) -> String {
 
 #[test]
 fn a_refusal_says_what_would_be_right() {
-    assert_eq!(
-        refusal(|it| it.truncate(31)),
-        "XTP: 31 octets, at least 32 needed"
-    );
-    assert_eq!(
-        refusal(|it| it[11] = 0x40),
-        "XTP: version is 0x2, expected 1 (XTP 4.0)"
-    );
+    assert_eq!(refusal(|it| it.truncate(31)), "XTP: 31 octets, at least 32 needed");
+    assert_eq!(refusal(|it| it[11] = 0x40), "XTP: version is 0x2, expected 1 (XTP 4.0)");
     assert_eq!(
         refusal(|it| it[8] |= 0x80),
         "XTP: options is 0x802400, expected bits of mask 0x7fff00, the others are not assigned"
@@ -247,23 +222,11 @@ fn a_refusal_says_what_would_be_right() {
         let text = refusal(|it| it[11] = 0x20 | format);
         assert!(text.ends_with("expected 0 to 3, 5, 7 or 8"), "{text}");
     }
-    assert_eq!(
-        refusal(|it| it[19] = 1),
-        "XTP: sort is 0x1, expected 0 where SORT is not set"
-    );
-    assert_eq!(
-        refusal(|it| it[15] = 65),
-        "XTP: dlen is 65 octets, expected 1 to 64"
-    );
-    assert_eq!(
-        refusal(|it| it[15] = 0),
-        "XTP: dlen is 0 octets, expected 1 to 64"
-    );
+    assert_eq!(refusal(|it| it[19] = 1), "XTP: sort is 0x1, expected 0 where SORT is not set");
+    assert_eq!(refusal(|it| it[15] = 65), "XTP: dlen is 65 octets, expected 1 to 64");
+    assert_eq!(refusal(|it| it[15] = 0), "XTP: dlen is 0 octets, expected 1 to 64");
     // A tag is no data.
-    assert_eq!(
-        refusal(|it| (it[9], it[15]) = (0x01 | it[9], 8)),
-        "XTP: dlen is 8 octets, expected 9 to 64"
-    );
+    assert_eq!(refusal(|it| (it[9], it[15]) = (0x01 | it[9], 8)), "XTP: dlen is 8 octets, expected 9 to 64");
 }
 
 #[test]
@@ -291,22 +254,10 @@ fn a_segment_of_another_length_than_its_format_has_is_refused() {
         First::parse(&payload).map(|it| it.0)
     };
     let text = |error: Result<First, Malformed>| error.unwrap_err().to_string();
-    assert_eq!(
-        text(change(1, 17)),
-        "XTP: alen is 17 octets, expected 16 to 16"
-    );
-    assert_eq!(
-        text(change(1, 3)),
-        "XTP: alen is 3 octets, expected 16 to 16"
-    );
-    assert_eq!(
-        text(change(3, 6)),
-        "XTP: alen is 16 octets, expected 40 to 40"
-    );
-    assert_eq!(
-        text(change(17, 23)),
-        "XTP: tlen is 23 octets, expected 24 to 24"
-    );
+    assert_eq!(text(change(1, 17)), "XTP: alen is 17 octets, expected 16 to 16");
+    assert_eq!(text(change(1, 3)), "XTP: alen is 3 octets, expected 16 to 16");
+    assert_eq!(text(change(3, 6)), "XTP: alen is 16 octets, expected 40 to 40");
+    assert_eq!(text(change(17, 23)), "XTP: tlen is 23 octets, expected 24 to 24");
     assert_eq!(text(change(19, 2)), "XTP: tformat is 0x2, expected 0 or 1");
     let other = change(3, 4).unwrap().address;
     let Address::Other { format, octets, .. } = other else {
@@ -318,11 +269,7 @@ fn a_segment_of_another_length_than_its_format_has_is_refused() {
 #[test]
 fn addresses_of_ipv6_take_forty_octets() {
     let at = |text: &str| text.parse::<SocketAddr>().unwrap();
-    let address = Address::Ip {
-        domain: 3,
-        destination: at("[fd00::2]:5001"),
-        source: at("[fd00::1]:6001"),
-    };
+    let address = Address::Ip { domain: 3, destination: at("[fd00::2]:5001"), source: at("[fd00::1]:6001") };
     let octets = written!(address);
     assert_eq!(octets[..4], [0, 40, 3, 6]);
     assert_eq!(octets.len(), 40);
@@ -330,30 +277,18 @@ fn addresses_of_ipv6_take_forty_octets() {
 }
 
 fn addresses() -> impl Strategy<Value = Address> {
-    let ip4 = any::<(u8, [u8; 4], u16, [u8; 4], u16)>().prop_map(|(domain, to, p, from, q)| {
-        Address::Ip {
-            domain,
-            destination: SocketAddr::new(to.into(), p),
-            source: SocketAddr::new(from.into(), q),
-        }
+    let ip4 = any::<(u8, [u8; 4], u16, [u8; 4], u16)>().prop_map(|(domain, to, p, from, q)| Address::Ip {
+        domain,
+        destination: SocketAddr::new(to.into(), p),
+        source: SocketAddr::new(from.into(), q),
     });
-    let ip6 = any::<(u8, [u8; 16], u16, [u8; 16], u16)>().prop_map(|(domain, to, p, from, q)| {
-        Address::Ip {
-            domain,
-            destination: SocketAddr::new(to.into(), p),
-            source: SocketAddr::new(from.into(), q),
-        }
+    let ip6 = any::<(u8, [u8; 16], u16, [u8; 16], u16)>().prop_map(|(domain, to, p, from, q)| Address::Ip {
+        domain,
+        destination: SocketAddr::new(to.into(), p),
+        source: SocketAddr::new(from.into(), q),
     });
-    let other = (
-        any::<u8>(),
-        7u8..,
-        prop::collection::vec(any::<u8>(), 0..40),
-    )
-        .prop_map(|(domain, format, octets)| Address::Other {
-            domain,
-            format,
-            octets,
-        });
+    let other = (any::<u8>(), 7u8.., prop::collection::vec(any::<u8>(), 0..40))
+        .prop_map(|(domain, format, octets)| Address::Other { domain, format, octets });
     prop_oneof![Just(Address::Null), ip4, ip6, other]
 }
 

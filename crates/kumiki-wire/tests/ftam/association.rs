@@ -4,13 +4,11 @@ use kumiki_osi_service::ftam::access::{ConcurrencyControl, FaduIdentity, FaduOpe
 use kumiki_osi_service::ftam::attributes::CreateAttributes;
 use kumiki_osi_service::ftam::bulk::{DataEnd, ReadRequest, TransferEndRequest, WriteRequest};
 use kumiki_osi_service::ftam::contents::{ContentsType, ContentsTypeName};
-use kumiki_osi_service::ftam::file::{
-    BeginGroupRequest, CreateRequest, OpenRequest, Override, SelectRequest,
-};
+use kumiki_osi_service::ftam::file::{BeginGroupRequest, CreateRequest, OpenRequest, Override, SelectRequest};
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
 use kumiki_osi_service::ftam::{
-    AccessRequest, ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu,
-    FunctionalUnits, Kind, PermittedActions, ProcessingMode, ServiceClasses, StateResult, oids,
+    AccessRequest, ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind,
+    PermittedActions, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 use kumiki_wire::files::ftam::{emit, parse};
 
@@ -33,17 +31,11 @@ fn units() -> FunctionalUnits {
 }
 
 fn contents_types() -> Vec<ContentsTypeName> {
-    [oids::FTAM_3, oids::FTAM_1, oids::NBS_9]
-        .map(ContentsTypeName::DocumentType)
-        .to_vec()
+    [oids::FTAM_3, oids::FTAM_1, oids::NBS_9].map(ContentsTypeName::DocumentType).to_vec()
 }
 
 fn locks(read: Lock, replace: Lock) -> Option<ConcurrencyControl> {
-    Some(ConcurrencyControl {
-        read,
-        replace,
-        ..ConcurrencyControl::default()
-    })
+    Some(ConcurrencyControl { read, replace, ..ConcurrencyControl::default() })
 }
 
 #[test]
@@ -62,9 +54,7 @@ fn the_regime_is_entered() {
             attribute_groups: AttributeGroups::STORAGE,
             contents_type_list,
             initiator_identity: Some("ftam".into()),
-            filestore_password: Some(kumiki_osi_service::ftam::Password::Octets(
-                b"secret".to_vec(),
-            )),
+            filestore_password: Some(kumiki_osi_service::ftam::Password::Octets(b"secret".to_vec())),
             ..InitializeRequest::default()
         })),
     );
@@ -82,10 +72,7 @@ fn the_regime_is_entered() {
 
 #[test]
 fn a_file_is_created_and_opened_in_a_group() {
-    is(
-        "b603 800102",
-        &Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 }),
-    );
+    is("b603 800102", &Fpdu::BeginGroupRequest(BeginGroupRequest { threshold: 2 }));
     let initial_attributes = CreateAttributes {
         pathname: "small.bin".into(),
         permitted_actions: PermittedActions::from_bits(0b1_1110_1101),
@@ -152,20 +139,14 @@ fn data_is_written_and_read() {
             ..WriteRequest::default()
         })),
     );
-    is(
-        "bf200a 6f03800100 6103800105",
-        &Fpdu::ReadRequest(Box::default()),
-    );
+    is("bf200a 6f03800100 6103800105", &Fpdu::ReadRequest(Box::default()));
     assert_eq!(
         ReadRequest::default().access_context.to_string(),
         "UA",
         "what most files have is what is taken if nothing is said"
     );
     is("bf2200", &Fpdu::DataEndRequest(Box::<DataEnd>::default()));
-    is(
-        "bf2300",
-        &Fpdu::TransferEndRequest(Box::<TransferEndRequest>::default()),
-    );
+    is("bf2300", &Fpdu::TransferEndRequest(Box::<TransferEndRequest>::default()));
     is("bf2400", &Fpdu::TransferEndResponse(Box::default()));
 }
 
@@ -188,10 +169,7 @@ fn what_says_nothing_is_empty() {
 #[test]
 fn the_other_answers_are_written_as_they_were() {
     for (octets, kind) in [
-        (
-            "ab26 6c24a00b1909736d616c6c2e62696e810307b780a210a00e4e0528c27b0503a0053003820102",
-            Kind::CreateResponse,
-        ),
+        ("ab26 6c24a00b1909736d616c6c2e62696e810307b780a210a00e4e0528c27b0503a0053003820102", Kind::CreateResponse),
         (
             "b32c a110a00e4e0528c27b0503a0053003820102 6a18800100810100820102830100840100850100860100870100",
             Kind::OpenResponse,
@@ -232,29 +210,18 @@ fn a_refused_login_says_why() {
 #[test]
 fn attributes_of_indefinite_length_are_read() {
     // F-READ-ATTRIB response as ISODE sends it: `af 80 72 80 .. 00 00 00 00`, three attributes and one without a value.
-    let octets = hex(
-        "af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
-         a803 8001 00 ad04 81020bb8 0000 0000",
-    );
+    let octets = hex("af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
+         a803 8001 00 ad04 81020bb8 0000 0000");
     let why = parse(&octets).unwrap_err().to_string();
-    assert_eq!(
-        why,
-        "F-READ-ATTRIB response: identity-of-creator: 1 octets of content, expected 0 to 0"
-    );
-    let octets = hex(
-        "af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
-         a802 8000 ad04 81020bb8 0000 0000",
-    );
+    assert_eq!(why, "F-READ-ATTRIB response: identity-of-creator: 1 octets of content, expected 0 to 0");
+    let octets = hex("af80 7280 a00b 1909736d616c6c2e62696e a511 810f 30313236313231353230313532335a
+         a802 8000 ad04 81020bb8 0000 0000");
     let Fpdu::ReadAttribResponse(response) = parse(&octets).unwrap() else {
         panic!("another FPDU");
     };
     let read = response.attributes.unwrap();
     assert_eq!(read.pathname, Some("small.bin".into()));
-    assert_eq!(
-        read.modified.as_ref().unwrap().to_string(),
-        "2026-12-15T20:15:23Z",
-        "ISODE counts years from 1900"
-    );
+    assert_eq!(read.modified.as_ref().unwrap().to_string(), "2026-12-15T20:15:23Z", "ISODE counts years from 1900");
     assert_eq!(read.creator.unwrap().to_string(), "no value available");
     assert_eq!(read.reader, None);
     assert_eq!(read.size.unwrap().actual(), Some(&3000));
@@ -266,24 +233,9 @@ fn a_group_comes_in_one_value() {
     let message = kumiki_octets::Message::from_octets(&value);
     // The select response has no attributes, which is an error of its own.
     let why = kumiki_wire::files::ftam::parse_all(&message).unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "F-SELECT response: pathname: missing, [APPLICATION 19] is expected"
-    );
+    assert_eq!(why.to_string(), "F-SELECT response: pathname: missing, [APPLICATION 19] is expected");
     let value = hex("b603800102 b400 a800 b800");
     let message = kumiki_octets::Message::from_octets(&value);
-    let kinds: Vec<Kind> = kumiki_wire::files::ftam::parse_all(&message)
-        .unwrap()
-        .iter()
-        .map(Fpdu::kind)
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            Kind::BeginGroupRequest,
-            Kind::CloseRequest,
-            Kind::DeselectRequest,
-            Kind::EndGroupRequest
-        ]
-    );
+    let kinds: Vec<Kind> = kumiki_wire::files::ftam::parse_all(&message).unwrap().iter().map(Fpdu::kind).collect();
+    assert_eq!(kinds, [Kind::BeginGroupRequest, Kind::CloseRequest, Kind::DeselectRequest, Kind::EndGroupRequest]);
 }

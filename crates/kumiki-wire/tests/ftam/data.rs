@@ -36,10 +36,7 @@ fn a_string_in_pieces_is_joined() {
     // Constructed, of indefinite length, and one of its pieces in pieces itself.
     let octets = hex("2480 0403 616263 2406 0401 64 0401 65 0000 0400");
     let read = read(Syntax::Binary, &octets);
-    assert_eq!(
-        read,
-        [&b"abcde"[..], b""].map(|one| DataElement::Octets(Message::from_octets(one)))
-    );
+    assert_eq!(read, [&b"abcde"[..], b""].map(|one| DataElement::Octets(Message::from_octets(one))));
 }
 
 #[test]
@@ -53,28 +50,15 @@ fn text_says_which_strings_it_is_of() {
     }
     // As ISODE sends FTAM-1: GeneralString, with the ends of lines in it.
     let read = read(Syntax::Text, &hex("1b05 61 0d0a 62 0a"));
-    assert_eq!(
-        read,
-        [DataElement::Text {
-            class: StringClass::General,
-            octets: Message::from_octets(b"a\r\nb\n"),
-        }]
-    );
+    assert_eq!(read, [DataElement::Text { class: StringClass::General, octets: Message::from_octets(b"a\r\nb\n") }]);
 }
 
 #[test]
 fn structure_is_that_of_iso_8571_2() {
-    let named = NodeDescriptor {
-        name: Some(NodeName::Ftam("a".into())),
-        arc_length: 2,
-        data_exists: false,
-    };
+    let named = NodeDescriptor { name: Some(NodeName::Ftam("a".into())), arc_length: 2, data_exists: false };
     for (octets, element) in [
         ("6000", StructuringElement::Node(NodeDescriptor::default())),
-        (
-            "6009 8001 61 8101 02 8201 00",
-            StructuringElement::Node(named),
-        ),
+        ("6009 8001 61 8101 02 8201 00", StructuringElement::Node(named)),
         ("4100", StructuringElement::EnterSubtree),
         ("4200", StructuringElement::ExitSubtree),
     ] {
@@ -106,10 +90,7 @@ fn what_is_not_of_the_syntax_is_refused_once() {
     let all: Vec<_> = Reader::new(Syntax::Binary, message).collect();
     assert_eq!(all.len(), 1);
     let why = all[0].as_ref().unwrap_err().to_string();
-    assert_eq!(
-        why,
-        "FTAM data: data element: GraphicString where OCTET STRING is expected"
-    );
+    assert_eq!(why, "FTAM data: data element: GraphicString where OCTET STRING is expected");
     assert_eq!(Syntax::of(&Oid::of(&[1, 0, 9506, 2, 1])), None);
 }
 

@@ -22,17 +22,11 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(crate) const fn new(octets: &'a [u8]) -> Self {
-        Self {
-            octets,
-            for_tshark: false,
-        }
+        Self { octets, for_tshark: false }
     }
 
     pub(crate) const fn for_tshark(octets: &'a [u8]) -> Self {
-        Self {
-            octets,
-            for_tshark: true,
-        }
+        Self { octets, for_tshark: true }
     }
 }
 
@@ -170,12 +164,8 @@ impl Make for Oid {
 
 impl Make for Any {
     fn make(from: &mut Source<'_>) -> Self {
-        let all: [&[u8]; 4] = [
-            &[5, 0],
-            &[0x30, 3, 2, 1, 9],
-            &[0x30, 0x80, 4, 1, 0x55, 0, 0],
-            &[0xbf, 0x81, 0x01, 0x02, 0x13, 0],
-        ];
+        let all: [&[u8]; 4] =
+            [&[5, 0], &[0x30, 3, 2, 1, 9], &[0x30, 0x80, 4, 1, 0x55, 0, 0], &[0xbf, 0x81, 0x01, 0x02, 0x13, 0]];
         Self(from.one_of(&all).to_vec())
     }
 }
@@ -184,9 +174,7 @@ impl Make for GraphicString {
     fn make(from: &mut Source<'_>) -> Self {
         let mut octets = Vec::<u8>::make(from);
         if from.for_tshark {
-            octets
-                .iter_mut()
-                .for_each(|octet| *octet = b'A' + *octet % 26);
+            octets.iter_mut().for_each(|octet| *octet = b'A' + *octet % 26);
         }
         Self::from(octets)
     }
@@ -204,11 +192,7 @@ impl Make for GeneralizedTime {
 
 impl Make for Password {
     fn make(from: &mut Source<'_>) -> Self {
-        if bool::make(from) {
-            Self::Octets(Make::make(from))
-        } else {
-            Self::Text(Make::make(from))
-        }
+        if bool::make(from) { Self::Octets(Make::make(from)) } else { Self::Text(Make::make(from)) }
     }
 }
 
@@ -230,10 +214,7 @@ impl Make for External {
             encoding: match from.below(3) {
                 0 => ExternalEncoding::SingleAsn1(Make::make(from)),
                 1 => ExternalEncoding::OctetAligned(Make::make(from)),
-                _ => ExternalEncoding::Arbitrary {
-                    unused: from.below(8),
-                    octets: vec![from.octet()],
-                },
+                _ => ExternalEncoding::Arbitrary { unused: from.below(8), octets: vec![from.octet()] },
             },
         }
     }
@@ -241,11 +222,7 @@ impl Make for External {
 
 impl<T: Make> Make for Attribute<T> {
     fn make(from: &mut Source<'_>) -> Self {
-        if bool::make(from) {
-            Self::NoValueAvailable
-        } else {
-            Self::Actual(Make::make(from))
-        }
+        if bool::make(from) { Self::NoValueAvailable } else { Self::Actual(Make::make(from)) }
     }
 }
 
@@ -303,8 +280,7 @@ impl Make for AccessControlElement {
             identity: Make::make(from),
             passwords: Make::make(from),
             // An application entity title has two parts, of any type.
-            location: (bool::make(from) && !from.for_tshark)
-                .then(|| Any(vec![0x30, 5, 6, 1, 0x2a, 5, 0])),
+            location: (bool::make(from) && !from.for_tshark).then(|| Any(vec![0x30, 5, 6, 1, 0x2a, 5, 0])),
         }
     }
 }
@@ -329,10 +305,7 @@ impl Make for ContentsType {
             2 => Self::directory(Make::make(from)),
             3 => document(Make::make(from), None),
             4 => document(Make::make(from), Some(P::Other(Make::make(from)))),
-            _ => Self::ConstraintSet {
-                constraint_set: Make::make(from),
-                abstract_syntax: Make::make(from),
-            },
+            _ => Self::ConstraintSet { constraint_set: Make::make(from), abstract_syntax: Make::make(from) },
         }
     }
 }
@@ -352,10 +325,7 @@ impl Make for ContentsTypePattern {
         if bool::make(from) {
             return Self::DocumentType(Make::make(from));
         }
-        Self::ConstraintSet {
-            constraint_set: Make::make(from),
-            abstract_syntax: Make::make(from),
-        }
+        Self::ConstraintSet { constraint_set: Make::make(from), abstract_syntax: Make::make(from) }
     }
 }
 

@@ -85,30 +85,15 @@ fn an_error_names_the_fpdu_and_the_field() {
     refused("bf6400", "FPDU: tag: [100] where [0] to [72] is expected");
     refused("3000", "FPDU: tag: SEQUENCE where [0] to [72] is expected");
     refused("", "FPDU: tag: 2 octets, of which 0 are there");
-    refused(
-        "a000",
-        "F-INITIALIZE request: functional-units: missing, [4] is expected",
-    );
-    refused(
-        "bf2203 450103",
-        "F-DATA-END request: action-result: 3, expected 0 to 2",
-    );
-    refused(
-        "bf2206 450101 450101",
-        "F-DATA-END request: action-result: [APPLICATION 5] behind the last element",
-    );
+    refused("a000", "F-INITIALIZE request: functional-units: missing, [4] is expected");
+    refused("bf2203 450103", "F-DATA-END request: action-result: 3, expected 0 to 2");
+    refused("bf2206 450101 450101", "F-DATA-END request: action-result: [APPLICATION 5] behind the last element");
     refused(
         "bf210a 800101 6f05 8003010203",
         "F-WRITE request: file-access-data-unit-identity: 66051, expected 0 first or 1 last",
     );
-    refused(
-        "b700 b900",
-        "F-BEGIN-GROUP response: end: [25] behind the last element",
-    );
-    refused(
-        "b403 45",
-        "F-CLOSE request: fields: 5 octets, of which 3 are there",
-    );
+    refused("b700 b900", "F-BEGIN-GROUP response: end: [25] behind the last element");
+    refused("b403 45", "F-CLOSE request: fields: 5 octets, of which 3 are there");
 }
 
 #[test]

@@ -91,12 +91,7 @@ fn faults(messages: &str) -> Vec<&str> {
 }
 
 /// The choice of all FPDUs is one of four choices for tshark.
-const CHOICES: [&str; 4] = [
-    "ftam.fTAM_Regime_PDU",
-    "ftam.file_PDU",
-    "ftam.bulk_Data_PDU",
-    "ftam.fSM_PDU",
-];
+const CHOICES: [&str; 4] = ["ftam.fTAM_Regime_PDU", "ftam.file_PDU", "ftam.bulk_Data_PDU", "ftam.fSM_PDU"];
 
 #[test]
 fn every_fpdu_is_known_and_none_is_malformed() {
@@ -104,22 +99,13 @@ fn every_fpdu_is_known_and_none_is_malformed() {
     let mut kinds = Vec::new();
     for kind in Kind::ALL.iter().filter(|kind| kind.is_read()) {
         for seed in 0..20_u32 {
-            let octets: Vec<u8> = (0..600_u32)
-                .map(|n| (n * 37 + seed * 101 + n * n * seed).to_le_bytes()[0])
-                .collect();
+            let octets: Vec<u8> = (0..600_u32).map(|n| (n * 37 + seed * 101 + n * n * seed).to_le_bytes()[0]).collect();
             values.push(emit(&fpdu(*kind, &mut Source::for_tshark(&octets))));
             kinds.push(*kind);
         }
     }
     let [regime, file, bulk, management] = CHOICES;
-    let fields = [
-        regime,
-        file,
-        bulk,
-        management,
-        "_ws.expert.message",
-        "_ws.malformed",
-    ];
+    let fields = [regime, file, bulk, management, "_ws.expert.message", "_ws.malformed"];
     let Some(rows) = judged("ftam-kinds", &values, &fields) else {
         return;
     };
@@ -145,9 +131,7 @@ fn fields_have_the_values_that_were_written() {
     let attributes = ReadAttributes {
         pathname: Some(Pathname::Complete(vec!["usr".into(), "lib".into()])),
         contents_type: Some(ContentsType::binary()),
-        created: Some(Attribute::Actual(GeneralizedTime::written(
-            b"20261215201523Z",
-        ))),
+        created: Some(Attribute::Actual(GeneralizedTime::written(b"20261215201523Z"))),
         size: Some(Attribute::Actual(3000)),
         future_size: Some(Attribute::NoValueAvailable),
         ..ReadAttributes::default()

@@ -16,26 +16,16 @@ pub(crate) mod link_type {
 
 /// What tshark reads in each packet: one row per packet, one text per field, several values of a field joined by a
 /// comma. `None`, with the reason printed, where there is no tshark.
-pub(crate) fn fields(
-    name: &str,
-    link_type: u32,
-    packets: &[Vec<u8>],
-    fields: &[&str],
-) -> Option<Vec<Vec<String>>> {
+pub(crate) fn fields(name: &str, link_type: u32, packets: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
     let mut file = std::fs::File::create(&path).unwrap();
     file.write_all(&capture(link_type, packets)).unwrap();
     drop(file);
 
     let mut command = Command::new("tshark");
-    command
-        .args(["-n", "-r"])
-        .arg(&path)
-        .args(["-T", "fields", "-E", "separator=|"]);
+    command.args(["-n", "-r"]).arg(&path).args(["-T", "fields", "-E", "separator=|"]);
     for preference in ["ip", "tcp", "udp"] {
-        command
-            .arg("-o")
-            .arg(format!("{preference}.check_checksum:TRUE"));
+        command.arg("-o").arg(format!("{preference}.check_checksum:TRUE"));
     }
     command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
     for field in fields {
@@ -48,17 +38,9 @@ pub(crate) fn fields(
         }
         output => output.unwrap(),
     };
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    Some(
-        text.lines()
-            .map(|line| line.split('|').map(str::to_owned).collect())
-            .collect(),
-    )
+    Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
 }
 
 /// A classic capture file, microseconds, little-endian.

@@ -123,9 +123,7 @@ impl Config {
     /// Frames after which an acknowledgment waits no longer.
     #[must_use]
     pub fn acknowledge_after(&self) -> u8 {
-        self.acknowledge
-            .unwrap_or_else(|| self.k.div_ceil(2))
-            .clamp(1, self.k.max(1))
+        self.acknowledge.unwrap_or_else(|| self.k.div_ceil(2)).clamp(1, self.k.max(1))
     }
 }
 

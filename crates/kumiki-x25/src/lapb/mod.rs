@@ -41,9 +41,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, LinkManage,
-    LinkReport, Manage, Mode, Offered, Open, Opened, Protocol, Quality, Reason, Report, Request,
-    Service, Shape, Token, Unit,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, LinkManage, LinkReport, Manage, Mode,
+    Offered, Open, Opened, Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
@@ -191,10 +190,7 @@ impl Lapb {
     }
 
     const fn handle(&self) -> Handle {
-        Handle {
-            index: SESSION,
-            generation: self.generation,
-        }
+        Handle { index: SESSION, generation: self.generation }
     }
 
     /// The function that sets this link up.
@@ -206,11 +202,7 @@ impl Lapb {
     }
 
     fn send(&self, address: u8, control: Control, mut data: Message, cx: &mut Context<'_>) {
-        let header = Header {
-            address,
-            control,
-            modulo: self.config.modulo,
-        };
+        let header = Header { address, control, modulo: self.config.modulo };
         header.emit(data.push_header(header.len()));
         cx.down(BELOW, Request::Unit(Unit::of(data)));
     }
@@ -232,14 +224,7 @@ impl Lapb {
         let refuse = |reason, cx: &mut Context<'_>| {
             let session = open.user;
             let data = None;
-            cx.up(
-                USER,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(USER, Indication::Aborted { session, reason, data });
         };
         if open.local != Address::None || open.remote != Address::None {
             refuse(Reason::BadAddress, cx);
@@ -250,10 +235,7 @@ impl Lapb {
             Mode::Passive { .. } => {
                 self.listener = Some(open.user);
                 self.listeners = self.listeners.wrapping_add(1);
-                let provider = Handle {
-                    index: LISTENER,
-                    generation: self.listeners,
-                };
+                let provider = Handle { index: LISTENER, generation: self.listeners };
                 self.opened(open.user, provider, cx);
             }
             Mode::Active if self.session != Session::None => refuse(Reason::NoResources, cx),
@@ -289,12 +271,7 @@ impl Lapb {
     }
 
     fn opened(&self, user: Handle, provider: Handle, cx: &mut Context<'_>) {
-        let opened = Opened {
-            user,
-            provider,
-            unit: self.information,
-            ..Opened::default()
-        };
+        let opened = Opened { user, provider, unit: self.information, ..Opened::default() };
         cx.up(USER, Indication::Opened(Box::new(opened)));
     }
 
@@ -303,12 +280,7 @@ impl Lapb {
         self.phase = Phase::Offered;
         self.session = Session::Offered;
         self.generation = self.generation.wrapping_add(1);
-        let offered = Offered {
-            user,
-            provider: self.handle(),
-            unit: self.information,
-            ..Offered::default()
-        };
+        let offered = Offered { user, provider: self.handle(), unit: self.information, ..Offered::default() };
         cx.up(USER, Indication::Offered(Box::new(offered)));
     }
 
@@ -317,14 +289,7 @@ impl Lapb {
             let reason = Reason::NoSession;
             let session = accept.user;
             let data = None;
-            cx.up(
-                USER,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(USER, Indication::Aborted { session, reason, data });
             return;
         }
         self.take_quality(&accept.quality);
@@ -393,14 +358,7 @@ impl Lapb {
         self.forget(cx);
         if let Some(session) = session {
             let data = None;
-            cx.up(
-                USER,
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.up(USER, Indication::Aborted { session, reason, data });
         }
     }
 
@@ -415,10 +373,7 @@ impl Lapb {
     }
 
     fn limits(&self, cx: &mut Context<'_>) {
-        let report = Report::Limits {
-            unit: self.information,
-            burst: 1,
-        };
+        let report = Report::Limits { unit: self.information, burst: 1 };
         cx.up(USER, Indication::Report(Box::new(report)));
     }
 
@@ -470,11 +425,7 @@ impl Protocol for Lapb {
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == USER {
-            Ok(())
-        } else {
-            Err("LAPB has one link and so one user".to_owned())
-        }
+        if above == USER { Ok(()) } else { Err("LAPB has one link and so one user".to_owned()) }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

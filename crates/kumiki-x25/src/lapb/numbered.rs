@@ -11,10 +11,7 @@ use super::{Lapb, USER, grant};
 
 /// Whether LAPB has unnumbered frames with this function.
 const fn is_known(function: u8) -> bool {
-    matches!(
-        function,
-        function::SABM | function::SABME | function::DISC | function::UA | function::DM
-    )
+    matches!(function, function::SABM | function::SABME | function::DISC | function::UA | function::DM)
 }
 
 /// What an I frame carries, beside its P bit.
@@ -44,14 +41,12 @@ impl Lapb {
                     self.reject(&frame, Wrong::Information, cx);
                 }
             }
-            Control::Unnumbered { function, .. }
-                if is_known(function) && !frame.information.is_empty() =>
-            {
+            Control::Unnumbered { function, .. } if is_known(function) && !frame.information.is_empty() => {
                 self.reject(&frame, Wrong::Information, cx);
             }
-            Control::Information { .. }
-            | Control::Supervisory { .. }
-            | Control::Unnumbered { .. } => self.reject(&frame, Wrong::Control, cx),
+            Control::Information { .. } | Control::Supervisory { .. } | Control::Unnumbered { .. } => {
+                self.reject(&frame, Wrong::Control, cx)
+            }
         }
     }
 
@@ -111,14 +106,7 @@ impl Lapb {
             self.timers.start(Timer::T2, self.config.t2, cx);
         }
         if let Some(session) = self.user() {
-            cx.up(
-                USER,
-                Indication::Data {
-                    session,
-                    data: information,
-                    end: true,
-                },
-            );
+            cx.up(USER, Indication::Data { session, data: information, end: true });
         }
     }
 
@@ -135,14 +123,7 @@ impl Lapb {
         }
     }
 
-    fn supervisory(
-        &mut self,
-        kind: Supervisory,
-        nr: u8,
-        poll: bool,
-        frame: &Frame,
-        cx: &mut Context<'_>,
-    ) {
+    fn supervisory(&mut self, kind: Supervisory, nr: u8, poll: bool, frame: &Frame, cx: &mut Context<'_>) {
         if !self.is_valid(nr) {
             return self.reject(frame, Wrong::Nr, cx);
         }
@@ -190,9 +171,7 @@ impl Lapb {
             self.go_back(nr);
         } else if let Some(behind) = checkpoint {
             let modulo = self.config.modulo;
-            if modulo.distance(self.v.va, behind) <= modulo.distance(self.v.va, self.v.vs)
-                && nr != behind
-            {
+            if modulo.distance(self.v.va, behind) <= modulo.distance(self.v.va, self.v.vs) && nr != behind {
                 self.go_back(nr);
             }
         }
@@ -322,11 +301,7 @@ impl Lapb {
     /// Acknowledges what waits no longer.
     pub(super) fn acknowledge(&mut self, cx: &mut Context<'_>) {
         if self.v.owe_now && self.phase == Phase::Transfer {
-            let kind = if self.v.told_busy {
-                Supervisory::ReceiveNotReady
-            } else {
-                Supervisory::ReceiveReady
-            };
+            let kind = if self.v.told_busy { Supervisory::ReceiveNotReady } else { Supervisory::ReceiveReady };
             self.answer(kind, false, cx);
         }
     }
@@ -336,11 +311,7 @@ impl Lapb {
         self.v.recovering = true;
         self.v.polled = true;
         self.v.checkpoint = None;
-        let kind = if self.v.told_busy {
-            Supervisory::ReceiveNotReady
-        } else {
-            Supervisory::ReceiveReady
-        };
+        let kind = if self.v.told_busy { Supervisory::ReceiveNotReady } else { Supervisory::ReceiveReady };
         self.supervise(self.config.role.peer(), kind, true, cx);
         self.timers.start(Timer::T1, self.config.t1, cx);
     }

@@ -60,11 +60,7 @@ impl Lapb {
         };
         // The header was read, so it is there.
         let _ = data.pop_header(len);
-        let frame = Frame {
-            control: header.control,
-            response,
-            information: data,
-        };
+        let frame = Frame { control: header.control, response, information: data };
         let poll = frame.control.poll();
         let event = self.event_of(&frame);
         if event == Event::Frmr {
@@ -131,9 +127,7 @@ impl Lapb {
     fn event_of(&self, frame: &Frame) -> Event {
         match frame.control {
             // Only FRMR has information; another frame with some is to be refused (W and X), not obeyed.
-            Control::Unnumbered { function, .. }
-                if function != function::FRMR && !frame.information.is_empty() =>
-            {
+            Control::Unnumbered { function, .. } if function != function::FRMR && !frame.information.is_empty() => {
                 Event::Other
             }
             Control::Unnumbered { function, .. } => Event::of(function, self.sabm()),
@@ -146,9 +140,7 @@ impl Lapb {
         let Control::Unnumbered { function, .. } = frame.control else {
             return false;
         };
-        matches!(function, function::SABM | function::SABME)
-            && function != self.sabm()
-            && frame.information.is_empty()
+        matches!(function, function::SABM | function::SABME) && function != self.sabm() && frame.information.is_empty()
     }
 
     /// A command as a response, a response as a command, or SABM for SABME.
@@ -221,11 +213,7 @@ impl Lapb {
         self.phase = Phase::Transfer;
         self.tries = 0;
         let unanswered = self.v.unanswered;
-        self.v = Variables {
-            room: if unanswered { 0 } else { self.receive },
-            unanswered,
-            ..Variables::default()
-        };
+        self.v = Variables { room: if unanswered { 0 } else { self.receive }, unanswered, ..Variables::default() };
         self.timers.stop_all(cx);
         self.timers.start(Timer::T3, self.config.t3, cx);
         if unanswered {
@@ -239,10 +227,7 @@ impl Lapb {
     /// We reset the link, for `reason`.
     pub(super) fn reset(&mut self, reason: Reason, cx: &mut Context<'_>) {
         self.counters.resets += 1;
-        self.v = Variables {
-            unanswered: true,
-            ..Variables::default()
-        };
+        self.v = Variables { unanswered: true, ..Variables::default() };
         self.set_up(cx);
         self.tell_reset(reason, cx);
     }
@@ -365,8 +350,7 @@ impl Lapb {
         self.counters.frmr_sent += 1;
         let mut information = Message::new();
         let modulo = self.config.modulo;
-        self.reject
-            .emit(modulo, information.push_header(Reject::len(modulo)));
+        self.reject.emit(modulo, information.push_header(Reject::len(modulo)));
         let function = function::FRMR;
         let control = Control::Unnumbered { function, poll };
         self.send(self.config.role.own(), control, information, cx);

@@ -28,40 +28,23 @@ fn pair(a: Config, b: Config) -> Wire {
 }
 
 fn dce(config: Config) -> Config {
-    Config {
-        role: Role::Dce,
-        ..config
-    }
+    Config { role: Role::Dce, ..config }
 }
 
 fn active(user: u32) -> Request {
-    Request::Open(Box::new(Open {
-        user: handle(user),
-        ..Open::default()
-    }))
+    Request::Open(Box::new(Open { user: handle(user), ..Open::default() }))
 }
 
 fn passive(user: u32) -> Request {
-    Request::Open(Box::new(Open {
-        user: handle(user),
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    }))
+    Request::Open(Box::new(Open { user: handle(user), mode: Mode::Passive { backlog: 1 }, ..Open::default() }))
 }
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 9,
-    }
+    Handle { index, generation: 9 }
 }
 
 fn data(session: Handle, octets: &[u8]) -> Request {
-    Request::Data {
-        session,
-        data: Message::from_octets(octets),
-        end: true,
-    }
+    Request::Data { session, data: Message::from_octets(octets), end: true }
 }
 
 /// Both ends open, and the link stands.
@@ -82,10 +65,7 @@ fn counters(wire: &mut Wire, end: End) -> Counters {
 #[test]
 fn one_end_calls_and_the_other_accepts() {
     for modulo in [Modulo::Eight, Modulo::Extended] {
-        let config = Config {
-            modulo,
-            ..Config::default()
-        };
+        let config = Config { modulo, ..Config::default() };
         let mut wire = pair(config, dce(config));
         wire.say(B, passive(7));
         wire.say(A, active(1));
@@ -112,14 +92,7 @@ fn the_octets_of_a_set_up_are_those_of_the_standard() {
     let session = wire.session(A).unwrap();
     wire.say(A, data(session, &[0x10, 0, 0xfb, 0, 0]));
     wire.pass(ms(300));
-    wire.say(
-        A,
-        Request::Abort {
-            session,
-            reason: Reason::User,
-            data: None,
-        },
-    );
+    wire.say(A, Request::Abort { session, reason: Reason::User, data: None });
     wire.pass(ms(5));
     assert_eq!(
         wire.log(),
@@ -167,10 +140,7 @@ fn an_end_without_a_user_refuses() {
 
 #[test]
 fn a_set_up_of_the_other_modulus_is_answered_by_dm() {
-    let extended = Config {
-        modulo: Modulo::Extended,
-        ..Config::default()
-    };
+    let extended = Config { modulo: Modulo::Extended, ..Config::default() };
     let mut wire = pair(extended, dce(Config::default()));
     wire.say(B, passive(7));
     wire.say(A, active(1));
@@ -180,10 +150,7 @@ fn a_set_up_of_the_other_modulus_is_answered_by_dm() {
 
 #[test]
 fn a_peer_that_is_not_there_is_given_up_after_n2_tries() {
-    let config = Config {
-        n2: 4,
-        ..Config::default()
-    };
+    let config = Config { n2: 4, ..Config::default() };
     let mut wire = pair(config, dce(config));
     wire.fate = Box::new(|_, _, _| Fate::Lost);
     wire.say(A, active(1));
@@ -196,10 +163,7 @@ fn a_peer_that_is_not_there_is_given_up_after_n2_tries() {
 
 #[test]
 fn a_peer_that_vanishes_is_noticed_by_silence_alone() {
-    let config = Config {
-        n2: 2,
-        ..Config::default()
-    };
+    let config = Config { n2: 2, ..Config::default() };
     let mut wire = standing(config, dce(config));
     wire.fate = Box::new(|_, _, _| Fate::Lost);
     // T3, two polls, and two tries of a reset.
@@ -210,19 +174,10 @@ fn a_peer_that_vanishes_is_noticed_by_silence_alone() {
 
 #[test]
 fn a_peer_that_answers_and_takes_nothing_is_given_up_too() {
-    let config = Config {
-        n2: 3,
-        ..Config::default()
-    };
+    let config = Config { n2: 3, ..Config::default() };
     let mut wire = standing(config, dce(config));
     // As a line does that corrupts all that is long.
-    wire.fate = Box::new(|_, octets, _| {
-        if octets[1] & 1 == 0 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
-    });
+    wire.fate = Box::new(|_, octets, _| if octets[1] & 1 == 0 { Fate::Lost } else { Fate::Arrives });
     let session = wire.session(A).unwrap();
     wire.say(A, data(session, b"x"));
     wire.pass(Duration::from_secs(3 * 3 + 1));
@@ -245,10 +200,7 @@ fn two_resets_that_are_answered_late_are_two_and_no_more() {
     assert_eq!(wire.log().last().unwrap(), &(A, hex("03 73")));
     wire.pass(ms(5));
     let after = counters(&mut wire, A);
-    assert_eq!(
-        (after.resets, after.sabm_sent),
-        (before.resets, before.sabm_sent)
-    );
+    assert_eq!((after.resets, after.sabm_sent), (before.resets, before.sabm_sent));
     assert_eq!(wire.credit(A), 7);
 }
 
@@ -276,11 +228,7 @@ fn a_lost_frame_is_asked_for_and_sent_again_at_once() {
     wire.fate = Box::new(move |from, octets, _| {
         let is_information = from == A && octets[1] & 1 == 0;
         seen += u32::from(is_information);
-        if is_information && seen == 2 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        if is_information && seen == 2 { Fate::Lost } else { Fate::Arrives }
     });
     let session = wire.session(A).unwrap();
     for n in 0..5 {
@@ -312,26 +260,14 @@ fn the_last_frame_lost_is_found_by_a_poll_when_t1_expires() {
     let tail = &log[log.len() - 4..];
     assert_eq!(
         [&tail[1], &tail[2], &tail[3]],
-        [
-            &(A, hex("01 11")),
-            &(B, hex("01 11")),
-            &(A, [&hex("01 00")[..], b"last"].concat())
-        ]
+        [&(A, hex("01 11")), &(B, hex("01 11")), &(A, [&hex("01 00")[..], b"last"].concat())]
     );
 }
 
 #[test]
 fn the_window_stops_the_sender_and_its_last_frame_polls() {
-    let slow = Config {
-        t2: ms(2_000),
-        acknowledge: Some(7),
-        k: 3,
-        ..Config::default()
-    };
-    let polling = Config {
-        k: 3,
-        ..Config::default()
-    };
+    let slow = Config { t2: ms(2_000), acknowledge: Some(7), k: 3, ..Config::default() };
+    let polling = Config { k: 3, ..Config::default() };
     let mut wire = standing(polling, dce(Config { k: 7, ..slow }));
     assert_eq!(wire.credit(A), 3);
     let session = wire.session(A).unwrap();
@@ -347,12 +283,7 @@ fn the_window_stops_the_sender_and_its_last_frame_polls() {
 
 #[test]
 fn a_full_window_is_acknowledged_at_once() {
-    let config = Config {
-        poll: false,
-        t2: ms(2_000),
-        acknowledge: Some(7),
-        ..Config::default()
-    };
+    let config = Config { poll: false, t2: ms(2_000), acknowledge: Some(7), ..Config::default() };
     let mut wire = standing(config, dce(config));
     let session = wire.session(A).unwrap();
     for n in 0..6 {
@@ -367,10 +298,7 @@ fn a_full_window_is_acknowledged_at_once() {
 
 #[test]
 fn a_user_without_room_makes_the_peer_wait() {
-    let small = Config {
-        receive: 2,
-        ..Config::default()
-    };
+    let small = Config { receive: 2, ..Config::default() };
     let mut wire = standing(Config::default(), dce(small));
     wire.hold(B, true);
     let session = wire.session(A).unwrap();
@@ -393,13 +321,7 @@ fn a_user_without_room_makes_the_peer_wait() {
 fn a_reset_by_a_user_empties_the_link_and_both_go_on() {
     let mut wire = standing(Config::default(), dce(Config::default()));
     let session = wire.session(A).unwrap();
-    wire.fate = Box::new(|from, octets, _| {
-        if from == A && octets[1] & 1 == 0 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
-    });
+    wire.fate = Box::new(|from, octets, _| if from == A && octets[1] & 1 == 0 { Fate::Lost } else { Fate::Arrives });
     wire.say(A, data(session, b"lost"));
     wire.pass(ms(3));
     wire.fate = Box::new(|_, _, _| Fate::Arrives);
@@ -430,10 +352,7 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
         let mut wire = standing(Config::default(), dce(Config::default()));
         wire.inject(B, &hex(frame));
         wire.pass(ms(10));
-        let frmr = wire
-            .log()
-            .into_iter()
-            .find(|(_, octets)| octets[1] & 0xef == 0x87);
+        let frmr = wire.log().into_iter().find(|(_, octets)| octets[1] & 0xef == 0x87);
         let (from, octets) = frmr.expect(frame);
         assert_eq!((from, octets.len()), (B, 5), "{frame}");
         assert_eq!(octets[2], hex(frame)[1]);
@@ -453,19 +372,12 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
 
 #[test]
 fn information_longer_than_n1_is_rejected() {
-    let small = Config {
-        information: 10,
-        ..Config::default()
-    };
+    let small = Config { information: 10, ..Config::default() };
     let mut wire = standing(Config::default(), dce(small));
     let session = wire.session(A).unwrap();
     wire.say(A, data(session, &[0; 11]));
     wire.pass(ms(10));
-    let (_, octets) = wire
-        .log()
-        .into_iter()
-        .find(|(_, octets)| octets[1] & 0xef == 0x87)
-        .unwrap();
+    let (_, octets) = wire.log().into_iter().find(|(_, octets)| octets[1] & 0xef == 0x87).unwrap();
     assert_eq!(octets[4], 4);
 }
 
@@ -499,11 +411,7 @@ fn what_is_too_long_without_credit_or_for_no_session_is_dropped() {
 /// A capture of Linux's kernel LAPB as DTE with a peer that is a DCE: what the peer sent is what our DCE sends, given the same frames.
 #[test]
 fn our_dce_answers_linux_as_its_peer_did() {
-    let config = Config {
-        acknowledge: Some(1),
-        poll: false,
-        ..Config::default()
-    };
+    let config = Config { acknowledge: Some(1), poll: false, ..Config::default() };
     let mut wire = Wire::new(ms(0));
     wire.device(A);
     wire.add("lapb a", &["line a"], Lapb::new(dce(config)).unwrap());
@@ -516,33 +424,19 @@ fn our_dce_answers_linux_as_its_peer_did() {
         ("01 00 10 00 fb 00 00", &[], &["01 21"]),
         (
             "",
-            &[
-                "10 00 ff",
-                "10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00",
-            ],
-            &[
-                "03 20 10 00 ff",
-                "03 22 10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00",
-            ],
+            &["10 00 ff", "10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00"],
+            &["03 20 10 00 ff", "03 22 10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00"],
         ),
         ("01 42 10 01 0f 00 06 42 0a 0a 43 07 07", &[], &["01 41"]),
         (
             "",
             &["10 01 00 68", "10 01 02 68", "10 01 04 68"],
-            &[
-                "03 44 10 01 00 68",
-                "03 46 10 01 02 68",
-                "03 48 10 01 04 68",
-            ],
+            &["03 44 10 01 00 68", "03 46 10 01 02 68", "03 48 10 01 04 68"],
         ),
         ("01 a4 10 01 60 68", &[], &["01 61"]),
         ("01 a6 10 01 62 68", &[], &["01 81"]),
         ("01 a8 10 01 64 68", &[], &["01 a1"]),
-        (
-            "",
-            &["10 01 61", "10 01 13 00 00"],
-            &["03 aa 10 01 61", "03 ac 10 01 13 00 00"],
-        ),
+        ("", &["10 01 61", "10 01 13 00 00"], &["03 aa 10 01 61", "03 ac 10 01 13 00 00"]),
     ];
     for (from_linux, handed_down, expected) in exchange {
         let before = wire.log().len();
@@ -554,10 +448,7 @@ fn our_dce_answers_linux_as_its_peer_did() {
             wire.say(A, data(session, &hex(packet)));
         }
         wire.pass(ms(1));
-        let sent: Vec<Vec<u8>> = wire.log()[before..]
-            .iter()
-            .map(|(_, it)| it.clone())
-            .collect();
+        let sent: Vec<Vec<u8>> = wire.log()[before..].iter().map(|(_, it)| it.clone()).collect();
         let expected: Vec<Vec<u8>> = expected.iter().map(|it| hex(it)).collect();
         assert_eq!(sent, expected, "after {from_linux:?}");
     }

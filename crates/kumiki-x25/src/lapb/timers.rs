@@ -29,13 +29,7 @@ impl Timer {
             Self::T2 => 2,
             Self::T3 => 3,
         };
-        Token {
-            session: Handle {
-                index: 0,
-                generation: 0,
-            },
-            kind,
-        }
+        Token { session: Handle { index: 0, generation: 0 }, kind }
     }
 }
 

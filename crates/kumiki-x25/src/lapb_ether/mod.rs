@@ -8,8 +8,8 @@
 //! | Left out | several links on one Ethernet: its two stations are the two ends of the link |
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 
 #[cfg(test)]
@@ -44,9 +44,7 @@ impl Protocol for LapbEther {
                 let Ok(length) = u16::try_from(unit.data.len()) else {
                     return cx.drop("frame longer than any");
                 };
-                unit.data
-                    .push_header(HEADER)
-                    .copy_from_slice(&length.to_le_bytes());
+                unit.data.push_header(HEADER).copy_from_slice(&length.to_le_bytes());
                 unit.destination = Address::Mac([0xff; 6]);
                 cx.down(Below(0), Request::Unit(unit));
             }
@@ -71,11 +69,7 @@ impl Protocol for LapbEther {
             UnitIndication::Unit(unit) => {
                 let mut data = unit.data;
                 let mut header = [0; HEADER];
-                let length = usize::from(if data.copy_to(0, &mut header) {
-                    u16::from_le_bytes(header)
-                } else {
-                    0
-                });
+                let length = usize::from(if data.copy_to(0, &mut header) { u16::from_le_bytes(header) } else { 0 });
                 if length == 0 || data.len() < HEADER + length || data.pop(HEADER).is_err() {
                     return cx.drop("frame with a length that it has not");
                 }
@@ -89,10 +83,7 @@ impl Protocol for LapbEther {
             }
             UnitIndication::Report(report) => {
                 let report = match *report {
-                    Report::Limits { unit, burst } => Report::Limits {
-                        unit: unit.saturating_sub(2),
-                        burst,
-                    },
+                    Report::Limits { unit, burst } => Report::Limits { unit: unit.saturating_sub(2), burst },
                     other @ (Report::Up
                     | Report::Down
                     | Report::Route { .. }

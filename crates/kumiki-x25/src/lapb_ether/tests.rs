@@ -12,10 +12,7 @@ fn bench() -> (Bench, kumiki_graph::NodeId, kumiki_graph::DeviceId) {
     bench.node("lapb_ether", &["eth"], LapbEther);
     let user = bench.user("lapb", "lapb_ether", &[]);
     bench.start();
-    let limits = Report::Limits {
-        unit: 1500,
-        burst: 1,
-    };
+    let limits = Report::Limits { unit: 1500, burst: 1 };
     bench.indicate(device, Indication::Report(Box::new(limits)));
     let _ = (bench.requests(), bench.heard(user));
     (bench, user, device)
@@ -43,15 +40,8 @@ fn padding_is_taken_off_and_a_wrong_length_is_dropped() {
         ("", None),
     ] {
         bench.octets(device, &[hex(head), hex(rest)].concat());
-        let came: Vec<Vec<u8>> = bench
-            .units(user)
-            .into_iter()
-            .map(|unit| unit.data.to_vec())
-            .collect();
+        let came: Vec<Vec<u8>> = bench.units(user).into_iter().map(|unit| unit.data.to_vec()).collect();
         assert_eq!(came, Vec::from_iter(wanted), "{rest}");
     }
-    assert_eq!(
-        bench.drops("lapb_ether", "frame with a length that it has not"),
-        4
-    );
+    assert_eq!(bench.drops("lapb_ether", "frame with a length that it has not"), 4);
 }

@@ -182,21 +182,14 @@ fn selection(line: &[u8]) -> Option<Selection> {
     if let Some(hyphen) = rest.iter().position(|octet| *octet == b'-') {
         let (block, behind) = rest.split_at_checked(hyphen)?;
         // A hyphen in user data is none of ours.
-        if block
-            .iter()
-            .find(|octet| !blank(octet))?
-            .is_ascii_alphabetic()
-        {
+        if block.iter().find(|octet| !blank(octet))?.is_ascii_alphabetic() {
             for part in block.split(|octet| *octet == b',') {
                 facility(part, &mut facilities)?;
             }
             rest = behind.get(1..)?;
         }
     }
-    let end = rest
-        .iter()
-        .position(|octet| !octet.is_ascii_digit() && !blank(octet))
-        .unwrap_or(rest.len());
+    let end = rest.iter().position(|octet| !octet.is_ascii_digit() && !blank(octet)).unwrap_or(rest.len());
     let (address, mut behind) = rest.split_at_checked(end)?;
     let digits = address.iter().filter(|octet| !blank(octet));
     let called = Number::from_digits(digits.map(|octet| octet - b'0')).ok()?;
@@ -212,19 +205,11 @@ fn selection(line: &[u8]) -> Option<Selection> {
         _ => return None,
     };
     let has_fast_select = facilities.charging().fast_select != FastSelect::None;
-    let most = if has_fast_select {
-        MOST_USER_DATA.1
-    } else {
-        MOST_USER_DATA.0
-    };
+    let most = if has_fast_select { MOST_USER_DATA.1 } else { MOST_USER_DATA.0 };
     if data.len() > most {
         return None;
     }
-    Some(Selection {
-        called,
-        facilities,
-        data: data.to_vec(),
-    })
+    Some(Selection { called, facilities, data: data.to_vec() })
 }
 
 /// One facility request: `N` and an identification, `R` reverse charging, `F` fast select, `Q` fast select with a restricted answer, `G` and
@@ -235,27 +220,14 @@ fn facility(part: &[u8], facilities: &mut Facilities) -> Option<()> {
     let charging = facilities.charging();
     let facility = match (letter.to_ascii_uppercase(), value) {
         (b'N', [_, ..]) => Facility::User(Nui::new(value)),
-        (b'R', []) => Facility::Charging(Charging {
-            reverse: true,
-            ..charging
-        }),
-        (b'F', []) => Facility::Charging(Charging {
-            fast_select: FastSelect::Unrestricted,
-            ..charging
-        }),
-        (b'Q', []) => Facility::Charging(Charging {
-            fast_select: FastSelect::Restricted,
-            ..charging
-        }),
+        (b'R', []) => Facility::Charging(Charging { reverse: true, ..charging }),
+        (b'F', []) => Facility::Charging(Charging { fast_select: FastSelect::Unrestricted, ..charging }),
+        (b'Q', []) => Facility::Charging(Charging { fast_select: FastSelect::Restricted, ..charging }),
         (b'G', &[a, b]) => Facility::ClosedGroup(packed(a, b)?),
-        (b'G', &[a, b, c, d]) => Facility::Other {
-            code: code::CLOSED_GROUP_EXTENDED,
-            value: vec![packed(a, b)?, packed(c, d)?],
-        },
-        (b'T', &[a, b, c, d]) => Facility::Other {
-            code: code::RPOA,
-            value: vec![packed(a, b)?, packed(c, d)?],
-        },
+        (b'G', &[a, b, c, d]) => {
+            Facility::Other { code: code::CLOSED_GROUP_EXTENDED, value: vec![packed(a, b)?, packed(c, d)?] }
+        }
+        (b'T', &[a, b, c, d]) => Facility::Other { code: code::RPOA, value: vec![packed(a, b)?, packed(c, d)?] },
         _ => return None,
     };
     if matches!(facility, Facility::Charging(_)) {
@@ -296,10 +268,7 @@ mod tests {
             ("PAR?", Command::Read(vec![])),
             ("par? 3", Command::Read(vec![3])),
             ("RPAR? 1, 3, 5", Command::RemoteRead(vec![1, 3, 5])),
-            (
-                "set 2:1, 10:7, 13:4",
-                Command::Set(vec![(2, 1), (10, 7), (13, 4)]),
-            ),
+            ("set 2:1, 10:7, 13:4", Command::Set(vec![(2, 1), (10, 7), (13, 4)])),
             ("SET?2:0,3:2", Command::SetAndRead(vec![(2, 0), (3, 2)])),
             ("rset? 2:1", Command::RemoteSet(vec![(2, 1)])),
             ("PROF 90", Command::Profile(90)),
@@ -319,17 +288,10 @@ mod tests {
         };
         assert_eq!(it.called.to_string(), "26245890040");
         assert_eq!(it.data, b"ab c");
-        let charging = Charging {
-            reverse: true,
-            ..Charging::default()
-        };
+        let charging = Charging { reverse: true, ..Charging::default() };
         assert_eq!(
             it.facilities.0,
-            [
-                Facility::User(Nui::new(b"USER")),
-                Facility::Charging(charging),
-                Facility::ClosedGroup(0x12),
-            ]
+            [Facility::User(Nui::new(b"USER")), Facility::Charging(charging), Facility::ClosedGroup(0x12),]
         );
         for (line, called, data) in [
             ("call 73741100", "73741100", ""),
@@ -341,19 +303,9 @@ mod tests {
             let Some(Command::Select(it)) = said(line) else {
                 panic!("{line}");
             };
-            assert_eq!(
-                (it.called.to_string().as_str(), it.data.as_slice()),
-                (called, data.as_bytes())
-            );
+            assert_eq!((it.called.to_string().as_str(), it.data.as_slice()), (called, data.as_bytes()));
         }
-        for line in [
-            "R-",
-            "X-123",
-            "G1-123",
-            "123x",
-            "1234567890123456",
-            "12D0123456789012",
-        ] {
+        for line in ["R-", "X-123", "G1-123", "123x", "1234567890123456", "12D0123456789012"] {
             assert_eq!(said(line), None, "{line}");
         }
     }

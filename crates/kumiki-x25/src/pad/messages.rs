@@ -53,10 +53,7 @@ impl Pad {
                 self.prompt();
             }
             PadMessage::Break(pairs) => {
-                if pairs
-                    .iter()
-                    .any(|pair| *pair == Pair::new(Parameter::Discard.number(), 1))
-                {
+                if pairs.iter().any(|pair| *pair == Pair::new(Parameter::Discard.number(), 1)) {
                     self.parameters.put(Parameter::Discard, 1);
                 }
                 self.counters.breaks_lost += 1;
@@ -100,19 +97,13 @@ impl Pad {
     fn read_by_host(&self, pairs: &[Pair]) -> Vec<Pair> {
         if pairs.is_empty() {
             let all = self.parameters.iter();
-            return all
-                .map(|(number, value)| Pair::new(number, value))
-                .collect();
+            return all.map(|(number, value)| Pair::new(number, value)).collect();
         }
         let mut is_separated = false;
         let mut told = Vec::new();
         for pair in pairs {
             is_separated |= pair.reference == 0;
-            let read = if is_separated {
-                Err(NotSet::Separator)
-            } else {
-                self.parameters.read(pair.reference)
-            };
+            let read = if is_separated { Err(NotSet::Separator) } else { self.parameters.read(pair.reference) };
             told.push(answer(pair.reference, read));
         }
         told
@@ -120,19 +111,12 @@ impl Pad {
 
     /// Parameters of the other end, where the terminal has asked for them.
     fn on_indication(&mut self, pairs: &[Pair], octets: &[u8]) {
-        let asked = self
-            .call
-            .as_mut()
-            .is_some_and(|call| core::mem::take(&mut call.asks));
+        let asked = self.call.as_mut().is_some_and(|call| core::mem::take(&mut call.asks));
         if !asked {
             return self.complain(error::UNSOLICITED, octets.first().copied());
         }
         let told = |pair: &Pair| {
-            if pair.error {
-                format!("{}:INV", pair.reference)
-            } else {
-                format!("{}:{}", pair.reference, pair.value)
-            }
+            if pair.error { format!("{}:INV", pair.reference) } else { format!("{}:{}", pair.reference, pair.value) }
         };
         let told: Vec<String> = pairs.iter().map(told).collect();
         self.signal(&format!("RPAR {}", told.join(", ")));
@@ -144,20 +128,12 @@ impl Pad {
         self.clear(diagnostic::NONE, cx);
         self.config.once = once;
         self.signal("TRANSFER");
-        let Reselection {
-            called,
-            facilities: Facilities(facilities),
-            data,
-        } = reselection;
+        let Reselection { called, facilities: Facilities(facilities), data } = reselection;
         self.go(Event::Answered);
         self.dial(called, Facilities(facilities), &data, cx);
     }
 }
 
 fn answer(reference: u8, done: Result<u8, NotSet>) -> Pair {
-    Pair {
-        reference,
-        error: done.is_err(),
-        value: done.unwrap_or_else(NotSet::code),
-    }
+    Pair { reference, error: done.is_err(), value: done.unwrap_or_else(NotSet::code) }
 }

@@ -26,8 +26,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered,
-    Open, Particular, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
+    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::{Parameter, Parameters};
@@ -171,11 +171,7 @@ pub struct Outcome {
 #[derive(Debug)]
 enum Item {
     Characters(VecDeque<u8>),
-    Message {
-        octets: Vec<u8>,
-        packets: u32,
-        is_long: bool,
-    },
+    Message { octets: Vec<u8>, packets: u32, is_long: bool },
 }
 
 /// A PAD message under way.
@@ -409,11 +405,7 @@ impl Pad {
         let session = offered.provider;
         if self.seat.is_some() {
             let (reason, data) = (Reason::Refused, None);
-            let abort = Request::Abort {
-                session,
-                reason,
-                data,
-            };
+            let abort = Request::Abort { session, reason, data };
             return cx.down(TERMINAL, abort);
         }
         self.seat = Some(Seat {
@@ -424,16 +416,8 @@ impl Pad {
             is_held: false,
             is_released: false,
         });
-        let quality = Quality {
-            receive_buffer: Some(self.config.room),
-            ..Quality::default()
-        };
-        let accept = Accept {
-            session,
-            user: SEAT,
-            quality,
-            ..Accept::default()
-        };
+        let quality = Quality { receive_buffer: Some(self.config.room), ..Quality::default() };
+        let accept = Accept { session, user: SEAT, quality, ..Accept::default() };
         cx.down(TERMINAL, Request::Accept(Box::new(accept)));
         self.parameters = self.config.initial;
         self.own = self.config.initial;
@@ -473,31 +457,17 @@ impl Pad {
 
 impl Protocol for Pad {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection, Service::Stream],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection, Service::Stream], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let open = Open {
-            user: DOOR,
-            mode: Mode::Passive { backlog: 1 },
-            local: self.config.door,
-            ..Open::default()
-        };
+        let open = Open { user: DOOR, mode: Mode::Passive { backlog: 1 }, local: self.config.door, ..Open::default() };
         cx.down(TERMINAL, Request::Open(Box::new(open)));
         if let Some(number) = self.config.answer {
             let open = Open {
                 user: BELL,
                 mode: Mode::Passive { backlog: 1 },
-                local: if number.is_empty() {
-                    Address::None
-                } else {
-                    Address::X121(number)
-                },
+                local: if number.is_empty() { Address::None } else { Address::X121(number) },
                 ..Open::default()
             };
             cx.down(NETWORK, Request::Open(Box::new(open)));
@@ -523,8 +493,7 @@ impl Protocol for Pad {
             // What was typed last is still to leave, or what the host said is still to be shown: with a closed window it cannot but be silent.
             timer::LINGER
                 if !self.outgoing.is_empty()
-                    || self.config.drains
-                        && (!self.incoming.is_empty() || self.printer.len() > 0) =>
+                    || self.config.drains && (!self.incoming.is_empty() || self.printer.len() > 0) =>
             {
                 self.start_linger(cx);
             }

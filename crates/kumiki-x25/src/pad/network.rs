@@ -1,10 +1,9 @@
 //! The network's side: calls, their data, interrupts and resets.
 
 use super::{
-    Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item,
-    MOST_PRINTED, MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad,
-    Partial, Particular, Primitive, Quality, Reason, Request, State, Told, What, diagnostic,
-    handle, signal, x25, x29,
+    Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item, MOST_PRINTED,
+    MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Particular, Primitive,
+    Quality, Reason, Request, State, Told, What, diagnostic, handle, signal, x25, x29,
 };
 use kumiki_osi_service::x25::Facilities;
 use kumiki_osi_service::x25::pad::Parameter;
@@ -28,16 +27,12 @@ impl Pad {
             Indication::Data { session, data, .. } if ours == Some(session) => {
                 self.counters.packets_in += 1;
                 self.start_linger(cx);
-                self.incoming
-                    .push_back(Item::Characters(data.to_vec().into()));
+                self.incoming.push_back(Item::Characters(data.to_vec().into()));
             }
             Indication::Particular { session, what } if ours == Some(session) => match *what {
-                Particular::Packet(Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    ..
-                }) => self.on_packet(&data, end, qualified, cx),
+                Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
+                    self.on_packet(&data, end, qualified, cx)
+                }
                 Particular::Packet(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
@@ -57,9 +52,7 @@ impl Pad {
                     call.credit = call.credit.saturating_add(credit.messages);
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => self.on_aborted(session, reason),
+            Indication::Aborted { session, reason, .. } => self.on_aborted(session, reason),
             Indication::Closed { session } => self.on_aborted(session, Reason::Down),
             Indication::Reset { session, reason } if ours == Some(session) => {
                 self.on_reset(reason, cx);
@@ -101,38 +94,23 @@ impl Pad {
         cx: &mut Context<'_>,
     ) {
         self.counters.calls_out += 1;
-        self.outcome = super::Outcome {
-            asked: true,
-            ..super::Outcome::default()
-        };
+        self.outcome = super::Outcome { asked: true, ..super::Outcome::default() };
         self.begin(user, None, UNIT);
         let open = Open {
             user,
             mode: Mode::Active,
-            local: if self.config.address.is_empty() {
-                Address::None
-            } else {
-                Address::X121(self.config.address)
-            },
+            local: if self.config.address.is_empty() { Address::None } else { Address::X121(self.config.address) },
             remote: Address::X121(called),
             quality: self.quality(),
-            data: Some(Message::from_octets(
-                &[&x29::CALL_USER_DATA[..], data].concat(),
-            )),
-            call: Some(Box::new(Facts {
-                facilities,
-                ..Facts::default()
-            })),
+            data: Some(Message::from_octets(&[&x29::CALL_USER_DATA[..], data].concat())),
+            call: Some(Box::new(Facts { facilities, ..Facts::default() })),
             ..Open::default()
         };
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }
 
     fn quality(&self) -> Quality {
-        Quality {
-            receive_buffer: Some(self.config.window.max(1)),
-            ..Quality::default()
-        }
+        Quality { receive_buffer: Some(self.config.window.max(1)), ..Quality::default() }
     }
 
     fn begin(&mut self, user: Handle, provider: Option<Handle>, unit: usize) {
@@ -140,15 +118,7 @@ impl Pad {
         self.outgoing.clear();
         self.incoming.clear();
         self.partial = Partial::default();
-        self.call = Some(Call {
-            user,
-            provider,
-            unit,
-            credit: 0,
-            ended: None,
-            resets: false,
-            asks: false,
-        });
+        self.call = Some(Call { user, provider, unit, credit: 0, ended: None, resets: false, asks: false });
     }
 
     fn offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
@@ -170,18 +140,10 @@ impl Pad {
             return Self::abort(session, diagnostic, cx);
         }
         self.counters.calls_in += 1;
-        self.outcome = super::Outcome {
-            asked: true,
-            ..super::Outcome::default()
-        };
+        self.outcome = super::Outcome { asked: true, ..super::Outcome::default() };
         let user = self.new_call();
         self.begin(user, Some(session), unit(offered.unit));
-        let accept = Accept {
-            session,
-            user,
-            quality: self.quality(),
-            ..Accept::default()
-        };
+        let accept = Accept { session, user, quality: self.quality(), ..Accept::default() };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
         self.drop_line();
         let signal = if let Address::X121(number) = &offered.remote
@@ -207,11 +169,7 @@ impl Pad {
 
     fn abort(session: Handle, diagnostic: u8, cx: &mut Context<'_>) {
         let (reason, data) = (Self::clearing(diagnostic), None);
-        let abort = Request::Abort {
-            session,
-            reason,
-            data,
-        };
+        let abort = Request::Abort { session, reason, data };
         cx.down(NETWORK, abort);
     }
 
@@ -264,8 +222,7 @@ impl Pad {
         self.start_linger(cx);
         if !qualified {
             self.counters.packets_in += 1;
-            self.incoming
-                .push_back(Item::Characters(data.to_vec().into()));
+            self.incoming.push_back(Item::Characters(data.to_vec().into()));
             return;
         }
         let partial = &mut self.partial;
@@ -276,16 +233,8 @@ impl Pad {
             partial.octets.extend(data.to_vec());
         }
         if end {
-            let Partial {
-                octets,
-                packets,
-                is_long,
-            } = core::mem::take(partial);
-            self.incoming.push_back(Item::Message {
-                octets,
-                packets,
-                is_long,
-            });
+            let Partial { octets, packets, is_long } = core::mem::take(partial);
+            self.incoming.push_back(Item::Message { octets, packets, is_long });
         } else {
             // The next part of it must be able to come.
             let packets = core::mem::take(&mut partial.packets);
@@ -325,12 +274,7 @@ impl Pad {
                     }
                 }
                 Some(Item::Message { .. }) => {
-                    if let Some(Item::Message {
-                        octets,
-                        packets,
-                        is_long,
-                    }) = self.incoming.pop_front()
-                    {
+                    if let Some(Item::Message { octets, packets, is_long }) = self.incoming.pop_front() {
                         self.took(packets, cx);
                         self.on_message(&octets, is_long, cx);
                     }
@@ -389,12 +333,7 @@ impl Pad {
                 self.counters.messages_out += 1;
                 Request::Particular {
                     session,
-                    what: Box::new(Particular::Packet(Primitive::Data {
-                        data,
-                        end,
-                        qualified,
-                        delivery: false,
-                    })),
+                    what: Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery: false })),
                 }
             } else {
                 self.counters.packets_out += 1;
@@ -457,8 +396,5 @@ impl Pad {
 }
 
 fn unit(told: u32) -> usize {
-    usize::try_from(told)
-        .ok()
-        .filter(|it| *it > 0)
-        .unwrap_or(UNIT)
+    usize::try_from(told).ok().filter(|it| *it > 0).unwrap_or(UNIT)
 }

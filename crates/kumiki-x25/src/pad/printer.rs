@@ -80,11 +80,7 @@ impl Printer {
     }
 
     fn push(&mut self, octet: u8, parameters: &Parameters) {
-        let octet = if parameters.of(Parameter::Parity) & 2 == 0 {
-            octet
-        } else {
-            even(octet)
-        };
+        let octet = if parameters.of(Parameter::Parity) & 2 == 0 { octet } else { even(octet) };
         self.out.push_back(octet);
     }
 
@@ -136,11 +132,7 @@ impl Printer {
 /// `octet` with bit 8 such that the number of ones is even.
 pub(super) const fn even(octet: u8) -> u8 {
     let low = octet & 0x7f;
-    if low.count_ones().is_multiple_of(2) {
-        low
-    } else {
-        low | 0x80
-    }
+    if low.count_ones().is_multiple_of(2) { low } else { low | 0x80 }
 }
 
 #[cfg(test)]
@@ -163,10 +155,7 @@ mod tests {
     #[test]
     fn the_parameters_shape_what_is_printed() {
         assert_eq!(printed("9:2,14:1", b"a\r\nb"), b"a\r\0\0\n\0b");
-        assert_eq!(
-            printed("10:3", b"abcdefg\rhijk"),
-            b"abc\r\ndef\r\ng\rhij\r\nk"
-        );
+        assert_eq!(printed("10:3", b"abcdefg\rhijk"), b"abc\r\ndef\r\ng\rhij\r\nk");
         assert_eq!(printed("13:1", b"a\rb"), b"a\r\nb");
         assert_eq!(printed("13:4", b"a\rb"), b"a\rb");
         assert_eq!(printed("21:2", b"AC"), [b'A', b'C' | 0x80]);

@@ -9,12 +9,7 @@ use kumiki_osi_service::x25::{self, What, cause};
 pub(super) fn cleared(reason: Reason) -> String {
     match reason {
         Reason::Told(Told::X25(told)) if told.what == What::Clear => {
-            format!(
-                "CLR {} C:{} D:{}",
-                clear_word(&told),
-                told.cause,
-                told.diagnostic
-            )
+            format!("CLR {} C:{} D:{}", clear_word(&told), told.cause, told.diagnostic)
         }
         Reason::Told(Told::X25(told)) => format!("CLR DER C:{} D:{}", told.cause, told.diagnostic),
         Reason::BadAddress => "CLR NP".to_owned(),
@@ -86,11 +81,7 @@ mod tests {
     use super::*;
 
     fn said(what: What, cause: u8, diagnostic: u8) -> Reason {
-        Reason::Told(Told::X25(x25::Told {
-            what,
-            cause,
-            diagnostic,
-        }))
+        Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
     }
 
     /// The words of X.28 table 3 and their numbers in X.25 table 5-7.

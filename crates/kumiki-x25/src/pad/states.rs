@@ -51,31 +51,10 @@ pub(super) const fn next(state: State, event: Event) -> Option<State> {
     //                      Waiting                Command                Connecting           Transfer             Escaped              InCall
     let row = match event {
         Event::Character => [Some(S::Command), NO, NO, NO, Some(S::InCall), NO],
-        Event::Answered => [
-            NO,
-            Some(S::Waiting),
-            NO,
-            NO,
-            Some(S::Transfer),
-            Some(S::Transfer),
-        ],
+        Event::Answered => [NO, Some(S::Waiting), NO, NO, Some(S::Transfer), Some(S::Transfer)],
         Event::Selected => [Some(S::Connecting), Some(S::Connecting), NO, NO, NO, NO],
-        Event::Connected => [
-            Some(S::Transfer),
-            Some(S::Transfer),
-            Some(S::Transfer),
-            NO,
-            NO,
-            NO,
-        ],
-        Event::Cleared => [
-            NO,
-            NO,
-            Some(S::Waiting),
-            Some(S::Waiting),
-            Some(S::Waiting),
-            Some(S::Waiting),
-        ],
+        Event::Connected => [Some(S::Transfer), Some(S::Transfer), Some(S::Transfer), NO, NO, NO],
+        Event::Cleared => [NO, NO, Some(S::Waiting), Some(S::Waiting), Some(S::Waiting), Some(S::Waiting)],
         Event::Recalled => [NO, NO, NO, Some(S::Escaped), NO, NO],
     };
     let [waiting, command, connecting, transfer, escaped, in_call] = row;

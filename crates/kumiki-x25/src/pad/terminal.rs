@@ -50,10 +50,7 @@ impl Pad {
                     self.unseat(cx);
                 }
             }
-            Indication::Opened(_)
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+            Indication::Opened(_) | Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_)
             | Indication::Tagged { .. }
             | Indication::Values { .. }
@@ -182,10 +179,7 @@ impl Pad {
     pub(super) fn start_linger(&mut self, cx: &mut Context<'_>) {
         let has_ended = self.seat.as_ref().is_some_and(|seat| seat.has_ended);
         if let Some(time) = self.config.linger.filter(|_| has_ended) {
-            let token = Token {
-                session: Handle::default(),
-                kind: timer::LINGER,
-            };
+            let token = Token { session: Handle::default(), kind: timer::LINGER };
             cx.set_timer(&mut self.linger, token, cx.now() + time);
         }
     }
@@ -217,10 +211,7 @@ impl Pad {
         }
         let idle = self.of(Parameter::Idle);
         if idle > 0 && !edits {
-            let token = Token {
-                session: Handle::default(),
-                kind: timer::IDLE,
-            };
+            let token = Token { session: Handle::default(), kind: timer::IDLE };
             let time = Duration::from_millis(u64::from(idle) * 50);
             cx.set_timer(&mut self.idle, token, cx.now() + time);
         }
@@ -357,11 +348,7 @@ impl Pad {
                 self.acknowledge();
             }
             Command::Read(numbers) => {
-                let numbers = if numbers.is_empty() {
-                    Parameter::ALL.map(Parameter::number).to_vec()
-                } else {
-                    numbers
-                };
+                let numbers = if numbers.is_empty() { Parameter::ALL.map(Parameter::number).to_vec() } else { numbers };
                 self.tell(&numbers);
             }
             Command::Set(pairs) => {
@@ -394,9 +381,7 @@ impl Pad {
                 self.ask(&PadMessage::Read(pairs.collect()));
             }
             Command::RemoteSet(pairs) if stands => {
-                let pairs = pairs
-                    .iter()
-                    .map(|&(number, value)| Pair::new(number, value));
+                let pairs = pairs.iter().map(|&(number, value)| Pair::new(number, value));
                 self.ask(&PadMessage::SetAndRead(pairs.collect()));
             }
             Command::Select(selection) if self.call.is_none() => self.select(*selection, cx),
@@ -461,11 +446,7 @@ impl Pad {
     }
 
     pub(super) fn select(&mut self, selection: Selection, cx: &mut Context<'_>) {
-        let Selection {
-            called,
-            facilities,
-            data,
-        } = selection;
+        let Selection { called, facilities, data } = selection;
         self.dial(called, facilities, &data, cx);
     }
 
@@ -490,11 +471,7 @@ impl Pad {
             return;
         }
         let is_graphic = (0x20..0x7f).contains(&octet) || octet >= 0x80;
-        self.put(if echo >= 32 && is_graphic {
-            echo
-        } else {
-            octet
-        });
+        self.put(if echo >= 32 && is_graphic { echo } else { octet });
         if octet == CR && self.of(Parameter::LfInsertion) & 4 != 0 {
             self.put(LF);
         }
@@ -547,23 +524,11 @@ impl Pad {
             let character = pad.of(parameter);
             character > 0 && character == octet
         };
-        let shows = if self.of(Parameter::Signals) & 1 == 0 {
-            0
-        } else {
-            self.of(Parameter::EditSignals)
-        };
-        let buffer = if command {
-            &mut self.line
-        } else {
-            &mut self.data
-        };
+        let shows = if self.of(Parameter::Signals) & 1 == 0 { 0 } else { self.of(Parameter::EditSignals) };
+        let buffer = if command { &mut self.line } else { &mut self.data };
         let len = buffer.len();
         if is(self, Parameter::CharacterDelete) {
-            let buffer = if command {
-                &mut self.line
-            } else {
-                &mut self.data
-            };
+            let buffer = if command { &mut self.line } else { &mut self.data };
             if buffer.pop().is_some() {
                 match shows {
                     0 => {}
@@ -589,11 +554,7 @@ impl Pad {
             }
         } else if is(self, Parameter::LineDisplay) {
             let shown = if command { &self.line } else { &self.data };
-            let shown = if command && has_secret(shown) {
-                Vec::new()
-            } else {
-                shown.clone()
-            };
+            let shown = if command && has_secret(shown) { Vec::new() } else { shown.clone() };
             self.text(b"\r\n");
             self.text(&shown);
         } else {
@@ -612,15 +573,8 @@ fn invalid(numbers: &[u8]) -> String {
 ///
 /// What is hidden is what [`command::parse`] would read so, and a little more where the line is no command in the end.
 fn is_secret(line: &[u8]) -> bool {
-    let text: Vec<u8> = line
-        .iter()
-        .filter(|octet| !matches!(octet, b' ' | 0x7f))
-        .map(u8::to_ascii_uppercase)
-        .collect();
-    let text = text
-        .strip_prefix(b"CALL")
-        .or_else(|| text.strip_prefix(b"C"))
-        .unwrap_or(&text);
+    let text: Vec<u8> = line.iter().filter(|octet| !matches!(octet, b' ' | 0x7f)).map(u8::to_ascii_uppercase).collect();
+    let text = text.strip_prefix(b"CALL").or_else(|| text.strip_prefix(b"C")).unwrap_or(&text);
     let mut rest = text;
     if text.first().is_some_and(u8::is_ascii_alphabetic) {
         // The facilities reach to the first hyphen, whatever else it may be part of.
@@ -630,9 +584,7 @@ fn is_secret(line: &[u8]) -> bool {
         };
         rest = text.get(hyphen + 1..).unwrap_or_default();
     }
-    let behind = rest
-        .iter()
-        .find(|octet| !octet.is_ascii_digit() && **octet != b'*');
+    let behind = rest.iter().find(|octet| !octet.is_ascii_digit() && **octet != b'*');
     rest.first().is_some_and(u8::is_ascii_digit) && behind == Some(&b'P')
 }
 
@@ -662,16 +614,8 @@ fn forwards(octet: u8, set: u8) -> bool {
 
 /// Whether parameter 20 keeps a character from being shown.
 fn is_masked(octet: u8, mask: u8, parameters: &Parameters) -> bool {
-    let edits = [
-        Parameter::CharacterDelete,
-        Parameter::LineDelete,
-        Parameter::LineDisplay,
-    ];
-    if mask & 64 != 0
-        && edits
-            .iter()
-            .any(|it| parameters.of(*it) == octet && octet > 0)
-    {
+    let edits = [Parameter::CharacterDelete, Parameter::LineDelete, Parameter::LineDisplay];
+    if mask & 64 != 0 && edits.iter().any(|it| parameters.of(*it) == octet && octet > 0) {
         return true;
     }
     let bit = match octet {
@@ -699,10 +643,7 @@ mod tests {
     fn seen(line: &str) -> String {
         let line = line.as_bytes();
         let shown = |&at: &usize| !is_secret(&line[..at]);
-        (0..line.len())
-            .filter(shown)
-            .map(|at| char::from(line[at]))
-            .collect()
+        (0..line.len()).filter(shown).map(|at| char::from(line[at])).collect()
     }
 
     #[test]

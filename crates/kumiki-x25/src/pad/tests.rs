@@ -32,12 +32,7 @@ pub(crate) struct Scene {
 }
 
 fn packets(role: Role) -> Packets {
-    Packets {
-        over: Over::Frames,
-        role: Some(role),
-        wanted: Flow::DEFAULT,
-        ..Packets::default()
-    }
+    Packets { over: Over::Frames, role: Some(role), wanted: Flow::DEFAULT, ..Packets::default() }
 }
 
 fn set(list: &str) -> Parameters {
@@ -50,11 +45,7 @@ fn set(list: &str) -> Parameters {
 }
 
 fn with(list: &str) -> Config {
-    Config {
-        initial: set(list),
-        identification: String::new(),
-        ..Config::default()
-    }
+    Config { initial: set(list), identification: String::new(), ..Config::default() }
 }
 
 impl Scene {
@@ -100,11 +91,7 @@ impl Scene {
         };
         scene.run();
         if let Some(user) = scene.host {
-            let open = Open {
-                user: handle(30, 1),
-                mode: Mode::Passive { backlog: 1 },
-                ..Open::default()
-            };
+            let open = Open { user: handle(30, 1), mode: Mode::Passive { backlog: 1 }, ..Open::default() };
             scene.bench.say(user, Request::Open(Box::new(open)));
             scene.run();
             scene.bench.heard(user);
@@ -113,9 +100,7 @@ impl Scene {
             let up = Indication::Report(Box::new(Report::Up));
             scene.bench.indicate(device, up);
             let (session, credit) = (Handle::default(), Credit::octets(4000));
-            scene
-                .bench
-                .indicate(device, Indication::Credit { session, credit });
+            scene.bench.indicate(device, Indication::Credit { session, credit });
         }
         scene.run();
         scene
@@ -206,11 +191,7 @@ impl Scene {
             panic!("{heard:?}");
         };
         let session = offered.provider;
-        let accept = Accept {
-            session,
-            user: PARTY,
-            ..Accept::default()
-        };
+        let accept = Accept { session, user: PARTY, ..Accept::default() };
         self.say(Request::Accept(Box::new(accept)));
         session
     }
@@ -274,11 +255,7 @@ impl Scene {
 /// Every octet that goes to the terminal, from its coming to its going: CR and LF around signals and before the prompt.
 #[test]
 fn a_dialogue_of_commands_is_that_of_x28() {
-    let config = Config {
-        identification: "KUMIKI PAD".to_owned(),
-        initial: set("6:5,2:0"),
-        ..Config::default()
-    };
+    let config = Config { identification: "KUMIKI PAD".to_owned(), initial: set("6:5,2:0"), ..Config::default() };
     let mut scene = Scene::new(config, None);
     assert_eq!(scene.screen(), "\r\nKUMIKI PAD\r\n*");
     for (typed, shown) in [
@@ -333,11 +310,7 @@ fn a_call_carries_lines_both_ways_and_is_cleared() {
     assert!(facts.facilities.charging().reverse);
     let session = offered.provider;
     assert_eq!(scene.pad().state(), State::Connecting);
-    let accept = Accept {
-        session,
-        user: PARTY,
-        ..Accept::default()
-    };
+    let accept = Accept { session, user: PARTY, ..Accept::default() };
     scene.say(Request::Accept(Box::new(accept)));
     assert!(scene.screen().ends_with("\r\nCOM\r\n"));
     scene.types(b"login\rpass");
@@ -354,10 +327,7 @@ fn a_call_carries_lines_both_ways_and_is_cleared() {
     assert_eq!(scene.pad().state(), State::Transfer);
     scene.types(b"\x10clr\r");
     assert!(scene.screen().ends_with("\r\nCLR CONF\r\n*"));
-    assert_eq!(
-        scene.told(session),
-        ["aborted: X.25: cleared: DTE originated (00), no additional information (0)"]
-    );
+    assert_eq!(scene.told(session), ["aborted: X.25: cleared: DTE originated (00), no additional information (0)"]);
 }
 
 #[test]
@@ -365,11 +335,7 @@ fn what_the_host_said_last_is_shown_before_the_clearing() {
     let (mut scene, session) = Scene::called("2:0");
     scene.data(session, b"bye\r\n");
     let (reason, data) = (Reason::User, None);
-    scene.say(Request::Abort {
-        session,
-        reason,
-        data,
-    });
+    scene.say(Request::Abort { session, reason, data });
     let screen = scene.screen();
     assert!(screen.starts_with("bye\r\nCLR DTE C:0 D:"), "{screen:?}");
     assert_eq!(scene.pad().state(), State::Waiting);
@@ -383,18 +349,10 @@ fn a_call_that_nobody_takes_says_why() {
     let Some(Indication::Offered(offered)) = heard.last() else {
         panic!("{heard:?}");
     };
-    let told = x25::Told {
-        what: What::Clear,
-        cause: x25::cause::BUSY,
-        diagnostic: 0,
-    };
+    let told = x25::Told { what: What::Clear, cause: x25::cause::BUSY, diagnostic: 0 };
     let (session, data) = (offered.provider, None);
     let reason = Reason::Told(Told::X25(told));
-    scene.say(Request::Abort {
-        session,
-        reason,
-        data,
-    });
+    scene.say(Request::Abort { session, reason, data });
     assert_eq!(scene.screen(), "\r\nCLR OCC C:1 D:0\r\n");
     assert_eq!(scene.pad().outcome().why, Some(reason));
     // While a call is made, the recall character gives it up.
@@ -412,26 +370,14 @@ fn the_host_sets_and_reads_parameters() {
     assert_eq!(scene.told(session), ["data password\\r"]);
     scene.message(session, &[6, 2, 1, 99, 0]);
     scene.message(session, &[4, 2, 0, 11, 0]);
-    assert_eq!(
-        scene.told(session),
-        [
-            "parameter indication 2:1, 99:1 not set",
-            "parameter indication 2:1, 11:14"
-        ]
-    );
+    assert_eq!(scene.told(session), ["parameter indication 2:1, 99:1 not set", "parameter indication 2:1, 11:14"]);
     // Set tells only what went wrong; and behind a separator nothing is known.
     scene.message(session, &[2, 3, 2, 2, 9, 0, 33, 3, 0]);
-    assert_eq!(
-        scene.told(session),
-        ["parameter indication 2:2 not set, 0:5 not set, 3:5 not set"]
-    );
+    assert_eq!(scene.told(session), ["parameter indication 2:2 not set, 0:5 not set, 3:5 not set"]);
     assert_eq!(scene.pad().parameters().of(Parameter::Forward), 2);
     scene.message(session, &[4]);
     let all = scene.told(session).pop().unwrap();
-    assert!(
-        all.starts_with("parameter indication 1:1, 2:1, 3:2"),
-        "{all}"
-    );
+    assert!(all.starts_with("parameter indication 1:1, 2:1, 3:2"), "{all}");
     // Without parameters all are as they were.
     scene.message(session, &[2]);
     assert_eq!(*scene.pad().parameters(), Parameters::SIMPLE);
@@ -441,22 +387,10 @@ fn the_host_sets_and_reads_parameters() {
 fn what_is_no_message_is_answered_by_an_error() {
     let (mut scene, session) = Scene::called("");
     for (octets, answer) in [
-        (
-            &[0x50, 1][..],
-            "error: message code not recognised (message code 80)",
-        ),
-        (
-            &[2, 2],
-            "error: parameter field incorrect or incompatible with the message code (message code 2)",
-        ),
-        (
-            &[0, 1, 1],
-            "error: parameter indication that was not asked for (message code 0)",
-        ),
-        (
-            &[7, 1, 0x10, 0],
-            "error: reselection not authorised (message code 7)",
-        ),
+        (&[0x50, 1][..], "error: message code not recognised (message code 80)"),
+        (&[2, 2], "error: parameter field incorrect or incompatible with the message code (message code 2)"),
+        (&[0, 1, 1], "error: parameter indication that was not asked for (message code 0)"),
+        (&[7, 1, 0x10, 0], "error: reselection not authorised (message code 7)"),
     ] {
         scene.message(session, octets);
         assert_eq!(scene.told(session), [answer]);
@@ -464,10 +398,7 @@ fn what_is_no_message_is_answered_by_an_error() {
     scene.message(session, &[5, 0x50]);
     scene.message(session, &[5, 1, 2, 3]);
     scene.message(session, &[2; 300]);
-    assert_eq!(
-        scene.told(session),
-        ["error: message too long (message code 2)"]
-    );
+    assert_eq!(scene.told(session), ["error: message too long (message code 2)"]);
 }
 
 #[test]
@@ -482,10 +413,7 @@ fn an_invitation_clears_behind_the_data() {
 
 #[test]
 fn reselection_makes_the_other_call_where_it_is_allowed() {
-    let config = Config {
-        reselection: true,
-        ..with("2:0")
-    };
+    let config = Config { reselection: true, ..with("2:0") };
     let mut scene = Scene::new(config, None);
     scene.types(b"1\r");
     let session = scene.answer();
@@ -569,10 +497,7 @@ fn echo_and_line_feeds_are_as_the_parameters_have_them() {
 fn a_break_does_what_parameter_7_says() {
     let (mut scene, session) = Scene::called("7:21,2:0");
     scene.types(b"some\x10break\r");
-    assert_eq!(
-        scene.told(session),
-        ["interrupt [0]", "data some", "indication of break 8:1"]
-    );
+    assert_eq!(scene.told(session), ["interrupt [0]", "data some", "indication of break 8:1"]);
     scene.screen();
     // Output is thrown away until the host says that it knows.
     scene.data(session, b"old");
@@ -726,11 +651,7 @@ fn a_host_that_does_not_read_stops_the_terminal() {
 
 #[test]
 fn a_selection_may_be_made_for_the_terminal() {
-    let config = Config {
-        call: Some("12345".to_owned()),
-        once: true,
-        ..with("2:0")
-    };
+    let config = Config { call: Some("12345".to_owned()), once: true, ..with("2:0") };
     let mut scene = Scene::new(config.clone(), None);
     // It is typed while the call is made, and waits for it.
     scene.types(b"early\r");
@@ -745,20 +666,14 @@ fn a_selection_may_be_made_for_the_terminal() {
     scene.pass(Duration::from_millis(200));
     assert!(scene.pad().is_over());
     assert!(scene.pad().outcome().stood);
-    let wrong = Config {
-        call: Some("stat".to_owned()),
-        ..config
-    };
+    let wrong = Config { call: Some("stat".to_owned()), ..config };
     let scene = Scene::new(wrong, None);
     assert!(scene.pad().is_over() && scene.pad().outcome().is_bad);
 }
 
 /// The end of the terminal's side, while the terminal reads nothing of what the host says.
 fn full_until_now(drains: bool) -> (Scene, Handle, usize) {
-    let config = Config {
-        drains,
-        ..with("2:0")
-    };
+    let config = Config { drains, ..with("2:0") };
     let mut scene = Scene::new(config, None);
     scene.types(b"12345\r");
     let session = scene.answer();
@@ -796,10 +711,7 @@ fn a_terminal_that_reads_late_loses_nothing_at_its_end() {
     assert!(scene.told(session).is_empty());
     scene.takes = true;
     let (grip, credit) = (Handle::default(), Credit::octets(100_000));
-    let more = Indication::Credit {
-        session: grip,
-        credit,
-    };
+    let more = Indication::Credit { session: grip, credit };
     scene.bench.indicate(scene.tty, more);
     scene.run();
     // Silence is counted from what was shown last.
@@ -819,11 +731,7 @@ fn a_terminal_that_has_vanished_is_not_waited_for() {
     // Nor where the host ends the call.
     let (mut scene, session, _) = full_until_now(false);
     let (reason, data) = (Reason::User, None);
-    scene.say(Request::Abort {
-        session,
-        reason,
-        data,
-    });
+    scene.say(Request::Abort { session, reason, data });
     assert!(scene.pad().is_over());
 }
 
@@ -839,11 +747,7 @@ fn output_goes_on_where_the_host_takes_x_off_away() {
 
 #[test]
 fn no_host_makes_octets_of_a_stream_stop_it() {
-    let config = Config {
-        initial: set("2:0,3:0,5:0,6:0,12:0"),
-        is_stream: true,
-        ..Config::default()
-    };
+    let config = Config { initial: set("2:0,3:0,5:0,6:0,12:0"), is_stream: true, ..Config::default() };
     let mut scene = Scene::new(config, None);
     scene.types(b"12345\r");
     let session = scene.answer();
@@ -854,10 +758,7 @@ fn no_host_makes_octets_of_a_stream_stop_it() {
     scene.message(session, &message.to_vec());
     // In the place of a value that is not set stands why.
     let told = scene.told(session);
-    assert_eq!(
-        told,
-        ["parameter indication 5:2 not set, 4:1, 12:2 not set"]
-    );
+    assert_eq!(told, ["parameter indication 5:2 not set, 4:1, 12:2 not set"]);
     scene.types(b"a\x13b");
     scene.data(session, b"output");
     assert_eq!(scene.screen(), "output");
@@ -871,11 +772,7 @@ fn what_is_typed_after_the_end_of_a_call_does_not_keep_it() {
     scene.types(b"\x13");
     scene.data(session, b"bye");
     let (reason, data) = (Reason::User, None);
-    scene.say(Request::Abort {
-        session,
-        reason,
-        data,
-    });
+    scene.say(Request::Abort { session, reason, data });
     // More packets than may wait for credit.
     scene.types(&b"\r".repeat(MOST_WAITING + 1));
     scene.types(b"\x11");
@@ -899,10 +796,7 @@ fn a_terminal_that_has_ended_is_stopped_no_more() {
 
 #[test]
 fn a_call_is_taken_at_the_terminal() {
-    let config = Config {
-        answer: Some(Number::NONE),
-        ..with("2:0")
-    };
+    let config = Config { answer: Some(Number::NONE), ..with("2:0") };
     let mut scene = Scene::new(config, None);
     let call = |data: &[u8]| {
         Request::Open(Box::new(Open {

@@ -19,8 +19,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered,
-    Open, Particular, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
+    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::Parameter;
@@ -39,10 +39,7 @@ const CALL: Handle = handle(1);
 const STREAM: Handle = handle(2);
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 1,
-    }
+    Handle { index, generation: 1 }
 }
 
 /// The one timer: a PAD that was invited to clear has not.
@@ -144,13 +141,7 @@ pub struct PadHost {
 
 impl PadHost {
     /// What a node is woken with after [`PadHost::set`].
-    pub const WAKE: Token = Token {
-        session: Handle {
-            index: 0,
-            generation: 0,
-        },
-        kind: 1,
-    };
+    pub const WAKE: Token = Token { session: Handle { index: 0, generation: 0 }, kind: 1 };
 
     /// A host as `config` says.
     #[must_use]
@@ -222,11 +213,7 @@ impl PadHost {
         let is_short = cx.budget().is_some_and(kumiki_octets::Account::is_short);
         if self.call.is_some() || is_short || !is_pads {
             self.counters.refused += 1;
-            let code = if is_pads {
-                diagnostic::RESOURCES
-            } else {
-                diagnostic::CALL
-            };
+            let code = if is_pads { diagnostic::RESOURCES } else { diagnostic::CALL };
             return Self::abort(session, code, cx);
         }
         self.counters.calls += 1;
@@ -254,19 +241,13 @@ impl PadHost {
         let accept = Accept {
             session,
             user: CALL,
-            quality: Quality {
-                receive_buffer: Some(self.config.window.max(1)),
-                ..Quality::default()
-            },
+            quality: Quality { receive_buffer: Some(self.config.window.max(1)), ..Quality::default() },
             ..Accept::default()
         };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
         let open = Open {
             user: STREAM,
-            quality: Quality {
-                receive_buffer: Some(self.config.room),
-                ..Quality::default()
-            },
+            quality: Quality { receive_buffer: Some(self.config.room), ..Quality::default() },
             ..Open::default()
         };
         cx.down(PROGRAM, Request::Open(Box::new(open)));
@@ -275,11 +256,7 @@ impl PadHost {
     fn abort(session: Handle, code: u8, cx: &mut Context<'_>) {
         let told = x25::Told::by_dte(What::Clear, code);
         let (reason, data) = (Reason::Told(Told::X25(told)), None);
-        let abort = Request::Abort {
-            session,
-            reason,
-            data,
-        };
+        let abort = Request::Abort { session, reason, data };
         cx.down(NETWORK, abort);
     }
 
@@ -327,12 +304,7 @@ impl PadHost {
             if let Some(message) = self.messages.pop_front() {
                 call.credit -= 1;
                 let data = Message::from_octets(&message.to_vec());
-                let what = Particular::Packet(Primitive::Data {
-                    data,
-                    end: true,
-                    qualified: true,
-                    delivery: false,
-                });
+                let what = Particular::Packet(Primitive::Data { data, end: true, qualified: true, delivery: false });
                 let what = Box::new(what);
                 cx.down(NETWORK, Request::Particular { session, what });
             } else if !self.outward.is_empty() {
@@ -344,10 +316,7 @@ impl PadHost {
             } else if has_ended && !call.is_invited {
                 call.is_invited = true;
                 self.messages.push_back(PadMessage::Invitation);
-                let token = Token {
-                    session: CALL,
-                    kind: INVITED,
-                };
+                let token = Token { session: CALL, kind: INVITED };
                 let deadline = cx.now() + self.config.patience;
                 cx.set_timer(&mut self.timer, token, deadline);
             } else {
@@ -395,10 +364,7 @@ impl PadHost {
 
     fn on_packet(&mut self, data: &Message, end: bool, qualified: bool, cx: &mut Context<'_>) {
         if !qualified {
-            self.inward.push_back(Inward {
-                octets: data.to_vec().into(),
-                is_packet: true,
-            });
+            self.inward.push_back(Inward { octets: data.to_vec().into(), is_packet: true });
             return;
         }
         self.took(cx);
@@ -423,19 +389,13 @@ impl PadHost {
             PadMessage::Break(pairs) => {
                 self.counters.breaks += 1;
                 let discard = Parameter::Discard.number();
-                if pairs.iter().any(|it| *it == Pair::new(discard, 1))
-                    && self.messages.len() < MOST_WAITING
-                {
+                if pairs.iter().any(|it| *it == Pair::new(discard, 1)) && self.messages.len() < MOST_WAITING {
                     // What was on its way is thrown away there; so may be what waits here.
                     self.outward.clear();
-                    self.messages
-                        .push_back(PadMessage::Set(vec![Pair::new(discard, 0)]));
+                    self.messages.push_back(PadMessage::Set(vec![Pair::new(discard, 0)]));
                 }
                 if !self.config.on_break.is_empty() && self.inward.len() < MOST_WAITING {
-                    self.inward.push_back(Inward {
-                        octets: self.config.on_break.clone().into(),
-                        is_packet: false,
-                    });
+                    self.inward.push_back(Inward { octets: self.config.on_break.clone().into(), is_packet: false });
                 }
             }
             PadMessage::Error { .. } => self.counters.errors += 1,
@@ -459,12 +419,9 @@ impl PadHost {
             Indication::Offered(offered) => self.offered(&offered, cx),
             Indication::Data { data, end, .. } => self.on_packet(&data, end, false, cx),
             Indication::Particular { what, .. } => match *what {
-                Particular::Packet(Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    ..
-                }) => self.on_packet(&data, end, qualified, cx),
+                Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
+                    self.on_packet(&data, end, qualified, cx)
+                }
                 Particular::Packet(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
@@ -494,9 +451,7 @@ impl PadHost {
                     cx.down(NETWORK, Request::Reset { session, reason });
                 }
             }
-            Indication::Aborted {
-                session, reason, ..
-            } if session == CALL => self.over(reason, cx),
+            Indication::Aborted { session, reason, .. } if session == CALL => self.over(reason, cx),
             Indication::Closed { session } if session == CALL => self.over(Reason::Down, cx),
             Indication::Aborted { .. }
             | Indication::Closed { .. }
@@ -572,12 +527,7 @@ fn of(pairs: &[(u8, u8)]) -> Vec<Pair> {
 
 impl Protocol for PadHost {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection, Service::Stream],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Connection, Service::Stream], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -585,11 +535,7 @@ impl Protocol for PadHost {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog: 1 },
-            local: if number.is_empty() {
-                Address::None
-            } else {
-                Address::X121(number)
-            },
+            local: if number.is_empty() { Address::None } else { Address::X121(number) },
             ..Open::default()
         };
         cx.down(NETWORK, Request::Open(Box::new(open)));

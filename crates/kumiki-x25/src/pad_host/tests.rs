@@ -6,8 +6,5 @@ use super::*;
 fn nothing_is_set_where_nobody_calls() {
     let mut host = PadHost::new(Config::default());
     assert!(!host.set(&[(2, 0)]) && !host.read(&[]));
-    assert_eq!(
-        (host.caller(), host.ended(), host.told().len()),
-        (None, None, 0)
-    );
+    assert_eq!((host.caller(), host.ended(), host.told().len()), (None, None, 0));
 }

@@ -18,9 +18,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{
-    Above, Below, Context, Credit, Handle, Indication, Key, Protocol, Request, Service, Shape,
-};
+use kumiki_graph::{Above, Below, Context, Credit, Handle, Indication, Key, Protocol, Request, Service, Shape};
 use kumiki_octets::Message;
 
 #[cfg(test)]
@@ -246,16 +244,11 @@ impl Telnet {
         };
         let is_ours = matches!(verb, DO | DONT);
         let wants = matches!(verb, DO | WILL);
-        let side = if is_ours {
-            &mut self.ours
-        } else {
-            &mut self.theirs
-        };
+        let side = if is_ours { &mut self.ours } else { &mut self.theirs };
         let Some(is) = place.and_then(|place| side.get_mut(place)) else {
             if wants {
                 self.counters.refused += 1;
-                self.out
-                    .extend([IAC, if is_ours { WONT } else { DONT }, option]);
+                self.out.extend([IAC, if is_ours { WONT } else { DONT }, option]);
             }
             return;
         };
@@ -288,29 +281,17 @@ fn hand_up(session: Session, characters: &mut Vec<u8>, cx: &mut Context<'_>) -> 
 
 impl Protocol for Telnet {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Stream),
-            needs: &[Service::Stream],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Stream), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == Above(0) {
-            Ok(())
-        } else {
-            Err("a terminal has one user, and it has one already".to_owned())
-        }
+        if above == Above(0) { Ok(()) } else { Err("a terminal has one user, and it has one already".to_owned()) }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
         match request {
             Request::Accept(accept) if self.session.is_none() => {
-                let session = Session {
-                    user: accept.user,
-                    provider: accept.session,
-                };
+                let session = Session { user: accept.user, provider: accept.session };
                 cx.down(STREAM, Request::Accept(accept));
                 self.begin(session, cx);
             }

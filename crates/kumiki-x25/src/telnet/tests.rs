@@ -8,10 +8,7 @@ use super::*;
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_testkit::bench::Bench;
 
-const USER: Handle = Handle {
-    index: 9,
-    generation: 1,
-};
+const USER: Handle = Handle { index: 9, generation: 1 };
 
 fn served() -> (Bench, NodeId, DeviceId, Handle) {
     let mut bench = Bench::new();
@@ -20,11 +17,7 @@ fn served() -> (Bench, NodeId, DeviceId, Handle) {
     bench.node("telnet", &["pipe"], Telnet::new());
     let user = bench.user("user", "telnet", &[]);
     bench.start();
-    let open = Open {
-        user: USER,
-        mode: Mode::Passive { backlog: 1 },
-        ..Open::default()
-    };
+    let open = Open { user: USER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
     bench.say(user, Request::Open(Box::new(open)));
     bench.indicate(device, Indication::Report(Box::new(Report::Up)));
     let (session, credit) = (Handle::default(), Credit::octets(1000));
@@ -34,11 +27,7 @@ fn served() -> (Bench, NodeId, DeviceId, Handle) {
         panic!("{heard:?}");
     };
     let provider = offered.provider;
-    let accept = Accept {
-        session: provider,
-        user: USER,
-        ..Accept::default()
-    };
+    let accept = Accept { session: provider, user: USER, ..Accept::default() };
     bench.say(user, Request::Accept(Box::new(accept)));
     (bench, user, device, provider)
 }
@@ -59,22 +48,13 @@ fn characters(bench: &mut Bench, user: NodeId) -> (Vec<u8>, usize) {
 fn a_client_is_put_into_character_mode_and_heard() {
     let (mut bench, user, device, provider) = served();
     // WILL ECHO, WILL SUPPRESS GO AHEAD, DO SUPPRESS GO AHEAD.
-    assert_eq!(
-        bench.sent_octets().concat(),
-        [255, 251, 1, 255, 251, 3, 255, 253, 3]
-    );
+    assert_eq!(bench.sent_octets().concat(), [255, 251, 1, 255, 251, 3, 255, 253, 3]);
     // What Linux's client says to that, with a terminal type (24) that nobody asked for, and what a person types.
-    bench.octets(
-        device,
-        &[255, 253, 1, 255, 253, 3, 255, 251, 3, 255, 251, 24],
-    );
+    bench.octets(device, &[255, 253, 1, 255, 253, 3, 255, 251, 3, 255, 251, 24]);
     assert_eq!(bench.sent_octets().concat(), [255, 254, 24]);
     bench.octets(device, b"ab\r\0c\r\nd\xff\xffe");
     assert_eq!(characters(&mut bench, user), (b"ab\rc\rd\xffe".to_vec(), 0));
-    bench.octets(
-        device,
-        &[b'x', 255, 243, b'y', 255, 250, 24, 0, b'v', 255, 240, b'z'],
-    );
+    bench.octets(device, &[b'x', 255, 243, b'y', 255, 250, 24, 0, b'v', 255, 240, b'z']);
     assert_eq!(characters(&mut bench, user), (b"xyz".to_vec(), 1));
     let data = Message::from_octets(b"1\xff2");
     let (session, end) = (provider, true);
@@ -93,10 +73,7 @@ fn an_answer_is_not_answered() {
     // Echo is taken back, offered by the client for itself, which is refused, and binary offered twice.
     let octets = [255, 254, 1, 255, 251, 1, 255, 251, 0, 255, 251, 0];
     bench.octets(device, &octets);
-    assert_eq!(
-        bench.sent_octets().concat(),
-        [255, 252, 1, 255, 254, 1, 255, 253, 0]
-    );
+    assert_eq!(bench.sent_octets().concat(), [255, 252, 1, 255, 254, 1, 255, 253, 0]);
 }
 
 #[test]

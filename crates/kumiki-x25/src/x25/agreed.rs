@@ -12,11 +12,7 @@ pub(super) fn from_log2(log: u8) -> Option<u16> {
 
 /// What is agreed to of `asked`, where `most` is wanted: no further from `standard` than asked.
 pub(super) fn agree<T: Ord + Copy>(asked: T, most: T, standard: T) -> T {
-    if asked > standard {
-        asked.min(most.max(standard))
-    } else {
-        asked
-    }
+    if asked > standard { asked.min(most.max(standard)) } else { asked }
 }
 
 /// Whether `agreed` lies between `asked` and the standard.

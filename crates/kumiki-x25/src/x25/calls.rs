@@ -1,12 +1,9 @@
 //! Calls: made, offered, accepted, cleared; and resets.
 
-use kumiki_graph::{
-    Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason, Told,
-};
+use kumiki_graph::{Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason, Told};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{
-    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause,
-    diagnostic,
+    self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause, diagnostic,
 };
 use kumiki_wire::x25::x25::{Block, Body, MOST_CALL_DATA, Packet};
 
@@ -38,11 +35,7 @@ impl X25 {
         let (Some(local), Some(remote)) = (number(open.local), number(open.remote)) else {
             return Self::refuse(above, open.user, Reason::BadAddress, cx);
         };
-        let local = if local.is_empty() {
-            self.config.address
-        } else {
-            local
-        };
+        let local = if local.is_empty() { self.config.address } else { local };
         let asked = open.call.as_deref().cloned().unwrap_or_default();
         let fast_select = asked.facilities.charging().fast_select;
         let data = open.data.as_ref().map(Message::to_vec).unwrap_or_default();
@@ -65,12 +58,7 @@ impl X25 {
             return Self::refuse(above, open.user, reason, cx);
         };
         let (facilities, flow) = self.ask(line, asked.facilities);
-        let block = Block {
-            called: remote,
-            calling: local,
-            facilities,
-            data,
-        };
+        let block = Block { called: remote, calling: local, facilities, data };
         let packet = Packet {
             qualified: is_typed(local, remote),
             delivery: asked.delivery,
@@ -96,10 +84,7 @@ impl X25 {
     }
 
     fn receive(&self, asked: Option<u32>, flow: &Flow) -> u32 {
-        asked
-            .filter(|messages| *messages > 0)
-            .or(self.config.receive)
-            .unwrap_or_else(|| flow.window_in.into())
+        asked.filter(|messages| *messages > 0).or(self.config.receive).unwrap_or_else(|| flow.window_in.into())
     }
 
     /// The facilities of a call that we make, and what it has if the peer agrees.
@@ -122,11 +107,7 @@ impl X25 {
         }
         for ours in &self.config.facilities.0 {
             let kind = core::mem::discriminant(ours);
-            if !facilities
-                .0
-                .iter()
-                .any(|it| core::mem::discriminant(it) == kind)
-            {
+            if !facilities.0.iter().any(|it| core::mem::discriminant(it) == kind) {
                 facilities.set(ours.clone());
             }
         }
@@ -138,16 +119,10 @@ impl X25 {
         let packets = |it: &Flow| (it.packet_in, it.packet_out);
         let windows = |it: &Flow| (it.window_in, it.window_out);
         if over == Over::Circuits || packets(&flow) != packets(&default) {
-            facilities.set(Facility::PacketSize {
-                called: log2(flow.packet_in),
-                calling: log2(flow.packet_out),
-            });
+            facilities.set(Facility::PacketSize { called: log2(flow.packet_in), calling: log2(flow.packet_out) });
         }
         if over == Over::Circuits || windows(&flow) != windows(&default) {
-            facilities.set(Facility::Window {
-                called: flow.window_in,
-                calling: flow.window_out,
-            });
+            facilities.set(Facility::Window { called: flow.window_in, calling: flow.window_out });
         }
         (facilities, flow)
     }
@@ -173,13 +148,10 @@ impl X25 {
         let free = |channel: &u16| *channel > 0 && !line.channels.contains_key(channel);
         let (incoming, two_way, outgoing) = (ranges.incoming, ranges.two_way, ranges.outgoing);
         match line.role {
-            Role::Dte => (outgoing.0..=outgoing.1)
-                .rev()
-                .find(free)
-                .or_else(|| (two_way.0..=two_way.1).rev().find(free)),
-            Role::Dce => (incoming.0..=incoming.1)
-                .find(free)
-                .or_else(|| (two_way.0..=two_way.1).find(free)),
+            Role::Dte => {
+                (outgoing.0..=outgoing.1).rev().find(free).or_else(|| (two_way.0..=two_way.1).rev().find(free))
+            }
+            Role::Dce => (incoming.0..=incoming.1).find(free).or_else(|| (two_way.0..=two_way.1).find(free)),
         }
     }
 
@@ -276,12 +248,7 @@ impl X25 {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
-        let call = Call {
-            channel: Some(circuit.channel),
-            agreed: Some(circuit.flow),
-            peer,
-            ..Call::default()
-        };
+        let call = Call { channel: Some(circuit.channel), agreed: Some(circuit.flow), peer, ..Call::default() };
         let opened = Opened {
             user,
             provider: handle,
@@ -293,13 +260,7 @@ impl X25 {
     }
 
     /// CALL has come on a channel that is free.
-    pub(super) fn incoming(
-        &mut self,
-        line: Handle,
-        packet: &Packet,
-        block: &Block,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn incoming(&mut self, line: Handle, packet: &Packet, block: &Block, cx: &mut Context<'_>) {
         self.counters.calls_in += 1;
         let mut circuit = Circuit::new(line, packet.channel, P::TheirsWaiting, self.config.default);
         circuit.flow.modulo = self.config.modulo;
@@ -436,11 +397,7 @@ impl X25 {
         }
         self.answered(handle);
         let asked = accept.call.as_deref().cloned().unwrap_or_default();
-        let data = accept
-            .data
-            .as_ref()
-            .map(Message::to_vec)
-            .unwrap_or_default();
+        let data = accept.data.as_ref().map(Message::to_vec).unwrap_or_default();
         let config_receive = self.config.receive;
         let Some(circuit) = self.circuit(handle) else {
             return;
@@ -458,8 +415,7 @@ impl X25 {
         let mut facilities = asked.facilities;
         let flow = &mut circuit.flow;
         if let Some((called, calling)) = facilities.packet_size() {
-            let lower =
-                |log, now, standard| from_log2(log).map_or(now, |it| agree(now, it, standard));
+            let lower = |log, now, standard| from_log2(log).map_or(now, |it| agree(now, it, standard));
             flow.packet_out = lower(called, flow.packet_out, STANDARD.packet_out);
             flow.packet_in = lower(calling, flow.packet_in, STANDARD.packet_in);
         }
@@ -468,27 +424,16 @@ impl X25 {
             flow.window_in = agree(flow.window_in, calling.max(1), STANDARD.window_in);
         }
         let flow = *flow;
-        let is_ours =
-            |it: &Facility| !matches!(it, Facility::PacketSize { .. } | Facility::Window { .. });
+        let is_ours = |it: &Facility| !matches!(it, Facility::PacketSize { .. } | Facility::Window { .. });
         facilities.0.retain(is_ours);
         if circuit.negotiates.0 {
-            facilities.set(Facility::PacketSize {
-                called: log2(flow.packet_out),
-                calling: log2(flow.packet_in),
-            });
+            facilities.set(Facility::PacketSize { called: log2(flow.packet_out), calling: log2(flow.packet_in) });
         }
         if circuit.negotiates.1 {
-            facilities.set(Facility::Window {
-                called: flow.window_out,
-                calling: flow.window_in,
-            });
+            facilities.set(Facility::Window { called: flow.window_out, calling: flow.window_in });
         }
         let plain = facilities.0.is_empty() && data.is_empty();
-        let block = (!plain).then(|| Block {
-            facilities,
-            data,
-            ..Block::default()
-        });
+        let block = (!plain).then(|| Block { facilities, data, ..Block::default() });
         // Confirmation of delivery is had where both want it.
         circuit.delivery &= asked.delivery;
         circuit.relays = asked.relayed;
@@ -498,21 +443,13 @@ impl X25 {
         circuit.p = P::Transfer;
         circuit.user = Some(accept.user);
         let asked = accept.quality.receive_buffer.filter(|it| *it > 0);
-        circuit.receive = asked
-            .or(config_receive)
-            .unwrap_or_else(|| flow.window_in.into());
+        circuit.receive = asked.or(config_receive).unwrap_or_else(|| flow.window_in.into());
         circuit.begin(cx);
         self.flush(handle, cx);
     }
 
     /// The user of an offer goes by this handle from now on.
-    pub(super) fn claim(
-        &mut self,
-        above: Above,
-        handle: Handle,
-        user: Handle,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn claim(&mut self, above: Above, handle: Handle, user: Handle, cx: &mut Context<'_>) {
         match self.circuit(handle) {
             Some(circuit) if circuit.listener.is_some() => circuit.user = Some(user),
             Some(_) | None => Self::refuse(above, user, Reason::NoSession, cx),
@@ -520,13 +457,7 @@ impl X25 {
     }
 
     /// CALL ACCEPTED has come.
-    pub(super) fn connected(
-        &mut self,
-        handle: Handle,
-        delivery: bool,
-        block: Option<&Block>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn connected(&mut self, handle: Handle, delivery: bool, block: Option<&Block>, cx: &mut Context<'_>) {
         let block = block.cloned().unwrap_or_default();
         let peer = self.peer_of(handle);
         let Some(circuit) = self.circuit(handle) else {
@@ -549,8 +480,8 @@ impl X25 {
                 || !is_between(called, asked.window_in, STANDARD.window_in);
             (circuit.flow.window_out, circuit.flow.window_in) = (calling, called);
         }
-        wrong |= block.data.len() > MOST_CALL_DATA.1
-            || !block.data.is_empty() && circuit.fast_select == FastSelect::None;
+        wrong |=
+            block.data.len() > MOST_CALL_DATA.1 || !block.data.is_empty() && circuit.fast_select == FastSelect::None;
         if wrong {
             let found = "an answer to a call with more than was asked for";
             circuit.aborted(broken(found), None, cx);
@@ -588,13 +519,7 @@ impl X25 {
     }
 
     /// Both ends have called on this channel.
-    pub(super) fn collide(
-        &mut self,
-        handle: Handle,
-        packet: &Packet,
-        block: &Block,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn collide(&mut self, handle: Handle, packet: &Packet, block: &Block, cx: &mut Context<'_>) {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -626,13 +551,7 @@ impl X25 {
     }
 
     /// We clear the call; `network` is the cause where we are the DCE.
-    pub(super) fn clear(
-        &mut self,
-        handle: Handle,
-        (network, code): (u8, u8),
-        data: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn clear(&mut self, handle: Handle, (network, code): (u8, u8), data: Vec<u8>, cx: &mut Context<'_>) {
         let Some(line) = self.circuit(handle).map(|it| it.line) else {
             return;
         };
@@ -641,13 +560,7 @@ impl X25 {
     }
 
     /// As [`X25::clear`], with the cause that is said.
-    fn clear_with(
-        &mut self,
-        handle: Handle,
-        (cause, code): (u8, u8),
-        data: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) {
+    fn clear_with(&mut self, handle: Handle, (cause, code): (u8, u8), data: Vec<u8>, cx: &mut Context<'_>) {
         self.counters.clears += 1;
         self.answered(handle);
         let t23 = self.config.t23;
@@ -660,15 +573,8 @@ impl X25 {
         circuit.p = P::OursClearing;
         circuit.tries = 0;
         circuit.said = (cause, code);
-        let block = (!data.is_empty()).then(|| Block {
-            data,
-            ..Block::default()
-        });
-        circuit.send(Body::Clear {
-            cause,
-            diagnostic: Some(code),
-            block,
-        });
+        let block = (!data.is_empty()).then(|| Block { data, ..Block::default() });
+        circuit.send(Body::Clear { cause, diagnostic: Some(code), block });
         circuit.start(Timer::Control, t23, cx);
         self.flush(handle, cx);
     }
@@ -712,11 +618,9 @@ impl X25 {
         let mut data = data.unwrap_or_default();
         data.truncate(MOST_CALL_DATA.1);
         let why = match reason {
-            Reason::Told(Told::X25(x25::Told {
-                what: What::Clear,
-                cause,
-                diagnostic,
-            })) => (self.passed_cause(line, cause), diagnostic),
+            Reason::Told(Told::X25(x25::Told { what: What::Clear, cause, diagnostic })) => {
+                (self.passed_cause(line, cause), diagnostic)
+            }
             Reason::Told(_)
             | Reason::User
             | Reason::Reset
@@ -735,9 +639,7 @@ impl X25 {
     /// T21, T22 or T23 has expired.
     pub(super) fn on_control_timer(&mut self, handle: Handle, cx: &mut Context<'_>) {
         self.counters.timeouts += 1;
-        let Config {
-            t22, t23, r22, r23, ..
-        } = self.config;
+        let Config { t22, t23, r22, r23, .. } = self.config;
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -751,11 +653,7 @@ impl X25 {
             }
             (P::OursClearing, _) if circuit.tries <= r23 => {
                 let (diagnostic, block) = (Some(code), None);
-                circuit.send(Body::Clear {
-                    cause,
-                    diagnostic,
-                    block,
-                });
+                circuit.send(Body::Clear { cause, diagnostic, block });
                 circuit.start(Timer::Control, t23, cx);
                 self.flush(handle, cx);
             }

@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{
-    Above, Context, Credit, Duration, Handle, Indication, Particular, Reason, TimerSlot, Token,
-};
+use kumiki_graph::{Above, Context, Credit, Duration, Handle, Indication, Particular, Reason, TimerSlot, Token};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{FastSelect, Flow, Number, Primitive, diagnostic};
 use kumiki_wire::x25::x25::{Body, Packet};
@@ -182,13 +180,7 @@ impl Circuit {
 
     /// A packet of this circuit.
     pub(super) const fn packet(&self, body: Body) -> Packet {
-        Packet {
-            qualified: false,
-            delivery: false,
-            modulo: self.flow.modulo,
-            channel: self.channel,
-            body,
-        }
+        Packet { qualified: false, delivery: false, modulo: self.flow.modulo, channel: self.channel, body }
     }
 
     pub(super) fn send(&mut self, body: Body) {
@@ -204,10 +196,7 @@ impl Circuit {
         if time.is_zero() {
             return;
         }
-        let token = Token {
-            session: self.own,
-            kind: timer as u32,
-        };
+        let token = Token { session: self.own, kind: timer as u32 };
         let deadline = cx.now() + time;
         if let Some(slot) = self.slots.0.get_mut(timer as usize - 1) {
             cx.set_timer(slot, token, deadline);
@@ -238,12 +227,7 @@ impl Circuit {
 
     /// Whatever was under way is gone.
     pub(super) fn empty(&mut self, cx: &mut Context<'_>) {
-        for timer in [
-            Timer::Status,
-            Timer::Window,
-            Timer::Interrupt,
-            Timer::Reject,
-        ] {
+        for timer in [Timer::Status, Timer::Window, Timer::Interrupt, Timer::Reject] {
             self.stop(timer, cx);
         }
         self.v = Variables::default();
@@ -289,11 +273,7 @@ impl Circuit {
                 part.delivery |= delivery;
                 part
             }
-            None => Part {
-                data,
-                qualified,
-                delivery,
-            },
+            None => Part { data, qualified, delivery },
         };
         let most = usize::from(self.flow.packet_out);
         let (qualified, delivery) = (part.qualified, part.delivery);
@@ -313,12 +293,7 @@ impl Circuit {
         if end || delivery {
             // What is to be confirmed does not wait for more.
             let (data, more) = (part.data, !end);
-            self.v.queue.push_back(Item {
-                data,
-                more,
-                qualified,
-                delivery,
-            });
+            self.v.queue.push_back(Item { data, more, qualified, delivery });
         } else if !part.data.is_empty() {
             // Only a full packet may say that more follows.
             self.v.part = Some(part);
@@ -338,11 +313,7 @@ impl Circuit {
                 return;
             };
             let (ps, pr) = (self.v.ps, self.v.taken);
-            let mut packet = self.packet(Body::Data {
-                ps,
-                pr,
-                more: item.more,
-            });
+            let mut packet = self.packet(Body::Data { ps, pr, more: item.more });
             packet.qualified = item.qualified;
             packet.delivery = item.delivery;
             let mut data = item.data.clone();
@@ -420,12 +391,7 @@ impl Circuit {
     ///
     /// # Errors
     /// The diagnostic code of what is wrong.
-    pub(super) fn on_flow(
-        &mut self,
-        body: &Body,
-        config: &Config,
-        cx: &mut Context<'_>,
-    ) -> Result<(), u8> {
+    pub(super) fn on_flow(&mut self, body: &Body, config: &Config, cx: &mut Context<'_>) -> Result<(), u8> {
         match *body {
             Body::Rr(pr) => {
                 self.acknowledged(pr, config, cx)?;
@@ -502,12 +468,7 @@ impl Circuit {
             self.stop(Timer::Reject, cx);
         }
         counters.data_received += 1;
-        self.v.inbox.push_back(Item {
-            data,
-            more,
-            qualified: packet.qualified,
-            delivery: packet.delivery,
-        });
+        self.v.inbox.push_back(Item { data, more, qualified: packet.qualified, delivery: packet.delivery });
         self.deliver(cx);
         Ok(())
     }
@@ -564,23 +525,13 @@ impl Circuit {
             && let Some(item) = self.v.inbox.pop_front()
         {
             self.v.wanted -= 1;
-            let Item {
-                data,
-                more,
-                qualified,
-                delivery,
-            } = item;
+            let Item { data, more, qualified, delivery } = item;
             self.v.q_up = more.then_some(qualified);
             let confirms = delivery && self.confirms();
             self.v.unconfirmed.push_back(confirms);
             let end = !more;
             let indication = if qualified || confirms {
-                let what = Box::new(Particular::Packet(Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    delivery: confirms,
-                }));
+                let what = Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery: confirms }));
                 Indication::Particular { session, what }
             } else {
                 Indication::Data { session, data, end }
@@ -597,12 +548,7 @@ impl Circuit {
 
     /// P(R) goes as far as the user has taken and confirmed.
     fn advance(&mut self) {
-        while self
-            .v
-            .unconfirmed
-            .pop_front_if(|confirms| !*confirms)
-            .is_some()
-        {
+        while self.v.unconfirmed.pop_front_if(|confirms| !*confirms).is_some() {
             self.v.taken = self.flow.modulo.next(self.v.taken);
         }
     }
@@ -650,11 +596,7 @@ impl Circuit {
 
     fn send_status(&mut self, cx: &mut Context<'_>) {
         let pr = self.v.taken;
-        self.send(if self.v.told_busy {
-            Body::Rnr(pr)
-        } else {
-            Body::Rr(pr)
-        });
+        self.send(if self.v.told_busy { Body::Rnr(pr) } else { Body::Rr(pr) });
         self.told_pr(cx);
     }
 
@@ -742,11 +684,7 @@ impl Circuit {
     ///
     /// # Errors
     /// The diagnostic code where there was no interrupt.
-    pub(super) fn on_interrupt_confirmed(
-        &mut self,
-        config: &Config,
-        cx: &mut Context<'_>,
-    ) -> Result<(), u8> {
+    pub(super) fn on_interrupt_confirmed(&mut self, config: &Config, cx: &mut Context<'_>) -> Result<(), u8> {
         if !core::mem::take(&mut self.v.interrupted) {
             return Err(diagnostic::INTERRUPT_CONFIRMATION);
         }
@@ -765,14 +703,7 @@ impl Circuit {
         self.v = Variables::default();
         self.then_resets = None;
         if let Some(session) = self.user.take() {
-            self.up(
-                Indication::Aborted {
-                    session,
-                    reason,
-                    data,
-                },
-                cx,
-            );
+            self.up(Indication::Aborted { session, reason, data }, cx);
         }
     }
 

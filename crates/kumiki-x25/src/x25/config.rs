@@ -142,20 +142,9 @@ impl Default for Config {
             address: Number::NONE,
             answers: Number::NONE,
             modulo: Modulo::Eight,
-            ranges: Ranges {
-                permanent: 0,
-                incoming: (0, 0),
-                two_way: (1, 32),
-                outgoing: (0, 0),
-            },
+            ranges: Ranges { permanent: 0, incoming: (0, 0), two_way: (1, 32), outgoing: (0, 0) },
             default: Flow::DEFAULT,
-            wanted: Flow {
-                packet_out: 1024,
-                packet_in: 1024,
-                window_out: 7,
-                window_in: 7,
-                ..Flow::DEFAULT
-            },
+            wanted: Flow { packet_out: 1024, packet_in: 1024, window_out: 7, window_in: 7, ..Flow::DEFAULT },
             receive: None,
             acknowledge: None,
             reject: false,
@@ -191,14 +180,10 @@ pub enum ConfigError {
     #[error("a window of {0} packets; expected 1 to {1}")]
     Window(u8, u8),
     /// The ranges overlap, are not in order, or go beyond 4095.
-    #[error(
-        "channels {0} to {1} are out of order: permanent, incoming, two-way, outgoing, up to 4095"
-    )]
+    #[error("channels {0} to {1} are out of order: permanent, incoming, two-way, outgoing, up to 4095")]
     Ranges(u16, u16),
     /// Permanent circuits need their link at all times.
-    #[error(
-        "there are permanent virtual circuits, and the link is to be ended when idle; expected one or the other"
-    )]
+    #[error("there are permanent virtual circuits, and the link is to be ended when idle; expected one or the other")]
     PermanentIdle,
     /// A timer that would expire at once.
     #[error("{0} is 0, expected more")]

@@ -4,8 +4,8 @@ use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Accept, Address, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
-    Opened, Reason, Report, Request, TimerSlot, Token, Unit,
+    Above, Accept, Address, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Reason, Report,
+    Request, TimerSlot, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Modulo, What, cause, diagnostic};
@@ -114,10 +114,7 @@ impl X25 {
         };
         it.opening = true;
         cx.clear_timer(&mut it.timer);
-        let open = Open {
-            user: line,
-            ..Open::default()
-        };
+        let open = Open { user: line, ..Open::default() };
         cx.down(BELOW, Request::Open(Box::new(open)));
         self.watch_pending(cx);
     }
@@ -149,28 +146,13 @@ impl X25 {
     }
 
     /// Asks for a connection of its own for a circuit.
-    pub(super) fn open_circuit_line(
-        &mut self,
-        remote: Address,
-        channel: Option<u16>,
-        cx: &mut Context<'_>,
-    ) -> Handle {
+    pub(super) fn open_circuit_line(&mut self, remote: Address, channel: Option<u16>, cx: &mut Context<'_>) -> Handle {
         let line = self.add_line();
         if let Some(it) = self.lines.get(line) {
             it.opening = true;
         }
-        let call = channel.map(|_| {
-            Box::new(Call {
-                channel,
-                ..Call::default()
-            })
-        });
-        let open = Open {
-            user: line,
-            remote,
-            call,
-            ..Open::default()
-        };
+        let call = channel.map(|_| Box::new(Call { channel, ..Call::default() }));
+        let open = Open { user: line, remote, call, ..Open::default() };
         cx.down(BELOW, Request::Open(Box::new(open)));
         line
     }
@@ -182,16 +164,9 @@ impl X25 {
             return;
         }
         // A line's handle that no line has: it is known by being this.
-        let user = Handle {
-            index: u32::MAX,
-            generation: 1,
-        };
+        let user = Handle { index: u32::MAX, generation: 1 };
         self.listens = Some(user);
-        let open = Open {
-            user,
-            mode: Mode::Passive { backlog: 64 },
-            ..Open::default()
-        };
+        let open = Open { user, mode: Mode::Passive { backlog: 64 }, ..Open::default() };
         cx.down(BELOW, Request::Open(Box::new(open)));
     }
 
@@ -221,11 +196,7 @@ impl X25 {
             line.unit = offered.unit;
             (line.credit, line.owed) = (0, 0);
         }
-        let accept = Accept {
-            session: offered.provider,
-            user: own,
-            ..Accept::default()
-        };
+        let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(BELOW, Request::Accept(Box::new(accept)));
         self.line_up(own, cx);
     }
@@ -262,14 +233,7 @@ impl X25 {
         line.lower = Handle::default();
         line.queue.clear();
         (line.credit, line.owed) = (0, 0);
-        cx.down(
-            BELOW,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        cx.down(BELOW, Request::Abort { session, reason, data });
     }
 
     pub(super) fn line_offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
@@ -278,14 +242,7 @@ impl X25 {
         }
         if self.config.over != Over::Circuits || self.lines.len() >= MOST_LINES {
             let (session, reason, data) = (offered.provider, Reason::NoResources, None);
-            cx.down(
-                BELOW,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(BELOW, Request::Abort { session, reason, data });
             return;
         }
         let own = self.add_line();
@@ -294,11 +251,7 @@ impl X25 {
             line.unit = offered.unit;
             line.peer = socket(offered.remote);
         }
-        let accept = Accept {
-            session: offered.provider,
-            user: own,
-            ..Accept::default()
-        };
+        let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(BELOW, Request::Accept(Box::new(accept)));
         self.line_up(own, cx);
         if let Some(channel) = offered.call.as_ref().and_then(|call| call.channel) {
@@ -329,13 +282,7 @@ impl X25 {
     }
 
     /// Restarts the interface.
-    pub(super) fn restart(
-        &mut self,
-        own: Handle,
-        (cause, diagnostic): (u8, u8),
-        reason: Reason,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn restart(&mut self, own: Handle, (cause, diagnostic): (u8, u8), reason: Reason, cx: &mut Context<'_>) {
         self.counters.restarts += 1;
         self.not_ready(own, reason, cx);
         let (t20, modulo) = (self.config.t20, self.config.modulo);
@@ -351,12 +298,7 @@ impl X25 {
     }
 
     /// RESTART has come.
-    pub(super) fn peer_restarts(
-        &mut self,
-        own: Handle,
-        (cause, diagnostic): (u8, u8),
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn peer_restarts(&mut self, own: Handle, (cause, diagnostic): (u8, u8), cx: &mut Context<'_>) {
         let (modulo, chosen, t20) = (self.config.modulo, self.config.role, self.config.t20);
         let backoff = cx.rng().below(t20.as_nanos().max(1) / 16);
         let Some(line) = self.lines.get(own) else {
@@ -479,11 +421,7 @@ impl X25 {
         if self.config.over == Over::Link {
             let said = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
             // What the link has found wrong is why calls end; that it was reset is enough for them otherwise.
-            let why = if matches!(why, Reason::Told(_)) {
-                why
-            } else {
-                Reason::Reset
-            };
+            let why = if matches!(why, Reason::Told(_)) { why } else { Reason::Reset };
             self.restart(own, said, why, cx);
         }
     }
@@ -555,14 +493,7 @@ impl X25 {
             cx.down(BELOW, Request::Cancel { user: own });
         } else {
             let (session, data) = (line.lower, None);
-            cx.down(
-                BELOW,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(BELOW, Request::Abort { session, reason, data });
         }
     }
 
@@ -608,14 +539,7 @@ impl X25 {
                 self.counters.timeouts += 1;
                 let (session, data) = (line.lower, None);
                 let reason = Reason::TimedOut;
-                cx.down(
-                    BELOW,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                cx.down(BELOW, Request::Abort { session, reason, data });
                 self.line_aborted(own, Reason::TimedOut, cx);
             }
             // Nobody has called for long on a connection that was made for a call.
@@ -632,11 +556,7 @@ impl X25 {
                     }
                 }
                 let tries = self.lines.get(own).map_or(0, |line| line.tries);
-                let code = if over == Over::Frames || tries > 0 {
-                    diagnostic::TIMER_RESTART
-                } else {
-                    diagnostic::NONE
-                };
+                let code = if over == Over::Frames || tries > 0 { diagnostic::TIMER_RESTART } else { diagnostic::NONE };
                 let why = (self.own_cause(own, cause::RESTART_LOCAL), code);
                 self.restart(own, why, Reason::Reset, cx);
             }
@@ -751,13 +671,7 @@ impl X25 {
 
 /// A packet of no channel.
 pub(super) fn of_line(modulo: Modulo, body: Body) -> Message {
-    let packet = Packet {
-        qualified: false,
-        delivery: false,
-        modulo,
-        channel: 0,
-        body,
-    };
+    let packet = Packet { qualified: false, delivery: false, modulo, channel: 0, body };
     Message::from_octets(&packet.to_vec())
 }
 

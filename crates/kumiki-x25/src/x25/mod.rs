@@ -51,8 +51,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Finder, Handle, Indication, Instant, Key, Manage, Mode, Open,
-    Opened, Particular, Protocol, Reason, Report, Request, Service, Shape, Token, Told,
+    Above, Address, Below, Context, Finder, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Particular,
+    Protocol, Reason, Report, Request, Service, Shape, Token, Told,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Number, Primitive, What};
@@ -90,11 +90,7 @@ const fn broken(found: &'static str) -> Reason {
 
 /// What a CLEAR, RESET or RESTART said.
 const fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
-    Reason::Told(Told::X25(x25::Told {
-        what,
-        cause,
-        diagnostic,
-    }))
+    Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
 }
 
 /// What a handle of ours names.
@@ -223,14 +219,7 @@ impl X25 {
 
     fn refuse(above: Above, user: Handle, reason: Reason, cx: &mut Context<'_>) {
         let (session, data) = (user, None);
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
+        cx.up(above, Indication::Aborted { session, reason, data });
     }
 
     fn listen(&mut self, above: Above, open: &Open, backlog: u32, cx: &mut Context<'_>) {
@@ -255,12 +244,7 @@ impl X25 {
             backlog: backlog.max(1),
             waiting: 0,
         }));
-        let opened = Opened {
-            user: open.user,
-            provider,
-            local: Address::X121(number),
-            ..Opened::default()
-        };
+        let opened = Opened { user: open.user, provider, local: Address::X121(number), ..Opened::default() };
         cx.up(above, Indication::Opened(Box::new(opened)));
         self.listen_below(cx);
     }
@@ -273,17 +257,9 @@ impl X25 {
     }
 
     /// What the user has asked for it wants no more; a call that has gone out is cleared for `reason`.
-    fn cancel(
-        &mut self,
-        above: Above,
-        user: Handle,
-        reason: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn cancel(&mut self, above: Above, user: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let before = self.pending.len();
-        self.pending
-            .retain(|(_, from, open)| *from != above || open.user != user);
+        self.pending.retain(|(_, from, open)| *from != above || open.user != user);
         if self.pending.len() < before {
             return;
         }
@@ -297,13 +273,7 @@ impl X25 {
         }
     }
 
-    fn abort(
-        &mut self,
-        handle: Handle,
-        reason: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    fn abort(&mut self, handle: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         match self.entries.get(handle) {
             None => cx.drop("no such session"),
             Some(Entry::Listener(_)) => {
@@ -336,14 +306,11 @@ impl X25 {
 
     fn particular(&mut self, from: Above, session: Handle, what: Particular, cx: &mut Context<'_>) {
         match what {
-            Particular::Packet(Primitive::Data {
-                data,
-                end,
-                qualified,
-                delivery,
-            }) => self.on_circuit(session, cx, |circuit, _, cx| {
-                circuit.take_data(data, end, (qualified, delivery), cx);
-            }),
+            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+                self.on_circuit(session, cx, |circuit, _, cx| {
+                    circuit.take_data(data, end, (qualified, delivery), cx);
+                })
+            }
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, config, cx| {
                     circuit.take_confirm(packets, config, cx);
@@ -408,12 +375,7 @@ impl Protocol for X25 {
             Over::Link | Over::Circuits => &[Service::Connection],
             Over::Frames => &[Service::Frame, Service::UnitData],
         };
-        Shape {
-            offers: Some(Service::Connection),
-            needs,
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+        Shape { offers: Some(Service::Connection), needs, below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -442,11 +404,7 @@ impl Protocol for X25 {
             Request::Open(open) => self.open(from, open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Cancel { user } => self.cancel(from, user, Reason::User, None, cx),
-            Request::Abort {
-                session,
-                reason,
-                data,
-            } => self.abort(session, reason, data, cx),
+            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
             Request::Data { session, data, end } => self.on_circuit(session, cx, |it, _, cx| {
                 it.take_data(data, end, (false, false), cx);
             }),
@@ -463,10 +421,7 @@ impl Protocol for X25 {
             Request::Particular { session, what } => self.particular(from, session, *what, cx),
             Request::Manage(manage) => match *manage {
                 Manage::Limits => {
-                    let report = Report::Limits {
-                        unit: self.config.wanted.packet_out.into(),
-                        burst: 1,
-                    };
+                    let report = Report::Limits { unit: self.config.wanted.packet_out.into(), burst: 1 };
                     cx.up(from, Indication::Report(Box::new(report)));
                 }
                 Manage::Route { .. }
@@ -477,10 +432,9 @@ impl Protocol for X25 {
                 | Manage::Group { .. }
                 | Manage::Link(_) => cx.drop("not offered by X.25"),
             },
-            Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Release { .. } => cx.drop("not offered by X.25"),
+            Request::Unit(_) | Request::Tagged { .. } | Request::Values { .. } | Request::Release { .. } => {
+                cx.drop("not offered by X.25")
+            }
         }
     }
 
@@ -497,9 +451,7 @@ impl Protocol for X25 {
                 self.line_credit(session, credit.messages, cx);
             }
             Indication::Reset { session, reason } => self.line_reset(session, reason, cx),
-            Indication::Aborted {
-                session, reason, ..
-            } => self.line_aborted(session, reason, cx),
+            Indication::Aborted { session, reason, .. } => self.line_aborted(session, reason, cx),
             Indication::Closed { session } => self.line_aborted(session, Reason::Down, cx),
             Indication::Report(report) => self.line_report(&report, cx),
             Indication::Tagged { .. }
@@ -530,11 +482,7 @@ impl Protocol for X25 {
             };
             let line = circuit.line;
             // Of a permanent circuit while its interface is restarted, nothing is told.
-            if self
-                .lines
-                .get(line)
-                .is_some_and(|line| line.r == states::R::Ready)
-            {
+            if self.lines.get(line).is_some_and(|line| line.r == states::R::Ready) {
                 circuit.acknowledge(&self.config, cx);
             }
             for packet in core::mem::take(&mut circuit.out) {

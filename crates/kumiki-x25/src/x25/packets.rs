@@ -29,10 +29,9 @@ const fn kind_of(body: &Body) -> Option<Kind> {
         | Body::Rr(_)
         | Body::Rnr(_)
         | Body::Rej(_) => Kind::Transfer,
-        Body::Restart { .. }
-        | Body::RestartConfirmation
-        | Body::Diagnostic { .. }
-        | Body::Registration(..) => return None,
+        Body::Restart { .. } | Body::RestartConfirmation | Body::Diagnostic { .. } | Body::Registration(..) => {
+            return None;
+        }
     })
 }
 
@@ -82,21 +81,12 @@ impl X25 {
     }
 
     /// RESTART and what else belongs to no channel.
-    fn of_interface(
-        &mut self,
-        line: Handle,
-        header: Option<[u8; 3]>,
-        packet: &Packet,
-        cx: &mut Context<'_>,
-    ) {
+    fn of_interface(&mut self, line: Handle, header: Option<[u8; 3]>, packet: &Packet, cx: &mut Context<'_>) {
         if self.config.over == Over::Circuits {
             // RFC 1613 section 6.4.
             return cx.drop("packet of a local interface");
         }
-        let of_restart = matches!(
-            packet.body,
-            Body::Restart { .. } | Body::RestartConfirmation
-        );
+        let of_restart = matches!(packet.body, Body::Restart { .. } | Body::RestartConfirmation);
         if of_restart && packet.channel != 0 {
             return self.wrong(line, header, diagnostic::RESTART_CHANNEL, cx);
         }
@@ -183,12 +173,7 @@ impl X25 {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
-        if circuit.permanent
-            && matches!(
-                kind,
-                Kind::Call | Kind::Accepted | Kind::Clear | Kind::ClearConfirmation
-            )
-        {
+        if circuit.permanent && matches!(kind, Kind::Call | Kind::Accepted | Kind::Clear | Kind::ClearConfirmation) {
             self.counters.errors += 1;
             return self.error(handle, diagnostic::ON_PVC, cx);
         }
@@ -291,19 +276,12 @@ impl X25 {
 
     fn peer_clears(&mut self, handle: Handle, body: &Body, cx: &mut Context<'_>) {
         self.counters.clears += 1;
-        let Body::Clear {
-            cause,
-            diagnostic,
-            block,
-        } = body
-        else {
+        let Body::Clear { cause, diagnostic, block } = body else {
             return;
         };
         let (cause, diagnostic) = (*cause, diagnostic.unwrap_or(0));
         let data = block.as_ref().map(|block| &block.data);
-        let data = data
-            .filter(|data| !data.is_empty())
-            .map(|it| Message::from_octets(it));
+        let data = data.filter(|data| !data.is_empty()).map(|it| Message::from_octets(it));
         if let Some(circuit) = self.circuit(handle) {
             circuit.send(Body::ClearConfirmation(None));
             let reason = told(What::Clear, cause, diagnostic);
@@ -313,14 +291,7 @@ impl X25 {
     }
 
     /// A packet of a channel in data transfer.
-    fn in_transfer(
-        &mut self,
-        handle: Handle,
-        kind: Kind,
-        packet: &Packet,
-        data: Message,
-        cx: &mut Context<'_>,
-    ) {
+    fn in_transfer(&mut self, handle: Handle, kind: Kind, packet: &Packet, data: Message, cx: &mut Context<'_>) {
         let Some(line) = self.circuit(handle).map(|it| it.line) else {
             return;
         };
@@ -343,9 +314,7 @@ impl X25 {
             }
             FlowStep::Error => Err(circuit.d.diagnostic(role)),
             FlowStep::Take => match packet.body {
-                Body::Data { .. } => {
-                    circuit.on_data(packet, data, &self.config, &mut self.counters, cx)
-                }
+                Body::Data { .. } => circuit.on_data(packet, data, &self.config, &mut self.counters, cx),
                 Body::Interrupt => {
                     self.counters.interrupts_received += 1;
                     circuit.on_interrupt(data, cx)

@@ -19,13 +19,7 @@ impl X25 {
     }
 
     /// As [`X25::reset`], with the cause that is said.
-    fn reset_with(
-        &mut self,
-        handle: Handle,
-        (cause, code): (u8, u8),
-        reason: Reason,
-        cx: &mut Context<'_>,
-    ) {
+    fn reset_with(&mut self, handle: Handle, (cause, code): (u8, u8), reason: Reason, cx: &mut Context<'_>) {
         self.counters.resets += 1;
         let t22 = self.config.t22;
         let Some(circuit) = self.circuit(handle) else {
@@ -35,10 +29,7 @@ impl X25 {
         circuit.d = D::OursResetting;
         circuit.tries = 0;
         circuit.said = (cause, code);
-        circuit.send(Body::Reset {
-            cause,
-            diagnostic: Some(code),
-        });
+        circuit.send(Body::Reset { cause, diagnostic: Some(code) });
         circuit.start(Timer::Control, t22, cx);
         if reason != Reason::User
             && let Some(session) = circuit.user
@@ -116,18 +107,16 @@ impl X25 {
         if circuit.d != D::Flow {
             // Its end is the answer to this one, too, unless this one says how the circuit is.
             circuit.user_resets = true;
-            circuit.then_resets = Some(reason)
-                .filter(|it| circuit.permanent && matches!(it, Reason::Told(Told::X25(_))));
+            circuit.then_resets =
+                Some(reason).filter(|it| circuit.permanent && matches!(it, Reason::Told(Told::X25(_))));
             return;
         }
         circuit.user_resets = true;
         let line = circuit.line;
         let why = match reason {
-            Reason::Told(Told::X25(x25::Told {
-                what: What::Reset,
-                cause,
-                diagnostic,
-            })) => (self.passed_cause(line, cause), diagnostic),
+            Reason::Told(Told::X25(x25::Told { what: What::Reset, cause, diagnostic })) => {
+                (self.passed_cause(line, cause), diagnostic)
+            }
             Reason::Told(_)
             | Reason::User
             | Reason::Reset

@@ -120,9 +120,7 @@ impl P {
                 Reset | ResetConfirmation | Transfer,
             ) => CallStep::Error,
 
-            (Self::OursClearing, Call | Accepted | Reset | ResetConfirmation | Transfer) => {
-                CallStep::Discard
-            }
+            (Self::OursClearing, Call | Accepted | Reset | ResetConfirmation | Transfer) => CallStep::Discard,
         }
     }
 

@@ -1,9 +1,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
 use kumiki_graph::Duration;
-use kumiki_osi_service::x25::{
-    Call, Charging, Facilities, Facility, FastSelect, Flow, Modulo, cause, diagnostic,
-};
+use kumiki_osi_service::x25::{Call, Charging, Facilities, Facility, FastSelect, Flow, Modulo, cause, diagnostic};
 use proptest::prelude::*;
 
 use super::*;
@@ -22,17 +20,11 @@ const fn ms(n: u64) -> Duration {
 }
 
 fn dce(config: &Config) -> Config {
-    Config {
-        role: Some(Role::Dce),
-        ..config.clone()
-    }
+    Config { role: Some(Role::Dce), ..config.clone() }
 }
 
 fn frames() -> Config {
-    Config {
-        over: Over::Frames,
-        ..Config::default()
-    }
+    Config { over: Over::Frames, ..Config::default() }
 }
 
 /// Two packet layers, packets as units between them: 1 ms from end to end.
@@ -62,10 +54,7 @@ fn alone(config: Config) -> Wire {
 }
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 9,
-    }
+    Handle { index, generation: 9 }
 }
 
 fn number(text: &str) -> Address {
@@ -73,17 +62,8 @@ fn number(text: &str) -> Address {
 }
 
 fn listen(local: &str) -> Request {
-    let local = if local.is_empty() {
-        Address::None
-    } else {
-        number(local)
-    };
-    Request::Open(Box::new(Open {
-        user: handle(5),
-        mode: Mode::Passive { backlog: 4 },
-        local,
-        ..Open::default()
-    }))
+    let local = if local.is_empty() { Address::None } else { number(local) };
+    Request::Open(Box::new(Open { user: handle(5), mode: Mode::Passive { backlog: 4 }, local, ..Open::default() }))
 }
 
 fn call_with(to: &str, data: &[u8], call: Option<Call>) -> Request {
@@ -101,20 +81,12 @@ fn call(to: &str) -> Request {
 }
 
 fn data(session: Handle, octets: &[u8], end: bool) -> Request {
-    Request::Data {
-        session,
-        data: Message::from_octets(octets),
-        end,
-    }
+    Request::Data { session, data: Message::from_octets(octets), end }
 }
 
 fn abort(session: Handle) -> Request {
     let (reason, data) = (Reason::User, None);
-    Request::Abort {
-        session,
-        reason,
-        data,
-    }
+    Request::Abort { session, reason, data }
 }
 
 /// A call from A to B that stands.
@@ -162,10 +134,7 @@ fn a_call_is_made_and_carries_data_both_ways() {
 fn our_call_to_linux_is_that_of_the_capture() {
     let config = Config {
         address: "9001".parse().unwrap(),
-        ranges: Ranges {
-            two_way: (1, 1),
-            ..Config::default().ranges
-        },
+        ranges: Ranges { two_way: (1, 1), ..Config::default().ranges },
         t24: ms(0),
         acknowledge: Some(7),
         ..frames()
@@ -178,27 +147,17 @@ fn our_call_to_linux_is_that_of_the_capture() {
     // Linux restarts; ours collides with it, and either is the other's confirmation.
     wire.inject(A, &hex("10 00 fb 00 00"));
     wire.say(A, call("12345"));
-    assert_eq!(
-        last(&wire, A),
-        hex("10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00")
-    );
+    assert_eq!(last(&wire, A), hex("10 01 0b 45 12 34 59 00 10 06 42 0a 0a 43 07 07 03 01 01 00"));
     wire.inject(A, &hex("10 01 0f 00 06 42 0a 0a 43 07 07"));
     let session = wire.session(A).unwrap();
     let before = sent(&wire, A).len();
     for n in 0..3 {
         wire.say(A, data(session, format!("hello{n}").as_bytes(), true));
     }
-    let packets = [
-        hex("10 01 00 68 65 6c 6c 6f 30"),
-        hex("10 01 02 68 65 6c 6c 6f 31"),
-        hex("10 01 04 68 65 6c 6c 6f 32"),
-    ];
+    let packets =
+        [hex("10 01 00 68 65 6c 6c 6f 30"), hex("10 01 02 68 65 6c 6c 6f 31"), hex("10 01 04 68 65 6c 6c 6f 32")];
     assert_eq!(sent(&wire, A)[before..], packets);
-    for packet in [
-        "10 01 60 68 65 6c 6c 6f 30",
-        "10 01 62 68 65 6c 6c 6f 31",
-        "10 01 64 68 65 6c 6c 6f 32",
-    ] {
+    for packet in ["10 01 60 68 65 6c 6c 6f 30", "10 01 62 68 65 6c 6c 6f 31", "10 01 64 68 65 6c 6c 6f 32"] {
         wire.inject(A, &hex(packet));
     }
     assert_eq!(wire.taken(A), [b"hello0", b"hello1", b"hello2"]);
@@ -212,28 +171,13 @@ fn our_call_to_linux_is_that_of_the_capture() {
 #[test]
 fn packet_sizes_and_windows_are_negotiated_towards_the_standard() {
     let small = Config {
-        wanted: Flow {
-            packet_out: 256,
-            packet_in: 512,
-            window_out: 3,
-            window_in: 4,
-            ..Flow::DEFAULT
-        },
+        wanted: Flow { packet_out: 256, packet_in: 512, window_out: 3, window_in: 4, ..Flow::DEFAULT },
         ..dce(&frames())
     };
     let mut wire = called(frames(), small);
     let opened = wire.opened(A).unwrap();
     let agreed = opened.call.unwrap().agreed.unwrap();
-    assert_eq!(
-        agreed,
-        Flow {
-            packet_out: 512,
-            packet_in: 256,
-            window_out: 4,
-            window_in: 3,
-            ..Flow::DEFAULT
-        }
-    );
+    assert_eq!(agreed, Flow { packet_out: 512, packet_in: 256, window_out: 4, window_in: 3, ..Flow::DEFAULT });
     assert_eq!((opened.unit, wire.credit(A), wire.credit(B)), (512, 4, 3));
     // The answer says so, from the called DTE first.
     assert!(last(&wire, B).ends_with(&hex("0f 00 06 42 08 09 43 03 04")));
@@ -259,20 +203,8 @@ fn messages_longer_than_a_packet_go_with_m_and_short_parts_wait() {
     wire.say(A, data(session, &[3; 100], true));
     wire.pass(ms(10));
     let packets = sent(&wire, A);
-    let heads: Vec<(u8, usize)> = packets[before..]
-        .iter()
-        .map(|it| (it[2], it.len()))
-        .collect();
-    assert_eq!(
-        heads,
-        [
-            (0x10, 1027),
-            (0x12, 1027),
-            (0x04, 455),
-            (0x16, 1027),
-            (0x08, 79)
-        ]
-    );
+    let heads: Vec<(u8, usize)> = packets[before..].iter().map(|it| (it[2], it.len())).collect();
+    assert_eq!(heads, [(0x10, 1027), (0x12, 1027), (0x04, 455), (0x16, 1027), (0x08, 79)]);
     let lengths: Vec<usize> = wire.taken(B).iter().map(Vec::len).collect();
     assert_eq!(lengths, [1024, 1024, 452, 1024, 76]);
     assert_eq!(wire.ends(B), [false, false, true, false, true]);
@@ -280,10 +212,7 @@ fn messages_longer_than_a_packet_go_with_m_and_short_parts_wait() {
 
 #[test]
 fn the_window_and_rnr_hold_the_sender() {
-    let two = Config {
-        wanted: Flow::DEFAULT,
-        ..frames()
-    };
+    let two = Config { wanted: Flow::DEFAULT, ..frames() };
     let mut wire = called(two.clone(), dce(&two));
     wire.hold(B, true);
     let session = wire.session(A).unwrap();
@@ -317,10 +246,7 @@ fn a_reset_in_a_call_is_as_the_services_have_it() {
     assert_eq!(wire.credit(A), 7);
     wire.say(A, data(session, b"x", true));
     assert_eq!(last(&wire, A), hex("10 20 00 78"));
-    let expedited = |octet| Request::Expedited {
-        session,
-        data: Message::from_octets(&[octet]),
-    };
+    let expedited = |octet| Request::Expedited { session, data: Message::from_octets(&[octet]) };
     wire.say(A, expedited(1));
     wire.say(A, expedited(2));
     assert_eq!(last(&wire, A), hex("10 20 23 01"));
@@ -368,11 +294,7 @@ fn procedure_errors_in_data_transfer_reset_the_channel_with_their_diagnostic() {
         wire.say(A, call("1"));
         wire.inject(A, &hex("10 20 0f"));
         wire.inject(A, &hex(packet));
-        assert_eq!(
-            last(&wire, A),
-            [&hex("10 20 1b 00")[..], &[code]].concat(),
-            "{packet}"
-        );
+        assert_eq!(last(&wire, A), [&hex("10 20 1b 00")[..], &[code]].concat(), "{packet}");
         // The user has answered, so it goes on when the peer confirms.
         assert_eq!((wire.resets(A), wire.credit(A)), (1, 0), "{packet}");
         wire.inject(A, &hex("10 20 1f"));
@@ -423,10 +345,7 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
 
 #[test]
 fn calls_to_what_does_not_begin_with_our_number_are_cleared() {
-    let config = Config {
-        answers: "12".parse().unwrap(),
-        ..frames()
-    };
+    let config = Config { answers: "12".parse().unwrap(), ..frames() };
     let mut wire = alone(config);
     wire.say(A, listen(""));
     // Of a DTE the cause is 0; 67 is an invalid called address.
@@ -436,11 +355,7 @@ fn calls_to_what_does_not_begin_with_our_number_are_cleared() {
         assert_eq!(last(&wire, A), [&cleared[..], &hex("13 00 43")].concat());
     }
     // Ours, one with a subaddress, and a call that names nobody.
-    for ours in [
-        "10 03 0b 02 12 00",
-        "10 04 0b 03 12 30 00",
-        "10 05 0b 00 00",
-    ] {
+    for ours in ["10 03 0b 02 12 00", "10 04 0b 03 12 30 00", "10 05 0b 00 00"] {
         wire.inject(A, &hex(ours));
         let answer = last(&wire, A);
         assert_eq!(answer[..3], [&hex(ours)[..2], &[0x0f]].concat(), "accepted");
@@ -449,13 +364,7 @@ fn calls_to_what_does_not_begin_with_our_number_are_cleared() {
 
 #[test]
 fn calls_that_meet_on_a_channel_are_sorted_out_by_role() {
-    let one = Config {
-        ranges: Ranges {
-            two_way: (1, 1),
-            ..Config::default().ranges
-        },
-        ..frames()
-    };
+    let one = Config { ranges: Ranges { two_way: (1, 1), ..Config::default().ranges }, ..frames() };
     let mut wire = pair(one.clone(), dce(&one));
     wire.say(A, listen(""));
     wire.say(B, listen(""));
@@ -466,13 +375,7 @@ fn calls_that_meet_on_a_channel_are_sorted_out_by_role() {
     assert!(wire.session(A).is_some());
     let reason = told(What::Clear, cause::CLEAR_CONGESTION, diagnostic::COLLISION);
     assert_eq!(wire.aborted(B), Some(reason));
-    let two = Config {
-        ranges: Ranges {
-            two_way: (1, 2),
-            ..Config::default().ranges
-        },
-        ..frames()
-    };
+    let two = Config { ranges: Ranges { two_way: (1, 2), ..Config::default().ranges }, ..frames() };
     // With one call on channel 2 both choose channel 1, and the DCE ends up with none; with two free they do not meet.
     let mut wire = pair(two.clone(), dce(&two));
     wire.say(A, listen(""));
@@ -485,10 +388,7 @@ fn calls_that_meet_on_a_channel_are_sorted_out_by_role() {
 
 #[test]
 fn two_dtes_find_out_who_is_the_dce() {
-    let open = Config {
-        role: None,
-        ..frames()
-    };
+    let open = Config { role: None, ..frames() };
     let mut wire = pair(open.clone(), open);
     // They restart at once and collide; one waits for less long than the other.
     wire.pass(Duration::from_secs(60));
@@ -510,19 +410,13 @@ fn two_dtes_find_out_who_is_the_dce() {
 fn fast_select_carries_data_in_the_clearing_of_a_call() {
     let fast = |fast_select| {
         Some(Call {
-            facilities: Facilities(vec![Facility::Charging(Charging {
-                fast_select,
-                ..Charging::default()
-            })]),
+            facilities: Facilities(vec![Facility::Charging(Charging { fast_select, ..Charging::default() })]),
             ..Call::default()
         })
     };
     let mut wire = alone(frames());
     wire.say(A, call_with("1", &[7; 17], None));
-    assert_eq!(
-        wire.aborted(A),
-        Some(told(What::Clear, 0, diagnostic::LONG))
-    );
+    assert_eq!(wire.aborted(A), Some(told(What::Clear, 0, diagnostic::LONG)));
     wire.say(A, call_with("1", &[7; 128], fast(FastSelect::Restricted)));
     let sent = last(&wire, A);
     assert_eq!(sent[..8], hex("10 20 0b 01 10 08 01 c0")[..]);
@@ -539,10 +433,7 @@ fn the_longest_address_gets_the_call_and_the_backlog_bounds_it() {
     wire.defer(A);
     wire.say(A, listen("123"));
     for channel in 1..=5_u8 {
-        wire.inject(
-            A,
-            &[&[0x10, channel][..], &hex("0b 05 12 34 50 00")].concat(),
-        );
+        wire.inject(A, &[&[0x10, channel][..], &hex("0b 05 12 34 50 00")].concat());
     }
     // Four wait; the fifth finds no room: DTE originated, resource constraint.
     assert_eq!(wire.offers(A), 4);
@@ -590,22 +481,12 @@ fn a_restart_ends_all_calls() {
 
 #[test]
 fn a_permanent_circuit_needs_no_call() {
-    let config = Config {
-        ranges: Ranges {
-            permanent: 2,
-            two_way: (3, 8),
-            ..Config::default().ranges
-        },
-        ..frames()
-    };
+    let config = Config { ranges: Ranges { permanent: 2, two_way: (3, 8), ..Config::default().ranges }, ..frames() };
     let mut wire = pair(config.clone(), dce(&config));
     let permanent = || {
         Request::Open(Box::new(Open {
             user: handle(1),
-            call: Some(Box::new(Call {
-                channel: Some(2),
-                ..Call::default()
-            })),
+            call: Some(Box::new(Call { channel: Some(2), ..Call::default() })),
             ..Open::default()
         }))
     };
@@ -631,10 +512,7 @@ fn the_d_bit_is_confirmed_when_the_user_says_so() {
     let mut wire = pair(frames(), dce(&frames()));
     wire.say(B, listen(""));
     wire.wants_delivery(B);
-    let delivery = Some(Call {
-        delivery: true,
-        ..Call::default()
-    });
+    let delivery = Some(Call { delivery: true, ..Call::default() });
     wire.say(A, call_with("1", &[], delivery));
     wire.pass(ms(10));
     let (a, b) = (wire.session(A).unwrap(), wire.session(B).unwrap());
@@ -657,22 +535,14 @@ fn the_d_bit_is_confirmed_when_the_user_says_so() {
 
 #[test]
 fn a_lost_packet_is_asked_for_where_both_have_rej() {
-    let config = Config {
-        reject: true,
-        modulo: Modulo::Extended,
-        ..frames()
-    };
+    let config = Config { reject: true, modulo: Modulo::Extended, ..frames() };
     let mut wire = called(config.clone(), dce(&config));
     let session = wire.session(A).unwrap();
     let mut seen = 0;
     wire.fate = Box::new(move |from, octets, _| {
         let is_data = from == A && octets[2] & 1 == 0;
         seen += u32::from(is_data);
-        if is_data && seen == 2 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        if is_data && seen == 2 { Fate::Lost } else { Fate::Arrives }
     });
     for n in 0..5 {
         wire.say(A, data(session, &[n], true));
@@ -685,47 +555,20 @@ fn a_lost_packet_is_asked_for_where_both_have_rej() {
 /// X.25 on LAPB on a line that loses frames.
 fn stack(loss: u64, seed: u64) -> Wire {
     let mut wire = Wire::new(ms(1));
-    for (end, role, side) in [
-        (A, lapb::Role::Dte, Role::Dte),
-        (B, lapb::Role::Dce, Role::Dce),
-    ] {
+    for (end, role, side) in [(A, lapb::Role::Dte, Role::Dte), (B, lapb::Role::Dce, Role::Dce)] {
         wire.device(end);
-        let link = lapb::Config {
-            role,
-            t1: ms(100),
-            t2: ms(10),
-            n2: 200,
-            ..lapb::Config::default()
-        };
-        let config = Config {
-            role: Some(side),
-            t24: ms(20),
-            ..Config::default()
-        };
-        wire.add(
-            &end.name("lapb"),
-            &[&end.name("line")],
-            Lapb::new(link).unwrap(),
-        );
-        wire.add(
-            &end.name("x25"),
-            &[&end.name("lapb")],
-            X25::new(config).unwrap(),
-        );
+        let link = lapb::Config { role, t1: ms(100), t2: ms(10), n2: 200, ..lapb::Config::default() };
+        let config = Config { role: Some(side), t24: ms(20), ..Config::default() };
+        wire.add(&end.name("lapb"), &[&end.name("line")], Lapb::new(link).unwrap());
+        wire.add(&end.name("x25"), &[&end.name("lapb")], X25::new(config).unwrap());
         wire.user(end, &end.name("x25"));
     }
     wire.start();
     wire.pass(ms(50));
     let mut state = seed;
     wire.fate = Box::new(move |_, _, _| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        if (state >> 33) % 100 < loss {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if (state >> 33) % 100 < loss { Fate::Lost } else { Fate::Arrives }
     });
     wire
 }

@@ -10,8 +10,8 @@
 //! The kernel asks for the link when it has something to send or the interface comes up, and we always have one.
 
 use kumiki_graph::{
-    Above, Below, Context, Handle, Indication, Key, Manage, Protocol, Report, Request, Service,
-    Shape, Unit, UnitIndication, UnitRequest,
+    Above, Below, Context, Handle, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 

@@ -4,10 +4,7 @@ use kumiki_testkit::bench::Bench;
 /// What was said of the link: that it is up, or not.
 fn ups(bench: &mut Bench, user: kumiki_graph::NodeId) -> Vec<bool> {
     let reports = bench.reports(user);
-    reports
-        .iter()
-        .map(|report| matches!(report, Report::Up))
-        .collect()
+    reports.iter().map(|report| matches!(report, Report::Up)).collect()
 }
 
 #[test]
@@ -47,11 +44,7 @@ fn the_packet_layer_restarts_as_soon_as_the_kernel_asks_for_the_link() {
     let mut bench = Bench::new();
     let device = bench.device("tun");
     bench.node("x25_iface", &["tun"], X25Iface::default());
-    let config = x25::Config {
-        over: Over::Frames,
-        role: Some(Role::Dce),
-        ..x25::Config::default()
-    };
+    let config = x25::Config { over: Over::Frames, role: Some(Role::Dce), ..x25::Config::default() };
     bench.node("x25", &["x25_iface"], X25::new(config).unwrap());
     bench.start();
     assert!(bench.sent_octets().is_empty());

@@ -3,9 +3,7 @@
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use kumiki_graph::{
-    Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot, Told,
-};
+use kumiki_graph::{Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot, Told};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::{self, Number, Primitive};
 
@@ -78,13 +76,7 @@ impl Half {
     }
 
     /// Ends it, where there is something to end.
-    pub(super) fn end(
-        &mut self,
-        why: x25::Told,
-        data: Option<Message>,
-        own: Handle,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn end(&mut self, why: x25::Told, data: Option<Message>, own: Handle, cx: &mut Context<'_>) {
         let (session, reason) = (self.lower, Reason::Told(Told::X25(why)));
         match core::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => {}
@@ -93,14 +85,7 @@ impl Half {
                 self.particular(Primitive::TakeBack { user, why, data }, cx);
             }
             Phase::Offered | Phase::Stands | Phase::Resetting => {
-                self.down(
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                    cx,
-                );
+                self.down(Request::Abort { session, reason, data }, cx);
             }
         }
     }
@@ -187,10 +172,7 @@ impl Call {
     /// What it is called where it is told of.
     pub(super) fn named(&self) -> Named {
         let [from, to] = &self.halves;
-        Named {
-            number: self.number,
-            peers: [from.peer, to.peer],
-        }
+        Named { number: self.number, peers: [from.peer, to.peer] }
     }
 
     pub(super) fn half(&mut self, side: usize) -> &mut Half {
@@ -217,19 +199,9 @@ impl Call {
             };
             half.credit -= 1;
             moved += 1;
-            let Piece {
-                data,
-                end,
-                qualified,
-                delivery,
-            } = piece;
+            let Piece { data, end, qualified, delivery } = piece;
             if qualified || delivery {
-                let what = Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    delivery,
-                };
+                let what = Primitive::Data { data, end, qualified, delivery };
                 half.particular(what, cx);
             } else {
                 let session = half.lower;
@@ -263,12 +235,7 @@ impl Call {
         counters.packets += 1;
         counters.octets += data.len() as u64;
         half.octets += data.len() as u64;
-        other.queue.push_back(Piece {
-            data,
-            end,
-            qualified,
-            delivery,
-        });
+        other.queue.push_back(Piece { data, end, qualified, delivery });
         self.pump(1 - side, cx);
     }
 
@@ -322,12 +289,7 @@ impl Call {
     }
 
     /// The half of `side` says that it is reset; true where that is no answer to us, and the other one is to be reset too.
-    pub(super) fn was_reset(
-        &mut self,
-        side: usize,
-        counters: &mut Counters,
-        cx: &mut Context<'_>,
-    ) -> bool {
+    pub(super) fn was_reset(&mut self, side: usize, counters: &mut Counters, cx: &mut Context<'_>) -> bool {
         let half = self.half(side);
         half.credit = 0;
         if half.phase == Phase::Resetting {

@@ -9,16 +9,7 @@ use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 /// Whether the line below the packet layer has been reset or lost for what was wrong on it.
 const fn is_of_line(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Told(
-            Told::FrameRejected(_)
-                | Told::Broken {
-                    by: Finder::Lapb | Finder::Xot,
-                    ..
-                }
-        )
-    )
+    matches!(reason, Reason::Told(Told::FrameRejected(_) | Told::Broken { by: Finder::Lapb | Finder::Xot, .. }))
 }
 
 /// CLEAR for the end of the other half.
@@ -38,17 +29,11 @@ pub(super) fn of_clear(reason: Reason) -> x25::Told {
         Reason::BadAddress => (cause::NOT_OBTAINABLE, diagnostic::CALLED),
         Reason::NoResources => (cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL),
         Reason::Protocol => (cause::CLEAR_REMOTE, diagnostic::NONE),
-        Reason::Refused
-        | Reason::Unreachable
-        | Reason::Down
-        | Reason::Reset
-        | Reason::NoSession => (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE),
+        Reason::Refused | Reason::Unreachable | Reason::Down | Reason::Reset | Reason::NoSession => {
+            (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE)
+        }
     };
-    x25::Told {
-        what: What::Clear,
-        cause,
-        diagnostic,
-    }
+    x25::Told { what: What::Clear, cause, diagnostic }
 }
 
 /// RESET for a reset of the other half; of a permanent circuit also for its end.
@@ -72,11 +57,7 @@ pub(super) fn of_reset(reason: Reason) -> x25::Told {
         | Reason::Reset
         | Reason::NoSession => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
     };
-    x25::Told {
-        what: What::Reset,
-        cause,
-        diagnostic,
-    }
+    x25::Told { what: What::Reset, cause, diagnostic }
 }
 
 /// Whether the next port may be tried where a call came to this end: it has not come to a DTE.

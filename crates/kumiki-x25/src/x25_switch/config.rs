@@ -28,14 +28,8 @@ impl Rewrite {
         let digits: Vec<u8> = number.digits().collect();
         let front = digits.iter().take(kept).copied();
         let middle = self.prepend.digits();
-        let all = front
-            .chain(middle)
-            .chain(digits.iter().skip(kept + skip).copied());
-        if kept > 0 {
-            Number::from_typed_digits(all)
-        } else {
-            Number::from_digits(all)
-        }
+        let all = front.chain(middle).chain(digits.iter().skip(kept + skip).copied());
+        if kept > 0 { Number::from_typed_digits(all) } else { Number::from_digits(all) }
     }
 }
 

@@ -40,8 +40,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Below, Context, Handle, Indication, Mode, Open, Particular, Protocol, Reason, Report,
-    Request, Service, Shape, Token,
+    Above, Below, Context, Handle, Indication, Mode, Open, Particular, Protocol, Reason, Report, Request, Service,
+    Shape, Token,
 };
 use kumiki_osi_service::x25::{self, Primitive, What, cause, diagnostic};
 
@@ -78,25 +78,13 @@ const RETRY: u32 = 1;
 
 /// A token by which the node is woken to take no more calls and clear those that there are
 /// ([`kumiki_graph::Graph::wake`]).
-pub const CLOSE: Token = Token {
-    session: Handle {
-        index: 0,
-        generation: 0,
-    },
-    kind: 2,
-};
+pub const CLOSE: Token = Token { session: Handle { index: 0, generation: 0 }, kind: 2 };
 
 /// The kind of the token of a call's timer.
 const IDLE: u32 = 3;
 
 /// A token by which the node is woken to clear the calls that [`Switch::send_away`] named.
-pub const CLEAR: Token = Token {
-    session: Handle {
-        index: 0,
-        generation: 0,
-    },
-    kind: 4,
-};
+pub const CLEAR: Token = Token { session: Handle { index: 0, generation: 0 }, kind: 4 };
 
 /// An interface.
 #[derive(Debug)]
@@ -138,37 +126,24 @@ pub struct Switch {
 /// Our handle of one half of a call.
 const fn half_handle(call: Handle, side: usize) -> Handle {
     let low = if side == 0 { 0 } else { 1 };
-    Handle {
-        index: call.index << 1 | low,
-        generation: call.generation,
-    }
+    Handle { index: call.index << 1 | low, generation: call.generation }
 }
 
 /// The call that a handle of ours belongs to, and which half of it.
 const fn call_of(half: Handle) -> (Handle, usize) {
-    let call = Handle {
-        index: half.index >> 1,
-        generation: half.generation,
-    };
+    let call = Handle { index: half.index >> 1, generation: half.generation };
     (call, (half.index & 1) as usize)
 }
 
 const fn cleared(cause: u8, diagnostic: u8) -> x25::Told {
-    x25::Told {
-        what: What::Clear,
-        cause,
-        diagnostic,
-    }
+    x25::Told { what: What::Clear, cause, diagnostic }
 }
 
 impl Switch {
     /// A switch without ports; they are what it is connected to.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -208,12 +183,7 @@ impl Switch {
         }
         let at = cx.now();
         let (call, peers) = (of.number, of.peers);
-        self.events.push_back(Event {
-            at,
-            call,
-            peers,
-            what,
-        });
+        self.events.push_back(Event { at, call, peers, what });
     }
 
     fn name(&self, port: u16) -> String {
@@ -223,9 +193,7 @@ impl Switch {
 
     fn number_of(&self, name: &str) -> Option<u16> {
         let mut ports = self.ports.iter().zip(0_u16..);
-        ports
-            .find(|(port, _)| port.name == name)
-            .map(|(_, number)| number)
+        ports.find(|(port, _)| port.name == name).map(|(_, number)| number)
     }
 
     fn is_up(&self, port: u16) -> bool {
@@ -236,19 +204,12 @@ impl Switch {
     /// A half of a call is on a port, or is no longer.
     fn occupy(&mut self, port: u16, more: bool) {
         let count = self.on_port.entry(port).or_default();
-        *count = if more {
-            count.saturating_add(1)
-        } else {
-            count.saturating_sub(1)
-        };
+        *count = if more { count.saturating_add(1) } else { count.saturating_sub(1) };
     }
 
     fn listen(port: u16, cx: &mut Context<'_>) {
         let open = Open {
-            user: Handle {
-                index: LISTENER | u32::from(port),
-                generation: 1,
-            },
+            user: Handle { index: LISTENER | u32::from(port), generation: 1 },
             mode: Mode::Passive { backlog: BACKLOG },
             ..Open::default()
         };
@@ -307,22 +268,10 @@ impl Switch {
         let (cause, diagnostic) = (why.cause, why.diagnostic);
         let what = if let Some(since) = call.since {
             self.counters.cleared += 1;
-            Happened::Cleared {
-                by,
-                cause,
-                diagnostic,
-                octets,
-                lasted: cx.now().saturating_since(since),
-            }
+            Happened::Cleared { by, cause, diagnostic, octets, lasted: cx.now().saturating_since(since) }
         } else {
             self.counters.refused += 1;
-            Happened::Refused {
-                from: self.name(port),
-                calling,
-                called,
-                cause,
-                diagnostic,
-            }
+            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic }
         };
         self.tell(named, what, cx);
     }
@@ -342,11 +291,7 @@ impl Switch {
         call.reset(1 - side, why, cx);
         self.counters.resets += 1;
         let (named, port) = (call.named(), call.half(side).port);
-        let what = Happened::Reset {
-            by: self.name(port),
-            cause: why.cause,
-            diagnostic: why.diagnostic,
-        };
+        let what = Happened::Reset { by: self.name(port), cause: why.cause, diagnostic: why.diagnostic };
         self.tell(named, what, cx);
     }
 
@@ -356,12 +301,7 @@ impl Switch {
             return cx.drop("no such call");
         };
         match what {
-            Particular::Packet(Primitive::Data {
-                data,
-                end,
-                qualified,
-                delivery,
-            }) => {
+            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
                 let bits = (qualified, delivery);
                 call.data(side, data, end, bits, &mut self.counters, cx);
             }
@@ -380,21 +320,14 @@ impl Switch {
         let is_up = match report {
             Report::Up => true,
             Report::Down => false,
-            Report::Limits { .. }
-            | Report::Route { .. }
-            | Report::Unreachable { .. }
-            | Report::Link(_) => return,
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
         };
         let Some(it) = self.ports.get_mut(usize::from(port)) else {
             return;
         };
         if core::mem::replace(&mut it.is_up, is_up) != is_up {
             let name = it.name.clone();
-            let what = if is_up {
-                Happened::Up(name)
-            } else {
-                Happened::Down(name)
-            };
+            let what = if is_up { Happened::Up(name) } else { Happened::Down(name) };
             self.tell(Named::default(), what, cx);
         }
         if !self.is_closed {
@@ -425,10 +358,7 @@ impl Switch {
             return;
         };
         if let Some(call) = self.calls.get(own) {
-            let token = Token {
-                session: own,
-                kind: IDLE,
-            };
+            let token = Token { session: own, kind: IDLE };
             let deadline = call.last + idle;
             cx.set_timer(&mut call.timer, token, deadline);
         }
@@ -472,14 +402,7 @@ impl Switch {
         for (port, number) in self.ports.iter_mut().zip(0_u16..) {
             if let Some(session) = port.listener.take() {
                 let (reason, data) = (Reason::User, None);
-                cx.down(
-                    Below(number),
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                cx.down(Below(number), Request::Abort { session, reason, data });
             }
         }
     }
@@ -558,11 +481,7 @@ impl Protocol for Switch {
                 let (own, side) = call_of(session);
                 self.was_reset(own, side, reason, cx);
             }
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            } => {
+            Indication::Aborted { session, reason, data } => {
                 if session.index & LISTENER == 0 {
                     let (own, side) = call_of(session);
                     self.ended(own, side, reason, data, cx);

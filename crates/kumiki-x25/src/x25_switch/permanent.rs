@@ -3,9 +3,7 @@
 //! An end is *there* when its packet layer has given us the channel and its interface is ready. Who is at the other end hears by RESET when that changes, once for
 //! each change; the log says so, once for each change and for each other status by which XOT's peer refuses.
 
-use kumiki_graph::{
-    Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token, Told,
-};
+use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token, Told};
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
@@ -42,13 +40,7 @@ pub(super) struct Permanent {
 impl Permanent {
     pub(super) fn new(places: [Place; 2]) -> Self {
         Self {
-            ends: places.map(|place| End {
-                place,
-                is_there: false,
-                said: None,
-                tries: 0,
-                timer: TimerSlot::default(),
-            }),
+            ends: places.map(|place| End { place, is_there: false, said: None, tries: 0, timer: TimerSlot::default() }),
         }
     }
 
@@ -71,19 +63,12 @@ impl Permanent {
 }
 
 const fn reset(cause: u8) -> x25::Told {
-    x25::Told {
-        what: What::Reset,
-        cause,
-        diagnostic: diagnostic::NONE,
-    }
+    x25::Told { what: What::Reset, cause, diagnostic: diagnostic::NONE }
 }
 
 /// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is down, or the circuit in use, passes.
 const fn is_for_good(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::BadAddress | Reason::Told(Told::CircuitRefused(0x13 | 0x15 | 0x16 | 0x18..=0xff))
-    )
+    matches!(reason, Reason::BadAddress | Reason::Told(Told::CircuitRefused(0x13 | 0x15 | 0x16 | 0x18..=0xff)))
 }
 
 impl Switch {
@@ -128,11 +113,7 @@ impl Switch {
         *half = Half::new(half.port, Handle::default(), Phase::Opening);
         let open = Open {
             user: own_half,
-            call: Some(Box::new(x25::Call {
-                channel: Some(channel),
-                relayed: true,
-                ..x25::Call::default()
-            })),
+            call: Some(Box::new(x25::Call { channel: Some(channel), relayed: true, ..x25::Call::default() })),
             ..Open::default()
         };
         cx.down(Below(half.port), Request::Open(Box::new(open)));
@@ -160,13 +141,7 @@ impl Switch {
     }
 
     /// A channel is ours no longer, or was not to be had.
-    pub(super) fn parted(
-        &mut self,
-        own: Handle,
-        side: usize,
-        reason: Reason,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn parted(&mut self, own: Handle, side: usize, reason: Reason, cx: &mut Context<'_>) {
         let retry = self.config.retry;
         let Some(call) = self.calls.get(own) else {
             return;
@@ -176,20 +151,14 @@ impl Switch {
         };
         let end = permanent.end(side);
         let longest = LONGEST.max(retry);
-        let pause = if is_for_good(reason) {
-            longest
-        } else {
-            retry.saturating_mul(1 << end.tries.min(16)).min(longest)
-        };
+        let pause =
+            if is_for_good(reason) { longest } else { retry.saturating_mul(1 << end.tries.min(16)).min(longest) };
         end.tries = end.tries.saturating_add(1);
         // RFC 1613 section 6.5: so two that have refused each other do not do it again.
         let half = pause.as_nanos() / 2;
         let pause = Duration::from_nanos(half + cx.rng().below(half.max(1)));
         let deadline = cx.now() + pause;
-        let token = Token {
-            session: half_handle(own, side),
-            kind: RETRY,
-        };
+        let token = Token { session: half_handle(own, side), kind: RETRY };
         cx.set_timer(&mut end.timer, token, deadline);
         self.look(own, side, reason, cx);
     }
@@ -233,11 +202,7 @@ impl Switch {
             // What has waited was for an end that is no more.
             call.purge(&mut self.counters);
             if other_there {
-                let up = if near {
-                    cause::RESET_NETWORK_UP
-                } else {
-                    cause::RESET_REMOTE_UP
-                };
+                let up = if near { cause::RESET_NETWORK_UP } else { cause::RESET_REMOTE_UP };
                 call.reset(1 - side, reset(up), cx);
             } else if other_phase != Phase::Opening || other_said.is_some() {
                 call.reset(side, reset(down(far)), cx);
@@ -269,11 +234,7 @@ impl Switch {
 
 /// What is told where an end is away.
 const fn down(is_network: bool) -> u8 {
-    if is_network {
-        cause::RESET_NETWORK_DOWN
-    } else {
-        cause::RESET_OUT_OF_ORDER
-    }
+    if is_network { cause::RESET_NETWORK_DOWN } else { cause::RESET_OUT_OF_ORDER }
 }
 
 /// Notes what the log says of an end, and gives what it said before.

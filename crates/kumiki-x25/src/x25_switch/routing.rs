@@ -1,8 +1,6 @@
 //! Calls: where they go, set up and refused.
 
-use kumiki_graph::{
-    Accept, Address, Below, Context, Handle, Offered, Open, Opened, Particular, Reason, Request,
-};
+use kumiki_graph::{Accept, Address, Below, Context, Handle, Offered, Open, Opened, Particular, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
@@ -25,8 +23,7 @@ const fn number(address: Address) -> Number {
 
 /// What goes on of the facilities: packet sizes and windows are each interface's own.
 fn passed(facilities: &Facilities) -> Facilities {
-    let is_local =
-        |it: &&Facility| matches!(it, Facility::PacketSize { .. } | Facility::Window { .. });
+    let is_local = |it: &&Facility| matches!(it, Facility::PacketSize { .. } | Facility::Window { .. });
     let rest = facilities.0.iter().filter(|it| !is_local(it));
     Facilities(rest.cloned().collect())
 }
@@ -86,18 +83,11 @@ impl Switch {
         self.occupy(port, true);
         self.occupy(port, true);
         let user = half_handle(own, 0);
-        let what = Box::new(Particular::Packet(Primitive::Claim {
-            user: (user.index, user.generation),
-        }));
+        let what = Box::new(Particular::Packet(Primitive::Claim { user: (user.index, user.generation) }));
         let session = lower;
         cx.down(Below(port), Request::Particular { session, what });
         if self.is_closed {
-            return self.refuse(
-                own,
-                cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE),
-                None,
-                cx,
-            );
+            return self.refuse(own, cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE), None, cx);
         }
         if is_full {
             let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL);
@@ -133,14 +123,8 @@ impl Switch {
         targets.reverse();
         let invalid = |code| move |_| cleared(cause::NOT_OBTAINABLE, code);
         Ok(Wanted {
-            called: route
-                .called
-                .of(called)
-                .map_err(invalid(diagnostic::CALLED))?,
-            calling: route
-                .calling
-                .of(calling)
-                .map_err(invalid(diagnostic::CALLING))?,
+            called: route.called.of(called).map_err(invalid(diagnostic::CALLED))?,
+            calling: route.calling.of(calling).map_err(invalid(diagnostic::CALLING))?,
             offered,
             targets,
             failed: None,
@@ -191,13 +175,7 @@ impl Switch {
     }
 
     /// The called half did not come about.
-    pub(super) fn not_taken(
-        &mut self,
-        own: Handle,
-        reason: Reason,
-        data: Option<Message>,
-        cx: &mut Context<'_>,
-    ) {
+    pub(super) fn not_taken(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         if causes::is_to_be_had_elsewhere(reason)
             && let Some(call) = self.calls.get(own)
             && let Some(wanted) = &mut call.wanted
@@ -261,12 +239,7 @@ impl Switch {
         let (calling, called) = (call.calling, call.called);
         cx.down(Below(from), Request::Accept(Box::new(accept)));
         self.counters.set_up += 1;
-        let what = Happened::SetUp {
-            from: self.name(from),
-            to: self.name(to),
-            calling,
-            called,
-        };
+        let what = Happened::SetUp { from: self.name(from), to: self.name(to), calling, called };
         self.tell(named, what, cx);
         self.await_silence(own, cx);
     }

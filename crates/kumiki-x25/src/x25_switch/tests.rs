@@ -1,7 +1,4 @@
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! A switch between DTEs, each on a packet layer of its own, packets as units between them.
 
 use kumiki_graph::{Accept, Address, Credit, DeviceId, Duration, NodeId, Opened, Told, Unit};
@@ -16,14 +13,8 @@ mod calls;
 mod data;
 mod permanent;
 
-const OWN: Handle = Handle {
-    index: 1,
-    generation: 9,
-};
-const LISTENS: Handle = Handle {
-    index: 5,
-    generation: 9,
-};
+const OWN: Handle = Handle { index: 1, generation: 9 };
+const LISTENS: Handle = Handle { index: 5, generation: 9 };
 
 /// A packet with its bits: the data, whether the message ends, Q and D.
 type Heard = (Vec<u8>, bool, bool, bool);
@@ -63,19 +54,11 @@ fn number(text: &str) -> Number {
 }
 
 fn frames(role: Role) -> packet::Config {
-    packet::Config {
-        over: Over::Frames,
-        role: Some(role),
-        ..packet::Config::default()
-    }
+    packet::Config { over: Over::Frames, role: Some(role), ..packet::Config::default() }
 }
 
 fn route(prefix: &str, to: &[&str]) -> Route {
-    Route {
-        prefix: number(prefix),
-        to: to.iter().map(|it| (*it).to_owned()).collect(),
-        ..Route::default()
-    }
+    Route { prefix: number(prefix), to: to.iter().map(|it| (*it).to_owned()).collect(), ..Route::default() }
 }
 
 fn told(reason: Reason) -> (u8, u8) {
@@ -126,22 +109,12 @@ impl Net {
         });
         let dtes = dtes.collect();
         bench.start();
-        let mut net = Self {
-            bench,
-            switch,
-            dtes,
-            held: None,
-            kept: Vec::new(),
-        };
+        let mut net = Self { bench, switch, dtes, held: None, kept: Vec::new() };
         net.run();
         for dte in 0..3 {
             net.say(
                 dte,
-                Request::Open(Box::new(Open {
-                    user: LISTENS,
-                    mode: Mode::Passive { backlog: 8 },
-                    ..Open::default()
-                })),
+                Request::Open(Box::new(Open { user: LISTENS, mode: Mode::Passive { backlog: 8 }, ..Open::default() })),
             );
         }
         let ports = net.protocol().ports();
@@ -152,10 +125,7 @@ impl Net {
 
     fn plain() -> Self {
         let routes = vec![route("1", &["a"]), route("2", &["b"]), route("3", &["c"])];
-        let config = Config {
-            routes,
-            ..Config::default()
-        };
+        let config = Config { routes, ..Config::default() };
         Self::new(config, |_, _| {})
     }
 
@@ -220,12 +190,9 @@ impl Net {
             Indication::Credit { credit, .. } => dte.credit += credit.messages,
             Indication::Data { data, end, .. } => self.heard(n, (data.to_vec(), end, false, false)),
             Indication::Particular { what, .. } => match *what {
-                Particular::Packet(Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    delivery,
-                }) => self.heard(n, (data.to_vec(), end, qualified, delivery)),
+                Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+                    self.heard(n, (data.to_vec(), end, qualified, delivery))
+                }
                 Particular::Packet(Primitive::Confirm { packets }) => dte.confirmed += packets,
                 other => panic!("{other:?}"),
             },
@@ -237,8 +204,7 @@ impl Net {
                 // The answer to our own has no reason.
                 if session == OWN && reason != Reason::User {
                     let (session, reason) = (dte.session.unwrap(), Reason::User);
-                    self.bench
-                        .say(self.dtes[n].user, Request::Reset { session, reason });
+                    self.bench.say(self.dtes[n].user, Request::Reset { session, reason });
                 }
             }
             Indication::Aborted { reason, data, .. } => {
@@ -321,12 +287,7 @@ impl Net {
         let session = dte.session.unwrap();
         let data = Message::from_octets(data);
         let request = if qualified || delivery {
-            let what = Box::new(Particular::Packet(Primitive::Data {
-                data,
-                end,
-                qualified,
-                delivery,
-            }));
+            let what = Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery }));
             Request::Particular { session, what }
         } else {
             Request::Data { session, data, end }
@@ -337,23 +298,12 @@ impl Net {
     fn clear(&mut self, n: usize, reason: Reason, data: &[u8]) {
         let session = self.dtes[n].session.take().unwrap();
         let data = (!data.is_empty()).then(|| Message::from_octets(data));
-        self.say(
-            n,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        self.say(n, Request::Abort { session, reason, data });
     }
 
     fn reset(&mut self, n: usize, cause: u8, diagnostic: u8) {
         let session = self.dtes[n].session.unwrap();
-        let reason = Reason::Told(Told::X25(x25::Told {
-            what: What::Reset,
-            cause,
-            diagnostic,
-        }));
+        let reason = Reason::Told(Told::X25(x25::Told { what: What::Reset, cause, diagnostic }));
         self.say(n, Request::Reset { session, reason });
     }
 

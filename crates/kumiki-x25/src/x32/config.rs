@@ -87,9 +87,7 @@ pub enum ConfigError {
     #[error("{0} is 0, expected more")]
     Nothing(&'static str),
     /// The waits would become shorter.
-    #[error(
-        "the longest wait before a call is made again is {0}, expected at least the first, {1}"
-    )]
+    #[error("the longest wait before a call is made again is {0}, expected at least the first, {1}")]
     Most(Duration, Duration),
 }
 
@@ -99,21 +97,15 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] says what is wrong.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if self
-            .number
-            .iter()
-            .chain(&self.callers)
-            .any(Number::is_empty)
-        {
+        if self.number.iter().chain(&self.callers).any(Number::is_empty) {
             return Err(ConfigError::NoDigits);
         }
         if self.call_back && self.callers.is_empty() {
             return Err(ConfigError::NobodyToCallBack);
         }
-        for (what, time) in [
-            ("the patience for a call", self.patience),
-            ("the wait before a call is made again", self.redial_after),
-        ] {
+        for (what, time) in
+            [("the patience for a call", self.patience), ("the wait before a call is made again", self.redial_after)]
+        {
             if time.is_zero() {
                 return Err(ConfigError::Nothing(what));
             }

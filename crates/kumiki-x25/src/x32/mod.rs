@@ -41,9 +41,9 @@
 //! half-duplex circuits, and multilink.
 
 use kumiki_graph::{
-    Above, Below, CircuitManage, CircuitReport, Cleared, Context, Duration, Handle, Identification,
-    Indication, Instant, Key, LinkManage, LinkReport, Manage, Number, Particular, Protocol, Report,
-    Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication, Verdict,
+    Above, Below, CircuitManage, CircuitReport, Cleared, Context, Duration, Handle, Identification, Indication,
+    Instant, Key, LinkManage, LinkReport, Manage, Number, Particular, Protocol, Report, Request, Service, Shape,
+    TimerSlot, Token, Unit, UnitIndication, Verdict,
 };
 use kumiki_octets::Message;
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, function};
@@ -209,8 +209,9 @@ impl X32 {
     fn clear(&mut self, event: Event, cx: &mut Context<'_>) {
         match (self.state, event) {
             (State::Connected, Event::Timer) => self.counters.idle += 1,
-            (State::Identifying, Event::Timer | Event::Refused)
-            | (State::Connected, Event::Refused) => self.counters.not_admitted += 1,
+            (State::Identifying, Event::Timer | Event::Refused) | (State::Connected, Event::Refused) => {
+                self.counters.not_admitted += 1
+            }
             (
                 State::Idle
                 | State::Waiting
@@ -284,10 +285,7 @@ impl X32 {
         self.counters.failed += 1;
         self.failures = self.failures.saturating_add(1);
         let hopeless = self.cause == Cleared::Unobtainable;
-        if hopeless
-            || self.failures > self.config.redials
-            || !(self.wanted || self.call_back.is_some())
-        {
+        if hopeless || self.failures > self.config.redials || !(self.wanted || self.call_back.is_some()) {
             self.give_up(cx);
             return self.rest(cx);
         }
@@ -403,18 +401,10 @@ impl X32 {
             self.counters.dropped += 1;
             return cx.drop("no circuit");
         }
-        let Identification {
-            mut information,
-            response,
-            poll,
-        } = what;
+        let Identification { mut information, response, poll } = what;
         let function = function::XID;
         let header = Header {
-            address: if response {
-                self.role.own()
-            } else {
-                self.role.peer()
-            },
+            address: if response { self.role.own() } else { self.role.peer() },
             control: Control::Unnumbered { function, poll },
             modulo: Modulo::Eight,
         };
@@ -431,10 +421,7 @@ impl X32 {
             // An unnumbered frame has one octet of control, whatever the modulus.
             let header = Header::parse(unit.data.front_at_least(2), Modulo::Eight);
             if let Ok((header, len)) = header
-                && let Control::Unnumbered {
-                    function: function::XID,
-                    poll,
-                } = header.control
+                && let Control::Unnumbered { function: function::XID, poll } = header.control
             {
                 let response = header.address == self.role.peer();
                 if !response && header.address != self.role.own() {
@@ -443,11 +430,7 @@ impl X32 {
                 self.counters.xid_received += 1;
                 // The header was read, so it is there.
                 let _ = unit.data.pop_header(len);
-                let what = Identification {
-                    information: unit.data,
-                    response,
-                    poll,
-                };
+                let what = Identification { information: unit.data, response, poll };
                 let session = Handle::default();
                 let what = Box::new(Particular::Identification(what));
                 return cx.up(user, Indication::Particular { session, what });
@@ -470,14 +453,7 @@ impl X32 {
                     // Whom we call back wants the link.
                     return;
                 }
-                self.on(
-                    if wanted {
-                        Event::Wanted
-                    } else {
-                        Event::Unwanted
-                    },
-                    cx,
-                );
+                self.on(if wanted { Event::Wanted } else { Event::Unwanted }, cx);
             }
             Manage::Link(LinkManage::Identified(verdict)) if Some(from) == self.identification => {
                 self.judge(verdict, cx);
@@ -489,10 +465,7 @@ impl X32 {
             | Manage::Narrow { .. }
             | Manage::Group { .. }
             | Manage::Link(
-                LinkManage::Agreed(_)
-                | LinkManage::Pass { .. }
-                | LinkManage::Identified(_)
-                | LinkManage::Circuit(_),
+                LinkManage::Agreed(_) | LinkManage::Pass { .. } | LinkManage::Identified(_) | LinkManage::Circuit(_),
             ) => cx.drop("not offered by X.32"),
         }
     }
@@ -509,11 +482,7 @@ impl Protocol for X32 {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        let place = if keys.contains(&Key::Raw) {
-            &mut self.identification
-        } else {
-            &mut self.link
-        };
+        let place = if keys.contains(&Key::Raw) { &mut self.identification } else { &mut self.link };
         if place.is_some() {
             return Err("a circuit has one link, and one identification under RAW".to_owned());
         }

@@ -90,17 +90,15 @@ impl State {
     /// What `event` does in this state.
     pub(super) const fn step(self, event: Event) -> Step {
         use Event::{
-            Admitted, CallBack, Cleared, Connected, ForeignRings, Refused, Rings, RingsForCallBack,
-            Timer, Unwanted, Wanted,
+            Admitted, CallBack, Cleared, Connected, ForeignRings, Refused, Rings, RingsForCallBack, Timer, Unwanted,
+            Wanted,
         };
         match (self, event) {
             (Self::Idle, Wanted) => Step::Dial,
             (Self::Idle | Self::Waiting, Rings) => Step::Answer,
             (Self::Idle | Self::Waiting, RingsForCallBack) => Step::RefuseAndCallBack,
             (Self::Idle, Unwanted | Cleared | Timer) => Step::Nothing,
-            (Self::Idle | Self::Waiting | Self::Expecting | Self::CallingBack, Connected) => {
-                Step::Clear
-            }
+            (Self::Idle | Self::Waiting | Self::Expecting | Self::CallingBack, Connected) => Step::Clear,
 
             (Self::Waiting, Timer) => Step::Dial,
             (Self::Waiting | Self::Expecting, Unwanted) => Step::Rest,
@@ -140,10 +138,9 @@ impl State {
             (Self::Clearing, Cleared) => Step::Done,
             (Self::Clearing, Unwanted | Timer | Connected) => Step::Nothing,
 
-            (
-                Self::Idle | Self::Waiting | Self::Expecting | Self::CallingBack | Self::Dialling,
-                ForeignRings,
-            ) => Step::Refuse,
+            (Self::Idle | Self::Waiting | Self::Expecting | Self::CallingBack | Self::Dialling, ForeignRings) => {
+                Step::Refuse
+            }
             // No network rings a subscriber that has a circuit. To refuse would clear that.
             (
                 Self::Answering | Self::Identifying | Self::Connected | Self::Clearing,

@@ -14,10 +14,7 @@ fn number(text: &str) -> Number {
 
 /// Calls 200 when a link is wanted.
 fn caller() -> Config {
-    Config {
-        number: Some(number("200")),
-        ..Config::default()
-    }
+    Config { number: Some(number("200")), ..Config::default() }
 }
 
 /// One end of a circuit, with the test as its exchange, its link and its identification.
@@ -53,13 +50,7 @@ impl End {
         let link = bench.user("link", "x32", &[Key::Only]);
         let identification = bench.user("identification", "x32", &[Key::Raw]);
         bench.start();
-        let mut end = Self {
-            bench,
-            line,
-            link,
-            identification,
-            node,
-        };
+        let mut end = Self { bench, line, link, identification, node };
         assert_eq!(end.told(), [Told::Down]);
         end
     }
@@ -109,11 +100,7 @@ impl End {
                 CircuitManage::Clear => Said::Clear,
             })
         };
-        self.bench
-            .requests()
-            .into_iter()
-            .filter_map(calls)
-            .collect()
+        self.bench.requests().into_iter().filter_map(calls).collect()
     }
 
     fn told(&mut self) -> Vec<Told> {
@@ -172,10 +159,7 @@ fn the_wish_for_a_link_makes_the_call_and_its_end_clears_it() {
     assert_eq!(end.told(), [Told::Dte(true), Told::Up]);
     assert_eq!(end.state(), State::Connected);
     end.want(false);
-    assert_eq!(
-        (end.said(), end.told()),
-        (vec![Said::Clear], vec![Told::Down])
-    );
+    assert_eq!((end.said(), end.told()), (vec![Said::Clear], vec![Told::Down]));
     assert_eq!(end.state(), State::Clearing);
     end.cleared(Cleared::Own);
     assert_eq!(end.state(), State::Idle);
@@ -191,10 +175,7 @@ fn who_answers_has_the_address_of_the_dce_unless_that_is_fixed() {
     assert_eq!(end.said(), [Said::Answer]);
     end.connect(false);
     assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
-    let mut end = End::new(Config {
-        side: Side::Fixed(Role::Dte),
-        ..Config::default()
-    });
+    let mut end = End::new(Config { side: Side::Fixed(Role::Dte), ..Config::default() });
     end.ring("100");
     end.connect(false);
     assert_eq!(end.told(), [Told::Dte(true), Told::Up]);
@@ -253,10 +234,7 @@ fn nobody_waits_for_ever_for_a_call_to_be_answered() {
     end.want(true);
     end.said();
     end.bench.pass(secs(60));
-    assert_eq!(
-        (end.said(), end.state()),
-        (vec![Said::Clear], State::Clearing)
-    );
+    assert_eq!((end.said(), end.state()), (vec![Said::Clear], State::Clearing));
     end.cleared(Cleared::Own);
     assert_eq!(end.state(), State::Waiting);
 }
@@ -279,10 +257,7 @@ fn who_wants_no_link_any_more_is_not_called_for() {
 
 #[test]
 fn a_foreign_caller_is_refused() {
-    let mut end = End::new(Config {
-        callers: vec![number("100")],
-        ..Config::default()
-    });
+    let mut end = End::new(Config { callers: vec![number("100")], ..Config::default() });
     end.ring("666");
     assert_eq!(end.said(), [Said::Clear]);
     end.cleared(Cleared::Own);
@@ -322,11 +297,8 @@ fn a_circuit_cleared_under_the_link_ends_it_and_is_called_anew_when_it_is_wanted
 
 #[test]
 fn a_caller_is_refused_and_called_back_at_the_number_that_is_known() {
-    let mut end = End::new(Config {
-        callers: vec![number("100"), number("101")],
-        call_back: true,
-        ..Config::default()
-    });
+    let mut end =
+        End::new(Config { callers: vec![number("100"), number("101")], call_back: true, ..Config::default() });
     end.ring("101");
     assert_eq!(end.said(), [Said::Clear]);
     end.cleared(Cleared::Own);
@@ -344,10 +316,7 @@ fn a_caller_is_refused_and_called_back_at_the_number_that_is_known() {
 
 #[test]
 fn who_is_to_be_called_back_waits_for_that_call() {
-    let config = Config {
-        call_back_within: secs(30),
-        ..caller()
-    };
+    let config = Config { call_back_within: secs(30), ..caller() };
     let mut end = End::new(config.clone());
     end.want(true);
     end.said();
@@ -379,10 +348,7 @@ fn of_two_calls_that_meet_the_one_that_rings_is_taken() {
 }
 
 fn identifying() -> Config {
-    Config {
-        identify: secs(15),
-        ..Config::default()
-    }
+    Config { identify: secs(15), ..Config::default() }
 }
 
 /// What identification has got: information, whether a response, P or F.
@@ -417,8 +383,7 @@ fn a_link_waits_until_identification_has_admitted_the_other_end() {
         poll: true,
     });
     let (session, what) = (Handle::default(), Box::new(what));
-    end.bench
-        .say(end.identification, Request::Particular { session, what });
+    end.bench.say(end.identification, Request::Particular { session, what });
     assert_eq!(end.sent(), [hex("01 bf aa bb")]);
     end.judge(Verdict::Admit);
     assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
@@ -442,10 +407,7 @@ fn who_is_not_admitted_is_cleared_and_so_is_who_says_nothing() {
     end.connect(false);
     end.said();
     end.bench.pass(secs(15));
-    assert_eq!(
-        (end.said(), end.counters().not_admitted),
-        (vec![Said::Clear], 2)
-    );
+    assert_eq!((end.said(), end.counters().not_admitted), (vec![Said::Clear], 2));
 }
 
 #[test]
@@ -468,10 +430,7 @@ fn without_identification_xid_is_the_links_affair() {
     bench.node("x32", &["line"], X32::new(Config::default()).unwrap());
     let link = bench.user("link", "x32", &[Key::Only]);
     bench.start();
-    for what in [
-        CircuitReport::Ringing { from: None },
-        CircuitReport::Connected { calling: false },
-    ] {
+    for what in [CircuitReport::Ringing { from: None }, CircuitReport::Connected { calling: false }] {
         let report = Box::new(Report::Link(LinkReport::Circuit(what)));
         bench.indicate(line, Indication::Report(report));
     }
@@ -482,20 +441,11 @@ fn without_identification_xid_is_the_links_affair() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let said = |config: Config| X32::new(config).err();
-    let nobody = Config {
-        call_back: true,
-        ..Config::default()
-    };
+    let nobody = Config { call_back: true, ..Config::default() };
     assert_eq!(said(nobody), Some(ConfigError::NobodyToCallBack));
-    let shorter = Config {
-        redial_most: secs(1),
-        ..Config::default()
-    };
+    let shorter = Config { redial_most: secs(1), ..Config::default() };
     assert_eq!(said(shorter), Some(ConfigError::Most(secs(1), secs(5))));
-    let none = Config {
-        number: Some(Number::NONE),
-        ..Config::default()
-    };
+    let none = Config { number: Some(Number::NONE), ..Config::default() };
     assert_eq!(said(none), Some(ConfigError::NoDigits));
 }
 

@@ -25,8 +25,8 @@
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
+    Above, Accept, Address, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
+    Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Call;
@@ -87,11 +87,7 @@ struct Connection {
 
 #[derive(Debug)]
 enum Entry {
-    Listener {
-        above: Above,
-        user: Handle,
-        lower: Handle,
-    },
+    Listener { above: Above, user: Handle, lower: Handle },
     Connection(Box<Connection>),
 }
 
@@ -208,24 +204,11 @@ impl Connection {
 fn with_port(address: Address) -> Address {
     let port = xot::PORT;
     match address {
-        Address::Ip4(ip) => Address::Socket {
-            ip: ip.into(),
-            port,
-        },
-        Address::Ip6(ip) => Address::Socket {
-            ip: ip.into(),
-            port,
-        },
+        Address::Ip4(ip) => Address::Socket { ip: ip.into(), port },
+        Address::Ip6(ip) => Address::Socket { ip: ip.into(), port },
         Address::Socket { ip, port: 0 } => Address::Socket { ip, port },
-        Address::None => Address::Socket {
-            ip: core::net::Ipv4Addr::UNSPECIFIED.into(),
-            port,
-        },
-        Address::Socket { .. }
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_)
-        | Address::X121(_) => address,
+        Address::None => Address::Socket { ip: core::net::Ipv4Addr::UNSPECIFIED.into(), port },
+        Address::Socket { .. } | Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => address,
     }
 }
 
@@ -233,10 +216,7 @@ impl Xot {
     /// A layer as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            config,
-            ..Self::default()
-        }
+        Self { config, ..Self::default() }
     }
 
     /// What happened so far.
@@ -272,22 +252,12 @@ impl Xot {
     }
 
     fn quality(&self) -> Quality {
-        Quality {
-            coalesce: Some(self.config.coalesce),
-            ..Quality::default()
-        }
+        Quality { coalesce: Some(self.config.coalesce), ..Quality::default() }
     }
 
     fn aborted(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
         let data = None;
-        cx.up(
-            above,
-            Indication::Aborted {
-                session,
-                reason,
-                data,
-            },
-        );
+        cx.up(above, Indication::Aborted { session, reason, data });
     }
 
     fn open(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
@@ -298,23 +268,14 @@ impl Xot {
                 let lower = Handle::default();
                 let own = self.entries.insert(Entry::Listener { above, user, lower });
                 if self.config.calls_only {
-                    let opened = Opened {
-                        user: own,
-                        ..Opened::default()
-                    };
+                    let opened = Opened { user: own, ..Opened::default() };
                     return self.opened(&opened, cx);
                 }
                 let local = match (open.local, self.config.listen) {
                     (Address::None, Some(listen)) => listen.into(),
                     (local, _) => local,
                 };
-                Open {
-                    user: own,
-                    mode: open.mode,
-                    local: with_port(local),
-                    quality,
-                    ..Open::default()
-                }
+                Open { user: own, mode: open.mode, local: with_port(local), quality, ..Open::default() }
             }
             Mode::Active => {
                 let remote = self.route(open.remote, channel);
@@ -372,9 +333,7 @@ impl Xot {
             return cx.drop("no such connection");
         };
         let session = match entry {
-            Entry::Connection(connection)
-                if matches!(connection.phase, Phase::Open | Phase::Offered) =>
-            {
+            Entry::Connection(connection) if matches!(connection.phase, Phase::Open | Phase::Offered) => {
                 connection.phase = Phase::Closing;
                 // The circuit may be set up anew while this one ends.
                 connection.channel = None;
@@ -393,14 +352,7 @@ impl Xot {
         };
         self.entries.remove(own);
         let (reason, data) = (Reason::User, None);
-        cx.down(
-            STREAM,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        cx.down(STREAM, Request::Abort { session, reason, data });
     }
 
     fn cancel(&mut self, user: Handle, cx: &mut Context<'_>) {
@@ -419,14 +371,7 @@ impl Xot {
             Some(Phase::Awaited) => {
                 self.entries.remove(own);
             }
-            Some(
-                Phase::SettingUp
-                | Phase::Fresh
-                | Phase::Offered
-                | Phase::Open
-                | Phase::Closing
-                | Phase::Closed,
-            )
+            Some(Phase::SettingUp | Phase::Fresh | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed)
             | None => self.abort(own, cx),
         }
     }
@@ -438,12 +383,7 @@ impl Xot {
             Some(Entry::Listener { above, user, lower }) => {
                 *lower = opened.provider;
                 let (above, user) = (*above, *user);
-                let opened = Opened {
-                    user,
-                    provider: own,
-                    local: opened.local,
-                    ..Opened::default()
-                };
+                let opened = Opened { user, provider: own, local: opened.local, ..Opened::default() };
                 cx.up(above, Indication::Opened(Box::new(opened)));
             }
             Some(Entry::Connection(connection)) => {
@@ -466,10 +406,7 @@ impl Xot {
 
     fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
         let deadline = cx.now() + self.config.patience;
-        let token = Token {
-            session: own,
-            kind: 0,
-        };
+        let token = Token { session: own, kind: 0 };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.timer, token, deadline);
         }
@@ -503,14 +440,7 @@ impl Xot {
         };
         let Some(above) = above.filter(|_| self.entries.len() < MOST) else {
             let (session, reason, data) = (offered.provider, Reason::NoResources, None);
-            cx.down(
-                STREAM,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(STREAM, Request::Abort { session, reason, data });
             return;
         };
         let mut connection = Connection::new(above, Phase::Fresh, &self.config);
@@ -518,12 +448,7 @@ impl Xot {
         connection.remote = offered.remote;
         connection.listener = listener;
         let own = self.entries.insert(Entry::Connection(Box::new(connection)));
-        let accept = Accept {
-            session: offered.provider,
-            user: own,
-            quality: self.quality(),
-            ..Accept::default()
-        };
+        let accept = Accept { session: offered.provider, user: own, quality: self.quality(), ..Accept::default() };
         cx.down(STREAM, Request::Accept(Box::new(accept)));
         self.wait(own, cx);
     }
@@ -596,14 +521,7 @@ impl Xot {
         if let Some(connection) = self.connection(own) {
             let (session, data) = (connection.lower, None);
             let reason = Reason::Protocol;
-            cx.down(
-                STREAM,
-                Request::Abort {
-                    session,
-                    reason,
-                    data,
-                },
-            );
+            cx.down(STREAM, Request::Abort { session, reason, data });
         }
         self.ended(own, why, cx);
     }
@@ -616,11 +534,7 @@ impl Xot {
                     Phase::Calling | Phase::SettingUp | Phase::Open => {
                         Self::aborted(it.above, it.user, reason, cx);
                     }
-                    Phase::Awaited
-                    | Phase::Fresh
-                    | Phase::Offered
-                    | Phase::Closing
-                    | Phase::Closed => {}
+                    Phase::Awaited | Phase::Fresh | Phase::Offered | Phase::Closing | Phase::Closed => {}
                 }
             }
             Some(Entry::Listener { above, user, .. }) => Self::aborted(above, user, reason, cx),
@@ -652,11 +566,7 @@ impl Xot {
             let looks = match connection.phase {
                 Phase::Open => connection.wanted > 0,
                 Phase::Fresh | Phase::SettingUp => true,
-                Phase::Awaited
-                | Phase::Calling
-                | Phase::Offered
-                | Phase::Closing
-                | Phase::Closed => false,
+                Phase::Awaited | Phase::Calling | Phase::Offered | Phase::Closing | Phase::Closed => false,
             };
             if !looks {
                 return connection.repay(cx);
@@ -672,12 +582,7 @@ impl Xot {
             match connection.phase {
                 Phase::Fresh => self.first(own, packet, cx),
                 Phase::SettingUp => self.set_up_answered(own, &packet, cx),
-                Phase::Awaited
-                | Phase::Calling
-                | Phase::Offered
-                | Phase::Open
-                | Phase::Closing
-                | Phase::Closed => {
+                Phase::Awaited | Phase::Calling | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed => {
                     connection.wanted -= 1;
                     let (session, data, end) = (connection.user, packet, true);
                     cx.up(connection.above, Indication::Data { session, data, end });
@@ -702,22 +607,12 @@ fn octets_of(setup: &PvcSetup) -> Message {
 
 /// What is said of a session on a permanent circuit.
 fn call(channel: Option<u16>) -> Option<Box<Call>> {
-    channel.map(|_| {
-        Box::new(Call {
-            channel,
-            ..Call::default()
-        })
-    })
+    channel.map(|_| Box::new(Call { channel, ..Call::default() }))
 }
 
 impl Protocol for Xot {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Stream],
-            below: (1, 1),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -769,20 +664,12 @@ impl Protocol for Xot {
                     if matches!(told, Phase::Open | Phase::SettingUp) {
                         Self::aborted(above, user, Reason::Reset, cx);
                     }
-                    cx.down(
-                        STREAM,
-                        Request::Release {
-                            session: lower,
-                            data,
-                        },
-                    );
+                    cx.down(STREAM, Request::Release { session: lower, data });
                     self.wait(session, cx);
                 }
             }
             Indication::Closed { session } => self.ended(session, Reason::Reset, cx),
-            Indication::Aborted {
-                session, reason, ..
-            } => self.ended(session, reason, cx),
+            Indication::Aborted { session, reason, .. } => self.ended(session, reason, cx),
             Indication::Reset { session, .. } => self.close(session, Reason::Reset, cx),
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_)

@@ -17,19 +17,9 @@ fn compare(a: &PvcEnd, b: &PvcEnd) -> Ordering {
 impl Xot {
     /// What is said of a permanent circuit by who sets it up, or (`answers`) by the other.
     pub(super) fn setup_of(pvc: &Permanent, status: u8, answers: bool) -> PvcSetup {
-        let ours = PvcEnd {
-            interface: pvc.interface.clone().into_bytes(),
-            channel: pvc.channel,
-        };
-        let theirs = PvcEnd {
-            interface: pvc.peer_interface.clone().into_bytes(),
-            channel: pvc.peer_channel,
-        };
-        let (initiator, responder) = if answers {
-            (theirs, ours)
-        } else {
-            (ours, theirs)
-        };
+        let ours = PvcEnd { interface: pvc.interface.clone().into_bytes(), channel: pvc.channel };
+        let theirs = PvcEnd { interface: pvc.peer_interface.clone().into_bytes(), channel: pvc.peer_channel };
+        let (initiator, responder) = if answers { (theirs, ours) } else { (ours, theirs) };
         PvcSetup {
             header: [0x10, 0x00],
             status,
@@ -58,17 +48,9 @@ impl Xot {
     }
 
     /// What a PVC set-up is answered by: the circuit, and the open of our user's that it is for; or a refusal, or nothing where it cannot be read.
-    pub(super) fn judge(
-        &mut self,
-        octets: &[u8],
-    ) -> Result<(Permanent, Option<Handle>), Option<PvcSetup>> {
+    pub(super) fn judge(&mut self, octets: &[u8]) -> Result<(Permanent, Option<Handle>), Option<PvcSetup>> {
         let setup = PvcSetup::parse(octets).map_err(|_| None)?;
-        let refuse = |status| {
-            Some(PvcSetup {
-                status,
-                ..setup.clone()
-            })
-        };
+        let refuse = |status| Some(PvcSetup { status, ..setup.clone() });
         if setup.status != status::WAITING {
             return Err(refuse(status::PROTOCOL));
         }
@@ -82,9 +64,7 @@ impl Xot {
         let Some(pvc) = here.find(|pvc| pvc.channel == setup.responder.channel) else {
             return Err(refuse(status::NO_PVC));
         };
-        if !same(&pvc.peer_interface, &setup.initiator.interface)
-            || pvc.peer_channel != setup.initiator.channel
-        {
+        if !same(&pvc.peer_interface, &setup.initiator.interface) || pvc.peer_channel != setup.initiator.channel {
             return Err(refuse(status::MISMATCH));
         }
         let windows = [setup.window_in, setup.window_out];
@@ -103,14 +83,9 @@ impl Xot {
             Some(Phase::Awaited | Phase::Calling) => true,
             // RFC 1613 section 6.5 has both answers for this; see the module.
             Some(Phase::SettingUp) => compare(&setup.initiator, &setup.responder).is_lt(),
-            Some(Phase::Fresh | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed)
-            | None => false,
+            Some(Phase::Fresh | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed) | None => false,
         };
-        if gives_way {
-            Ok((pvc, Some(asked)))
-        } else {
-            Err(refuse(status::MISMATCH))
-        }
+        if gives_way { Ok((pvc, Some(asked))) } else { Err(refuse(status::MISMATCH)) }
     }
 
     /// The circuit that our user has asked for by `asked` is the one that the peer has set up by `own`.
@@ -123,21 +98,9 @@ impl Xot {
             Phase::Calling => cx.down(STREAM, Request::Cancel { user: asked }),
             Phase::SettingUp => {
                 let (session, reason, data) = (before.lower, Reason::User, None);
-                cx.down(
-                    STREAM,
-                    Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    },
-                );
+                cx.down(STREAM, Request::Abort { session, reason, data });
             }
-            Phase::Awaited
-            | Phase::Fresh
-            | Phase::Offered
-            | Phase::Open
-            | Phase::Closing
-            | Phase::Closed => {}
+            Phase::Awaited | Phase::Fresh | Phase::Offered | Phase::Open | Phase::Closing | Phase::Closed => {}
         }
         if let Some(connection) = self.connection(own) {
             (connection.above, connection.user) = (before.above, before.user);

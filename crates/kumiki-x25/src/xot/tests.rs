@@ -1,7 +1,4 @@
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 
 use kumiki_graph::Duration;
 
@@ -28,12 +25,7 @@ impl Stream {
 
 impl Protocol for Stream {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Stream),
-            needs: &[],
-            below: (0, 0),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Stream), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -44,28 +36,19 @@ impl Protocol for Stream {
             Request::Open(open) if open.mode == Mode::Active => {
                 assert_eq!(open.remote.socket().unwrap().port(), 1998);
                 self.ends[me].1 = Some(open.user);
-                let offered = Offered {
-                    user: self.ends[other].0.unwrap(),
-                    ..Offered::default()
-                };
+                let offered = Offered { user: self.ends[other].0.unwrap(), ..Offered::default() };
                 cx.up(above(other), Indication::Offered(Box::new(offered)));
             }
             Request::Open(open) => {
                 self.ends[me].0 = Some(open.user);
                 let user = open.user;
-                let opened = Opened {
-                    user,
-                    ..Opened::default()
-                };
+                let opened = Opened { user, ..Opened::default() };
                 cx.up(from, Indication::Opened(Box::new(opened)));
             }
             Request::Accept(accept) => {
                 self.ends[me].1 = Some(accept.user);
                 let user = self.ends[other].1.unwrap();
-                let opened = Opened {
-                    user,
-                    ..Opened::default()
-                };
+                let opened = Opened { user, ..Opened::default() };
                 cx.up(above(other), Indication::Opened(Box::new(opened)));
                 Self::credit(other, user, cx);
                 Self::credit(me, accept.user, cx);
@@ -83,13 +66,7 @@ impl Protocol for Stream {
                     return;
                 }
                 if let Some(session) = self.ends[other].1 {
-                    cx.up(
-                        above(other),
-                        Indication::Released {
-                            session,
-                            data: None,
-                        },
-                    );
+                    cx.up(above(other), Indication::Released { session, data: None });
                 }
             }
             _ => {}
@@ -114,11 +91,7 @@ fn permanent(channel: u16, own: &str, peer: &str, peer_channel: u16, calls: bool
 /// X.25 on XOT at both ends of a stream that comes in pieces.
 fn bench(piece: usize, b_permanent: Permanent) -> Bench {
     let mut bench = Bench::new();
-    let stream = Stream {
-        ends: [(None, None); 2],
-        piece,
-        cut: false,
-    };
+    let stream = Stream { ends: [(None, None); 2], piece, cut: false };
     bench.node("stream", &[], stream);
     let a_permanent = permanent(3, "Serial0", "Serial1", 4, true);
     for (end, permanent) in [("a", a_permanent), ("b", b_permanent)] {
@@ -128,10 +101,7 @@ fn bench(piece: usize, b_permanent: Permanent) -> Bench {
             ..Config::default()
         };
         bench.node(&format!("xot {end}"), &["stream"], Xot::new(config));
-        let config = x25::Config {
-            over: Over::Circuits,
-            ..x25::Config::default()
-        };
+        let config = x25::Config { over: Over::Circuits, ..x25::Config::default() };
         let below = format!("xot {end}");
         bench.node(&format!("x25 {end}"), &[&below], X25::new(config).unwrap());
     }
@@ -139,28 +109,18 @@ fn bench(piece: usize, b_permanent: Permanent) -> Bench {
 }
 
 const fn handle(index: u32) -> Handle {
-    Handle {
-        index,
-        generation: 1,
-    }
+    Handle { index, generation: 1 }
 }
 
 fn open(mode: Mode, remote: Address, channel: Option<u16>) -> Request {
-    Request::Open(Box::new(Open {
-        user: handle(1),
-        mode,
-        remote,
-        call: call(channel),
-        ..Open::default()
-    }))
+    Request::Open(Box::new(Open { user: handle(1), mode, remote, call: call(channel), ..Open::default() }))
 }
 
 #[test]
 fn a_call_crosses_a_stream_in_pieces_of_any_size() {
     for piece in [1, 3, 1000] {
         let mut bench = bench(piece, permanent(4, "Serial1", "serial0", 3, false));
-        let [a, b] =
-            ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
+        let [a, b] = ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
         bench.start();
         bench.say(b, open(Mode::Passive { backlog: 1 }, Address::None, None));
         let to = Address::X121("12345".parse().unwrap());
@@ -176,27 +136,13 @@ fn a_call_crosses_a_stream_in_pieces_of_any_size() {
         assert_eq!(facilities.packet_size(), Some((10, 10)));
         assert_eq!(facilities.window(), Some((7, 7)));
         let session = offered.provider;
-        bench.say(
-            b,
-            Request::Accept(Box::new(Accept {
-                session,
-                user: handle(2),
-                ..Accept::default()
-            })),
-        );
+        bench.say(b, Request::Accept(Box::new(Accept { session, user: handle(2), ..Accept::default() })));
         let opened = bench.heard(a).into_iter().find_map(|it| match it {
             Indication::Opened(opened) => Some(opened),
             _ => None,
         });
         let session = opened.unwrap().provider;
-        bench.say(
-            a,
-            Request::Data {
-                session,
-                data: Message::from_octets(&[7; 1500]),
-                end: true,
-            },
-        );
+        bench.say(a, Request::Data { session, data: Message::from_octets(&[7; 1500]), end: true });
         let taken: Vec<usize> = bench
             .heard(b)
             .iter()
@@ -207,21 +153,9 @@ fn a_call_crosses_a_stream_in_pieces_of_any_size() {
             .collect();
         assert_eq!(taken, [1024, 476]);
         let (reason, data) = (Reason::User, None);
-        bench.say(
-            a,
-            Request::Abort {
-                session,
-                reason,
-                data,
-            },
-        );
+        bench.say(a, Request::Abort { session, reason, data });
         let ended = bench.heard(b);
-        assert!(
-            ended
-                .iter()
-                .any(|it| matches!(it, Indication::Aborted { .. })),
-            "{ended:?}"
-        );
+        assert!(ended.iter().any(|it| matches!(it, Indication::Aborted { .. })), "{ended:?}");
     }
 }
 
@@ -234,71 +168,39 @@ fn a_permanent_circuit_is_set_up_and_reset() {
         (permanent(4, "Other", "Serial0", 3, false), false),
     ] {
         let mut bench = bench(1000, pvc);
-        let [a, b] =
-            ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
+        let [a, b] = ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
         bench.start();
         bench.say(b, open(Mode::Passive { backlog: 1 }, Address::None, None));
         bench.say(a, open(Mode::Active, Address::None, Some(3)));
         let heard = bench.heard(a);
         let opened = heard.iter().any(|it| matches!(it, Indication::Opened(_)));
-        let credit = heard
-            .iter()
-            .any(|it| matches!(it, Indication::Credit { .. }));
-        let aborted = heard
-            .iter()
-            .any(|it| matches!(it, Indication::Aborted { .. }));
-        assert_eq!(
-            (opened, credit, aborted),
-            (stands, stands, !stands),
-            "{heard:?}"
-        );
+        let credit = heard.iter().any(|it| matches!(it, Indication::Credit { .. }));
+        let aborted = heard.iter().any(|it| matches!(it, Indication::Aborted { .. }));
+        assert_eq!((opened, credit, aborted), (stands, stands, !stands), "{heard:?}");
     }
 }
 
 /// One XOT with a user of its own, and a stream whose other end is the test.
 #[test]
 fn another_version_or_a_length_that_is_none_closes_the_connection() {
-    for octets in [
-        "00 01 00 03 10 01 17",
-        "00 00 00 02 10 01",
-        "00 00 ff ff 10",
-    ] {
+    for octets in ["00 01 00 03 10 01 17", "00 00 00 02 10 01", "00 00 ff ff 10"] {
         let mut bench = Bench::new();
-        let stream = Stream {
-            ends: [(None, None); 2],
-            piece: 1000,
-            cut: false,
-        };
+        let stream = Stream { ends: [(None, None); 2], piece: 1000, cut: false };
         bench.node("stream", &[], stream);
         bench.node("xot", &["stream"], Xot::default());
         let listener = bench.user("listener", "xot", &[]);
         let caller = bench.user("caller", "stream", &[]);
         bench.start();
-        bench.say(
-            listener,
-            open(Mode::Passive { backlog: 1 }, Address::None, None),
-        );
+        bench.say(listener, open(Mode::Passive { backlog: 1 }, Address::None, None));
         bench.heard(listener);
-        let to = Address::Socket {
-            ip: core::net::Ipv4Addr::LOCALHOST.into(),
-            port: 1998,
-        };
+        let to = Address::Socket { ip: core::net::Ipv4Addr::LOCALHOST.into(), port: 1998 };
         bench.say(caller, open(Mode::Active, to, None));
         bench.say(
             caller,
-            Request::Data {
-                session: Handle::default(),
-                data: Message::from_octets(&hex(octets)),
-                end: true,
-            },
+            Request::Data { session: Handle::default(), data: Message::from_octets(&hex(octets)), end: true },
         );
         let heard = bench.heard(caller);
-        assert!(
-            heard
-                .iter()
-                .any(|it| matches!(it, Indication::Released { .. })),
-            "{octets}: {heard:?}"
-        );
+        assert!(heard.iter().any(|it| matches!(it, Indication::Released { .. })), "{octets}: {heard:?}");
         assert!(bench.heard(listener).is_empty());
     }
 }
@@ -309,22 +211,13 @@ fn on_pipe(room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
     let device = bench.device("socket");
     let pipe = kumiki_graph::pipe::Pipe::new(kumiki_graph::pipe::Config::default());
     bench.node("pipe", &["socket"], pipe);
-    let config = Config {
-        permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)],
-        ..Config::default()
-    };
+    let config = Config { permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)], ..Config::default() };
     bench.node("xot", &["pipe"], Xot::new(config));
-    let config = x25::Config {
-        over: Over::Circuits,
-        ..x25::Config::default()
-    };
+    let config = x25::Config { over: Over::Circuits, ..x25::Config::default() };
     bench.node("x25", &["xot"], X25::new(config).unwrap());
     let user = bench.user("user", "x25", &[]);
     bench.start();
-    bench.say(
-        user,
-        open(Mode::Passive { backlog: 1 }, Address::None, None),
-    );
+    bench.say(user, open(Mode::Passive { backlog: 1 }, Address::None, None));
     let up = Indication::Report(Box::new(kumiki_graph::Report::Up));
     bench.indicate(device, up);
     if room > 0 {
@@ -344,11 +237,7 @@ fn connections(bench: &Bench) -> usize {
 #[test]
 fn a_refused_caller_that_reads_nothing_is_not_waited_for_without_end() {
     let (mut bench, device, _) = on_pipe(0);
-    let setup = Xot::setup_of(
-        &permanent(3, "Serial0", "Serial9", 4, true),
-        status::WAITING,
-        false,
-    );
+    let setup = Xot::setup_of(&permanent(3, "Serial0", "Serial9", 4, true), status::WAITING, false);
     let mut packet = octets_of(&setup);
     let length = u16::try_from(packet.len()).unwrap();
     xot::Header { length }.emit(packet.push_header(xot::LEN));
@@ -375,11 +264,7 @@ fn a_peer_that_reads_nothing_is_not_answered_without_end() {
         Indication::Offered(offered) => Some(offered.provider),
         _ => None,
     });
-    let accept = Accept {
-        session: offered.unwrap(),
-        user: handle(2),
-        ..Accept::default()
-    };
+    let accept = Accept { session: offered.unwrap(), user: handle(2), ..Accept::default() };
     bench.say(user, Request::Accept(Box::new(accept)));
     bench.requests();
     let mut granted = 0;

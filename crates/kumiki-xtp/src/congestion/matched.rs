@@ -90,14 +90,7 @@ struct Start {
 
 impl Start {
     const fn up_to(limit: u64) -> Self {
-        Self {
-            limit,
-            burst: None,
-            promised: None,
-            best_rate: 0,
-            flat_rounds: 0,
-            queue_samples: 0,
-        }
+        Self { limit, burst: None, promised: None, best_rate: 0, flat_rounds: 0, queue_samples: 0 }
     }
 
     /// A round is over in which `rate` was delivered. Whether it was the last one in vain.
@@ -244,11 +237,7 @@ impl Matched {
         if self.start.take().is_none() && queue {
             self.kept = scaled(self.w, 1000, was).clamp(KEEPS_LEAST, KEEPS_MOST);
         }
-        self.clean_rounds = if queue {
-            0
-        } else {
-            self.clean_rounds.min(CLEAN_ROUNDS)
-        };
+        self.clean_rounds = if queue { 0 } else { self.clean_rounds.min(CLEAN_ROUNDS) };
         self.rest = 0;
         self.path.on_reaction();
         self.react(status);
@@ -256,10 +245,7 @@ impl Matched {
 
     const fn react(&mut self, status: &Status) {
         self.deaf = true;
-        self.reaction = Some(Reaction {
-            sync: status.sent_sync,
-            at: status.now,
-        });
+        self.reaction = Some(Reaction { sync: status.sent_sync, at: status.now });
     }
 
     /// R4 and R5: by how much the window grows in a round trip, in 1/1000 packets.
@@ -301,8 +287,7 @@ impl Matched {
         if self.start.is_some() || !self.path.queue_stands(self.packet) {
             return;
         }
-        let Some((rate, (unheard, horizon))) = self.path.delivery_rate().zip(self.path.unheard())
-        else {
+        let Some((rate, (unheard, horizon))) = self.path.delivery_rate().zip(self.path.unheard()) else {
             return;
         };
         let should = scaled(self.w, (horizon + unheard).as_nanos(), horizon.as_nanos());
@@ -365,10 +350,7 @@ impl Controller for Matched {
         }
         let later = |sync: u32| after(status.sync, sync);
         let may_grow = self.reaction.is_none_or(|it| !self.deaf || later(it.sync));
-        if self
-            .reaction
-            .is_some_and(|it| later(it.sync.wrapping_add(1)))
-        {
+        if self.reaction.is_some_and(|it| later(it.sync.wrapping_add(1))) {
             self.deaf = false;
         }
         let unused = status.limited || !self.is_in_use(status);
@@ -421,11 +403,7 @@ impl Controller for Matched {
     fn window(&self) -> u64 {
         // R1: what is known of what is out is as old as the last status; or as the last but one, where one lost answer would otherwise
         // stop everything.
-        let told = if self.path.is_seldom_told() {
-            2 * self.told
-        } else {
-            self.told
-        };
+        let told = if self.path.is_seldom_told() { 2 * self.told } else { self.told };
         self.w.saturating_add(told)
     }
 

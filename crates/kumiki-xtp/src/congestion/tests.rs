@@ -41,10 +41,7 @@ fn goodputs(world: &mut World, from: u64, to: u64) -> Vec<f64> {
     let before = world.delivered();
     world.run_until(Instant::ZERO + ms(to));
     let after = world.delivered();
-    let octets = after
-        .iter()
-        .zip(before)
-        .map(|(after, before)| after - before);
+    let octets = after.iter().zip(before).map(|(after, before)| after - before);
     let seconds = ms(to - from).as_secs_f64();
     octets.map(|it| it as f64 * 8e-6 / seconds).collect()
 }
@@ -55,13 +52,7 @@ fn goodput(world: &mut World, from: u64, to: u64) -> f64 {
 
 /// Paper 3's path: 17 Mb/s are what its hosts manage, and 50 KB are the buffers of the UDP socket that feeds its receiver.
 fn paper(rtt: u64) -> Line {
-    Line {
-        rate: 17_000_000,
-        rtt: ms(rtt),
-        queue: 5,
-        loss: 0.0,
-        seed: 1,
-    }
+    Line { rate: 17_000_000, rtt: ms(rtt), queue: 5, loss: 0.0, seed: 1 }
 }
 
 #[test]
@@ -110,18 +101,10 @@ fn loss_without_a_queue_is_not_taken_for_congestion() {
 
 #[test]
 fn where_round_trips_are_shorter_than_questions_are_apart_it_is_the_rate_that_is_kept() {
-    for (rate, rtt, queue, packet) in [
-        (100_000_000, 200, 32, 1500),
-        (1_000_000_000, 50, 64, 9000),
-        (10_000_000, 500, 10, 1500),
-    ] {
-        let line = Line {
-            rate,
-            rtt: Duration::from_micros(rtt),
-            queue,
-            loss: 0.0,
-            seed: 1,
-        };
+    for (rate, rtt, queue, packet) in
+        [(100_000_000, 200, 32, 1500), (1_000_000_000, 50, 64, 9000), (10_000_000, 500, 10, 1500)]
+    {
+        let line = Line { rate, rtt: Duration::from_micros(rtt), queue, loss: 0.0, seed: 1 };
         let mut world = alone(line, xtp(packet));
         let found = goodput(&mut world, 500, 3000) * 1e6 / rate as f64;
         assert!(found > 0.97, "{rate} bit/s: {found}");
@@ -183,10 +166,7 @@ fn without_congestion_control_the_queue_overflows() {
 fn a_run_repeats() {
     let run = || {
         let line = Line::new(20_000_000, ms(40), 50, 1500);
-        let mut world = World::new(Line {
-            loss: 0.001,
-            ..line
-        });
+        let mut world = World::new(Line { loss: 0.001, ..line });
         world.add(xtp(1500), ms(0), FOREVER);
         world.add(tcp(Algorithm::Cubic, 1500), ms(70), FOREVER);
         world.run_until(Instant::ZERO + ms(20_000));

@@ -20,16 +20,10 @@ fn what_left_before_the_question_and_is_not_in_the_answer_is_lost() {
     // Packets 3 and 6 are missing; the question was packet 8.
     assert_eq!(board.check(200, &[span(300, 500), span(600, 800)]), Ok(()));
     assert_eq!(board.acknowledge(200), 200);
-    assert_eq!(
-        board.cover(span(300, 500)) + board.cover(span(600, 800)),
-        400
-    );
+    assert_eq!(board.cover(span(300, 500)) + board.cover(span(600, 800)), 400);
     assert_eq!(board.judge(8, 0, u64::MAX), 200);
     assert_eq!(board.next_lost(), Some((200, 100)));
-    assert_eq!(
-        (board.in_flight(), board.una(), board.nxt()),
-        (200, 200, 1000)
-    );
+    assert_eq!((board.in_flight(), board.una(), board.nxt()), (200, 200, 1000));
     assert_eq!(board.resent(100), 11);
     assert!(board.is_last_lost(100) && !board.is_last_lost(99) && board.has_lost());
     assert_eq!(board.resent(100), 12);
@@ -114,10 +108,7 @@ fn go_back_sends_all_again_and_a_handshake_tells_the_truth() {
     board.acknowledge(200);
     board.cover(span(300, 500));
     assert_eq!(board.go_back(), 600);
-    assert_eq!(
-        (board.in_flight(), board.next_lost()),
-        (0, Some((200, 100)))
-    );
+    assert_eq!((board.in_flight(), board.next_lost()), (0, Some((200, 100))));
 
     let mut board = self::board();
     board.acknowledge(200);

@@ -62,9 +62,7 @@ impl Xtp {
         let groups = self.table.groups_heard(packet.destination);
         let now = cx.now();
         let deaf = &mut self.groups.deaf;
-        let wants = groups
-            .into_iter()
-            .find(|(at, _)| deaf.hears(name, at.port(), now));
+        let wants = groups.into_iter().find(|(at, _)| deaf.hears(name, at.port(), now));
         let Some((at, listener)) = wants else {
             return false;
         };
@@ -82,18 +80,11 @@ impl Xtp {
     }
 
     /// A context that asks to join.
-    fn begin_late(
-        &mut self,
-        group: SocketAddr,
-        listener: Handle,
-        packet: Arrived,
-        cx: &mut Context<'_>,
-    ) {
+    fn begin_late(&mut self, group: SocketAddr, listener: Handle, packet: Arrived, cx: &mut Context<'_>) {
         // Who is only known by a MAC address hears us by the group, and says who it is.
         let unknown = IpAddr::from(Ipv4Addr::UNSPECIFIED);
         let remote = SocketAddr::new(packet.source.ip().unwrap_or(unknown), 0);
-        let Some(handle) = self.begin_receiving((group, remote), listener, &packet, true, cx)
-        else {
+        let Some(handle) = self.begin_receiving((group, remote), listener, &packet, true, cx) else {
             cx.drop("no room for a context");
             return;
         };
@@ -120,10 +111,7 @@ impl Xtp {
         found.waiting += 1;
         let (above, user, quality) = (found.above, found.user, found.quality);
         let own = self.shared.config.address;
-        let mut io = Io {
-            cx,
-            shared: &mut self.shared,
-        };
+        let mut io = Io { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,

@@ -57,11 +57,7 @@ impl Part {
 
     /// What all packets of the context carry.
     pub(crate) const fn options(&self) -> Options {
-        if self.is_pair() {
-            Options::NONE
-        } else {
-            Options::MULTI
-        }
+        if self.is_pair() { Options::NONE } else { Options::MULTI }
     }
 
     /// The transmitter has not answered yet.
@@ -107,12 +103,7 @@ const DEAF: usize = 256;
 
 impl Deaf {
     /// Nothing of it is wanted until `until`, for those who listen at `port`.
-    pub(crate) fn turn(
-        &mut self,
-        (source, key): (Address, kumiki_wire::xtp::Key),
-        port: u16,
-        until: Instant,
-    ) {
+    pub(crate) fn turn(&mut self, (source, key): (Address, kumiki_wire::xtp::Key), port: u16, until: Instant) {
         if self.0.len() >= DEAF {
             self.0.pop_front();
         }
@@ -120,12 +111,7 @@ impl Deaf {
     }
 
     /// Whether who listens at `port` wants to hear it.
-    pub(crate) fn hears(
-        &mut self,
-        name: (Address, kumiki_wire::xtp::Key),
-        port: u16,
-        now: Instant,
-    ) -> bool {
+    pub(crate) fn hears(&mut self, name: (Address, kumiki_wire::xtp::Key), port: u16, now: Instant) -> bool {
         self.0.retain(|it| it.3 > now);
         !self.0.iter().any(|it| ((it.0, it.1), it.2) == (name, port))
     }

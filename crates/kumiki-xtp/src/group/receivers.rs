@@ -149,14 +149,7 @@ impl Receivers {
     }
 
     /// A receiver tells how far it is; `nxt` is the next octet that has not been sent. An older report than the last changes nothing: false.
-    pub(crate) fn report(
-        &mut self,
-        who: Address,
-        control: &Control,
-        spans: &[Span],
-        nxt: u64,
-        now: Instant,
-    ) -> bool {
+    pub(crate) fn report(&mut self, who: Address, control: &Control, spans: &[Span], nxt: u64, now: Instant) -> bool {
         let asked = self.asked.iter().find(|it| it.0 == control.echo);
         let Some(it) = self.list.get_mut(&who) else {
             return false;
@@ -190,19 +183,11 @@ impl Receivers {
     pub(crate) fn together(&mut self, sync: u32, nxt: u64, room: u64) -> Option<Together> {
         if self.active().next().is_none() {
             self.most_lost = 0;
-            let control = Control {
-                rseq: nxt,
-                alloc: nxt.saturating_add(room),
-                echo: sync,
-            };
+            let control = Control { rseq: nxt, alloc: nxt.saturating_add(room), echo: sync };
             let spans = Vec::new();
             return self.is_enough().then_some(Together { control, spans });
         }
-        let mut control = Control {
-            rseq: u64::MAX,
-            alloc: u64::MAX,
-            echo: sync,
-        };
+        let mut control = Control { rseq: u64::MAX, alloc: u64::MAX, echo: sync };
         for it in self.active() {
             control.rseq = control.rseq.min(it.rseq);
             control.alloc = control.alloc.min(it.alloc);
@@ -217,15 +202,9 @@ impl Receivers {
 
     /// What all have above `rseq`, which one of them has told.
     fn had_by_all(&self, rseq: u64) -> Vec<Span> {
-        let mut common = vec![Span {
-            left: rseq.saturating_add(1),
-            right: u64::MAX,
-        }];
+        let mut common = vec![Span { left: rseq.saturating_add(1), right: u64::MAX }];
         for it in self.active() {
-            let whole = Span {
-                left: 0,
-                right: it.rseq,
-            };
+            let whole = Span { left: 0, right: it.rseq };
             let runs = core::iter::once(&whole).chain(&it.spans);
             common = intersection(&common, runs);
             if common.is_empty() {
@@ -279,9 +258,7 @@ impl Receivers {
     pub(crate) fn shut(&self) -> Vec<Address> {
         let least = self.active().map(|it| it.alloc).min();
         let all = self.list.iter().filter(|(_, it)| !it.done);
-        all.filter(|(_, it)| Some(it.alloc) == least)
-            .map(|(who, _)| *who)
-            .collect()
+        all.filter(|(_, it)| Some(it.alloc) == least).map(|(who, _)| *who).collect()
     }
 
     /// All have everything, and there are enough of them.
@@ -295,31 +272,22 @@ impl Receivers {
             (0, it) | (it, 0) => it,
             (one, other) => one.min(other),
         };
-        self.active()
-            .filter_map(|it| it.rates)
-            .reduce(|one, other| {
-                let slower = match (one.inrate, other.inrate) {
-                    (0, _) => other,
-                    (_, 0) => one,
-                    (a, b) if b < a => other,
-                    (_, _) => one,
-                };
-                Rates {
-                    maxdata: least(one.maxdata, other.maxdata),
-                    inrate: slower.inrate,
-                    inburst: slower.inburst,
-                    ..one
-                }
-            })
+        self.active().filter_map(|it| it.rates).reduce(|one, other| {
+            let slower = match (one.inrate, other.inrate) {
+                (0, _) => other,
+                (_, 0) => one,
+                (a, b) if b < a => other,
+                (_, _) => one,
+            };
+            Rates { maxdata: least(one.maxdata, other.maxdata), inrate: slower.inrate, inburst: slower.inburst, ..one }
+        })
     }
 }
 
 /// Octets from `from` to `to` that are neither below `rseq` nor in `spans`.
 fn lacking(rseq: u64, spans: &[Span], from: u64, to: u64) -> u64 {
     let from = from.max(rseq);
-    let had = spans
-        .iter()
-        .map(|it| it.right.min(to).saturating_sub(it.left.max(from)));
+    let had = spans.iter().map(|it| it.right.min(to).saturating_sub(it.left.max(from)));
     to.saturating_sub(from).saturating_sub(had.sum())
 }
 
@@ -391,27 +359,15 @@ mod tests {
         receivers.one(who(2)).unwrap().spans = vec![span(250, 350), span(550, 700)];
         receivers.one(who(1)).unwrap().spans = vec![span(320, 580)];
         let together = receivers.together(8, 700, 0).unwrap();
-        let expected = Control {
-            rseq: 100,
-            alloc: 800,
-            echo: u32::MAX,
-        };
+        let expected = Control { rseq: 100, alloc: 800, echo: u32::MAX };
         assert_eq!(together.control, expected);
-        let expected = [
-            span(150, 200),
-            span(250, 300),
-            span(320, 350),
-            span(550, 580),
-        ];
+        let expected = [span(150, 200), span(250, 300), span(320, 350), span(550, 580)];
         assert_eq!(together.spans, expected);
     }
 
     #[test]
     fn nobody_says_nothing_unless_nobody_is_needed() {
-        let config = Config {
-            least_receivers: 0,
-            ..Config::default()
-        };
+        let config = Config { least_receivers: 0, ..Config::default() };
         assert_eq!(of(&[]).together(5, 100, 10), None);
         let together = Receivers::new(&config).together(5, 100, 10).unwrap();
         assert_eq!((together.control.rseq, together.control.echo), (100, 5));
@@ -425,11 +381,7 @@ mod tests {
     #[test]
     fn an_overtaken_report_changes_nothing() {
         let mut receivers = of(&[(100, 900, 7)]);
-        let control = |rseq, echo| Control {
-            rseq,
-            alloc: 900,
-            echo,
-        };
+        let control = |rseq, echo| Control { rseq, alloc: 900, echo };
         receivers.report(who(0), &control(200, 8), &[], 300, NOW);
         receivers.report(who(0), &control(150, 8), &[span(160, 170)], 300, NOW);
         receivers.report(who(0), &control(300, 7), &[], 300, NOW);
@@ -451,11 +403,7 @@ mod tests {
         let mut lost = |echo, nxt, spans: [&[Span]; 2]| {
             receivers.asked(echo, nxt, NOW);
             for (n, spans) in (0..).zip(spans) {
-                let control = Control {
-                    rseq: 100,
-                    alloc: 900,
-                    echo,
-                };
+                let control = Control { rseq: 100, alloc: 900, echo };
                 receivers.report(who(n), &control, spans, 900, NOW);
                 receivers.report(who(n), &control, spans, 900, NOW);
             }

@@ -40,14 +40,8 @@ pub(crate) struct Member {
 impl Endpoint {
     /// The context receives what is sent to `group`.
     pub(crate) fn become_receiver(&mut self, group: SocketAddr, late: bool, own: IpAddr) {
-        self.part = Part::Receiver(Box::new(Member {
-            group,
-            admitted: false,
-            late,
-            begins: None,
-            tries: 0,
-            owed: false,
-        }));
+        self.part =
+            Part::Receiver(Box::new(Member { group, admitted: false, late, begins: None, tries: 0, owed: false }));
         self.path.local = own;
         // Nothing goes the other way.
         self.send.writer = Writer::Closed;
@@ -196,17 +190,10 @@ impl Endpoint {
         let Some(group) = self.member().map(|it| it.group) else {
             return;
         };
-        let address = xtp::Address::Ip {
-            domain: 0,
-            destination: group,
-            source: SocketAddr::new(self.path.local, group.port()),
-        };
-        let join = Join {
-            control: self.control(),
-            xkey: key_of(self.handle),
-            address,
-            traffic: self.traffic(io.shared),
-        };
+        let address =
+            xtp::Address::Ip { domain: 0, destination: group, source: SocketAddr::new(self.path.local, group.port()) };
+        let join =
+            Join { control: self.control(), xkey: key_of(self.handle), address, traffic: self.traffic(io.shared) };
         let octets = u64::from(HEADER) + join.len() as u64;
         if self.may_send() < octets {
             // The next try finds what has come until then.
@@ -229,17 +216,8 @@ impl Endpoint {
         let mut octets = vec![0; join.len()];
         join.emit(&mut octets);
         let seq = self.send.board.nxt();
-        let header = xtp::Header {
-            key,
-            ..self.header(Format::Jcntl, options, seq)
-        };
-        transmit(
-            &path,
-            header,
-            &Front::Octets(&octets),
-            Message::new(),
-            io.cx,
-        );
+        let header = xtp::Header { key, ..self.header(Format::Jcntl, options, seq) };
+        transmit(&path, header, &Front::Octets(&octets), Message::new(), io.cx);
     }
 
     /// The user wants no more of it (P46). What is complete already ends by itself.

@@ -8,9 +8,7 @@
 use core::net::IpAddr;
 
 use kumiki_graph::{Address, Membership, Notice, Reason};
-use kumiki_wire::xtp::{
-    self, Control, Diagnosis, Header, Join, Key, Options, Span, Traffic, code, val,
-};
+use kumiki_wire::xtp::{self, Control, Diagnosis, Header, Join, Key, Options, Span, Traffic, code, val};
 
 use crate::config::Recovery;
 use crate::context::{Endpoint, Exchange, Io};
@@ -52,11 +50,7 @@ impl Endpoint {
 
     /// How packets for one receiver travel.
     const fn path_to(&self, remote: IpAddr) -> Path {
-        Path {
-            remote,
-            bypass: None,
-            ..self.path
-        }
+        Path { remote, bypass: None, ..self.path }
     }
 
     /// A packet of a receiver's, or of somebody who would be one.
@@ -64,18 +58,10 @@ impl Endpoint {
         self.stirred = true;
         let who = packet.source;
         match packet.body {
-            Body::Control {
-                control,
-                exchange: Some(exchange),
-                join: Some(address),
-                ..
-            } => self.on_join(who, &packet.header, &control, &exchange, &address, io),
-            Body::Control {
-                control,
-                spans,
-                exchange,
-                ..
-            } => {
+            Body::Control { control, exchange: Some(exchange), join: Some(address), .. } => {
+                self.on_join(who, &packet.header, &control, &exchange, &address, io)
+            }
+            Body::Control { control, spans, exchange, .. } => {
                 let traffic = exchange.map(|it| it.1);
                 self.on_report(who, &packet.header, &control, &spans, traffic, io);
             }
@@ -121,10 +107,8 @@ impl Endpoint {
             return;
         }
         let has_all = header.options.contains(Options::RCLOSE);
-        let may_have_all = self.send.writer == Writer::Closing
-            && self.send.is_all_sent()
-            && self.wclose_told
-            && control.rseq == nxt;
+        let may_have_all =
+            self.send.writer == Writer::Closing && self.send.is_all_sent() && self.wclose_told && control.rseq == nxt;
         if self.judge_control(control, spans).is_err() || has_all && !may_have_all {
             self.on_lie(who, io);
             return;
@@ -218,10 +202,7 @@ impl Endpoint {
         self.peer_limit = None;
         self.limit();
         if let Some(rates) = self.receivers().and_then(|it| it.rates()) {
-            self.hear_traffic(&Traffic {
-                service: xtp::service::UNSPECIFIED,
-                rates: Some(rates),
-            });
+            self.hear_traffic(&Traffic { service: xtp::service::UNSPECIFIED, rates: Some(rates) });
         }
     }
 
@@ -237,12 +218,7 @@ impl Endpoint {
     ) {
         let (group, now) = (self.remote, io.now());
         let (una, nxt) = (self.send.board.una(), self.send.board.nxt());
-        let xtp::Address::Ip {
-            destination,
-            source,
-            ..
-        } = address
-        else {
+        let xtp::Address::Ip { destination, source, .. } = address else {
             io.cx.drop("JCNTL without addresses");
             return;
         };
@@ -284,11 +260,7 @@ impl Endpoint {
             None if late => nxt,
             None => control.rseq,
         };
-        let report = Control {
-            rseq: begin,
-            alloc: begin.saturating_add(room),
-            echo: control.echo,
-        };
+        let report = Control { rseq: begin, alloc: begin.saturating_add(room), echo: control.echo };
         let Some(receivers) = self.receivers() else {
             return;
         };
@@ -327,17 +299,9 @@ impl Endpoint {
     /// Tells a receiver that it is one, and where it begins.
     fn answer_join(&mut self, to: IpAddr, key: Key, begin: u64, echo: u32, io: &mut Io<'_, '_>) {
         let join = Join {
-            control: Control {
-                rseq: begin,
-                alloc: begin,
-                echo,
-            },
+            control: Control { rseq: begin, alloc: begin, echo },
             xkey: key_of(self.handle),
-            address: xtp::Address::Ip {
-                domain: 0,
-                destination: self.remote,
-                source: self.local,
-            },
+            address: xtp::Address::Ip { domain: 0, destination: self.remote, source: self.local },
             traffic: self.traffic(io.shared),
         };
         self.transmit_join(&join, Options::NONE, self.path_to(to), key, io);
@@ -358,10 +322,7 @@ impl Endpoint {
         if self.exchange == Exchange::Calling {
             self.exchange = Exchange::Done;
             let until = io.now() + io.shared.config.slot;
-            if self
-                .receivers()
-                .is_some_and(|it| it.gather(until, io.now()))
-            {
+            if self.receivers().is_some_and(|it| it.gather(until, io.now())) {
                 self.timers.set(Timer::Slot, until, io.cx);
             }
         }

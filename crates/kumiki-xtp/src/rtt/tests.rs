@@ -11,10 +11,7 @@ fn at(millis: u64) -> Instant {
 }
 
 fn config(algorithm: Algorithm) -> Config {
-    Config {
-        algorithm,
-        ..Config::new(9000)
-    }
+    Config { algorithm, ..Config::new(9000) }
 }
 
 /// Data packets for each question, where packets leave at `rate` bit/s without a pause and answers come after `rtt`.
@@ -91,13 +88,7 @@ fn what_asking_costs_is_what_the_formula_says() {
             };
             let paper = up(rtt).max(1);
             assert_eq!(packets_per_question(Algorithm::Paper, rate, rtt), paper);
-            let Config {
-                per_rtt,
-                floor,
-                octets,
-                fresh,
-                ..
-            } = Config::new(9000);
+            let Config { per_rtt, floor, octets, fresh, .. } = Config::new(9000);
             let interval = (rtt / per_rtt).max(floor);
             let mended = up(interval).max((octets / PACKET).min(up(fresh.max(rtt))));
             let found = packets_per_question(Algorithm::Mended, rate, rtt);
@@ -174,10 +165,7 @@ fn sample(estimator: &mut Estimator, sync: u32, now: Instant, rtt: Duration) {
 
 #[test]
 fn smoothing_is_that_of_rfc_6298() {
-    let mut estimator = Estimator::new(&Config {
-        minimum: Duration::ZERO,
-        ..Config::new(9000)
-    });
+    let mut estimator = Estimator::new(&Config { minimum: Duration::ZERO, ..Config::new(9000) });
     assert_eq!(estimator.wtimer(), ms(1000), "before the first sample");
     sample(&mut estimator, 1, at(0), ms(80));
     assert_eq!(estimator.srtt(), Some(ms(80)));
@@ -192,10 +180,7 @@ fn smoothing_is_that_of_rfc_6298() {
 
 #[test]
 fn wtimer_keeps_to_its_bounds() {
-    let mut estimator = Estimator::new(&Config {
-        maximum: ms(3000),
-        ..Config::new(9000)
-    });
+    let mut estimator = Estimator::new(&Config { maximum: ms(3000), ..Config::new(9000) });
     for sync in 0..100 {
         sample(&mut estimator, sync, at(u64::from(sync) * 10), ms(10));
     }
@@ -206,10 +191,7 @@ fn wtimer_keeps_to_its_bounds() {
 
 #[test]
 fn without_a_minimum_there_is_room_for_the_clock() {
-    let mut estimator = Estimator::new(&Config {
-        minimum: Duration::ZERO,
-        ..Config::new(9000)
-    });
+    let mut estimator = Estimator::new(&Config { minimum: Duration::ZERO, ..Config::new(9000) });
     for sync in 0..100 {
         sample(&mut estimator, sync, at(u64::from(sync) * 10), ms(10));
     }

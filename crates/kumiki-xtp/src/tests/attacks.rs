@@ -3,8 +3,7 @@
 use kumiki_graph::*;
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{
-    self, Control, Errors, First, Format, Header, Key, Options, Rates, Span, Traffic, code,
-    service, val,
+    self, Control, Errors, First, Format, Header, Key, Options, Rates, Span, Traffic, code, service, val,
 };
 use proptest::prelude::*;
 
@@ -32,13 +31,7 @@ fn sending() -> (Pair, Header) {
     let header = Header {
         key,
         format: Format::Cntl,
-        sync: pair
-            .log
-            .iter()
-            .rfind(|it| it.from == B)
-            .unwrap()
-            .header
-            .sync,
+        sync: pair.log.iter().rfind(|it| it.from == B).unwrap().header.sync,
         seq: 1,
         ..Header::default()
     };
@@ -56,10 +49,7 @@ fn lies_are_dropped_and_said_to_be_so_once() {
     let control = |rseq, alloc, echo| Control { rseq, alloc, echo };
     let spans = |spans: &[(u64, u64)]| {
         let spans = spans.iter().map(|&(left, right)| Span { left, right });
-        Errors {
-            control: control(0, 64_000, 1),
-            spans: spans.collect(),
-        }
+        Errors { control: control(0, 64_000, 1), spans: spans.collect() }
     };
     let cntl = |it: Control| (Format::Cntl, written!(it));
     let ecntl = |it: Errors| (Format::Ecntl, written!(it));
@@ -82,17 +72,9 @@ fn lies_are_dropped_and_said_to_be_so_once() {
         pair.inject(A, header, &payload);
     }
     assert_eq!(pair.counters(A).lies, count);
-    let said: Vec<_> = pair
-        .news()
-        .iter()
-        .filter(|it| it.is(Format::Diag))
-        .map(|it| it.diagnosis())
-        .collect();
+    let said: Vec<_> = pair.news().iter().filter(|it| it.is(Format::Diag)).map(|it| it.diagnosis()).collect();
     assert_eq!(said.len(), 1);
-    assert_eq!(
-        (said[0].code, said[0].val),
-        (code::PROTOCOL_ERROR, val::INVALID_RETRANSMISSION)
-    );
+    assert_eq!((said[0].code, said[0].val), (code::PROTOCOL_ERROR, val::INVALID_RETRANSMISSION));
     still_works(pair);
 }
 
@@ -100,11 +82,7 @@ fn lies_are_dropped_and_said_to_be_so_once() {
 fn alloc_that_shrinks_is_ignored() {
     let (mut pair, header) = sending();
     for alloc in [100_000, 3000] {
-        let control = Control {
-            rseq: 0,
-            alloc,
-            echo: 1,
-        };
+        let control = Control { rseq: 0, alloc, echo: 1 };
         pair.inject(A, header, &written!(control));
     }
     pair.app(A).credit = 0;
@@ -114,21 +92,9 @@ fn alloc_that_shrinks_is_ignored() {
 #[test]
 fn a_receiver_that_forgets_what_it_reported_is_sent_it_again() {
     let (mut pair, header) = sending();
-    let errors = Errors {
-        control: Control {
-            rseq: 0,
-            alloc: 64_000,
-            echo: 1,
-        },
-        spans: vec![Span {
-            left: 1000,
-            right: 5000,
-        }],
-    };
-    let header = Header {
-        format: Format::Ecntl,
-        ..header
-    };
+    let errors =
+        Errors { control: Control { rseq: 0, alloc: 64_000, echo: 1 }, spans: vec![Span { left: 1000, right: 5000 }] };
+    let header = Header { format: Format::Ecntl, ..header };
     // None of that has come.
     pair.inject(A, header, &written!(errors));
     still_works(pair);
@@ -137,37 +103,22 @@ fn a_receiver_that_forgets_what_it_reported_is_sent_it_again() {
 #[test]
 fn data_beyond_the_window_and_huge_numbers_find_no_room() {
     let (mut pair, header) = sending();
-    let data = |seq| Header {
-        format: Format::Data,
-        seq,
-        ..header
-    };
+    let data = |seq| Header { format: Format::Data, seq, ..header };
     for seq in [64_002, 1 << 40, u64::MAX - 3, u64::MAX] {
         pair.inject(A, data(seq), &[7; 1000]);
     }
     assert_eq!(pair.counters(A).no_room, 4);
     assert_eq!(pair.app(A).received, b"x");
     // A close that says another end, and a confirmation of none.
-    let close = |seq| Header {
-        options: Options::WCLOSE,
-        seq,
-        ..header
-    };
-    let payload = written!(Control {
-        rseq: 0,
-        alloc: 64_000,
-        echo: 1
-    });
+    let close = |seq| Header { options: Options::WCLOSE, seq, ..header };
+    let payload = written!(Control { rseq: 0, alloc: 64_000, echo: 1 });
     // A seq of 0 says nothing (P3).
     pair.inject(A, close(0), &payload);
     pair.inject(A, close(50), &payload);
     assert_eq!(pair.counters(A).lies, 0);
     pair.inject(A, close(60), &payload);
     assert_eq!(pair.counters(A).lies, 1);
-    let early = Header {
-        options: Options::RCLOSE,
-        ..header
-    };
+    let early = Header { options: Options::RCLOSE, ..header };
     pair.inject(A, early, &payload);
     assert_eq!(pair.counters(A).lies, 2);
 }
@@ -175,17 +126,10 @@ fn data_beyond_the_window_and_huge_numbers_find_no_room() {
 #[test]
 fn keys_that_nobody_has_and_wrong_hosts_change_nothing() {
     let (mut pair, header) = sending();
-    let other = Header {
-        key: Key(header.key.0 ^ 1),
-        options: Options::END,
-        ..header
-    };
+    let other = Header { key: Key(header.key.0 ^ 1), options: Options::END, ..header };
     let payload = written!(Control::default());
     pair.inject(A, other, &payload);
-    let end = Header {
-        options: Options::END,
-        ..header
-    };
+    let end = Header { options: Options::END, ..header };
     let octets = octets_of(end, &payload);
     pair.deliver(Address::from(of_host(7)), A, &octets);
     assert_eq!(pair.counters(A).strays, 2);
@@ -204,10 +148,7 @@ fn first(port: u16, traffic: Traffic) -> First {
     }
 }
 
-const STREAM: Traffic = Traffic {
-    service: service::RELIABLE_STREAM,
-    rates: None,
-};
+const STREAM: Traffic = Traffic { service: service::RELIABLE_STREAM, rates: None };
 
 #[test]
 fn a_flood_of_calls_fills_the_backlog_and_no_more() {
@@ -215,25 +156,14 @@ fn a_flood_of_calls_fills_the_backlog_and_no_more() {
     pair.app(B).idle = true;
     pair.listen(B, 5);
     for n in 0..2000 {
-        let header = Header {
-            key: Key(n),
-            format: Format::First,
-            ..Header::default()
-        };
-        pair.inject(
-            B,
-            header,
-            &[written!(first(7, STREAM)), vec![1; 900]].concat(),
-        );
+        let header = Header { key: Key(n), format: Format::First, ..Header::default() };
+        pair.inject(B, header, &[written!(first(7, STREAM)), vec![1; 900]].concat());
     }
     assert_eq!(pair.xtp(B).contexts(), 5);
     assert_eq!(pair.counters(B).refused, 1995);
     assert!(pair.counters(B).diag_sent <= 100);
     let said = pair.log.iter().map(|it| it.diagnosis());
-    assert!(
-        said.into_iter()
-            .all(|it| (it.code, it.val) == (code::REFUSED, val::NO_RESOURCE))
-    );
+    assert!(said.into_iter().all(|it| (it.code, it.val) == (code::REFUSED, val::NO_RESOURCE)));
 }
 
 #[test]
@@ -246,10 +176,7 @@ fn calls_that_cannot_be_are_refused_with_the_reason() {
         octets[at] = to;
         octets
     };
-    let no_rates = Traffic {
-        service: 9,
-        rates: Some(Rates::default()),
-    };
+    let no_rates = Traffic { service: 9, rates: Some(Rates::default()) };
     let cases = [
         (with(3, 4), Options::NONE, val::ADDRESS_FORMAT),
         (with(1, 15), Options::NONE, val::MALFORMED_ADDRESS),
@@ -258,20 +185,11 @@ fn calls_that_cannot_be_are_refused_with_the_reason() {
         (with(19, 2), Options::NONE, val::TRAFFIC_FORMAT),
         (with(17, 9), Options::NONE, val::MALFORMED_TRAFFIC),
         (good.clone(), Options::MULTI, val::OPTIONS_REFUSED),
-        (
-            written!(first(7, no_rates)),
-            Options::NONE,
-            val::NO_PROVIDER,
-        ),
+        (written!(first(7, no_rates)), Options::NONE, val::NO_PROVIDER),
         (with(12, 1), Options::NONE, val::NO_LISTENER),
     ];
     for (n, (payload, options, expected)) in cases.into_iter().enumerate() {
-        let header = Header {
-            key: Key(n as u64),
-            format: Format::First,
-            options,
-            ..Header::default()
-        };
+        let header = Header { key: Key(n as u64), format: Format::First, options, ..Header::default() };
         pair.inject(B, header, &payload);
         let news = pair.news();
         let said = news[0].diagnosis();
@@ -284,11 +202,7 @@ fn calls_that_cannot_be_are_refused_with_the_reason() {
 #[test]
 fn what_makes_no_sense_is_answered_once_and_never_a_diag() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    let header = Header {
-        key: Key(9),
-        format: Format::Data,
-        ..Header::default()
-    };
+    let header = Header { key: Key(9), format: Format::Data, ..Header::default() };
     let mut octets = octets_of(header, b"data");
     octets[8] = 0x80;
     octets[16..18].copy_from_slice(&[0; 2]);
@@ -303,11 +217,7 @@ fn what_makes_no_sense_is_answered_once_and_never_a_diag() {
     octets[20] ^= 1;
     pair.deliver(ip(A), B, &octets);
     assert_eq!(pair.counters(B).malformed, 4);
-    let diag = Header {
-        key: Key(9).returned(),
-        format: Format::Diag,
-        ..Header::default()
-    };
+    let diag = Header { key: Key(9).returned(), format: Format::Diag, ..Header::default() };
     pair.inject(B, diag, &[0; 8]);
     pair.inject(B, diag, &[0; 7]);
     assert_eq!(pair.news().len(), 0);
@@ -326,10 +236,7 @@ fn diag_ends_a_context_with_the_reason_it_gives() {
     ];
     for (code, expected) in cases {
         let (mut pair, header) = sending();
-        let header = Header {
-            format: Format::Diag,
-            ..header
-        };
+        let header = Header { format: Format::Diag, ..header };
         let payload = written!(xtp::Diagnosis { code, val: 0 });
         pair.heard(A);
         pair.inject(A, header, &payload);
@@ -343,21 +250,9 @@ fn a_tiny_maxdata_does_not_make_packets_of_nothing() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.app(B).quality.send_buffer = Some(10_000);
     pair.listen(B, 5);
-    let rates = Rates {
-        maxdata: 1,
-        inrate: 1,
-        inburst: 1,
-        ..Rates::default()
-    };
-    let traffic = Traffic {
-        rates: Some(rates),
-        ..STREAM
-    };
-    let header = Header {
-        key: Key(5),
-        format: Format::First,
-        ..Header::default()
-    };
+    let rates = Rates { maxdata: 1, inrate: 1, inburst: 1, ..Rates::default() };
+    let traffic = Traffic { rates: Some(rates), ..STREAM };
+    let header = Header { key: Key(5), format: Format::First, ..Header::default() };
     pair.inject(B, header, &written!(first(9, traffic)));
     pair.rule(|_| vec![]);
     pair.write(B, &numbered(5000));

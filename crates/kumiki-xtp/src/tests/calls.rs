@@ -63,12 +63,8 @@ fn first_is_repeated_until_something_comes_back() {
     pair.call(A);
     pair.write(A, &numbered(500));
     pair.run_for(ms(20_000));
-    let firsts: Vec<_> = pair
-        .log
-        .iter()
-        .filter(|it| it.is(Format::First))
-        .map(|it| it.at.as_nanos() / 1_000_000)
-        .collect();
+    let firsts: Vec<_> =
+        pair.log.iter().filter(|it| it.is(Format::First)).map(|it| it.at.as_nanos() / 1_000_000).collect();
     assert_eq!(firsts, [0, 1000, 3000, 7000]);
     assert_eq!(pair.app(B).received, numbered(500));
     assert_eq!(pair.heard(A)[1..], ["notice: NoAnswer", "notice: Answered"]);
@@ -80,11 +76,7 @@ fn first_is_repeated_until_something_comes_back() {
 #[test]
 fn a_duplicate_first_is_data_and_no_second_call() {
     let mut pair = Pair::with_rule(plain(), plain(), |packet| {
-        if packet.is(Format::First) {
-            vec![ms(10), ms(10), ms(40)]
-        } else {
-            vec![ms(10)]
-        }
+        if packet.is(Format::First) { vec![ms(10), ms(10), ms(40)] } else { vec![ms(10)] }
     })
     .connected();
     assert_eq!(pair.heard(B), ["offered"]);
@@ -98,10 +90,7 @@ fn who_is_not_listened_for_is_refused() {
     pair.run_for(ms(100));
     assert_eq!(pair.heard(A), ["opened", "aborted: Refused"]);
     let refusal = pair.log[1].diagnosis();
-    assert_eq!(
-        (refusal.code, refusal.val),
-        (code::REFUSED, val::NO_LISTENER)
-    );
+    assert_eq!((refusal.code, refusal.val), (code::REFUSED, val::NO_LISTENER));
     assert_eq!(pair.xtp(A).contexts() + pair.xtp(B).contexts(), 0);
 }
 
@@ -128,13 +117,7 @@ fn a_full_backlog_refuses_and_an_accepted_call_makes_room() {
     assert_eq!(pair.heard(A), ["opened", "opened", "aborted: NoResources"]);
     let offer = pair.app(B).offers[0];
     pair.app(B).session = Some(offer);
-    pair.ask(
-        B,
-        vec![Request::Accept(Box::new(Accept {
-            session: offer,
-            ..Accept::default()
-        }))],
-    );
+    pair.ask(B, vec![Request::Accept(Box::new(Accept { session: offer, ..Accept::default() }))]);
     pair.call(A);
     pair.run_for(ms(50));
     assert_eq!(pair.heard(A), ["opened"]);
@@ -143,10 +126,7 @@ fn a_full_backlog_refuses_and_an_accepted_call_makes_room() {
 
 #[test]
 fn there_are_no_more_contexts_than_the_setting_says() {
-    let few = crate::Config {
-        max_contexts: 2,
-        ..plain()
-    };
+    let few = crate::Config { max_contexts: 2, ..plain() };
     let mut pair = Pair::new(few.clone(), few, ms(10));
     pair.listen(B, 5);
     for _ in 0..3 {
@@ -191,11 +171,7 @@ fn an_open_can_be_cancelled_and_a_listener_ended() {
     pair.run_for(ms(100));
     let session = pair.app(B).listener.unwrap();
     let (reason, data) = (Reason::User, None);
-    let abort = Request::Abort {
-        session,
-        reason,
-        data,
-    };
+    let abort = Request::Abort { session, reason, data };
     pair.ask(B, vec![abort]);
     pair.run_for(ms(100));
     assert_eq!(pair.heard(A), ["opened", "aborted: Refused"]);
@@ -212,31 +188,15 @@ fn an_open_can_be_cancelled_and_a_listener_ended() {
 
 #[test]
 fn traffic_values_are_told_and_a_change_is_told_by_tcntl() {
-    let config = crate::Config {
-        in_rate: 1_000_000,
-        in_burst: 5000,
-        ..plain()
-    };
+    let config = crate::Config { in_rate: 1_000_000, in_burst: 5000, ..plain() };
     let mut pair = Pair::new(plain(), config, ms(10)).connected();
     let told: Traffic = TrafficControl::parse(&pair.log[1].payload).unwrap().traffic;
     let rates = told.rates.unwrap();
     assert_eq!(told.service, service::RELIABLE_STREAM);
-    assert_eq!(
-        (rates.maxdata, rates.inrate, rates.inburst),
-        (1000, 1_000_000, 5000)
-    );
+    assert_eq!((rates.maxdata, rates.inrate, rates.inburst), (1000, 1_000_000, 5000));
     pair.news();
-    let rate = RateLimit {
-        octets_per_second: 50_000,
-        burst: 2000,
-    };
-    pair.change(
-        A,
-        Quality {
-            rate: Some(rate),
-            ..Quality::default()
-        },
-    );
+    let rate = RateLimit { octets_per_second: 50_000, burst: 2000 };
+    pair.change(A, Quality { rate: Some(rate), ..Quality::default() });
     pair.run_for(ms(100));
     let news = pair.news();
     assert!(news[0].is(Format::Tcntl));
@@ -272,17 +232,12 @@ fn over_ipv6_a_call_has_longer_addresses() {
     let user = bench.user("user", "xtp", &[]);
     bench.start();
     bench.say(user, open(Mode::Active, Address::None, socket(2, 7)));
-    let asked = bench.requests().into_iter().any(|(_, request)| {
-        matches!(request, Request::Manage(manage) if matches!(*manage, Manage::Route { .. }))
-    });
+    let asked = bench
+        .requests()
+        .into_iter()
+        .any(|(_, request)| matches!(request, Request::Manage(manage) if matches!(*manage, Manage::Route { .. })));
     assert!(asked);
-    let route = Report::Route {
-        to: ip(2).into(),
-        source: ip(1).into(),
-        unit: 1232,
-        burst: 1,
-        bypass: None,
-    };
+    let route = Report::Route { to: ip(2).into(), source: ip(1).into(), unit: 1232, burst: 1, bypass: None };
     bench.indicate(wire, Indication::Report(Box::new(route)));
     let opened = bench.heard(user).into_iter().find_map(|it| match it {
         Indication::Opened(opened) => Some(*opened),
@@ -294,10 +249,7 @@ fn over_ipv6_a_call_has_longer_addresses() {
     let [(_, unit)] = &sent[..] else {
         panic!("{sent:?}");
     };
-    assert_eq!(
-        (unit.source, unit.destination),
-        (ip(1).into(), ip(2).into())
-    );
+    assert_eq!((unit.source, unit.destination), (ip(1).into(), ip(2).into()));
     let octets = unit.data.to_vec();
     let (header, len) = Header::parse(&octets, octets.len()).unwrap();
     assert_eq!((header.format, header.dlen), (Format::First, 64));
@@ -309,10 +261,7 @@ fn over_ipv6_a_call_has_longer_addresses() {
     peer.node("xtp", &["wire"], Xtp::new(crate::Config::default()));
     let listener = peer.user("user", "xtp", &[]);
     peer.start();
-    let any = Address::from(core::net::SocketAddr::new(
-        core::net::Ipv6Addr::UNSPECIFIED.into(),
-        7,
-    ));
+    let any = Address::from(core::net::SocketAddr::new(core::net::Ipv6Addr::UNSPECIFIED.into(), 7));
     let passive = Mode::Passive { backlog: 1 };
     peer.say(listener, open(passive, any, Address::None));
     peer.receive(wire, unit.clone());
@@ -321,19 +270,12 @@ fn over_ipv6_a_call_has_longer_addresses() {
         _ => None,
     });
     let offered = offered.unwrap();
-    assert_eq!(
-        (offered.local, offered.remote),
-        (socket(2, 7), opened.local)
-    );
+    assert_eq!((offered.local, offered.remote), (socket(2, 7), opened.local));
 }
 
 #[test]
 fn what_is_over_answers_for_the_hold_time_and_only_so_many_do() {
-    let config = crate::Config {
-        max_held: 3,
-        hold: Duration::from_secs(10),
-        ..plain()
-    };
+    let config = crate::Config { max_held: 3, hold: Duration::from_secs(10), ..plain() };
     let mut pair = Pair::new(config.clone(), config, ms(1));
     pair.listen(B, 5);
     for _ in 0..8 {

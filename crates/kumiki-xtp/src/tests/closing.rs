@@ -49,11 +49,7 @@ fn both_directions_close_in_order() {
 
 #[test]
 fn wclose_goes_with_the_last_octet_where_that_has_to_wait() {
-    let slow = Config {
-        rate: 100_000,
-        burst: 1000,
-        ..plain()
-    };
+    let slow = Config { rate: 100_000, burst: 1000, ..plain() };
     let mut pair = Pair::new(slow, plain(), ms(10)).connected();
     pair.told();
     pair.write(A, &numbered(2500));
@@ -98,11 +94,7 @@ fn both_may_close_at_once() {
 fn closing_over(lost: impl FnMut(&Packet) -> bool + 'static) {
     let mut lost = lost;
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
-    pair.rule(
-        move |packet| {
-            if lost(packet) { vec![] } else { vec![ms(10)] }
-        },
-    );
+    pair.rule(move |packet| if lost(packet) { vec![] } else { vec![ms(10)] });
     pair.app(B).release_when_released = true;
     pair.write(A, &numbered(3300));
     pair.release(A);
@@ -147,13 +139,7 @@ fn all_packets_of_one_kind_may_be_lost_for_a_while() {
             packet.has(option) && count < 6
         });
     };
-    for option in [
-        Options::WCLOSE,
-        Options::RCLOSE,
-        Options::END,
-        Options::SREQ,
-        Options::EOM,
-    ] {
+    for option in [Options::WCLOSE, Options::RCLOSE, Options::END, Options::SREQ, Options::EOM] {
         lost(option);
     }
 }
@@ -167,11 +153,7 @@ fn an_abort_is_told_and_is_the_end_at_once() {
     assert_eq!(pair.heard(A), ["opened"]);
     assert_eq!(pair.heard(B), ["offered", "aborted: Reset"]);
     let end = pair.log.iter().find(|it| it.has(Options::END)).unwrap();
-    assert!(
-        !end.header
-            .options
-            .intersects(Options::RCLOSE | Options::WCLOSE)
-    );
+    assert!(!end.header.options.intersects(Options::RCLOSE | Options::WCLOSE));
     gone(&mut pair);
 }
 
@@ -189,10 +171,7 @@ fn who_missed_an_abort_learns_of_it_when_it_asks() {
 
 #[test]
 fn a_dead_key_is_answered_once_in_a_while() {
-    let forgetful = Config {
-        hold: Duration::from_millis(1),
-        ..plain()
-    };
+    let forgetful = Config { hold: Duration::from_millis(1), ..plain() };
     let mut pair = Pair::new(forgetful, plain(), ms(10)).connected();
     pair.rule(|_| vec![]);
     pair.abort(A);
@@ -203,12 +182,7 @@ fn a_dead_key_is_answered_once_in_a_while() {
     }
     pair.run_for(ms(100));
     assert_eq!(pair.heard(B)[1..], ["aborted: Reset"]);
-    let told: Vec<_> = pair
-        .log
-        .iter()
-        .filter(|it| it.is(Format::Diag))
-        .map(|it| it.diagnosis().code)
-        .collect();
+    let told: Vec<_> = pair.log.iter().filter(|it| it.is(Format::Diag)).map(|it| it.diagnosis().code).collect();
     assert_eq!(told, [code::INVALID_CONTEXT]);
     gone(&mut pair);
 }
@@ -239,19 +213,11 @@ fn what_is_left_of_a_context_does_not_answer_what_does_not_ask() {
     pair.release(B);
     pair.run_for(ms(500));
     pair.news();
-    let header = |options| Header {
-        key,
-        format: Format::Data,
-        options,
-        ..Header::default()
-    };
+    let header = |options| Header { key, format: Format::Data, options, ..Header::default() };
     pair.inject(B, header(Options::NONE), b"late");
     pair.inject(B, header(Options::SREQ | Options::END), b"late");
     assert_eq!(pair.news().len(), 0);
     pair.inject(B, header(Options::SREQ), b"late");
     let news = pair.told();
-    assert_eq!(
-        news,
-        ["1.000 b CNTL RCLOSE,WCLOSE,END 0 rseq 1 alloc 64001 echo 0"]
-    );
+    assert_eq!(news, ["1.000 b CNTL RCLOSE,WCLOSE,END 0 rseq 1 alloc 64001 echo 0"]);
 }

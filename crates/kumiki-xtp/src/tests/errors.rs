@@ -55,10 +55,7 @@ fn selective_repeat_sends_what_is_missing() {
 
 #[test]
 fn go_back_n_sends_all_from_the_first_that_is_missing() {
-    let config = Config {
-        recovery: Recovery::GoBack,
-        ..plain()
-    };
+    let config = Config { recovery: Recovery::GoBack, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     losing(&mut pair, &[3]);
     pair.write(A, &numbered(6000));
@@ -91,11 +88,7 @@ fn lost_questions_and_answers_are_made_up_for_by_the_handshake() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     pair.rule(|packet| {
         let lost = packet.from == B || packet.has(Options::SREQ);
-        if lost && packet.at < Instant::ZERO + ms(1500) {
-            vec![]
-        } else {
-            vec![ms(10)]
-        }
+        if lost && packet.at < Instant::ZERO + ms(1500) { vec![] } else { vec![ms(10)] }
     });
     pair.write(A, &numbered(5000));
     pair.run_for(ms(3000));
@@ -107,10 +100,7 @@ fn lost_questions_and_answers_are_made_up_for_by_the_handshake() {
         .filter(|it| it.from == A && it.is(Format::Cntl) && it.has(Options::SREQ))
         .map(|it| it.header.sync)
         .collect();
-    assert!(
-        asked.is_sorted_by(|a, b| a < b),
-        "each has a number of its own"
-    );
+    assert!(asked.is_sorted_by(|a, b| a < b), "each has a number of its own");
 }
 
 #[test]
@@ -132,10 +122,7 @@ fn the_handshake_stops_data_until_it_is_answered() {
 #[test]
 fn fastnak_reports_a_gap_without_being_asked() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    pair.app(A).quality = Quality {
-        error_control: Some(ErrorControl::Fast),
-        ..Quality::default()
-    };
+    pair.app(A).quality = Quality { error_control: Some(ErrorControl::Fast), ..Quality::default() };
     let mut pair = pair.connected();
     losing(&mut pair, &[2]);
     pair.news();
@@ -150,10 +137,7 @@ fn fastnak_reports_a_gap_without_being_asked() {
 
 #[test]
 fn packets_that_overtake_others_are_no_losses() {
-    let config = Config {
-        reordering: 3,
-        ..plain()
-    };
+    let config = Config { reordering: 3, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     // Every seventh packet is late by two others; they leave 1 ms apart.
     let mut count = 0;
@@ -172,10 +156,7 @@ fn packets_that_overtake_others_are_no_losses() {
 
 #[test]
 fn what_is_in_doubt_after_reordering_is_asked_about_and_not_waited_for() {
-    let config = Config {
-        reordering: 3,
-        ..plain()
-    };
+    let config = Config { reordering: 3, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     losing(&mut pair, &[5]);
     let begun = pair.now;
@@ -191,10 +172,7 @@ fn what_is_in_doubt_after_reordering_is_asked_about_and_not_waited_for() {
 #[test]
 fn without_error_control_what_is_lost_stays_lost() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    pair.app(A).quality = Quality {
-        error_control: Some(ErrorControl::None),
-        ..Quality::default()
-    };
+    pair.app(A).quality = Quality { error_control: Some(ErrorControl::None), ..Quality::default() };
     let mut pair = pair.connected();
     losing(&mut pair, &[2, 6, 7]);
     let tagged = |n: u8| {
@@ -208,35 +186,21 @@ fn without_error_control_what_is_lost_stays_lost() {
     pair.release(A);
     pair.run_for(ms(1000));
     let tags: Vec<u8> = pair.app(B).tags.iter().map(|(_, tag)| tag[0]).collect();
-    assert_eq!(
-        tags,
-        [1, 3, 4, 5],
-        "what came, and what became of the others"
-    );
+    assert_eq!(tags, [1, 3, 4, 5], "what came, and what became of the others");
     assert_eq!(pair.counters(A).retransmitted, 0);
     assert_eq!(pair.counters(B).passed_over, 2700);
-    assert_eq!(
-        pair.heard(B),
-        ["offered", "released"],
-        "closing is reliable"
-    );
+    assert_eq!(pair.heard(B), ["offered", "released"], "closing is reliable");
     pair.release(B);
     pair.run_for(ms(1000));
     assert_eq!(pair.heard(A)[1..], ["released", "closed"]);
-    let mut said = pair
-        .log
-        .iter()
-        .filter(|it| it.from == A && !it.has(Options::END));
+    let mut said = pair.log.iter().filter(|it| it.from == A && !it.has(Options::END));
     assert!(said.all(|it| it.has(Options::NOERR)));
 }
 
 #[test]
 fn without_checksums_headers_are_still_covered_and_nothing_is_read() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    pair.app(A).quality = Quality {
-        check: Some(false),
-        ..Quality::default()
-    };
+    pair.app(A).quality = Quality { check: Some(false), ..Quality::default() };
     let mut pair = pair.connected();
     let before = (pair.summed(A), pair.summed(B));
     pair.write(A, &numbered(10_000));
@@ -245,9 +209,7 @@ fn without_checksums_headers_are_still_covered_and_nothing_is_read() {
     assert_eq!((pair.summed(A), pair.summed(B)), before);
     // Keys, addresses and numbers are covered all the same (P30).
     let sent = pair.log.iter().filter(|it| it.from == A);
-    assert!(
-        sent.clone().any(|it| it.is(Format::First)) && sent.clone().any(|it| it.is(Format::Data))
-    );
+    assert!(sent.clone().any(|it| it.is(Format::First)) && sent.clone().any(|it| it.is(Format::Data)));
     for packet in sent {
         assert_eq!(packet.has(Options::NOCHECK), packet.is(Format::Data));
     }
@@ -331,11 +293,7 @@ fn short_queue(pair: &mut Pair) {
 
 /// A sender of 112,000 octets in pieces of 50, without congestion control, from a buffer of 512 octets: how many packets of data it takes.
 fn packets_into_a_short_queue(recovery: Recovery, send_buffer: u32) -> u64 {
-    let config = Config {
-        send_buffer,
-        recovery,
-        ..plain()
-    };
+    let config = Config { send_buffer, recovery, ..plain() };
     let mut pair = Pair::new(plain(), config, ms(1)).connected();
     short_queue(&mut pair);
     for piece in numbered(112_000).chunks(50) {
@@ -389,22 +347,13 @@ fn what_a_report_had_no_room_for_is_not_sent_again() {
 /// The congestion window is never less than two packets: of those that the peer takes.
 #[test]
 fn a_window_is_of_packets_that_the_peer_takes() {
-    let config = Config {
-        congestion: congestion::Kind::Matched,
-        ..plain()
-    };
-    let narrow = Config {
-        maxdata: Some(128),
-        ..plain()
-    };
+    let config = Config { congestion: congestion::Kind::Matched, ..plain() };
+    let narrow = Config { maxdata: Some(128), ..plain() };
     let mut pair = Pair::new(config, narrow, ms(10)).connected();
     pair.news();
     pair.write(A, &numbered(20_000));
     // The first window goes at once: ten packets (RFC 6928).
-    assert_eq!(
-        pair.news().iter().filter(|it| it.is(Format::Data)).count(),
-        10
-    );
+    assert_eq!(pair.news().iter().filter(|it| it.is(Format::Data)).count(), 10);
     pair.run_for(ms(5000));
     assert!(pair.app(B).received == numbered(20_000), "{}", pair.tail());
 }
@@ -412,23 +361,11 @@ fn a_window_is_of_packets_that_the_peer_takes() {
 /// Without flow control a receiver that has no room is sent the same again, and ever more seldom.
 #[test]
 fn what_is_lost_again_and_again_waits_longer_and_longer() {
-    let sender = Config {
-        flow_control: FlowControl::None,
-        ..plain()
-    };
-    let receiver = Config {
-        receive_buffer: 3000,
-        ..plain()
-    };
+    let sender = Config { flow_control: FlowControl::None, ..plain() };
+    let receiver = Config { receive_buffer: 3000, ..plain() };
     for recovery in [Recovery::Selective, Recovery::GoBack] {
-        let sender = Config {
-            recovery,
-            ..sender.clone()
-        };
-        let mut pair = Pair::with_rule(sender, receiver.clone(), |_| {
-            vec![Duration::from_micros(50)]
-        })
-        .connected();
+        let sender = Config { recovery, ..sender.clone() };
+        let mut pair = Pair::with_rule(sender, receiver.clone(), |_| vec![Duration::from_micros(50)]).connected();
         pair.app(B).lazy = true;
         pair.write(A, &numbered(3500));
         pair.run_for(ms(2000));

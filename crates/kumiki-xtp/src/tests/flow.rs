@@ -8,22 +8,13 @@ use super::pair::*;
 use crate::Config;
 
 fn quality(flow: FlowControl) -> Quality {
-    Quality {
-        flow_control: Some(flow),
-        ..Quality::default()
-    }
+    Quality { flow_control: Some(flow), ..Quality::default() }
 }
 
 #[test]
 fn no_more_is_sent_than_is_allowed_and_a_slow_reader_is_waited_for() {
-    let small = Config {
-        receive_buffer: 5000,
-        ..plain()
-    };
-    let first = Config {
-        first_alloc: 2000,
-        ..plain()
-    };
+    let small = Config { receive_buffer: 5000, ..plain() };
+    let first = Config { first_alloc: 2000, ..plain() };
     let mut pair = Pair::new(first, small, ms(10));
     pair.app(B).lazy = true;
     let mut pair = pair.connected();
@@ -34,10 +25,7 @@ fn no_more_is_sent_than_is_allowed_and_a_slow_reader_is_waited_for() {
     let news = pair.news();
     let last = news.iter().rfind(|it| it.is(Format::Data)).unwrap();
     assert_eq!(last.header.seq, 4000);
-    assert!(
-        last.has(Options::SREQ | Options::DREQ),
-        "it closes the window"
-    );
+    assert!(last.has(Options::SREQ | Options::DREQ), "it closes the window");
     let probes = pair.counters(A).probes;
     assert!((4..8).contains(&probes), "{probes} probes, with back-off");
     // As soon as half of the room is free the waiting question is answered.
@@ -59,14 +47,8 @@ fn no_more_is_sent_than_is_allowed_and_a_slow_reader_is_waited_for() {
 
 #[test]
 fn a_peer_that_allows_nothing_for_too_long_is_given_up() {
-    let config = Config {
-        stall: Duration::from_secs(30),
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 1000,
-        ..plain()
-    };
+    let config = Config { stall: Duration::from_secs(30), ..plain() };
+    let small = Config { receive_buffer: 1000, ..plain() };
     let mut pair = Pair::new(config, small, ms(10));
     pair.app(B).lazy = true;
     let mut pair = pair.connected();
@@ -80,14 +62,8 @@ fn a_peer_that_allows_nothing_for_too_long_is_given_up() {
 
 #[test]
 fn a_peer_that_allows_a_little_now_and_then_is_neither_given_up_nor_asked_ever_more_rarely() {
-    let config = Config {
-        stall: Duration::from_secs(30),
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 1000,
-        ..plain()
-    };
+    let config = Config { stall: Duration::from_secs(30), ..plain() };
+    let small = Config { receive_buffer: 1000, ..plain() };
     let mut pair = Pair::new(config, small, ms(10));
     pair.app(B).lazy = true;
     let mut pair = pair.connected();
@@ -121,22 +97,13 @@ fn under_reservation_alloc_is_what_the_user_granted() {
         pair.run_for(ms(3000));
         assert!(pair.app(B).received.len() == granted, "{}", pair.tail());
     }
-    let told = pair
-        .log
-        .iter()
-        .filter(|it| it.from == B && it.header.format.is_control());
-    assert_eq!(
-        told.map(|it| it.control().alloc).max(),
-        Some(granted as u64)
-    );
+    let told = pair.log.iter().filter(|it| it.from == B && it.header.format.is_control());
+    assert_eq!(told.map(|it| it.control().alloc).max(), Some(granted as u64));
 }
 
 #[test]
 fn without_flow_control_alloc_is_ignored_and_what_finds_no_room_comes_again() {
-    let small = Config {
-        receive_buffer: 3000,
-        ..plain()
-    };
+    let small = Config { receive_buffer: 3000, ..plain() };
     let mut pair = Pair::new(plain(), small, ms(10));
     pair.app(A).quality = quality(FlowControl::None);
     let mut pair = pair.connected();
@@ -153,14 +120,8 @@ fn without_flow_control_alloc_is_ignored_and_what_finds_no_room_comes_again() {
 
 /// A has written more than B has room for, closed, and sent all of it before it knew.
 fn closes_with_more_than_there_is_room_for() -> Pair {
-    let eager = Config {
-        tail: Duration::from_micros(100),
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 3000,
-        ..plain()
-    };
+    let eager = Config { tail: Duration::from_micros(100), ..plain() };
+    let small = Config { receive_buffer: 3000, ..plain() };
     let mut pair = Pair::new(eager, small, Duration::from_micros(50));
     pair.app(B).lazy = true;
     pair.listen(B, 5);
@@ -185,14 +146,8 @@ fn who_closes_and_may_send_nothing_more_asks_rarely() {
 
 #[test]
 fn a_shut_window_is_asked_about_behind_what_is_sent_again_and_not_with_each_packet_of_it() {
-    let first = Config {
-        first_alloc: 64_000,
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 20_000,
-        ..plain()
-    };
+    let first = Config { first_alloc: 64_000, ..plain() };
+    let small = Config { receive_buffer: 20_000, ..plain() };
     let mut pair = Pair::new(first, small, ms(10));
     pair.app(B).lazy = true;
     let mut pair = pair.connected();
@@ -241,12 +196,7 @@ fn what_is_lost_for_want_of_room_goes_as_soon_as_there_is_some() {
 
 #[test]
 fn windows_of_a_gigabyte_are_filled() {
-    let mut large = Config {
-        send_buffer: 1 << 30,
-        receive_buffer: 1 << 30,
-        first_alloc: 1 << 30,
-        ..plain()
-    };
+    let mut large = Config { send_buffer: 1 << 30, receive_buffer: 1 << 30, first_alloc: 1 << 30, ..plain() };
     large.rtt.initial = ms(5000);
     let mut pair = Pair::new(large.clone(), large, ms(1000));
     pair.listen(B, 5);
@@ -256,11 +206,7 @@ fn windows_of_a_gigabyte_are_filled() {
     let data = Message::generated(pattern, 0, 20_000_000);
     pair.app(A).outbox.push_back((data, None, false));
     pair.ask(A, vec![]);
-    assert_eq!(
-        pair.counters(A).octets_sent,
-        20_000_000,
-        "in one round trip"
-    );
+    assert_eq!(pair.counters(A).octets_sent, 20_000_000, "in one round trip");
     pair.run_for(ms(5000));
     assert_eq!(pair.app(B).received.len(), 20_000_000);
     assert!(pair.counters(A).sreq_sent < 10);
@@ -268,17 +214,8 @@ fn windows_of_a_gigabyte_are_filled() {
 
 #[test]
 fn a_rate_is_kept_and_the_peer_may_ask_for_a_lower_one() {
-    let rate = |octets_per_second, burst| {
-        Some(RateLimit {
-            octets_per_second,
-            burst,
-        })
-    };
-    let narrow = Config {
-        in_rate: 50_000,
-        in_burst: 3000,
-        ..plain()
-    };
+    let rate = |octets_per_second, burst| Some(RateLimit { octets_per_second, burst });
+    let narrow = Config { in_rate: 50_000, in_burst: 3000, ..plain() };
     for (b, expected) in [(plain(), 100_000), (narrow, 50_000)] {
         let mut pair = Pair::new(plain(), b, ms(10));
         pair.app(A).quality.rate = rate(100_000, 3000);
@@ -311,11 +248,7 @@ fn order_of_priorities(config: Config, credit: bool) -> Vec<u16> {
     }
     pair.run_for(ms(1000));
     pair.news();
-    let data = |session| Request::Data {
-        session,
-        data: Message::from_octets(&numbered(4000)),
-        end: true,
-    };
+    let data = |session| Request::Data { session, data: Message::from_octets(&numbered(4000)), end: true };
     let requests = sessions.iter().map(|it| data(*it)).collect();
     pair.ask(A, requests);
     for _ in 0..8 {
@@ -335,11 +268,7 @@ fn order_of_priorities(config: Config, credit: bool) -> Vec<u16> {
 
 #[test]
 fn the_smaller_sort_goes_first_where_all_share_a_rate() {
-    let config = Config {
-        total_rate: 10_000,
-        total_burst: 1000,
-        ..plain()
-    };
+    let config = Config { total_rate: 10_000, total_burst: 1000, ..plain() };
     // One packet of the other had the rate for itself.
     assert_eq!(order_of_priorities(config, false), [7, 3, 3, 3, 3, 7, 7, 7]);
 }
@@ -351,12 +280,7 @@ fn the_smaller_sort_goes_first_where_the_layer_below_grants_credit() {
 
 #[test]
 fn nobody_is_asked_while_what_is_lost_waits_for_the_rate_of_all() {
-    let config = Config {
-        total_rate: 1000,
-        total_burst: 5000,
-        tail: ms(1),
-        ..plain()
-    };
+    let config = Config { total_rate: 1000, total_burst: 5000, tail: ms(1), ..plain() };
     let mut pair = Pair::new(config, plain(), ms(1)).connected();
     pair.run_for(ms(5000));
     let mut count = 0;
@@ -380,12 +304,7 @@ fn half_a_window_is_asked_about_and_each_pause() {
     let mut pair = Pair::new(plain(), config, ms(20)).connected();
     pair.news();
     pair.write(A, &numbered(20_000));
-    let asked: Vec<u64> = pair
-        .news()
-        .iter()
-        .filter(|it| it.has(Options::SREQ))
-        .map(|it| it.header.seq)
-        .collect();
+    let asked: Vec<u64> = pair.news().iter().filter(|it| it.has(Options::SREQ)).map(|it| it.header.seq).collect();
     // The first two, whose answers say how fast the path is; then half a window later.
     assert_eq!(asked, [0, 1000, 11_000]);
     pair.run_for(ms(30));
@@ -432,8 +351,7 @@ fn the_same_seed_gives_the_same_octets() {
         pair.release(A);
         pair.run_for(ms(1000));
         let log = pair.log.iter();
-        log.map(|it| (it.at, it.from, it.header, it.payload.clone()))
-            .collect::<Vec<_>>()
+        log.map(|it| (it.at, it.from, it.header, it.payload.clone())).collect::<Vec<_>>()
     };
     assert_eq!(run(1), run(1));
 }

@@ -17,10 +17,7 @@ pub(super) fn group(port: u16) -> Address {
 
 /// Small buffers, and as many receivers as are said to be waited for.
 pub(super) fn of_group(receivers: u32) -> Config {
-    Config {
-        least_receivers: receivers,
-        ..plain()
-    }
+    Config { least_receivers: receivers, ..plain() }
 }
 
 /// A transmitter, and so many hosts besides; what is sent arrives 10 ms later.
@@ -28,11 +25,7 @@ pub(super) fn hosts(config: &Config, receivers: usize) -> Pair {
     hosts_with(config, receivers, |_| vec![ms(10)])
 }
 
-pub(super) fn hosts_with(
-    config: &Config,
-    receivers: usize,
-    rule: impl FnMut(&Packet) -> Fate + 'static,
-) -> Pair {
+pub(super) fn hosts_with(config: &Config, receivers: usize, rule: impl FnMut(&Packet) -> Fate + 'static) -> Pair {
     Pair::of_many(vec![config.clone(); receivers + 1], 1, Box::new(rule))
 }
 
@@ -136,10 +129,7 @@ fn a_receiver_answers_by_jcntl_and_is_answered_by_jcntl() {
 #[test]
 fn what_any_receiver_lacks_is_sent_again_to_all() {
     for recovery in [Recovery::Selective, Recovery::GoBack] {
-        let config = Config {
-            recovery,
-            ..of_group(3)
-        };
+        let config = Config { recovery, ..of_group(3) };
         let mut data = [0; 4];
         let mut pair = hosts_with(&config, 3, move |packet| {
             if packet.from == 0 && packet.is(Format::Data) {
@@ -225,11 +215,7 @@ fn who_comes_late_begins_where_the_transmitter_says() {
         assert_eq!(heard.last().unwrap(), "closed", "{tail}");
         let received = pair.app(host).received.clone();
         let at = octets.len() - received.len();
-        assert_eq!(
-            heard[1],
-            format!("notice: Member(Begins({at}))"),
-            "{heard:?}"
-        );
+        assert_eq!(heard[1], format!("notice: Member(Begins({at}))"), "{heard:?}");
         assert!(at > before && received == octets[at..], "{at}");
         before = at;
     }
@@ -243,11 +229,7 @@ fn who_only_missed_the_call_gets_all() {
         let missed = packet.is(Format::First) && packet.to == 2;
         // The first receiver answers so late that nothing has been let go of.
         let late = packet.from == 1 && !packet.is(Format::Jcntl);
-        if missed {
-            vec![]
-        } else {
-            vec![ms(if late { 100 } else { 10 })]
-        }
+        if missed { vec![] } else { vec![ms(if late { 100 } else { 10 })] }
     });
     pair.transmit(&numbered(50_000));
     pair.run_for(ms(20_000));
@@ -344,10 +326,7 @@ fn when_the_last_receiver_is_given_up_others_are_called_for_a_minute() {
     let calls = pair.counters(0).first_sent;
     pair.run_for(ms(50_000));
     let heard = pair.heard(0);
-    assert!(
-        !heard.contains(&"aborted: TimedOut".to_owned()),
-        "{heard:?}"
-    );
+    assert!(!heard.contains(&"aborted: TimedOut".to_owned()), "{heard:?}");
     assert!(pair.counters(0).first_sent >= calls + 3, "{}", pair.tail());
     pair.run_for(ms(20_000));
     assert_eq!(pair.heard(0).last().unwrap(), "aborted: TimedOut");
@@ -371,10 +350,7 @@ fn a_receiver_that_was_given_up_and_comes_back_is_told_so() {
 
 #[test]
 fn the_slowest_reader_decides_how_much_goes() {
-    let config = Config {
-        stall: ms(10_000),
-        ..of_group(2)
-    };
+    let config = Config { stall: ms(10_000), ..of_group(2) };
     let mut pair = hosts(&config, 2);
     pair.app(2).lazy = true;
     pair.transmit(&numbered(200_000));
@@ -435,10 +411,7 @@ fn with_nobody_to_wait_for_it_sends_to_nobody() {
 
 #[test]
 fn the_list_is_bounded_and_who_finds_no_place_is_refused() {
-    let config = Config {
-        receivers: 2,
-        ..of_group(2)
-    };
+    let config = Config { receivers: 2, ..of_group(2) };
     let mut pair = hosts(&config, 4);
     pair.transmit(&numbered(100_000));
     pair.run_for(ms(20_000));
@@ -464,13 +437,7 @@ fn a_transmitter_that_vanishes_or_aborts_ends_its_receivers() {
     let mut pair = hosts(&config, 2);
     pair.begin_to_transmit(&numbered(1000));
     pair.run_for(ms(60));
-    pair.rule(|packet| {
-        if packet.from == 0 {
-            vec![]
-        } else {
-            vec![ms(10)]
-        }
-    });
+    pair.rule(|packet| if packet.from == 0 { vec![] } else { vec![ms(10)] });
     pair.run_for(ms(119_000));
     assert!(!pair.app(1).over);
     pair.run_for(ms(10_000));
@@ -500,12 +467,7 @@ fn answers_are_spread_over_the_slot() {
     let mut pair = hosts(&config, 20);
     pair.transmit(&numbered(50_000));
     pair.run_for(ms(20_000));
-    let mut joins: Vec<_> = pair
-        .log
-        .iter()
-        .filter(|it| it.is(Format::Jcntl) && it.from > 0)
-        .map(|it| it.at)
-        .collect();
+    let mut joins: Vec<_> = pair.log.iter().filter(|it| it.is(Format::Jcntl) && it.from > 0).map(|it| it.at).collect();
     joins.sort_unstable();
     assert_eq!(joins.len(), 20);
     let span = joins[19].saturating_since(joins[0]);
@@ -551,11 +513,7 @@ fn without_error_control_what_is_lost_stays_lost_and_closing_is_reliable() {
     let mut n = 0;
     let mut pair = hosts_with(&of_group(3), 3, move |packet| {
         n += 1;
-        if n % 7 == 0 && !packet.is(Format::First) {
-            vec![]
-        } else {
-            vec![ms(10)]
-        }
+        if n % 7 == 0 && !packet.is(Format::First) { vec![] } else { vec![ms(10)] }
     });
     for host in 1..=3 {
         pair.listen_to_group(host);
@@ -574,10 +532,7 @@ fn without_error_control_what_is_lost_stays_lost_and_closing_is_reliable() {
         assert_eq!(pair.heard(host).last().unwrap(), "closed");
         let app = pair.app(host);
         let tags: Vec<u8> = app.tags.iter().map(|(_, tag)| tag[0]).collect();
-        assert!(
-            tags.is_sorted_by(|a, b| a < b) && tags.len() > 50,
-            "{tags:?}"
-        );
+        assert!(tags.is_sorted_by(|a, b| a < b) && tags.len() > 50, "{tags:?}");
         for ((_, tag), message) in app.tags.iter().zip(app.received.chunks(500)) {
             assert!(message.iter().all(|octet| *octet == tag[0]));
         }
@@ -590,11 +545,7 @@ fn tags_messages_priority_and_no_checksum_are_as_between_two() {
     for host in [1, 2] {
         pair.listen_to_group(host);
     }
-    pair.app(0).quality = Quality {
-        check: Some(false),
-        priority: Some(7),
-        ..Quality::default()
-    };
+    pair.app(0).quality = Quality { check: Some(false), priority: Some(7), ..Quality::default() };
     for n in 0..9u8 {
         let data = Message::from_octets(&vec![n; 1500]);
         pair.app(0).outbox.push_back((data, Some([n; 8]), true));
@@ -626,12 +577,7 @@ fn the_least_that_a_receiver_takes_at_a_time_is_what_is_sent() {
         pair.has_all(host, &numbered(100_000));
     }
     assert!(pair.log.iter().all(|it| it.data().len() <= 700));
-    let times: Vec<_> = pair
-        .log
-        .iter()
-        .filter(|it| it.is(Format::Data))
-        .map(|it| it.at)
-        .collect();
+    let times: Vec<_> = pair.log.iter().filter(|it| it.is(Format::Data)).map(|it| it.at).collect();
     let took = times[times.len() - 1].saturating_since(times[0]);
     assert!(took > ms(1900) && took < ms(2600), "{took:?}");
 }
@@ -643,28 +589,14 @@ fn groups_are_left_when_nobody_listens_any_more() {
     assert_eq!(pair.members, [(1, Address::Ip4(GROUP))]);
     let listener = pair.app(1).listener.unwrap();
     let (reason, data) = (Reason::User, None);
-    pair.ask(
-        1,
-        vec![Request::Abort {
-            session: listener,
-            reason,
-            data,
-        }],
-    );
+    pair.ask(1, vec![Request::Abort { session: listener, reason, data }]);
     assert_eq!(pair.members, []);
     // What was accepted goes on, and is a member as long as it may be asked.
     let mut pair = hosts(&of_group(1), 1);
     pair.transmit(&numbered(50_000));
     pair.run_for(ms(25));
     let session = pair.app(1).listener.unwrap();
-    pair.ask(
-        1,
-        vec![Request::Abort {
-            session,
-            reason,
-            data: None,
-        }],
-    );
+    pair.ask(1, vec![Request::Abort { session, reason, data: None }]);
     pair.run_for(ms(2000));
     pair.has_all(1, &numbered(50_000));
     assert_eq!(pair.members.len(), 2);

@@ -5,8 +5,7 @@ use core::net::SocketAddr;
 use kumiki_graph::*;
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{
-    self, Control, Diagnosis, Errors, First, Format, Header, Join, Key, Options, Span, Traffic,
-    code, service, val,
+    self, Control, Diagnosis, Errors, First, Format, Header, Join, Key, Options, Span, Traffic, code, service, val,
 };
 use proptest::prelude::*;
 
@@ -23,10 +22,7 @@ macro_rules! written {
     }};
 }
 
-const RELIABLE: Traffic = Traffic {
-    service: service::RELIABLE_MULTICAST,
-    rates: None,
-};
+const RELIABLE: Traffic = Traffic { service: service::RELIABLE_MULTICAST, rates: None };
 
 fn at_group(port: u16, source: usize) -> xtp::Address {
     xtp::Address::Ip {
@@ -37,27 +33,14 @@ fn at_group(port: u16, source: usize) -> xtp::Address {
 }
 
 fn join(port: u16, source: usize, control: Control, xkey: Key) -> Vec<u8> {
-    written!(Join {
-        control,
-        xkey,
-        address: at_group(port, source),
-        traffic: RELIABLE,
-    })
+    written!(Join { control, xkey, address: at_group(port, source), traffic: RELIABLE })
 }
 
-const ROOM: Control = Control {
-    rseq: 0,
-    alloc: 64_000,
-    echo: 1,
-};
+const ROOM: Control = Control { rseq: 0, alloc: 64_000, echo: 1 };
 
 /// Hosts 1 and 2 receive what host 0 sends. The key under which it is asked.
 fn sending() -> (Pair, Key) {
-    let config = Config {
-        least_receivers: 1,
-        receivers: 8,
-        ..of_group(2)
-    };
+    let config = Config { least_receivers: 1, receivers: 8, ..of_group(2) };
     let mut pair = hosts(&config, 2);
     pair.begin_to_transmit(&numbered(20_000));
     pair.run_for(ms(500));
@@ -68,12 +51,7 @@ fn sending() -> (Pair, Key) {
 }
 
 fn multi(key: Key, format: Format) -> Header {
-    Header {
-        key,
-        format,
-        options: Options::MULTI,
-        ..Header::default()
-    }
+    Header { key, format, options: Options::MULTI, ..Header::default() }
 }
 
 /// The stream goes on, with these receivers.
@@ -94,34 +72,18 @@ fn goes_on(mut pair: Pair, receivers: &[usize]) {
 fn a_receiver_that_lies_is_put_out_and_not_the_stream() {
     let spans = |spans: &[(u64, u64)]| {
         let spans = spans.iter().map(|&(left, right)| Span { left, right });
-        let errors = Errors {
-            control: Control {
-                rseq: 10_000,
-                ..ROOM
-            },
-            spans: spans.collect(),
-        };
+        let errors = Errors { control: Control { rseq: 10_000, ..ROOM }, spans: spans.collect() };
         (Format::Ecntl, Options::NONE, written!(errors))
     };
     let cntl = |control: Control| (Format::Cntl, Options::NONE, written!(control));
     let lies = [
-        cntl(Control {
-            rseq: 20_001,
-            ..ROOM
-        }),
+        cntl(Control { rseq: 20_001, ..ROOM }),
         cntl(Control { echo: 900, ..ROOM }),
         spans(&[(9000, 9500)]),
         spans(&[(12_000, 12_000)]),
         spans(&[(12_000, 13_000), (12_500, 14_000)]),
         spans(&[(12_000, u64::MAX)]),
-        (
-            Format::Cntl,
-            Options::RCLOSE,
-            written!(Control {
-                rseq: 20_000,
-                ..ROOM
-            }),
-        ),
+        (Format::Cntl, Options::RCLOSE, written!(Control { rseq: 20_000, ..ROOM })),
     ];
     for (format, options, payload) in lies {
         let (mut pair, key) = sending();
@@ -140,11 +102,7 @@ fn a_receiver_that_lies_is_put_out_and_not_the_stream() {
 #[test]
 fn strangers_have_no_say() {
     let (mut pair, key) = sending();
-    let shut = Control {
-        rseq: 0,
-        alloc: 0,
-        echo: 1,
-    };
+    let shut = Control { rseq: 0, alloc: 0, echo: 1 };
     for options in [Options::NONE, Options::END, Options::SREQ] {
         let mut header = multi(key, Format::Cntl);
         header.options |= options;
@@ -153,10 +111,7 @@ fn strangers_have_no_say() {
     }
     let told = pair.news();
     let told: Vec<_> = told.iter().map(Packet::diagnosis).collect();
-    let expected = Diagnosis {
-        code: code::ABANDONED,
-        val: val::UNSPECIFIED,
-    };
+    let expected = Diagnosis { code: code::ABANDONED, val: val::UNSPECIFIED };
     assert_eq!(told, [expected], "once in a second, and who goes is let go");
     // And receivers have no data.
     let octets = octets_of(multi(key, Format::Data), b"data");
@@ -191,16 +146,10 @@ fn who_asks_to_join_what_is_not_there_is_refused() {
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT + 1, 7, ROOM, Key(5)));
     pair.deliver(of_host(7).into(), 0, &octets);
     let told = pair.news();
-    let refused = Diagnosis {
-        code: code::JOIN_REFUSED,
-        val: val::NO_LISTENER,
-    };
+    let refused = Diagnosis { code: code::JOIN_REFUSED, val: val::NO_LISTENER };
     assert_eq!(told[0].diagnosis(), refused);
     // A join that claims what was never sent, and one of nobody.
-    let beyond = Control {
-        rseq: 90_000,
-        ..ROOM
-    };
+    let beyond = Control { rseq: 90_000, ..ROOM };
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, beyond, Key(5)));
     pair.deliver(of_host(7).into(), 0, &octets);
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, ROOM, Key(5)));
@@ -215,19 +164,13 @@ fn a_port_that_nobody_sends_to_is_asked_for_once() {
     (config.rate, config.burst) = (100_000, 5000);
     let mut pair = hosts(&config, 2);
     pair.transmit(&numbered(100_000));
-    let (passive, at) = (
-        Mode::Passive { backlog: 5 },
-        SocketAddr::new(GROUP.into(), 9),
-    );
+    let (passive, at) = (Mode::Passive { backlog: 5 }, SocketAddr::new(GROUP.into(), 9));
     pair.run_for(ms(100));
     let listener = pair.app(2).session.unwrap();
     let _ = listener;
     pair.ask(2, vec![open(passive, at.into(), Address::None)]);
     pair.run_for(ms(2000));
-    let asked = pair
-        .log
-        .iter()
-        .filter(|it| it.from == 2 && it.is(Format::Jcntl));
+    let asked = pair.log.iter().filter(|it| it.from == 2 && it.is(Format::Jcntl));
     assert_eq!(asked.count(), 1);
     assert_eq!(pair.heard(2).last().unwrap(), "closed");
 }
@@ -237,26 +180,13 @@ fn calls_to_a_group_and_to_a_host_are_not_mixed_up() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(1, 5);
     pair.listen_to_group(1);
-    let first = |address| {
-        written!(First {
-            address,
-            traffic: Traffic {
-                service: service::UNSPECIFIED,
-                rates: None,
-            },
-        })
-    };
+    let first = |address| written!(First { address, traffic: Traffic { service: service::UNSPECIFIED, rates: None } });
     let to_host = xtp::Address::Ip {
         domain: 0,
         destination: SocketAddr::new(of_host(1), PORT),
         source: SocketAddr::new(of_host(0), PORT),
     };
-    let header = |options| Header {
-        key: Key(1),
-        format: Format::First,
-        options,
-        ..Header::default()
-    };
+    let header = |options| Header { key: Key(1), format: Format::First, options, ..Header::default() };
     let (host, all) = (ip(1), Address::Ip4(GROUP));
     let cases = [
         (Options::MULTI, first(to_host.clone()), host),
@@ -340,17 +270,8 @@ fn until_put_out(pair: &mut Pair, key: Key, room: Control, alloc: u64) -> Durati
             pair.write(0, b"more");
         }
         pair.run_for(ms(50));
-        let echo = pair
-            .log
-            .iter()
-            .filter(|it| it.from == 0)
-            .map(|it| it.header.sync)
-            .max();
-        let control = Control {
-            rseq: 20_000,
-            alloc,
-            echo: echo.unwrap(),
-        };
+        let echo = pair.log.iter().filter(|it| it.from == 0).map(|it| it.header.sync).max();
+        let control = Control { rseq: 20_000, alloc, echo: echo.unwrap() };
         let octets = octets_of(multi(key, Format::Cntl), &written!(control));
         pair.deliver(of_host(7).into(), 0, &octets);
         if pair.counters(0).put_out > 0 {
@@ -371,11 +292,7 @@ fn a_receiver_that_gets_nowhere_is_given_up() {
 #[test]
 fn a_receiver_that_never_has_room_is_given_up() {
     let (mut pair, key) = sending();
-    let room = Control {
-        rseq: 0,
-        alloc: 0,
-        echo: 1,
-    };
+    let room = Control { rseq: 0, alloc: 0, echo: 1 };
     let took = until_put_out(&mut pair, key, room, 20_000);
     assert!(took > ms(59_000) && took < ms(70_000), "{took:?}");
     goes_on(pair, &[1, 2]);

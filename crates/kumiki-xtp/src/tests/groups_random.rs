@@ -27,18 +27,10 @@ fn case(rng: &mut Rng) -> Case {
     let mut config = Config {
         send_buffer: 2000 + rng.below(60_000) as u32,
         receive_buffer: 2000 + rng.below(60_000) as u32,
-        recovery: if rng.chance(0.3) {
-            Recovery::GoBack
-        } else {
-            Recovery::Selective
-        },
+        recovery: if rng.chance(0.3) { Recovery::GoBack } else { Recovery::Selective },
         reordering: rng.below(4) as u32,
         edge: rng.chance(0.7),
-        congestion: if rng.chance(0.5) {
-            congestion::Kind::Off
-        } else {
-            congestion::Kind::Matched
-        },
+        congestion: if rng.chance(0.5) { congestion::Kind::Off } else { congestion::Kind::Matched },
         slot: Duration::from_micros(rng.below(20_000)),
         ..of_group(1)
     };
@@ -77,11 +69,7 @@ fn case(rng: &mut Rng) -> Case {
             .collect(),
         quality: Quality {
             check: Some(rng.chance(0.7)),
-            error_control: Some(if rng.chance(0.3) {
-                ErrorControl::Fast
-            } else {
-                ErrorControl::Full
-            }),
+            error_control: Some(if rng.chance(0.3) { ErrorControl::Fast } else { ErrorControl::Full }),
             ..Quality::default()
         },
         config,
@@ -91,19 +79,8 @@ fn case(rng: &mut Rng) -> Case {
 /// Runs seed `seed` and gives what was heard at the end, and a number that hangs on every octet sent.
 fn run(seed: u64) -> (Vec<Vec<String>>, u64) {
     let mut rng = Rng::new(seed, 11);
-    let Case {
-        config,
-        receivers,
-        loss,
-        duplication,
-        reordering,
-        delay,
-        dead,
-        late,
-        leaves,
-        writes,
-        quality,
-    } = case(&mut rng);
+    let Case { config, receivers, loss, duplication, reordering, delay, dead, late, leaves, writes, quality } =
+        case(&mut rng);
     let rule = move |packet: &Packet| {
         let other = packet.from.max(packet.to);
         let now = packet.at.as_nanos() / 1_000_000;
@@ -162,10 +139,7 @@ fn run(seed: u64) -> (Vec<Vec<String>>, u64) {
     let heard: Vec<_> = (0..=receivers).map(|host| pair.heard(host)).collect();
     let ends = |host: usize| heard[host].last().map_or("", String::as_str);
     let own = format!("seed {seed}: {heard:?}\n{tail}");
-    assert!(
-        ends(0) == "closed" || ends(0).starts_with("aborted"),
-        "{own}"
-    );
+    assert!(ends(0) == "closed" || ends(0).starts_with("aborted"), "{own}");
     for (host, its) in heard.iter().enumerate().skip(1) {
         let app = pair.app(host);
         let gone = |it: &Option<(usize, u64)>| it.is_some_and(|it| it.0 == host);
@@ -213,12 +187,7 @@ fn run(seed: u64) -> (Vec<Vec<String>>, u64) {
     let mut hash = 0_u64;
     for packet in &pair.log {
         let header = packet.header;
-        for word in [
-            packet.at.as_nanos(),
-            header.key.0,
-            header.seq,
-            header.check.into(),
-        ] {
+        for word in [packet.at.as_nanos(), header.key.0, header.seq, header.check.into()] {
             hash = (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(17);
         }
     }

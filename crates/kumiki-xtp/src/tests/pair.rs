@@ -4,9 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use kumiki_graph::*;
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::xtp::{
-    CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Key, LEN, Options, covered,
-};
+use kumiki_wire::xtp::{CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Key, LEN, Options, covered};
 
 use crate::{Config, Counters, Recovery, Xtp, congestion};
 
@@ -80,12 +78,7 @@ impl core::fmt::Display for Packet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let ns = self.at.as_nanos();
         let who = char::from(b'a' + self.from as u8);
-        let Header {
-            format,
-            options,
-            seq,
-            ..
-        } = self.header;
+        let Header { format, options, seq, .. } = self.header;
         let options = options.without(Options::EDGE);
         let (s, ms) = (ns / 1_000_000_000, ns / 1_000_000 % 1000);
         write!(f, "{s}.{ms:03} {who} {format} {options} {seq}")?;
@@ -127,24 +120,15 @@ fn host(mut config: Config, number: usize, seed: u64) -> Host {
     let mut graph = Graph::new(seed, number as u64);
     let task = graph.add_task("host");
     config.address = of_host(number);
-    graph
-        .add_node("app", task, Box::new(App::default()))
-        .unwrap();
-    graph
-        .add_node("xtp", task, Box::new(Xtp::new(config)))
-        .unwrap();
+    graph.add_node("app", task, Box::new(App::default())).unwrap();
+    graph.add_node("xtp", task, Box::new(Xtp::new(config))).unwrap();
     let wire = graph.add_device("wire", Service::UnitData).unwrap();
     let control = graph.add_device("control", Service::Frame).unwrap();
     graph.connect("app", "xtp").unwrap();
     graph.connect("app", "control").unwrap();
     graph.connect("xtp", "wire").unwrap();
     graph.start(Instant::ZERO).unwrap();
-    Host {
-        graph,
-        task,
-        wire,
-        control,
-    }
+    Host { graph, task, wire, control }
 }
 
 pub(super) fn of_host(host: usize) -> IpAddr {
@@ -180,11 +164,7 @@ impl Pair {
         Self::with_rule(a, b, move |_| vec![delay])
     }
 
-    pub(super) fn with_rule(
-        a: Config,
-        b: Config,
-        rule: impl FnMut(&Packet) -> Fate + 'static,
-    ) -> Self {
+    pub(super) fn with_rule(a: Config, b: Config, rule: impl FnMut(&Packet) -> Fate + 'static) -> Self {
         Self::of_many(vec![a, b], 1, Box::new(rule))
     }
 
@@ -254,15 +234,11 @@ impl Pair {
 
     pub(super) fn listen(&mut self, host: usize, backlog: u32) {
         let any = Address::from(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT));
-        self.ask(
-            host,
-            vec![open(Mode::Passive { backlog }, any, Address::None)],
-        );
+        self.ask(host, vec![open(Mode::Passive { backlog }, any, Address::None)]);
     }
 
     pub(super) fn call(&mut self, host: usize) {
-        let Request::Open(mut call) = open(Mode::Active, Address::None, address(1 - host, PORT))
-        else {
+        let Request::Open(mut call) = open(Mode::Active, Address::None, address(1 - host, PORT)) else {
             return;
         };
         call.quality = self.app(host).quality;
@@ -300,11 +276,7 @@ impl Pair {
     pub(super) fn abort(&mut self, host: usize) {
         let session = self.app(host).session.unwrap();
         let (reason, data) = (Reason::User, None);
-        let abort = Request::Abort {
-            session,
-            reason,
-            data,
-        };
+        let abort = Request::Abort { session, reason, data };
         self.ask(host, vec![abort]);
     }
 
@@ -324,24 +296,9 @@ impl Pair {
         self.deliver_as(source, ip(host), host, octets);
     }
 
-    pub(super) fn deliver_as(
-        &mut self,
-        source: Address,
-        destination: Address,
-        host: usize,
-        octets: &[u8],
-    ) {
-        let options = UnitOptions {
-            group: destination.ip().is_some_and(|it| it.is_multicast()),
-            ..UnitOptions::NONE
-        };
-        let unit = Unit {
-            source,
-            destination,
-            options,
-            data: Message::from_octets(octets),
-            ..Unit::default()
-        };
+    pub(super) fn deliver_as(&mut self, source: Address, destination: Address, host: usize, octets: &[u8]) {
+        let options = UnitOptions { group: destination.ip().is_some_and(|it| it.is_multicast()), ..UnitOptions::NONE };
+        let unit = Unit { source, destination, options, data: Message::from_octets(octets), ..Unit::default() };
         let Host { graph, wire, .. } = &mut self.hosts[host];
         graph.input(self.now, *wire, Indication::Unit(unit));
         self.run_until(self.now);
@@ -362,9 +319,8 @@ impl Pair {
 
     /// The key that packets to `host` carry once it is known to the other.
     pub(super) fn key(&self, host: usize) -> Key {
-        let of = |packet: &&Packet| {
-            packet.from == 1 - host && packet.header.key.is_returned() && !packet.is(Format::Diag)
-        };
+        let of =
+            |packet: &&Packet| packet.from == 1 - host && packet.header.key.is_returned() && !packet.is(Format::Diag);
         self.log.iter().rev().find(of).unwrap().header.key
     }
 
@@ -395,10 +351,7 @@ impl Pair {
             assert!(step < 1_000_000, "timers expire for ever\n{}", self.tail());
             self.settle();
             let arrival = self.in_flight.iter().map(|packet| packet.0).min();
-            let timers = self
-                .hosts
-                .iter_mut()
-                .filter_map(|host| host.graph.next_timer());
+            let timers = self.hosts.iter_mut().filter_map(|host| host.graph.next_timer());
             let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
                 break;
             };
@@ -421,11 +374,7 @@ impl Pair {
     fn settle(&mut self) {
         for from in 0..self.hosts.len() {
             let host = &mut self.hosts[from];
-            while host
-                .graph
-                .waiting(host.task)
-                .is_some_and(|at| at <= self.now)
-            {
+            while host.graph.waiting(host.task).is_some_and(|at| at <= self.now) {
                 host.graph.run(host.task, self.now, self.batch);
             }
             while let Some(output) = self.hosts[from].graph.output() {
@@ -445,13 +394,7 @@ impl Pair {
         assert!(Sum::of(&octets[..sum]).is_valid(), "bad checksum");
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         assert_eq!(octets.len(), len + header.dlen as usize);
-        let mut packet = Packet {
-            at: self.now,
-            from,
-            to: from,
-            header,
-            payload: octets[len..].to_vec(),
-        };
+        let mut packet = Packet { at: self.now, from, to: from, header, payload: octets[len..].to_vec() };
         if unit.source == Address::None {
             unit.source = ip(from);
         }
@@ -465,9 +408,7 @@ impl Pair {
             let of = members.filter(|it| it.1 == unit.destination && it.0 != from);
             of.map(|it| it.0).collect()
         } else {
-            (0..self.hosts.len())
-                .filter(|&host| ip(host) == unit.destination)
-                .collect()
+            (0..self.hosts.len()).filter(|&host| ip(host) == unit.destination).collect()
         };
         self.astray += usize::from(to.is_empty());
         unit.options.group = group;
@@ -477,8 +418,7 @@ impl Pair {
                 self.order += 1;
                 let mut unit = unit.clone();
                 unit.data.forget_sums();
-                self.in_flight
-                    .push((self.now + delay, self.order, to, unit));
+                self.in_flight.push((self.now + delay, self.order, to, unit));
             }
         }
         self.log.push(packet);
@@ -490,13 +430,7 @@ impl Pair {
         let (unit, burst) = (self.unit, 1);
         let report = match manage {
             Manage::Limits => Report::Limits { unit, burst },
-            Manage::Route { to } => Report::Route {
-                to,
-                source: ip(from),
-                unit,
-                burst,
-                bypass: None,
-            },
+            Manage::Route { to } => Report::Route { to, source: ip(from), unit, burst, bypass: None },
             Manage::Group { group, member } => {
                 self.members.retain(|it| *it != (from, group));
                 if member {
@@ -510,9 +444,7 @@ impl Pair {
             | Manage::Narrow { .. }
             | Manage::Link(_) => return,
         };
-        let Host {
-            graph, wire, task, ..
-        } = &mut self.hosts[from];
+        let Host { graph, wire, task, .. } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
         graph.run(*task, self.now, 1);
     }
@@ -520,11 +452,7 @@ impl Pair {
 
 /// The octets of a packet, with length and checksum put in.
 pub(super) fn octets_of(header: Header, payload: &[u8]) -> Vec<u8> {
-    let header = Header {
-        dlen: payload.len() as u32,
-        check: 0,
-        ..header
-    };
+    let header = Header { dlen: payload.len() as u32, check: 0, ..header };
     let mut octets = vec![0; LEN];
     header.emit(&mut octets);
     octets.extend(payload);
@@ -535,12 +463,7 @@ pub(super) fn octets_of(header: Header, payload: &[u8]) -> Vec<u8> {
 }
 
 pub(super) fn open(mode: Mode, local: Address, remote: Address) -> Request {
-    Request::Open(Box::new(Open {
-        mode,
-        local,
-        remote,
-        ..Open::default()
-    }))
+    Request::Open(Box::new(Open { mode, local, remote, ..Open::default() }))
 }
 
 /// Octets that tell their places.

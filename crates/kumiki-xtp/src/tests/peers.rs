@@ -9,15 +9,8 @@ use crate::Config;
 
 /// B's user takes nothing, ever; A has written more than B has room for.
 fn never_frees(stall: Duration) -> Pair {
-    let config = Config {
-        send_buffer: 20_000,
-        stall,
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 5000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 20_000, stall, ..plain() };
+    let small = Config { receive_buffer: 5000, ..plain() };
     let mut pair = Pair::new(config, small, ms(10));
     pair.app(B).lazy = true;
     let mut pair = pair.connected();
@@ -68,10 +61,7 @@ fn a_receiver_that_never_frees_is_given_up_where_the_user_wants_it() {
 
 /// A peer that answers each question, and whose spans say that all has come but the first packet, which never does.
 fn spans_lie() -> Pair {
-    let config = Config {
-        send_buffer: 20_000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 20_000, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     let key = pair.key(A);
     pair.rule(|_| vec![]);
@@ -82,31 +72,17 @@ fn spans_lie() -> Pair {
         if pair.xtp(A).contexts() == 0 {
             break;
         }
-        let asked = pair
-            .log
-            .iter()
-            .rfind(|it| it.from == A && it.has(Options::SREQ));
+        let asked = pair.log.iter().rfind(|it| it.from == A && it.has(Options::SREQ));
         let sync = asked.unwrap().header.sync;
         if sync > answered {
             answered = sync;
             let errors = Errors {
-                control: Control {
-                    rseq: 0,
-                    alloc: 64_000,
-                    echo: sync,
-                },
-                spans: vec![Span {
-                    left: 1000,
-                    right: 20_000,
-                }],
+                control: Control { rseq: 0, alloc: 64_000, echo: sync },
+                spans: vec![Span { left: 1000, right: 20_000 }],
             };
             let mut payload = vec![0; errors.len()];
             errors.emit(&mut payload);
-            let header = Header {
-                key,
-                format: Format::Ecntl,
-                ..Header::default()
-            };
+            let header = Header { key, format: Format::Ecntl, ..Header::default() };
             pair.inject(A, header, &payload);
             assert!(pair.xtp(A).held().0 <= 20_000);
         }
@@ -135,22 +111,9 @@ fn a_peer_that_never_confirms_the_end_is_given_up_after_ctimeout() {
         if lost { vec![] } else { vec![ms(10)] }
     });
     pair.write(A, &numbered(3000));
-    let header = Header {
-        key: pair.key(A),
-        format: Format::Cntl,
-        ..Header::default()
-    };
-    let control = Control {
-        rseq: 3000,
-        alloc: 64_000,
-        echo: pair
-            .log
-            .iter()
-            .rfind(|it| it.from == A)
-            .unwrap()
-            .header
-            .sync,
-    };
+    let header = Header { key: pair.key(A), format: Format::Cntl, ..Header::default() };
+    let control =
+        Control { rseq: 3000, alloc: 64_000, echo: pair.log.iter().rfind(|it| it.from == A).unwrap().header.sync };
     let mut payload = vec![0; control.len()];
     control.emit(&mut payload);
     pair.inject(A, header, &payload);
@@ -205,11 +168,7 @@ fn keys_used_again_begin_nothing_while_they_are_known() {
     // A key of ours that nobody has any more is refused, and the host that used it is told once.
     pair.run_for(ms(100_000));
     pair.news();
-    let dead = Header {
-        key: tcntl_key(&pair),
-        format: Format::Data,
-        ..Header::default()
-    };
+    let dead = Header { key: tcntl_key(&pair), format: Format::Data, ..Header::default() };
     pair.inject(B, dead, b"late");
     pair.inject(B, dead, b"late");
     let news = pair.news();

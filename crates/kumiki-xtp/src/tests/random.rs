@@ -24,18 +24,10 @@ fn case(rng: &mut Rng) -> Case {
             send_buffer: 500 + rng.below(60_000) as u32,
             receive_buffer: 500 + rng.below(60_000) as u32,
             first_alloc: rng.below(10_000) as u32,
-            recovery: if rng.chance(0.3) {
-                Recovery::GoBack
-            } else {
-                Recovery::Selective
-            },
+            recovery: if rng.chance(0.3) { Recovery::GoBack } else { Recovery::Selective },
             reordering: rng.below(4) as u32,
             edge: rng.chance(0.7),
-            congestion: if rng.chance(0.5) {
-                congestion::Kind::Off
-            } else {
-                congestion::Kind::Matched
-            },
+            congestion: if rng.chance(0.5) { congestion::Kind::Off } else { congestion::Kind::Matched },
             ..plain()
         };
         config.tail = Duration::from_micros(rng.below(20_000));
@@ -64,16 +56,8 @@ fn case(rng: &mut Rng) -> Case {
         writes,
         quality: Quality {
             check: Some(rng.chance(0.7)),
-            error_control: Some(if rng.chance(0.3) {
-                ErrorControl::Fast
-            } else {
-                ErrorControl::Full
-            }),
-            flow_control: Some(if rng.chance(0.1) {
-                FlowControl::None
-            } else {
-                FlowControl::Window
-            }),
+            error_control: Some(if rng.chance(0.3) { ErrorControl::Fast } else { ErrorControl::Full }),
+            flow_control: Some(if rng.chance(0.1) { FlowControl::None } else { FlowControl::Window }),
             ..Quality::default()
         },
     }
@@ -82,14 +66,7 @@ fn case(rng: &mut Rng) -> Case {
 /// Runs seed `seed` and gives what was heard at the end, and a number that hangs on every octet sent.
 fn run(seed: u64) -> (Vec<String>, u64) {
     let mut rng = Rng::new(seed, 7);
-    let Case {
-        configs,
-        loss,
-        duplication,
-        reordering,
-        writes,
-        quality,
-    } = case(&mut rng);
+    let Case { configs, loss, duplication, reordering, writes, quality } = case(&mut rng);
     let rule = move |_: &Packet| {
         let copies = 1 + u32::from(rng.chance(duplication));
         let mut fate = Vec::new();
@@ -129,10 +106,7 @@ fn run(seed: u64) -> (Vec<String>, u64) {
     for (from, to) in [(A, B), (B, A)] {
         let len: usize = writes[from].iter().map(|it| it.0).sum();
         let app = pair.app(to);
-        assert!(
-            numbered(100_000).starts_with(&app.received),
-            "seed {seed}: wrong octets at {to}\n{tail}"
-        );
+        assert!(numbered(100_000).starts_with(&app.received), "seed {seed}: wrong octets at {to}\n{tail}");
         let (mut ends, mut tags, mut at) = (Vec::new(), Vec::new(), 0);
         for &(len, tag, end) in &writes[from] {
             if tag {
@@ -143,10 +117,7 @@ fn run(seed: u64) -> (Vec<String>, u64) {
                 ends.push(at);
             }
         }
-        assert!(
-            ends.starts_with(&app.ends) && tags.starts_with(&app.tags),
-            "seed {seed}: messages at {to}\n{tail}"
-        );
+        assert!(ends.starts_with(&app.ends) && tags.starts_with(&app.tags), "seed {seed}: messages at {to}\n{tail}");
         if !timed_out {
             assert_eq!(app.received.len(), len, "seed {seed} {heard:?}\n{tail}");
             assert_eq!((app.ends.len(), app.tags.len()), (ends.len(), tags.len()));
@@ -154,10 +125,7 @@ fn run(seed: u64) -> (Vec<String>, u64) {
     }
     for heard in &heard {
         let last = heard.last().map(String::as_str);
-        assert!(
-            timed_out || last == Some("closed"),
-            "seed {seed} {heard:?}\n{tail}"
-        );
+        assert!(timed_out || last == Some("closed"), "seed {seed} {heard:?}\n{tail}");
     }
     pair.run_for(ms(200_000));
     for host in [A, B] {
@@ -168,12 +136,7 @@ fn run(seed: u64) -> (Vec<String>, u64) {
     let mut hash = 0_u64;
     for packet in &pair.log {
         let header = packet.header;
-        for word in [
-            packet.at.as_nanos(),
-            header.key.0,
-            header.seq,
-            header.check.into(),
-        ] {
+        for word in [packet.at.as_nanos(), header.key.0, header.seq, header.check.into()] {
             hash = (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(17);
         }
     }
@@ -204,11 +167,7 @@ fn without_error_control_messages_come_whole_and_in_order_and_closing_is_reliabl
         let loss = 0.3 * rng.unit();
         let rule = move |_: &Packet| {
             let late = u64::from(rng.chance(0.2)) * rng.below(20);
-            if rng.chance(loss) {
-                vec![]
-            } else {
-                vec![ms(5 + late)]
-            }
+            if rng.chance(loss) { vec![] } else { vec![ms(5 + late)] }
         };
         let mut pair = Pair::of_many(vec![plain(), plain()], seed, Box::new(rule));
         pair.app(A).quality.error_control = Some(ErrorControl::None);
@@ -226,10 +185,7 @@ fn without_error_control_messages_come_whole_and_in_order_and_closing_is_reliabl
             let heard = pair.heard(host);
             assert_eq!(heard.last().unwrap(), "closed", "seed {seed}\n{tail}");
         }
-        assert_eq!(
-            pair.counters(A).retransmitted,
-            pair.counters(A).first_sent - 1
-        );
+        assert_eq!(pair.counters(A).retransmitted, pair.counters(A).first_sent - 1);
         let app = pair.app(B);
         let tags: Vec<u8> = app.tags.iter().map(|(_, tag)| tag[0]).collect();
         assert!(tags.is_sorted_by(|a, b| a < b), "seed {seed} {tags:?}");
@@ -244,21 +200,14 @@ fn without_error_control_messages_come_whole_and_in_order_and_closing_is_reliabl
 fn a_line_that_is_down_for_a_while_is_waited_for() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed, 9);
-        let outages: Vec<(u64, u64)> = (0..3)
-            .map(|n| (n * 60_000 + rng.below(10_000), 1 + rng.below(25_000)))
-            .collect();
+        let outages: Vec<(u64, u64)> =
+            (0..3).map(|n| (n * 60_000 + rng.below(10_000), 1 + rng.below(25_000))).collect();
         let rule = move |packet: &Packet| {
             let at = packet.at.as_nanos() / 1_000_000;
-            let down = outages
-                .iter()
-                .any(|(from, len)| (*from..from + len).contains(&at));
+            let down = outages.iter().any(|(from, len)| (*from..from + len).contains(&at));
             if down { vec![] } else { vec![ms(20)] }
         };
-        let config = Config {
-            rate: 2000,
-            burst: 1000,
-            ..plain()
-        };
+        let config = Config { rate: 2000, burst: 1000, ..plain() };
         let mut pair = Pair::of_many(vec![config, plain()], seed, Box::new(rule));
         pair.app(B).release_when_released = true;
         pair.app(A).release_when_sent = true;
@@ -268,10 +217,7 @@ fn a_line_that_is_down_for_a_while_is_waited_for() {
         pair.call(A);
         pair.run_for(ms(400_000));
         let tail = pair.tail();
-        assert!(
-            pair.app(B).received == numbered(200_000),
-            "seed {seed}\n{tail}"
-        );
+        assert!(pair.app(B).received == numbered(200_000), "seed {seed}\n{tail}");
         for host in [A, B] {
             let heard = pair.heard(host);
             assert_eq!(heard.last().unwrap(), "closed", "seed {seed}\n{tail}");

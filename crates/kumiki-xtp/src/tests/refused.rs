@@ -5,8 +5,8 @@ use kumiki_graph::Rng;
 use kumiki_graph::*;
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{
-    self, Control, Diagnosis, Errors, First, Format, Header, Join, Key, Options, Rates, Span,
-    Traffic, TrafficControl, code, service,
+    self, Control, Diagnosis, Errors, First, Format, Header, Join, Key, Options, Rates, Span, Traffic, TrafficControl,
+    code, service,
 };
 use proptest::prelude::*;
 
@@ -176,11 +176,7 @@ fn tempting(draw: u64, format: Format) -> Options {
     let data = Options::NOCHECK | Options::EOM | Options::BTAG;
     let of = |draw: u64, options: Options| Options::from_bits(draw as u32 & options.bits());
     let some = of(draw >> 8, all);
-    if format == Data {
-        some | of(draw >> 3, data)
-    } else {
-        some
-    }
+    if format == Data { some | of(draw >> 3, data) } else { some }
 }
 
 impl Why {
@@ -193,23 +189,11 @@ impl Why {
         let mut options = tempting(draw, format);
         let mut seq = known.sent + draw % 5000;
         // An echo of 0 is always old, and possible.
-        let mut control = Control {
-            rseq: 0,
-            alloc: 1 << 40,
-            echo: 0,
-        };
+        let mut control = Control { rseq: 0, alloc: 1 << 40, echo: 0 };
         let mut spans = Vec::new();
         let mut text = vec![7; 1 + (draw % 900) as usize];
-        let rates = Rates {
-            maxdata: 1,
-            inrate: 1,
-            inburst: 1,
-            ..Rates::default()
-        };
-        let traffic = Traffic {
-            service: service::RELIABLE_STREAM,
-            rates: Some(rates),
-        };
+        let rates = Rates { maxdata: 1, inrate: 1, inburst: 1, ..Rates::default() };
+        let traffic = Traffic { service: service::RELIABLE_STREAM, rates: Some(rates) };
         let address = xtp::Address::Ip {
             domain: 0,
             destination: core::net::SocketAddr::new(of_host(host), PORT),
@@ -258,14 +242,9 @@ impl Why {
                 }
             }
             Self::Outside | Self::Highest => {
-                seq = if self == Self::Outside {
-                    10_000_000 + draw
-                } else {
-                    u64::MAX - draw % 900
-                };
+                seq = if self == Self::Outside { 10_000_000 + draw } else { u64::MAX - draw % 900 };
                 // What it asks would be heard (P36).
-                options =
-                    options.without(Options::DREQ | Options::SREQ | Options::EDGE | Options::END);
+                options = options.without(Options::DREQ | Options::SREQ | Options::EDGE | Options::END);
                 text = vec![7; 900];
             }
             Self::Multi => {
@@ -301,11 +280,7 @@ impl Why {
             format,
             // What it asks would be heard where there is no room for its data.
             sync: if looks { 0 } else { draw as u32 },
-            sort: if options.contains(Options::SORT) {
-                9
-            } else {
-                0
-            },
+            sort: if options.contains(Options::SORT) { 9 } else { 0 },
             seq,
             ..Header::default()
         };
@@ -318,17 +293,8 @@ impl Why {
                 let spans = spans.collect();
                 written!(Errors { control, spans })
             }
-            Tcntl => written!(TrafficControl {
-                control,
-                xkey: Key(draw).own(),
-                traffic,
-            }),
-            Jcntl => written!(Join {
-                control,
-                xkey: Key(draw).own(),
-                address,
-                traffic,
-            }),
+            Tcntl => written!(TrafficControl { control, xkey: Key(draw).own(), traffic }),
+            Jcntl => written!(Join { control, xkey: Key(draw).own(), address, traffic }),
             Diag => written!(diagnosis),
         };
         if self == Self::Malformed {
@@ -365,16 +331,8 @@ fn transfer(seed: u64) -> Pair {
     let mut config = || Config {
         send_buffer: 2000 + rng.below(30_000) as u32,
         receive_buffer: 2000 + rng.below(30_000) as u32,
-        recovery: if rng.chance(0.3) {
-            Recovery::GoBack
-        } else {
-            Recovery::Selective
-        },
-        congestion: if rng.chance(0.5) {
-            congestion::Kind::Off
-        } else {
-            congestion::Kind::Matched
-        },
+        recovery: if rng.chance(0.3) { Recovery::GoBack } else { Recovery::Selective },
+        congestion: if rng.chance(0.5) { congestion::Kind::Off } else { congestion::Kind::Matched },
         ctimer: ms(1000 + rng.below(5000)),
         ..plain()
     };
@@ -386,11 +344,7 @@ fn transfer(seed: u64) -> Pair {
             return vec![];
         }
         let late = u64::from(rng.chance(0.2)) * rng.below(20);
-        if rng.chance(loss) {
-            vec![]
-        } else {
-            vec![ms(5 + late)]
-        }
+        if rng.chance(loss) { vec![] } else { vec![ms(5 + late)] }
     };
     let mut pair = Pair::of_many(configs, seed, Box::new(rule));
     let errors = [ErrorControl::Full, ErrorControl::Fast];
@@ -484,29 +438,18 @@ fn quiet() -> (Pair, Header) {
     pair.write(A, &numbered(3000));
     pair.run_for(ms(500));
     pair.news();
-    let header = Header {
-        key: pair.key(B),
-        format: Data,
-        ..Header::default()
-    };
+    let header = Header { key: pair.key(B), format: Data, ..Header::default() };
     (pair, header)
 }
 
 #[test]
 fn data_without_room_does_not_switch_error_control_off() {
     let (mut pair, header) = quiet();
-    let refused = Header {
-        options: Options::NOERR | Options::WCLOSE,
-        seq: 10_000_000,
-        ..header
-    };
+    let refused = Header { options: Options::NOERR | Options::WCLOSE, seq: 10_000_000, ..header };
     pair.inject(B, refused, &[7; 100]);
     assert_eq!(pair.counters(B).no_room, 1);
     // The next packet leaves a gap, which is not passed over.
-    let next = Header {
-        seq: 4000,
-        ..header
-    };
+    let next = Header { seq: 4000, ..header };
     pair.inject(B, next, &[7; 100]);
     assert_eq!(pair.app(B).received.len(), 3000);
     assert_eq!(pair.counters(B).passed_over, 0);
@@ -515,12 +458,7 @@ fn data_without_room_does_not_switch_error_control_off() {
 #[test]
 fn the_question_of_data_without_room_is_answered() {
     let (mut pair, header) = quiet();
-    let refused = Header {
-        options: Options::SREQ,
-        sync: 77,
-        seq: 10_000_000,
-        ..header
-    };
+    let refused = Header { options: Options::SREQ, sync: 77, seq: 10_000_000, ..header };
     pair.inject(B, refused, &[7; 100]);
     let news = pair.news();
     assert_eq!(news.len(), 1, "{}", pair.tail());
@@ -530,17 +468,8 @@ fn the_question_of_data_without_room_is_answered() {
 #[test]
 fn a_second_other_end_takes_the_whole_packet_with_it() {
     let (mut pair, header) = quiet();
-    let close = |seq, options| Header {
-        format: Cntl,
-        options: Options::WCLOSE | options,
-        seq,
-        ..header
-    };
-    let payload = written!(Control {
-        rseq: 0,
-        alloc: 64_000,
-        echo: 0
-    });
+    let close = |seq, options| Header { format: Cntl, options: Options::WCLOSE | options, seq, ..header };
+    let payload = written!(Control { rseq: 0, alloc: 64_000, echo: 0 });
     pair.inject(B, close(4000, Options::NONE), &payload);
     assert_eq!(pair.counters(B).lies, 0);
     pair.inject(B, close(3500, Options::END), &payload);
@@ -557,16 +486,8 @@ fn a_refused_packet_does_not_say_where_the_peer_is() {
     pair.nameless = true;
     pair.listen(B, 5);
     pair.call(A);
-    let lie = Control {
-        rseq: 9_000_000,
-        alloc: 0,
-        echo: 0,
-    };
-    let header = Header {
-        key: pair.log[0].header.key.returned(),
-        format: Cntl,
-        ..Header::default()
-    };
+    let lie = Control { rseq: 9_000_000, alloc: 0, echo: 0 };
+    let header = Header { key: pair.log[0].header.key.returned(), format: Cntl, ..Header::default() };
     let octets = octets_of(header, &written!(lie));
     pair.deliver_as(Address::Mac([9; 6]), Address::None, A, &octets);
     assert_eq!(pair.counters(A).lies, 1);
@@ -586,18 +507,10 @@ fn a_call_that_confirms_what_nobody_wrote_takes_no_place() {
             destination: core::net::SocketAddr::new(of_host(B), PORT),
             source: core::net::SocketAddr::new(of_host(A), 7),
         },
-        traffic: Traffic {
-            service: service::RELIABLE_STREAM,
-            rates: None,
-        },
+        traffic: Traffic { service: service::RELIABLE_STREAM, rates: None },
     };
     for n in 0..20 {
-        let header = Header {
-            key: Key(n),
-            format: Format::First,
-            options: Options::RCLOSE,
-            ..Header::default()
-        };
+        let header = Header { key: Key(n), format: Format::First, options: Options::RCLOSE, ..Header::default() };
         pair.inject(B, header, &written!(first));
     }
     assert_eq!((pair.xtp(B).contexts(), pair.counters(B).offered), (0, 0));
@@ -614,11 +527,7 @@ fn a_key_that_is_over_says_the_same_whatever_came_before() {
         pair.run_for(ms(500));
         assert_eq!((pair.xtp(B).contexts(), pair.xtp(B).inactive()), (0, 1));
         pair.news();
-        let control = Control {
-            rseq: 77_777,
-            alloc: 1 << 40,
-            echo: 9,
-        };
+        let control = Control { rseq: 77_777, alloc: 1 << 40, echo: 9 };
         for draw in 0..if disturb { 400 } else { 0 } {
             let formats = [Cntl, Ecntl, Tcntl, Jcntl, Data, Format::First, Diag];
             let format = formats[draw as usize % 7];
@@ -626,57 +535,26 @@ fn a_key_that_is_over_says_the_same_whatever_came_before() {
             // Neither a packet that asks nothing, nor one that ends as well, nor a DIAG.
             let options = tempting(draw << 7 | draw, format).without(Options::SORT | quiet);
             let (asks, ends) = (draw % 3 == 0, draw % 3 == 0 || format == Diag);
-            let options = options
-                .with_if(asks, Options::SREQ)
-                .with_if(ends, Options::END);
-            let header = Header {
-                format,
-                options,
-                sync: 1000 + draw as u32,
-                seq: draw,
-                ..header
-            };
-            let traffic = Traffic {
-                service: service::RELIABLE_STREAM,
-                rates: None,
-            };
+            let options = options.with_if(asks, Options::SREQ).with_if(ends, Options::END);
+            let header = Header { format, options, sync: 1000 + draw as u32, seq: draw, ..header };
+            let traffic = Traffic { service: service::RELIABLE_STREAM, rates: None };
             let payload = match format {
                 Cntl => written!(control),
-                Ecntl => written!(Errors {
-                    control,
-                    spans: vec![]
-                }),
-                Tcntl => written!(TrafficControl {
-                    control,
-                    xkey: Key(draw),
-                    traffic
-                }),
-                Diag => written!(Diagnosis {
-                    code: code::ABANDONED,
-                    val: 0
-                }),
+                Ecntl => written!(Errors { control, spans: vec![] }),
+                Tcntl => written!(TrafficControl { control, xkey: Key(draw), traffic }),
+                Diag => written!(Diagnosis { code: code::ABANDONED, val: 0 }),
                 _ => vec![7; 80],
             };
             pair.inject(B, header, &payload);
         }
         let told = pair.news().iter().filter(|it| !it.is(Diag)).count();
         assert_eq!(told, 0);
-        let question = Header {
-            format: Cntl,
-            options: Options::SREQ,
-            sync: 5,
-            ..header
-        };
+        let question = Header { format: Cntl, options: Options::SREQ, sync: 5, ..header };
         pair.inject(B, question, &written!(control));
         let answer = pair.news();
         assert_eq!(answer.len(), 1);
         let heard = pair.heard(B);
-        (
-            answer[0].header,
-            answer[0].payload.clone(),
-            heard,
-            pair.app(B).received.clone(),
-        )
+        (answer[0].header, answer[0].payload.clone(), heard, pair.app(B).received.clone())
     };
     assert_eq!(over(false), over(true));
 }

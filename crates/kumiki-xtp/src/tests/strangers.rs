@@ -2,9 +2,7 @@
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
-use kumiki_wire::xtp::{
-    self, Control, First, Format, Header, Key, LEN, Options, Traffic, TrafficControl, service,
-};
+use kumiki_wire::xtp::{self, Control, First, Format, Header, Key, LEN, Options, Traffic, TrafficControl, service};
 use proptest::prelude::*;
 
 use super::pair::*;
@@ -27,22 +25,12 @@ fn call() -> Vec<u8> {
             destination: core::net::SocketAddr::new(of_host(B), PORT),
             source: core::net::SocketAddr::new(of_host(A), 7),
         },
-        traffic: Traffic {
-            service: service::RELIABLE_STREAM,
-            rates: None,
-        },
+        traffic: Traffic { service: service::RELIABLE_STREAM, rates: None },
     })
 }
 
 fn header(format: Format, options: Options, seq: u64) -> Header {
-    Header {
-        key: Key(77),
-        format,
-        options,
-        sync: 1,
-        seq,
-        ..Header::default()
-    }
+    Header { key: Key(77), format, options, sync: 1, seq, ..Header::default() }
 }
 
 fn octets(packet: &Packet) -> u64 {
@@ -59,9 +47,7 @@ fn sent_by_b(pair: &Pair) -> u64 {
 fn forged(config: Config, answer: usize) -> Pair {
     let mut pair = Pair::with_rule(plain(), config, |_| vec![]);
     pair.listen(B, 5);
-    pair.app(B)
-        .outbox
-        .push_back((Message::from_octets(&numbered(answer)), None, true));
+    pair.app(B).outbox.push_back((Message::from_octets(&numbered(answer)), None, true));
     pair.app(B).release_when_sent = true;
     pair
 }
@@ -80,11 +66,7 @@ fn a_forged_caller_gets_three_times_what_it_sent_and_is_given_up() {
         pair.inject(B, header(Format::First, Options::SREQ, 0), &first);
         pair.run_for(ms(1000 * 600));
         let sent = sent_by_b(&pair);
-        assert!(
-            (88..=3 * came).contains(&sent),
-            "{answer}: {sent} for {came}\n{}",
-            pair.tail()
-        );
+        assert!((88..=3 * came).contains(&sent), "{answer}: {sent} for {came}\n{}", pair.tail());
         assert_eq!(pair.xtp(B).contexts(), 0, "{answer}");
         assert_eq!(pair.counters(B).timed_out, 1, "{answer}");
     }
@@ -92,10 +74,7 @@ fn a_forged_caller_gets_three_times_what_it_sent_and_is_given_up() {
 
 #[test]
 fn without_the_limit_a_forged_caller_gets_all_that_may_be_sent_unasked() {
-    let config = Config {
-        amplification: 0,
-        ..plain()
-    };
+    let config = Config { amplification: 0, ..plain() };
     let mut pair = forged(config, 50_000);
     pair.inject(B, header(Format::First, Options::SREQ, 0), &call());
     pair.run_for(ms(1000));
@@ -104,10 +83,7 @@ fn without_the_limit_a_forged_caller_gets_all_that_may_be_sent_unasked() {
 
 /// An exchange of a request and an answer of so many octets over a wire of 10 ms: after how long the caller has the answer, in ms.
 fn exchange(request: usize, answer: usize, amplification: u32) -> u64 {
-    let config = Config {
-        amplification,
-        ..plain()
-    };
+    let config = Config { amplification, ..plain() };
     let mut pair = Pair::new(plain(), config, ms(10));
     pair.listen(B, 5);
     let data = Message::from_octets(&numbered(answer));
@@ -144,10 +120,7 @@ fn an_answer_that_fits_costs_nothing_and_any_other_one_round_trip() {
 #[test]
 fn with_any_factor_an_answer_takes_few_packets() {
     for amplification in 1..10 {
-        let config = Config {
-            amplification,
-            ..plain()
-        };
+        let config = Config { amplification, ..plain() };
         let mut pair = Pair::new(plain(), config, ms(1));
         pair.listen(B, 5);
         let data = Message::from_octets(&numbered(20_000));
@@ -168,15 +141,8 @@ fn who_uses_our_key_has_heard_us() {
     let xkey = TrafficControl::parse(&told.payload).unwrap().xkey;
     // Nobody else can: not with the place alone.
     let answer = |key: Key| {
-        let control = Control {
-            rseq: 0,
-            alloc: 64_000,
-            echo: 1,
-        };
-        let header = Header {
-            key: key.returned(),
-            ..header(Format::Cntl, Options::NONE, 0)
-        };
+        let control = Control { rseq: 0, alloc: 64_000, echo: 1 };
+        let header = Header { key: key.returned(), ..header(Format::Cntl, Options::NONE, 0) };
         (header, written!(control))
     };
     let before = sent_by_b(&pair);
@@ -198,11 +164,7 @@ fn what_comes_more_is_worth_three_times_as_much_and_what_is_refused_nothing() {
     pair.run_for(ms(10));
     let before = sent_by_b(&pair);
     // It confirms what it cannot know of.
-    let lie = written!(Control {
-        rseq: 900_000,
-        alloc: 0,
-        echo: 0
-    });
+    let lie = written!(Control { rseq: 900_000, alloc: 0, echo: 0 });
     pair.inject(B, header(Format::Cntl, Options::SREQ, 0), &lie);
     assert_eq!(pair.counters(B).lies, 1);
     let diag = pair.log.last().map_or(0, octets);
@@ -226,11 +188,7 @@ fn any_two_packets_may_be_lost_and_the_answer_comes() {
             let mut number = 0;
             let rule = move |_: &Packet| {
                 number += 1;
-                if number - 1 == one || number - 1 == other {
-                    vec![]
-                } else {
-                    vec![ms(10)]
-                }
+                if number - 1 == one || number - 1 == other { vec![] } else { vec![ms(10)] }
             };
             let mut pair = Pair::with_rule(plain(), plain(), rule);
             pair.listen(B, 5);
@@ -238,12 +196,7 @@ fn any_two_packets_may_be_lost_and_the_answer_comes() {
             pair.app(B).outbox.push_back((data, None, true));
             pair.call(A);
             pair.run_for(ms(12_000));
-            assert_eq!(
-                pair.app(A).received.len(),
-                20_000,
-                "{one} {other}\n{}",
-                pair.tail()
-            );
+            assert_eq!(pair.app(A).received.len(), 20_000, "{one} {other}\n{}", pair.tail());
         }
     }
 }
@@ -323,10 +276,7 @@ fn before_anybody_accepts_tiny_packets_are_as_few_as_large_ones() {
 
 #[test]
 fn tiny_packets_before_the_call_is_accepted_are_all_there_in_the_end() {
-    let config = Config {
-        send_buffer: 4000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 4000, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10));
     pair.app(B).idle = true;
     pair.listen(B, 5);

@@ -16,18 +16,11 @@ use crate::cli;
 /// Decodes the file and prints what was asked for.
 pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
     let registry = Registry::new();
-    let layer = wanted
-        .layer
-        .as_deref()
-        .map(|name| named(&registry, "--as", name))
-        .transpose()?;
+    let layer = wanted.layer.as_deref().map(|name| named(&registry, "--as", name)).transpose()?;
     for name in &wanted.only {
         named(&registry, "--only", name)?;
     }
-    let wish = Wish {
-        format: wanted.format.as_deref().map(format).transpose()?,
-        layer: layer.map(|layer| layer.name),
-    };
+    let wish = Wish { format: wanted.format.as_deref().map(format).transpose()?, layer: layer.map(|layer| layer.name) };
     let mut decoder = Decoder::new().reading_as(layer);
     if wanted.secrets {
         decoder = decoder.showing_secrets();
@@ -40,14 +33,10 @@ pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
         let (number, dissector) = port(&registry, text)?;
         decoder = decoder.listening(number, dissector);
     }
-    let name = if wanted.file == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        wanted.file.display().to_string()
-    };
+    let name =
+        if wanted.file == Path::new("-") { "standard input".to_owned() } else { wanted.file.display().to_string() };
     let wrong = |why: &dyn std::fmt::Display| format!("{name}: {why}");
-    let capture = Capture::open(open(&wanted.file)?, wish, &registry)
-        .map_err(|why| Stop::Input(wrong(&why)))?;
+    let capture = Capture::open(open(&wanted.file)?, wish, &registry).map_err(|why| Stop::Input(wrong(&why)))?;
     // A magic number leaves nothing to guess.
     let guess = capture.guess();
     if !guess.why.is_empty() && !matches!(guess.format, Format::Pcap | Format::PcapNg) {
@@ -56,10 +45,7 @@ pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
     let shown = show_all(wanted, capture, &mut decoder);
     match shown {
         Ok(()) => Ok(()),
-        Err(Broken::Capture {
-            why,
-            nothing_before: true,
-        }) => Err(Stop::Input(wrong(&why))),
+        Err(Broken::Capture { why, nothing_before: true }) => Err(Stop::Input(wrong(&why))),
         Err(Broken::Capture { why, .. }) => Err(Stop::Failed(wrong(&why))),
         // That nobody reads them to the end, as with `head`, is no failure.
         Err(Broken::Output(why)) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -69,10 +55,7 @@ pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
 
 /// Why not all was shown.
 enum Broken {
-    Capture {
-        why: kumiki_decode::Unreadable,
-        nothing_before: bool,
-    },
+    Capture { why: kumiki_decode::Unreadable, nothing_before: bool },
     Output(io::Error),
 }
 
@@ -82,11 +65,7 @@ impl From<io::Error> for Broken {
     }
 }
 
-fn show_all(
-    wanted: &cli::Decode,
-    mut capture: Capture<Box<dyn Read>>,
-    decoder: &mut Decoder,
-) -> Result<(), Broken> {
+fn show_all(wanted: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: &mut Decoder) -> Result<(), Broken> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut start = None;
     let (mut read, mut left) = (0_u64, wanted.count.unwrap_or(u64::MAX));
@@ -96,10 +75,7 @@ fn show_all(
             Ok(None) => break,
             Err(why) => {
                 out.flush()?;
-                return Err(Broken::Capture {
-                    why,
-                    nothing_before: read == 0,
-                });
+                return Err(Broken::Capture { why, nothing_before: read == 0 });
             }
         };
         read = read.saturating_add(1);
@@ -148,23 +124,15 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
         })
     })?;
     if file.metadata().is_ok_and(|about| about.is_dir()) {
-        return Err(Stop::Input(format!(
-            "{name}: this is a directory; right: a file"
-        )));
+        return Err(Stop::Input(format!("{name}: this is a directory; right: a file")));
     }
     Ok(Box::new(file))
 }
 
 fn named(registry: &Registry, option: &str, name: &str) -> Result<&'static Dissector, Stop> {
     registry.by_name(name).ok_or_else(|| {
-        let all: Vec<String> = registry
-            .all()
-            .map(|one| format!("\n  {:<12} {}", one.name, one.title))
-            .collect();
-        Stop::Input(format!(
-            "{option} {name}: no such layer; one of{}",
-            all.concat()
-        ))
+        let all: Vec<String> = registry.all().map(|one| format!("\n  {:<12} {}", one.name, one.title)).collect();
+        Stop::Input(format!("{option} {name}: no such layer; one of{}", all.concat()))
     })
 }
 
@@ -172,22 +140,15 @@ fn format(name: &str) -> Result<Format, Stop> {
     let found = Format::NAMES.iter().find(|(known, _)| *known == name);
     found.map(|(_, format)| *format).ok_or_else(|| {
         let all: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
-        Stop::Input(format!(
-            "--format {name}: no such format; one of {}",
-            all.join(", ")
-        ))
+        Stop::Input(format!("--format {name}: no such format; one of {}", all.join(", ")))
     })
 }
 
 /// `10102=tpkt`
 fn port(registry: &Registry, text: &str) -> Result<(u16, &'static Dissector), Stop> {
-    let parts = text
-        .split_once('=')
-        .and_then(|(port, layer)| Some((port.trim().parse().ok()?, layer)));
+    let parts = text.split_once('=').and_then(|(port, layer)| Some((port.trim().parse().ok()?, layer)));
     let Some((port, layer)) = parts else {
-        return Err(Stop::Input(format!(
-            "--port {text}: not a port of TCP and a layer, as in 10102=tpkt"
-        )));
+        return Err(Stop::Input(format!("--port {text}: not a port of TCP and a layer, as in 10102=tpkt")));
     };
     Ok((port, named(registry, "--port", layer.trim())?))
 }
@@ -199,9 +160,7 @@ fn channel(registry: &Registry, text: &str) -> Result<(u16, u16, &'static Dissec
         Some((vpi.trim().parse().ok()?, vci.trim().parse().ok()?, layer))
     });
     let Some((vpi, vci, layer)) = parts else {
-        return Err(Stop::Input(format!(
-            "--channel {text}: not a virtual channel and a layer, as in 0/100=aal5-cell"
-        )));
+        return Err(Stop::Input(format!("--channel {text}: not a virtual channel and a layer, as in 0/100=aal5-cell")));
     };
     Ok((vpi, vci, named(registry, "--channel", layer.trim())?))
 }

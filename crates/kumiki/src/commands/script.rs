@@ -23,9 +23,7 @@ enum Verdict {
 }
 
 pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
-    let input = |path: &Path, why: &dyn core::fmt::Display| {
-        Stop::Input(format!("{}: {why}", path.display()))
-    };
+    let input = |path: &Path, why: &dyn core::fmt::Display| Stop::Input(format!("{}: {why}", path.display()));
     let found = script::find(&wanted.paths).map_err(|why| Stop::Input(why.to_string()))?;
     let mut scripts = Vec::new();
     for path in found {
@@ -34,36 +32,24 @@ pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
         scripts.push((path, read.map_err(|wrong| Stop::Input(wrong.to_string()))?));
     }
     if scripts.is_empty() {
-        return Err(Stop::Input(format!(
-            "there are no files *.{} there",
-            script::ENDING
-        )));
+        return Err(Stop::Input(format!("there are no files *.{} there", script::ENDING)));
     }
     if scripts.len() > 1 && (wanted.pcap.is_some() || wanted.here) {
-        return Err(Stop::Input(
-            "--pcap and --here are for one script".to_owned(),
-        ));
+        return Err(Stop::Input("--pcap and --here are for one script".to_owned()));
     }
     let verdicts = match (wanted.against, wanted.here) {
         (None, _) => one_by_one(&scripts, wanted, |script| {
-            script::run(script, wanted.record)
-                .map(Some)
-                .map_err(|fault| format!("{}: {fault}", script.file))
+            script::run(script, wanted.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
         })?,
         (Some(cli::Against::Linux), true) => one_by_one(&scripts, wanted, |script| {
-            script::against_linux(script, wanted.record, None)
-                .map_err(|why| format!("{}: {why}", script.file))
+            script::against_linux(script, wanted.record, None).map_err(|why| format!("{}: {why}", script.file))
         })?,
         (Some(cli::Against::Linux), false) => in_namespaces(&scripts, wanted),
     };
     told(&scripts, &verdicts, wanted)
 }
 
-fn told(
-    scripts: &[(PathBuf, Script)],
-    verdicts: &[Verdict],
-    wanted: &cli::Script,
-) -> Result<(), Stop> {
+fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], wanted: &cli::Script) -> Result<(), Stop> {
     let (mut met, mut left, mut failed) = (0, 0, 0);
     let mut text = String::new();
     for ((path, _), verdict) in scripts.iter().zip(verdicts) {
@@ -88,18 +74,13 @@ fn told(
         }
     }
     if scripts.len() > 1 {
-        text.push_str(&format!(
-            "{met} scripts met, {failed} not met, {left} left out\n"
-        ));
+        text.push_str(&format!("{met} scripts met, {failed} not met, {left} left out\n"));
     }
     print(&text)?;
     if failed == 0 {
         return Ok(());
     }
-    Err(Stop::Failed(format!(
-        "{failed} of {} scripts are not met",
-        scripts.len()
-    )))
+    Err(Stop::Failed(format!("{failed} of {} scripts are not met", scripts.len())))
 }
 
 /// Runs scripts here, one after the other.
@@ -151,11 +132,7 @@ fn in_namespaces(scripts: &[(PathBuf, Script)], wanted: &cli::Script) -> Vec<Ver
     let mut probe = Command::new("unshare");
     probe.args(["--net", "true"]).stderr(Stdio::null());
     let may = probe.status().is_ok_and(|status| status.success());
-    let unshare: &[&str] = if may {
-        &["--net"]
-    } else {
-        &["--user", "--map-root-user", "--net"]
-    };
+    let unshare: &[&str] = if may { &["--net"] } else { &["--user", "--map-root-user", "--net"] };
     let next = Mutex::new(0);
     let verdicts: Vec<Mutex<Option<Verdict>>> = scripts.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
@@ -163,31 +140,24 @@ fn in_namespaces(scripts: &[(PathBuf, Script)], wanted: &cli::Script) -> Vec<Ver
             scope.spawn(|| {
                 loop {
                     let at = {
-                        let mut next = next
-                            .lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                        let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                         *next += 1;
                         *next - 1
                     };
-                    let (Some((path, script)), Some(place)) = (scripts.get(at), verdicts.get(at))
-                    else {
+                    let (Some((path, script)), Some(place)) = (scripts.get(at), verdicts.get(at)) else {
                         return;
                     };
                     let verdict = match &script.header.linux {
                         Linux::No(why) => Verdict::Left(why.clone()),
                         Linux::Yes(_) => alone(path, unshare, wanted),
                     };
-                    *place
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(verdict);
+                    *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(verdict);
                 }
             });
         }
     });
     let verdicts = verdicts.into_iter().map(|place| {
-        let verdict = place
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let verdict = place.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         verdict.unwrap_or_else(|| Verdict::Failed("it was not run".to_owned()))
     });
     verdicts.collect()
@@ -222,9 +192,5 @@ fn alone(path: &Path, unshare: &[&str], wanted: &cli::Script) -> Verdict {
         return Verdict::Met;
     }
     let errors = String::from_utf8_lossy(&output.stderr);
-    Verdict::Failed(if said.is_empty() {
-        format!("{}: {}", path.display(), errors.trim())
-    } else {
-        said.to_owned()
-    })
+    Verdict::Failed(if said.is_empty() { format!("{}: {}", path.display(), errors.trim()) } else { said.to_owned() })
 }

@@ -20,25 +20,14 @@ impl Runner for Fake {
         }
         let mut row = point.row()?;
         row.goodput_mbps = 1.0;
-        Ok(Outcome {
-            rows: vec![row],
-            ..Outcome::default()
-        })
+        Ok(Outcome { rows: vec![row], ..Outcome::default() })
     }
 }
 
 fn wanted(name: &str) -> cli::Results {
     let out = std::env::temp_dir().join(format!("kumiki-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&out);
-    cli::Results {
-        quick: true,
-        runs: None,
-        out,
-        force: false,
-        pcap: None,
-        json: true,
-        jobs: Some(2),
-    }
+    cli::Results { quick: true, runs: None, out, force: false, pcap: None, json: true, jobs: Some(2) }
 }
 
 fn run_two(wanted: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Stop> {
@@ -49,14 +38,7 @@ fn run_two(wanted: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Sto
 fn files(wanted: &cli::Results) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(&wanted.out)
         .unwrap()
-        .map(|entry| {
-            entry
-                .unwrap()
-                .path()
-                .strip_prefix(&wanted.out)
-                .unwrap()
-                .to_owned()
-        })
+        .map(|entry| entry.unwrap().path().strip_prefix(&wanted.out).unwrap().to_owned())
         .collect();
     files.sort();
     files
@@ -66,10 +48,7 @@ fn files(wanted: &cli::Results) -> Vec<PathBuf> {
 fn a_run_leaves_rows_and_figures_and_refuses_to_run_over_them() {
     let wanted = wanted("leaves");
     run_two(&wanted, |_| false).unwrap();
-    assert_eq!(
-        files(&wanted),
-        ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from)
-    );
+    assert_eq!(files(&wanted), ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from));
     assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 2);
     assert!(matches!(run_two(&wanted, |_| false), Err(Stop::Input(_))));
     std::fs::remove_dir_all(&wanted.out).unwrap();
@@ -81,10 +60,7 @@ fn what_ran_is_written_although_a_point_failed() {
     let Err(Stop::Failed(why)) = run_two(&wanted, |point| point.index == 0) else {
         panic!("one of two points failed");
     };
-    assert_eq!(
-        why,
-        "1 of 2 points failed:\n  two, nagle on, window 48 KiB, rtt 20 ms: the peer reset"
-    );
+    assert_eq!(why, "1 of 2 points failed:\n  two, nagle on, window 48 KiB, rtt 20 ms: the peer reset");
     assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 1);
     std::fs::remove_dir_all(&wanted.out).unwrap();
 }
@@ -104,7 +80,5 @@ fn papers_are_chosen_and_a_missing_one_is_said() {
     let documents = vec![two, none];
     assert_eq!(of_papers(documents.clone(), &[]).unwrap().len(), 1);
     assert_eq!(of_papers(documents.clone(), &[2]).unwrap().len(), 1);
-    assert!(
-        matches!(of_papers(documents, &[2, 4]), Err(Stop::Input(why)) if why == "no scenario repeats paper 4")
-    );
+    assert!(matches!(of_papers(documents, &[2, 4]), Err(Stop::Input(why)) if why == "no scenario repeats paper 4"));
 }

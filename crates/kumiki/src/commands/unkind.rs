@@ -30,31 +30,21 @@ fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
     let mut progress = Progress::new("unkind", wanted.count);
     let mut failed = 0;
     let transport = transport(wanted);
-    let summary = unkind::many(
-        transport,
-        wanted.from,
-        wanted.count,
-        jobs,
-        |seed, violation| {
-            if let Some(violation) = violation {
-                failed += 1;
-                if failed <= SHOWN {
-                    progress.note(&failure(transport, seed, violation));
-                }
+    let summary = unkind::many(transport, wanted.from, wanted.count, jobs, |seed, violation| {
+        if let Some(violation) = violation {
+            failed += 1;
+            if failed <= SHOWN {
+                progress.note(&failure(transport, seed, violation));
             }
-            progress.advance(1);
-        },
-    );
+        }
+        progress.advance(1);
+    });
     progress.finish();
     print(&table(&summary))?;
     if summary.failed.is_empty() {
         return Ok(());
     }
-    Err(Stop::Failed(format!(
-        "{} of {} seeds failed",
-        summary.failed.len(),
-        summary.cases
-    )))
+    Err(Stop::Failed(format!("{} of {} seeds failed", summary.failed.len(), summary.cases)))
 }
 
 /// What was broken, and the line that repeats it.
@@ -63,9 +53,7 @@ fn failure(transport: Transport, seed: u64, violation: &Violation) -> String {
         Transport::Tcp => ("", " --trace"),
         Transport::Xtp => (" --protocol xtp", ""),
     };
-    format!(
-        "seed {seed}: {violation}\n    to repeat: kumiki unkind{of} --seed {seed} -v --pcap{more}"
-    )
+    format!("seed {seed}: {violation}\n    to repeat: kumiki unkind{of} --seed {seed} -v --pcap{more}")
 }
 
 const fn transport(wanted: &cli::Unkind) -> Transport {
@@ -76,14 +64,7 @@ const fn transport(wanted: &cli::Unkind) -> Transport {
 }
 
 fn table(summary: &Summary) -> String {
-    let Summary {
-        cases,
-        octets,
-        segments,
-        damaged,
-        events,
-        ..
-    } = summary;
+    let Summary { cases, octets, segments, damaged, events, .. } = summary;
     let mut text = format!(
         "{cases} transfers: {octets} octets delivered, {segments} packets at the hosts, {damaged} PDUs arrived damaged, {events} events\n"
     );
@@ -102,27 +83,17 @@ fn table(summary: &Summary) -> String {
             );
         }
     }
-    let _ = writeln!(
-        text,
-        "{} failed; hash {:016x}",
-        summary.failed.len(),
-        summary.hash
-    );
+    let _ = writeln!(text, "{} failed; hash {:016x}", summary.failed.len(), summary.hash);
     text
 }
 
 fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
-    let options = Options {
-        capture: wanted.pcap,
-        trace: wanted.trace,
-    };
+    let options = Options { capture: wanted.pcap, trace: wanted.trace };
     if wanted.trace && transport(wanted) == Transport::Xtp {
         let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
         return Err(Stop::Input(why.to_owned()));
     }
-    let go = |case: &Case, options| {
-        unkind::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()))
-    };
+    let go = |case: &Case, options| unkind::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()));
     let mut case = Case::of(transport(wanted), seed);
     if wanted.shrink
         && let Some(violation) = go(&case, Options::default())?.violation
@@ -174,17 +145,14 @@ fn write(outcome: &Outcome, wanted: &cli::Unkind) -> Result<Vec<PathBuf>, Stop> 
     if !wanted.pcap && !wanted.trace {
         return Ok(files);
     }
-    let failed = |path: &Path, why: &dyn core::fmt::Display| {
-        Stop::Failed(format!("{}: {why}", path.display()))
-    };
+    let failed = |path: &Path, why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
     let folder = &wanted.out;
     fs::create_dir_all(folder).map_err(|why| failed(folder, &why))?;
     let seed = outcome.seed;
     for captured in &outcome.captured {
         let path = folder.join(format!("unkind-{seed}-{}.pcapng", captured.host));
         let file = File::create(&path).map_err(|why| failed(&path, &why))?;
-        capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file))
-            .map_err(|why| failed(&path, &why))?;
+        capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file)).map_err(|why| failed(&path, &why))?;
         files.push(path);
     }
     if wanted.trace {

@@ -21,18 +21,14 @@ impl Bar {
         let bar = seen.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             // A template that does not parse would be a mistake of ours; the crate's own bar will do then.
-            if let Ok(style) = ProgressStyle::with_template(
-                "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, ETA {eta}  {wide_msg}",
-            ) {
+            if let Ok(style) =
+                ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, ETA {eta}  {wide_msg}")
+            {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar
         });
-        Self {
-            bar,
-            before: 0,
-            at: 0,
-        }
+        Self { bar, before: 0, at: 0 }
     }
 
     /// Begins with something else.

@@ -34,8 +34,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kumiki_lab::live::files::disk::{Disk, Errno, System};
 use kumiki_lab::live::osi::{
-    self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress,
-    Protocols, ReadAttributes,
+    self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress, Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value};
 
@@ -136,9 +135,7 @@ struct Job {
 impl Job {
     /// What a part is to be of, to be gone on with: a file that has changed at the responder is another one.
     fn place<D: Disk>(&self, state: &State<D>, contents_type: Option<&ContentsType>) -> String {
-        let size = self
-            .size
-            .map_or_else(|| "?".to_owned(), |it| it.to_string());
+        let size = self.size.map_or_else(|| "?".to_owned(), |it| it.to_string());
         let modified = self.modified.as_deref().unwrap_or("?");
         let kind = contents_type.map_or_else(String::new, |it| format!(" as {it}"));
         format!("{size} {modified} {} {}{kind}", state.place, self.remote)
@@ -213,18 +210,10 @@ impl<'a, D: Disk> Collection<'a, D> {
     ) -> Result<Self, Stop> {
         let settle = option("--settle", &wanted.settle)?;
         let into = path_shown(&wanted.into);
-        make_directories(&disk, &wanted.into)
-            .map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
-        let path = wanted
-            .state
-            .clone()
-            .unwrap_or_else(|| wanted.into.join(STATE));
+        make_directories(&disk, &wanted.into).map_err(|why| Stop::Failed(format!("{into}: {why}")))?;
+        let path = wanted.state.clone().unwrap_or_else(|| wanted.into.join(STATE));
         let state = State::open_on(disk.clone(), &path, &url.place())?;
-        let taken = state
-            .files()
-            .values()
-            .map(|entry| entry.local.clone())
-            .collect();
+        let taken = state.files().values().map(|entry| entry.local.clone()).collect();
         // One for each place: two collections may go to one directory, with a state each.
         let digest = digest(url.place().as_bytes());
         let of = digest.get(..8).unwrap_or_default();
@@ -282,10 +271,7 @@ impl<'a, D: Disk> Collection<'a, D> {
             let mut map = Map::new();
             map.insert("event".to_owned(), event.into());
             map.insert("name".to_owned(), name.into());
-            map.extend(
-                more.iter()
-                    .map(|(key, value)| ((*key).to_owned(), value.clone())),
-            );
+            map.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
             // That nobody reads it to the end is no reason to stop what is under way.
             let _ = print(&format!("{}\n", Value::Object(map)));
             return;
@@ -378,19 +364,13 @@ impl<'a, D: Disk> Collection<'a, D> {
         let for_so_long = since.and_then(|it| now.checked_sub(it.since));
         match for_so_long {
             Some(seconds) if seconds >= settle => None,
-            Some(seconds) => Some(format!(
-                "the same for {seconds} s, and it may still be written; it is taken after {settle} s"
-            )),
+            Some(seconds) => {
+                Some(format!("the same for {seconds} s, and it may still be written; it is taken after {settle} s"))
+            }
             None => {
-                let seen = Held {
-                    size,
-                    modified,
-                    since: now,
-                };
+                let seen = Held { size, modified, since: now };
                 held.push((name.to_owned(), seen));
-                Some(format!(
-                    "seen so for the first time, and it may still be written; it is taken after {settle} s"
-                ))
+                Some(format!("seen so for the first time, and it may still be written; it is taken after {settle} s"))
             }
         }
     }
@@ -482,12 +462,7 @@ impl<'a, D: Disk> Collection<'a, D> {
     }
 
     /// Begins to fetch a file, or goes on where an earlier run was interrupted.
-    fn begin(
-        &self,
-        job: &Job,
-        part: PathBuf,
-        path: &Path,
-    ) -> Result<(Part<D>, Receipt, u64), String> {
+    fn begin(&self, job: &Job, part: PathBuf, path: &Path) -> Result<(Part<D>, Receipt, u64), String> {
         let place = job.place(&self.state, self.contents_type.as_ref());
         let (part, receipt) = Part::begin_in(self.disk.clone(), part, path, &place)?;
         let mut part = part.with_checksum().settled_by(&self.settler);
@@ -545,12 +520,7 @@ impl<'a, D: Disk> Collection<'a, D> {
                 restart_at,
                 sink: Box::new(part),
             };
-            self.doing = Some(Doing::Fetching(Whole {
-                job,
-                part: name,
-                path,
-                receipt,
-            }));
+            self.doing = Some(Doing::Fetching(Whole { job, part: name, path, receipt }));
             return Some(operation);
         }
     }
@@ -560,10 +530,7 @@ impl<'a, D: Disk> Collection<'a, D> {
 fn joined(protocol: Protocols, directory: &str, name: &str) -> String {
     let (is_other, ends) = match protocol {
         Protocols::Ftam => (false, false),
-        Protocols::Mms => (
-            directory.contains('\\') && !directory.contains('/'),
-            directory.ends_with(['/', '\\']),
-        ),
+        Protocols::Mms => (directory.contains('\\') && !directory.contains('/'), directory.ends_with(['/', '\\'])),
     };
     match directory {
         "." => name.to_owned(),
@@ -769,21 +736,13 @@ pub(crate) fn run(
             first_failed.map_or(SOME_FAILED, |(_, first)| status(first, true)),
             format!("nothing was fetched, and {failed} failed, the first of them {name}: {first}"),
         ),
-        Some((name, first)) => stop(
-            SOME_FAILED,
-            format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"),
-        ),
-        None if !collection.missing.is_empty() => stop(
-            MISSING,
-            format!(
-                "{fetched} fetched; missing: {}",
-                collection.missing.join(", ")
-            ),
-        ),
-        None if fetched == 0
-            && collection.deleted == 0
-            && !(wanted.dry_run && collection.found > 0) =>
-        {
+        Some((name, first)) => {
+            stop(SOME_FAILED, format!("{fetched} fetched and {failed} failed, the first of them {name}: {first}"))
+        }
+        None if !collection.missing.is_empty() => {
+            stop(MISSING, format!("{fetched} fetched; missing: {}", collection.missing.join(", ")))
+        }
+        None if fetched == 0 && collection.deleted == 0 && !(wanted.dry_run && collection.found > 0) => {
             let held = match collection.held {
                 0 => String::new(),
                 held => format!("; {held} held back, for they may still grow"),
@@ -808,11 +767,7 @@ mod tests {
         };
         let (date, later) = ("20260101000000Z", "20260101000001Z");
         let known = said(Some(3), Some(date));
-        let entry = Entry {
-            size: show::size(&known),
-            modified: show::modified(&known),
-            ..Entry::default()
-        };
+        let entry = Entry { size: show::size(&known), modified: show::modified(&known), ..Entry::default() };
         assert!(!entry.has_changed(&known));
         assert!(entry.has_changed(&said(Some(4), Some(date))));
         assert!(entry.has_changed(&said(Some(3), Some(later))));

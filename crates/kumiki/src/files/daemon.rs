@@ -8,8 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use kumiki_lab::live::files::Passwords;
 use kumiki_lab::live::osi::{
-    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels,
-    Serves, Title, X121,
+    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
 };
 use kumiki_lab::live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_lab::live::{Duration, LiveError, private};
@@ -39,12 +38,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
     /// The most octets of all these files together; then captures end, each behind a whole packet
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "1GB",
-        help_heading = "Running"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", help_heading = "Running")]
     pcap_most: String,
     /// Serve one association, and end; who is refused does not count
     #[arg(long, help_heading = "Running")]
@@ -176,15 +170,11 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(at) = text.parse::<SocketAddr>() {
-            return Ok(Self {
-                ip: at.ip(),
-                port: Some(at.port()),
-            });
+            return Ok(Self { ip: at.ip(), port: Some(at.port()) });
         }
         let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
         let ip = bare.unwrap_or(text).parse().map_err(|_| {
-            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"
-                .to_owned()
+            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]".to_owned()
         })?;
         Ok(Self { ip, port: None })
     }
@@ -211,10 +201,7 @@ impl Reach {
 impl Place {
     fn listen(self, carrier: Carrier) -> Listen {
         let port = self.port.unwrap_or_else(|| carrier.port());
-        Listen {
-            at: SocketAddr::new(self.ip, port),
-            carrier,
-        }
+        Listen { at: SocketAddr::new(self.ip, port), carrier }
     }
 }
 
@@ -226,9 +213,7 @@ fn passwords_of(path: &Path, users: &[String]) -> Result<Passwords, String> {
     if users.is_empty() {
         return Ok(passwords);
     }
-    passwords
-        .only(users)
-        .map_err(|name| said(&format!("there is no user {name:?}")))
+    passwords.only(users).map_err(|name| said(&format!("there is no user {name:?}")))
 }
 
 /// Who is let in, and what reads that anew.
@@ -255,32 +240,21 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let root = wanted.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
     reach.check()?;
-    let mut listen: Vec<Listen> = reach
-        .listen
-        .iter()
-        .map(|it| it.listen(Carrier::Rfc1006))
-        .collect();
+    let mut listen: Vec<Listen> = reach.listen.iter().map(|it| it.listen(Carrier::Rfc1006)).collect();
     if listen.is_empty() && reach.xot.is_empty() {
-        let any = Place {
-            ip: Ipv6Addr::UNSPECIFIED.into(),
-            port: None,
-        };
+        let any = Place { ip: Ipv6Addr::UNSPECIFIED.into(), port: None };
         listen.push(any.listen(Carrier::Rfc1006));
     }
     listen.extend(reach.xot.iter().map(|it| it.listen(Carrier::Xot)));
     let fits = |size: u16| size.is_power_of_two() && (128..=8192).contains(&size);
     if reach.tpdu.is_some_and(|size| !fits(size)) {
-        return Err(Stop::Input(
-            "--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned(),
-        ));
+        return Err(Stop::Input("--tpdu: 128, 256, 512, 1024, 2048, 4096 or 8192 is expected".to_owned()));
     }
     if let (Some(size), false) = (reach.tpdu, reach.xot.is_empty()) {
         work::warn(Carrier::Xot, size);
     }
     let x121 = match &reach.x121 {
-        Some(digits) => digits
-            .parse::<X121>()
-            .map_err(|why| Stop::Input(format!("--x121: {why}")))?,
+        Some(digits) => digits.parse::<X121>().map_err(|why| Stop::Input(format!("--x121: {why}")))?,
         None => X121::NONE,
     };
     let octets = |name: &str, text: &Option<String>| -> Result<Option<u64>, Stop> {
@@ -288,28 +262,17 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         Ok(octets.transpose()?.map(Octets::count))
     };
     let longest = limits.longest.as_deref();
-    let longest = longest
-        .map(|text| option::<Duration>("--longest", text))
-        .transpose()?;
+    let longest = longest.map(|text| option::<Duration>("--longest", text)).transpose()?;
     let (passwords, reload) = passwords(&wanted.who)?;
     let walls = wanted.walls.walls()?;
-    let access = if wanted.who.read_only {
-        Access::Read
-    } else {
-        Access::Write
-    };
+    let access = if wanted.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
     let captures = wanted.pcap.as_deref();
     // The whole directory, for what replaces the file is another file.
     let secrets = wanted.who.passwords.as_deref();
     places.extend(secrets.map(|path| (above(path), Access::Read)));
     places.extend(captures.map(|path| (above(path), Access::Make)));
-    let needs = Needs {
-        files: Ok(places),
-        connects: Vec::new(),
-        calls: Calls::Files,
-        capabilities: false,
-    };
+    let needs = Needs { files: Ok(places), connects: Vec::new(), calls: Calls::Files, capabilities: false };
     let circuit = Circuit::default();
     let circuit = Circuit {
         packet: reach.packet.unwrap_or(circuit.packet),
@@ -335,15 +298,8 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         idle: option("--idle", &limits.idle)?,
         longest,
         keep,
-        called: Sels {
-            transport: reach.tsel,
-            session: reach.ssel,
-            presentation: reach.psel,
-        },
-        names: Names {
-            ap_title: reach.title.map(Title::Oid),
-            ..Names::default()
-        },
+        called: Sels { transport: reach.tsel, session: reach.ssel, presentation: reach.psel },
+        names: Names { ap_title: reach.title.map(Title::Oid), ..Names::default() },
         tpdu_size: reach.tpdu,
         x121,
         circuit,
@@ -364,10 +320,8 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
             lines.push_str(&format!("{at}\n"));
         }
         if let Some(path) = &wanted.port_file {
-            write_whole(path, &lines).map_err(|why| LiveError::System {
-                what: format!("--port-file: {}", path.display()),
-                why,
-            })?;
+            write_whole(path, &lines)
+                .map_err(|why| LiveError::System { what: format!("--port-file: {}", path.display()), why })?;
         }
         // All is open, and nobody has been let in.
         raise(&walls, &needs)?;

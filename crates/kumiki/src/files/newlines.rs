@@ -108,9 +108,7 @@ mod tests {
 
     #[test]
     fn a_text_of_several_parts_goes_there_and_back() {
-        let here: Vec<u8> = (0..PART)
-            .flat_map(|n| format!("{n}\n").into_bytes())
-            .collect();
+        let here: Vec<u8> = (0..PART).flat_map(|n| format!("{n}\n").into_bytes()).collect();
         let sent = file(b"");
         let size = globalise(&file(&here), &sent).unwrap();
         assert_eq!(size, (here.len() + PART) as u64);

@@ -11,20 +11,14 @@ use crate::commands::{Stop, shown};
 
 /// The first line of a file.
 fn of_file(path: &Path) -> Result<String, Stop> {
-    let said = |why: &dyn core::fmt::Display| {
-        Stop::Input(format!("--password-file: {}: {why}", path.display()))
-    };
+    let said = |why: &dyn core::fmt::Display| Stop::Input(format!("--password-file: {}: {why}", path.display()));
     let text = private::read(path).map_err(|why| said(&why))?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// The password of `user`: of the file, else of this variable of the environment, else of the terminal where there is one. Nobody is asked where there is no
 /// user.
-pub(crate) fn of(
-    variable: &str,
-    user: Option<&str>,
-    file: Option<&Path>,
-) -> Result<Option<Password>, Stop> {
+pub(crate) fn of(variable: &str, user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
     if let Some(path) = file {
         return Ok(Some(of_file(path)?.as_str().into()));
     }
@@ -50,10 +44,7 @@ pub(crate) fn of(
 pub(crate) fn prompt(question: &str) -> Result<String, Stop> {
     secret(question).map_err(|why| {
         if why.kind() == ErrorKind::Interrupted {
-            return Stop::Ended {
-                status: INTERRUPTED,
-                why: "given up".to_owned(),
-            };
+            return Stop::Ended { status: INTERRUPTED, why: "given up".to_owned() };
         }
         Stop::Input(format!("no password could be read: {why}"))
     })
@@ -64,8 +55,7 @@ pub(crate) fn new(user: &str) -> Result<String, Stop> {
     let password = typed(user)?;
     if password.is_empty() {
         return Err(Stop::Input(
-            "there is no password: with an empty one everybody who knows the name would be let in"
-                .to_owned(),
+            "there is no password: with an empty one everybody who knows the name would be let in".to_owned(),
         ));
     }
     Ok(password)
@@ -80,8 +70,6 @@ fn typed(user: &str) -> Result<String, Stop> {
         return Ok(first);
     }
     let mut line = String::new();
-    std::io::stdin()
-        .read_line(&mut line)
-        .map_err(|why| Stop::Input(format!("standard input: {why}")))?;
+    std::io::stdin().read_line(&mut line).map_err(|why| Stop::Input(format!("standard input: {why}")))?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -3,8 +3,7 @@
 use core::fmt::Display;
 
 use kumiki_lab::live::osi::{
-    Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols,
-    ReadAttributes,
+    Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value};
 
@@ -44,12 +43,7 @@ pub(crate) fn is_directory(attributes: &ReadAttributes) -> bool {
 fn date(time: &GeneralizedTime) -> String {
     time.moment().map_or_else(
         |_| time.as_str().to_owned(),
-        |it| {
-            format!(
-                "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
-                it.year, it.month, it.day, it.hour, it.minute, it.second
-            )
-        },
+        |it| format!("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", it.year, it.month, it.day, it.hour, it.minute, it.second),
     )
 }
 
@@ -60,9 +54,7 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
         (text.clone(), Value::String(text))
     }
     fn attribute<T>(value: &Attribute<T>, show: impl Fn(&T) -> (String, Value)) -> (String, Value) {
-        value
-            .actual()
-            .map_or_else(|| ("no value available".to_owned(), Value::Null), show)
+        value.actual().map_or_else(|| ("no value available".to_owned(), Value::Null), show)
     }
     let number = |it: &u64| (it.to_string(), Value::from(*it));
     let time = |it: &GeneralizedTime| {
@@ -86,32 +78,15 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
     add("object_type", it.object_type.as_ref().map(text));
     add("contents_type", it.contents_type.as_ref().map(kind));
     add("size", it.size.as_ref().map(|it| attribute(it, number)));
-    add(
-        "future_size",
-        it.future_size.as_ref().map(|it| attribute(it, number)),
-    );
+    add("future_size", it.future_size.as_ref().map(|it| attribute(it, number)));
     add("created", it.created.as_ref().map(|it| attribute(it, time)));
-    add(
-        "modified",
-        it.modified.as_ref().map(|it| attribute(it, time)),
-    );
+    add("modified", it.modified.as_ref().map(|it| attribute(it, time)));
     add("read", it.read.as_ref().map(|it| attribute(it, time)));
-    add(
-        "attributes_modified",
-        it.attributes_modified
-            .as_ref()
-            .map(|it| attribute(it, time)),
-    );
+    add("attributes_modified", it.attributes_modified.as_ref().map(|it| attribute(it, time)));
     add("creator", it.creator.as_ref().map(|it| attribute(it, text)));
-    add(
-        "modifier",
-        it.modifier.as_ref().map(|it| attribute(it, text)),
-    );
+    add("modifier", it.modifier.as_ref().map(|it| attribute(it, text)));
     add("reader", it.reader.as_ref().map(|it| attribute(it, text)));
-    add(
-        "attribute_modifier",
-        it.attribute_modifier.as_ref().map(|it| attribute(it, text)),
-    );
+    add("attribute_modifier", it.attribute_modifier.as_ref().map(|it| attribute(it, text)));
     let list = |it: &PermittedActions| {
         let text = it.to_string();
         let parts = text.split(", ").filter(|it| *it != "none");
@@ -119,14 +94,8 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
         (text, Value::Array(list))
     };
     add("permitted_actions", it.permitted_actions.as_ref().map(list));
-    add(
-        "availability",
-        it.availability.as_ref().map(|it| attribute(it, text)),
-    );
-    add(
-        "storage_account",
-        it.storage_account.as_ref().map(|it| attribute(it, text)),
-    );
+    add("availability", it.availability.as_ref().map(|it| attribute(it, text)));
+    add("storage_account", it.storage_account.as_ref().map(|it| attribute(it, text)));
     add(
         "access_control",
         it.access_control.as_ref().map(|it| {
@@ -136,12 +105,7 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
             })
         }),
     );
-    add(
-        "legal_qualification",
-        it.legal_qualification
-            .as_ref()
-            .map(|it| attribute(it, text)),
-    );
+    add("legal_qualification", it.legal_qualification.as_ref().map(|it| attribute(it, text)));
     out
 }
 
@@ -157,10 +121,7 @@ fn dates(it: &ReadAttributes) -> [(&'static str, Option<&Attribute<GeneralizedTi
 
 fn object(it: &ReadAttributes, of: Protocols) -> String {
     let all = all(it);
-    let mut map: Map<String, Value> = all
-        .into_iter()
-        .map(|(name, _, value)| (name.to_owned(), value))
-        .collect();
+    let mut map: Map<String, Value> = all.into_iter().map(|(name, _, value)| (name.to_owned(), value)).collect();
     for (name, date) in dates(it) {
         if let Some(date) = date.and_then(Attribute::actual) {
             map.insert(format!("{name}_as_sent"), date.as_str().into());
@@ -179,9 +140,7 @@ pub(crate) fn attributes(it: &ReadAttributes, of: Protocols, json: bool) -> Stri
         return object(it, of);
     }
     let lines = all(it);
-    let lines = lines
-        .iter()
-        .map(|(name, text, _)| format!("{:<20} {text}\n", name.replace('_', " ")));
+    let lines = lines.iter().map(|(name, text, _)| format!("{:<20} {text}\n", name.replace('_', " ")));
     lines.collect()
 }
 

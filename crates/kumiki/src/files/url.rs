@@ -21,8 +21,7 @@
 use core::str::FromStr;
 
 use kumiki_lab::live::osi::{
-    CallUserData, Carrier, Charging, Circuit, Facility, Host, Names, Nui, Oid, Selector, Sels,
-    Title, X121,
+    CallUserData, Carrier, Charging, Circuit, Facility, Host, Names, Nui, Oid, Selector, Sels, Title, X121,
 };
 
 /// A URL in its parts.
@@ -105,8 +104,7 @@ impl Url {
         let url = Self::parse(text, &MMS)?;
         if url.user.is_some() {
             return Err(
-                "MMS knows no users, and association control has only a password: write the host alone"
-                    .to_owned(),
+                "MMS knows no users, and association control has only a password: write the host alone".to_owned()
             );
         }
         Ok(url)
@@ -141,10 +139,7 @@ impl Url {
         let mut url = Self {
             scheme: scheme.name,
             user: user.map(|user| decoded("the user", user)).transpose()?,
-            host: Host {
-                name: host,
-                port: 0,
-            },
+            host: Host { name: host, port: 0 },
             name: decoded("the name", path)?,
             called: Sels::default(),
             calling: Sels::default(),
@@ -158,10 +153,7 @@ impl Url {
         };
         url.parameters(query.unwrap_or_default(), scheme.parameters)?;
         if url.carrier != Carrier::Xot && url.x121.iter().any(|it| !it.is_empty()) {
-            return Err(
-                "x121 and from-x121 are addresses of X.25: write carrier=xot beside them"
-                    .to_owned(),
-            );
+            return Err("x121 and from-x121 are addresses of X.25: write carrier=xot beside them".to_owned());
         }
         if url.carrier != Carrier::Xot && url.circuit != Circuit::default() {
             return Err(
@@ -186,13 +178,10 @@ impl Url {
             }
             seen.push(name);
             if !all.split([',', ' ']).any(|it| it == name) || name == "and" {
-                return Err(format!(
-                    "{name}: there is no such parameter; there are {all}"
-                ));
+                return Err(format!("{name}: there is no such parameter; there are {all}"));
             }
             let value = decoded(name, value)?;
-            self.parameter(name, value)
-                .map_err(|why| format!("{name}: {why}"))?;
+            self.parameter(name, value).map_err(|why| format!("{name}: {why}"))?;
         }
         Ok(())
     }
@@ -221,10 +210,8 @@ impl Url {
             "context" => self.context = Some(title()?),
             "tpdu" => {
                 let size = value.parse().ok();
-                let size =
-                    size.filter(|size: &u16| size.is_power_of_two() && (128..=8192).contains(size));
-                self.tpdu =
-                    Some(size.ok_or("128, 256, 512, 1024, 2048, 4096 or 8192 is expected")?);
+                let size = size.filter(|size: &u16| size.is_power_of_two() && (128..=8192).contains(size));
+                self.tpdu = Some(size.ok_or("128, 256, 512, 1024, 2048, 4096 or 8192 is expected")?);
             }
             "account" => self.account = Some(value),
             "carrier" => {
@@ -250,10 +237,9 @@ impl Url {
                 self.circuit.facilities.set(Facility::ClosedGroup(group));
             }
             "reverse" => match value.as_str() {
-                "yes" => self.circuit.facilities.set(Facility::Charging(Charging {
-                    reverse: true,
-                    ..Charging::default()
-                })),
+                "yes" => {
+                    self.circuit.facilities.set(Facility::Charging(Charging { reverse: true, ..Charging::default() }))
+                }
                 "no" => {}
                 _ => return Err("yes or no is expected".to_owned()),
             },
@@ -285,10 +271,8 @@ pub(crate) fn window(text: &str) -> Result<u8, String> {
 
 /// The user data of a call, without fast select.
 pub(crate) fn call_user_data(text: &str) -> Result<CallUserData, String> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|digit| digit.to_digit(16).and_then(|it| u8::try_from(it).ok()))
-        .collect();
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
     let (pairs, left) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>();
     let octets: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
     CallUserData::new(&octets)
@@ -344,16 +328,12 @@ fn decoded(what: &str, text: &str) -> Result<String, String> {
             continue;
         }
         let digit = |octet: &u8| char::from(*octet).to_digit(16);
-        let octet = behind
-            .split_first_chunk::<2>()
-            .and_then(|([high, low], behind)| {
-                let octet = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
-                Some((octet, behind))
-            });
+        let octet = behind.split_first_chunk::<2>().and_then(|([high, low], behind)| {
+            let octet = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
+            Some((octet, behind))
+        });
         let Some((octet, behind)) = octet else {
-            return Err(format!(
-                "{what}: % stands before two hexadecimal digits; a % itself is %25"
-            ));
+            return Err(format!("{what}: % stands before two hexadecimal digits; a % itself is %25"));
         };
         octets.push(octet);
         rest = behind;
@@ -387,14 +367,7 @@ mod tests {
         assert_eq!(octets(it.called.session), Some(vec![1, 3]));
         assert_eq!(octets(it.called.presentation), Some(b"FTAM".to_vec()));
         assert_eq!(it.tpdu, Some(2048));
-        assert_eq!(
-            url("ftam://host/x?tsel=#1")
-                .called
-                .transport
-                .unwrap()
-                .octets(),
-            [0, 1]
-        );
+        assert_eq!(url("ftam://host/x?tsel=#1").called.transport.unwrap().octets(), [0, 1]);
     }
 
     #[test]
@@ -449,10 +422,7 @@ mod tests {
             ("ftam://host/x?tpdu=100", "128, 256"),
             ("ftam://host/x?carrier=x25", "rfc1006 or xot"),
             ("ftam://host/x?x121=12345", "write carrier=xot"),
-            (
-                "ftam://host/x?carrier=rfc1006&from-x121=1",
-                "write carrier=xot",
-            ),
+            ("ftam://host/x?carrier=rfc1006&from-x121=1", "write carrier=xot"),
             ("ftam://host/x?ssel=12345678901234567", "16 octets"),
         ] {
             let said = why(text);
@@ -501,19 +471,12 @@ mod tests {
 
     #[test]
     fn a_call_of_x25_is_tuned_by_its_parameters() {
-        let it = url(
-            "ftam://host/x?carrier=xot&x121=1&packet=512&window=4&cud=0301&cug=12&reverse=yes&nui=me",
-        );
+        let it = url("ftam://host/x?carrier=xot&x121=1&packet=512&window=4&cud=0301&cug=12&reverse=yes&nui=me");
         assert_eq!((it.circuit.packet, it.circuit.window), (512, 4));
         assert_eq!(it.circuit.user_data.octets(), [3, 1]);
         assert!(it.circuit.facilities.charging().reverse);
         assert_eq!(it.circuit.facilities.user(), Some(&Nui::new(b"me")));
-        assert!(
-            it.circuit
-                .facilities
-                .0
-                .contains(&Facility::ClosedGroup(0x12))
-        );
+        assert!(it.circuit.facilities.0.contains(&Facility::ClosedGroup(0x12)));
         for (parameter, said) in [
             ("packet=500", "16 to 4096"),
             ("window=8", "1 to 7"),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::live::osi::{
-    self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer,
-    Lower, Operation, Outcome, Protocols, PutMode,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer, Lower, Operation,
+    Outcome, Protocols, PutMode,
 };
 
 use super::bar::Bar;
@@ -68,11 +68,7 @@ pub(crate) fn warn(carrier: Carrier, tpdu_size: u16) {
 }
 
 /// Whom `url` means, over such a line; as whom, `calls` says.
-pub(crate) fn call(
-    url: &Url,
-    line: &Line,
-    calls: impl FnOnce() -> Result<Calls, Stop>,
-) -> Result<Call, Stop> {
+pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls, Stop>) -> Result<Call, Stop> {
     let patience = patience(&line.timeout)?;
     let [called, ours] = url.x121;
     if url.carrier == Carrier::Xot && called.is_empty() {
@@ -158,10 +154,7 @@ impl Errand for Plan {
 /// That something broke and goes on, in a line.
 pub(crate) fn broken(title: &str, why: &Failure, wait: Duration) -> String {
     let seconds = wait.as_nanos() / 1_000_000_000;
-    format!(
-        "kumiki: {title}: {}; it goes on in {seconds} s",
-        why.meaning
-    )
+    format!("kumiki: {title}: {}; it goes on in {seconds} s", why.meaning)
 }
 
 /// That something is not gone on with and begins anew, in a line.
@@ -229,10 +222,7 @@ pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) ->
         eprintln!("network: {received} octets received, {sent} sent, {millis} ms");
     }
     if association.interrupted {
-        return Err(Stop::Ended {
-            status: INTERRUPTED,
-            why: "given up".to_owned(),
-        });
+        return Err(Stop::Ended { status: INTERRUPTED, why: "given up".to_owned() });
     }
     if let Some(why) = &association.failure {
         return Err(ended(why, association.stood, &call.host.to_string()));
@@ -243,15 +233,8 @@ pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) ->
 /// A failure as the end of the program.
 fn ended(why: &Failure, stood: bool, of: &str) -> Stop {
     let why_shown = why.to_string();
-    let why_text = if why_shown.contains(of) {
-        why_shown
-    } else {
-        format!("{of}: {why_shown}")
-    };
-    Stop::Ended {
-        status: status(why, stood),
-        why: why_text,
-    }
+    let why_text = if why_shown.contains(of) { why_shown } else { format!("{of}: {why_shown}") };
+    Stop::Ended { status: status(why, stood), why: why_text }
 }
 
 /// The end of a plan all of whose operations are to be done.
@@ -277,9 +260,7 @@ pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
 fn patience(text: &str) -> Result<Duration, Stop> {
     let patience: Duration = option("--timeout", text)?;
     if patience == Duration::ZERO {
-        return Err(Stop::Input(
-            "--timeout: no answer comes within no time; write a time such as 30s".to_owned(),
-        ));
+        return Err(Stop::Input("--timeout: no answer comes within no time; write a time such as 30s".to_owned()));
     }
     Ok(patience)
 }
@@ -289,10 +270,7 @@ pub(crate) fn target(url: &Url, target: Option<&Path>) -> Result<Option<PathBuf>
     let own = || {
         let last = url.name.rsplit('/').next().unwrap_or_default();
         if matches!(last, "" | "." | "..") {
-            return Err(Stop::Input(format!(
-                "{:?} has no name that a file here could have; name a target",
-                url.name
-            )));
+            return Err(Stop::Input(format!("{:?} has no name that a file here could have; name a target", url.name)));
         }
         Ok(PathBuf::from(last))
     };
@@ -319,9 +297,7 @@ pub(crate) fn get(
     let mut goes_on = false;
     let sink: Box<dyn osi::Sink> = match &target {
         None if resume => {
-            return Err(Stop::Input(
-                "--resume goes on with a file, and standard output is none".to_owned(),
-            ));
+            return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
         }
         None => Box::new(Out::standard().with_newlines(is_text)),
         Some(path) => match Place::of(path).map_err(Stop::Failed)? {
@@ -353,12 +329,7 @@ pub(crate) fn get(
             }
         },
     };
-    let get = Operation::Get {
-        name: name.clone(),
-        contents_type,
-        restart_at,
-        sink,
-    };
+    let get = Operation::Get { name: name.clone(), contents_type, restart_at, sink };
     let plan = match call.calls.protocol() {
         // The attributes only say how much will come: a peer that does not tell is no less good.
         // Who turns to a file in another way does not go on with what was interrupted there.
@@ -366,12 +337,12 @@ pub(crate) fn get(
         Protocols::Ftam | Protocols::Mms => vec![get],
     };
     let before = plan.len() - 1;
-    work(call, plan, manner, None)
-        .and_then(|outcomes| all_done(outcomes.get(before..).unwrap_or_default()))
-        .map_err(|why| match &target {
+    work(call, plan, manner, None).and_then(|outcomes| all_done(outcomes.get(before..).unwrap_or_default())).map_err(
+        |why| match &target {
             Some(path) if resume => with_part(why, path),
             Some(_) | None => why,
-        })?;
+        },
+    )?;
     if let (false, Some(path), Some(receipt)) = (manner.quiet, &target, &receipt) {
         let it = receipt.read();
         let resumed = match it.resumed {
@@ -390,10 +361,7 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
     match stop {
         Stop::Ended { status, why } if size > 0 => Stop::Ended {
             status,
-            why: format!(
-                "{why}; {size} bytes are kept in {}, and --resume goes on with them",
-                part.display()
-            ),
+            why: format!("{why}; {size} bytes are kept in {}, and --resume goes on with them", part.display()),
         },
         Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
     }
@@ -402,9 +370,7 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
 /// Under which name `file` is sent to a URL.
 pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     if Url::is_one(&file.to_string_lossy()) {
-        return Err(Stop::Input(
-            "the file of this machine comes first, and the URL behind it".to_owned(),
-        ));
+        return Err(Stop::Input("the file of this machine comes first, and the URL behind it".to_owned()));
     }
     let is_input = file.as_os_str() == OsStr::new("-");
     let mut name = url.name.clone();
@@ -430,9 +396,7 @@ pub(crate) fn put(
     let is_input = file.as_os_str() == OsStr::new("-");
     let contents = match (is_input, resume) {
         (true, true) => {
-            return Err(Stop::Input(
-                "--resume goes on with a file, and standard input is none".to_owned(),
-            ));
+            return Err(Stop::Input("--resume goes on with a file, and standard input is none".to_owned()));
         }
         (true, false) => Contents::of_standard_input(),
         (false, _) => Contents::of(file),
@@ -448,21 +412,14 @@ pub(crate) fn put(
     });
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
-    let put = Operation::Put {
-        name: name.to_owned(),
-        contents_type,
-        mode,
-        source: Box::new(contents),
-    };
+    let put = Operation::Put { name: name.to_owned(), contents_type, mode, source: Box::new(contents) };
     let outcomes = work(call, vec![put], manner, Some(size))?;
     all_done(&outcomes)?;
     if resume {
         // There may be none; and one that stays is refused by the responder the next time.
         let _ = std::fs::remove_file(note_beside(file));
     }
-    if let (false, Some(Ok(Gain::Moved(octets)))) =
-        (manner.quiet, outcomes.first().map(|it| it.result.clone()))
-    {
+    if let (false, Some(Ok(Gain::Moved(octets)))) = (manner.quiet, outcomes.first().map(|it| it.result.clone())) {
         eprintln!("{}: {octets} bytes", shown(name));
     }
     Ok(())
@@ -470,9 +427,7 @@ pub(crate) fn put(
 
 /// Lists the directory of a URL.
 pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
-    let list = Operation::List {
-        name: directory(&url.name),
-    };
+    let list = Operation::List { name: directory(&url.name) };
     let outcomes = work(call, vec![list], manner, None)?;
     all_done(&outcomes)?;
     for outcome in &outcomes {
@@ -485,9 +440,7 @@ pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
 
 /// Shows the attributes of the file of a URL.
 pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
-    let stat = Operation::Stat {
-        name: directory(&url.name),
-    };
+    let stat = Operation::Stat { name: directory(&url.name) };
     let outcomes = work(call, vec![stat], manner, None)?;
     all_done(&outcomes)?;
     for outcome in &outcomes {
@@ -517,23 +470,14 @@ pub(crate) fn rename(call: &Call, url: &Url, to: &str, manner: Manner) -> Result
             url.scheme
         )));
     }
-    let rename = Operation::Rename {
-        name: url.name.clone(),
-        to: to.to_owned(),
-    };
+    let rename = Operation::Rename { name: url.name.clone(), to: to.to_owned() };
     plain(call, vec![rename], manner)
 }
 
 /// The first of names at one responder, and the others.
-pub(crate) fn names(
-    url: &Url,
-    more: &[String],
-    make: impl Fn(String) -> Operation,
-) -> Result<Vec<Operation>, Stop> {
+pub(crate) fn names(url: &Url, more: &[String], make: impl Fn(String) -> Operation) -> Result<Vec<Operation>, Stop> {
     if more.iter().any(|name| Url::is_one(name)) {
-        return Err(Stop::Input(
-            "only the first is a URL; the others are names at the same responder".to_owned(),
-        ));
+        return Err(Stop::Input("only the first is a URL; the others are names at the same responder".to_owned()));
     }
     let all = std::iter::once(&url.name).chain(more);
     Ok(all.cloned().map(make).collect())
@@ -551,10 +495,7 @@ mod tests {
 
     #[test]
     fn what_breaks_behind_the_last_operation_has_done_all() {
-        let outcome = |result| Outcome {
-            title: "put a".to_owned(),
-            result,
-        };
+        let outcome = |result| Outcome { title: "put a".to_owned(), result };
         let done = || outcome(Ok(Gain::Moved(3)));
         let failed = || outcome(Err(Failure::local("anything")));
         assert!(is_done(0, &[failed(), done()]));
@@ -565,11 +506,7 @@ mod tests {
 
     #[test]
     fn what_mms_rejects_is_a_protocol_error_and_what_a_service_cannot_do_is_none() {
-        let of = |code| Failure {
-            layer: Layer::Mms,
-            code,
-            ..Failure::local("anything")
-        };
+        let of = |code| Failure { layer: Layer::Mms, code, ..Failure::local("anything") };
         // A reject has no code of a service.
         assert_eq!(status(&of(None), true), 7);
         assert_eq!(status(&of(Some(7)), true), 6);

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kumiki_lab::live::osi::{
-    Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass,
-};
+use kumiki_lab::live::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
 use kumiki_lab::live::unguessable;
 use kumiki_lab::quantity::Octets;
 
@@ -94,10 +92,7 @@ impl As {
 
 #[derive(Args, Debug)]
 struct Get {
-    #[arg(
-        value_name = "URL",
-        help = "The file: ftam://user@host[:port]/FILE?tsel=..."
-    )]
+    #[arg(value_name = "URL", help = "The file: ftam://user@host[:port]/FILE?tsel=...")]
     url: Url,
     /// Where it goes: a file, a directory, or - for standard output; its own name in this directory unless given
     #[arg(value_name = "TARGET")]
@@ -206,26 +201,16 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
 
 /// The same; another run may go on with what this one begins, if it `resumes`.
 fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
-    work::call(url, &common.line, || {
-        settings(url, common, resumes).map(Calls::Ftam)
-    })
+    work::call(url, &common.line, || settings(url, common, resumes).map(Calls::Ftam))
 }
 
 /// As whom, and how.
 fn settings(url: &Url, common: &Common, resumes: bool) -> Result<Settings, Stop> {
     let element = element(&common.element)?;
-    let password = password::of(
-        VARIABLE,
-        url.user.as_deref(),
-        common.password_file.as_deref(),
-    )?;
+    let password = password::of(VARIABLE, url.user.as_deref(), common.password_file.as_deref())?;
     let settings = Settings::default();
     let recovers = (common.retries > 0 || resumes) && !common.no_recovery;
-    let units = if recovers {
-        settings.units | FunctionalUnits::RECOVERY
-    } else {
-        settings.units
-    };
+    let units = if recovers { settings.units | FunctionalUnits::RECOVERY } else { settings.units };
     let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
     Ok(Settings {
         initiator: url.user.as_deref().map(Into::into),
@@ -262,14 +247,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             let call = resumed(&it.url, &it.common, it.resume)?;
             let form = if it.text { Some(As::Text) } else { it.form };
             let contents_type = form.map(As::contents_type);
-            work::get(
-                &call,
-                &it.url,
-                it.target.as_deref(),
-                it.resume,
-                (contents_type, it.text),
-                it.common.manner,
-            )
+            work::get(&call, &it.url, it.target.as_deref(), it.resume, (contents_type, it.text), it.common.manner)
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
@@ -283,24 +261,9 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             let how = (form.contents_type(), mode, it.text);
             work::put(&call, &it.file, &name, how, it.resume, it.common.manner)
         }
-        What::Ls(it) => work::list(
-            &call_of(&it.url, &it.common)?,
-            &it.url,
-            it.json,
-            it.common.manner,
-        ),
-        What::Stat(it) => work::stat(
-            &call_of(&it.url, &it.common)?,
-            &it.url,
-            it.json,
-            it.common.manner,
-        ),
-        What::Mv(it) => work::rename(
-            &call_of(&it.url, &it.common)?,
-            &it.url,
-            &it.to,
-            it.common.manner,
-        ),
+        What::Ls(it) => work::list(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
+        What::Stat(it) => work::stat(&call_of(&it.url, &it.common)?, &it.url, it.json, it.common.manner),
+        What::Mv(it) => work::rename(&call_of(&it.url, &it.common)?, &it.url, &it.to, it.common.manner),
         What::Rm(it) => {
             let remove = |name| Operation::Remove { name };
             let operations = work::names(&it.url, &it.more, remove)?;

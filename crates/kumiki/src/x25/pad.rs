@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kumiki_lab::live::memory::{Budget, Memory};
 use kumiki_lab::live::pad::{
-    Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy,
-    terminal,
+    Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 use kumiki_lab::quantity::Octets;
 
@@ -35,12 +34,7 @@ pub(crate) struct Wanted {
     #[arg(value_name = "CALL", conflicts_with = "listen")]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        requires = "answer",
-        conflicts_with = "call"
-    )]
+    #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with = "call")]
     command: Vec<OsString>,
     #[command(flatten)]
     reach: Reach,
@@ -151,14 +145,11 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     };
     if gateway.is_none() && reach.answer.is_none() {
         return Err(Stop::Input(
-            "nobody could be called: --xot HOST is missing (or --answer ADDRESS, to be called)"
-                .to_owned(),
+            "nobody could be called: --xot HOST is missing (or --answer ADDRESS, to be called)".to_owned(),
         ));
     }
     if !reach.packet.is_power_of_two() || !(16..=4096).contains(&reach.packet) {
-        return Err(Stop::Input(
-            "--packet: a power of two from 16 to 4096 is expected".to_owned(),
-        ));
+        return Err(Stop::Input("--packet: a power of two from 16 to 4096 is expected".to_owned()));
     }
     let mut network = Network {
         gateway,
@@ -176,9 +167,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         None => None,
     };
     let list = match &wanted.behave.set {
-        Some(text) => text
-            .parse()
-            .map_err(|why| Stop::Input(format!("--set: {why}")))?,
+        Some(text) => text.parse().map_err(|why| Stop::Input(format!("--set: {why}")))?,
         None => List::default(),
     };
     if let (Some(at), false) = (answer, wanted.command.is_empty()) {
@@ -190,9 +179,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         network.budget = Some(budget(wanted)?);
         let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
         let doors = doors(wanted)?;
-        return Ok(terminal::listen(
-            &network, &config, &listener, &doors, &Lines,
-        )?);
+        return Ok(terminal::listen(&network, &config, &listener, &doors, &Lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
     match &wanted.call {
@@ -215,15 +202,9 @@ fn judged(call: &str, outcome: &Outcome) -> Result<(), Stop> {
     if outcome.stood && remedy.is_none() {
         return Ok(());
     }
-    let what = if outcome.stood {
-        "was lost"
-    } else {
-        "could not be had"
-    };
+    let what = if outcome.stood { "was lost" } else { "could not be had" };
     let remedy = remedy.map_or_else(String::new, |remedy| format!(". {remedy}"));
-    Err(Stop::Failed(format!(
-        "the call {call} {what}: {why}{remedy}"
-    )))
+    Err(Stop::Failed(format!("the call {call} {what}: {why}{remedy}")))
 }
 
 fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop> {
@@ -233,9 +214,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         Some("simple" | "90") => Parameters::SIMPLE,
         Some("transparent" | "91") => Parameters::TRANSPARENT,
         Some(other) => {
-            return Err(Stop::Input(format!(
-                "--profile: {other:?} is none; expected simple (90) or transparent (91)"
-            )));
+            return Err(Stop::Input(format!("--profile: {other:?} is none; expected simple (90) or transparent (91)")));
         }
         None => {
             let (profile, more) = match (is_terminal, wanted.call.is_some()) {
@@ -275,10 +254,7 @@ fn set(parameters: &mut Parameters, list: &List) {
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
     find_program(&wanted.command)?;
-    let network = &Network {
-        budget: Some(budget(wanted)?),
-        ..network.clone()
-    };
+    let network = &Network { budget: Some(budget(wanted)?), ..network.clone() };
     let listener = bound("--answer", at)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
@@ -336,11 +312,8 @@ fn find_program(command: &[OsString]) -> Result<(), Stop> {
 }
 
 fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {
-    let listener = TcpListener::bind(at).map_err(|why| {
-        Stop::Failed(format!(
-            "{name}: {at}: {why}; choose another port, or see who listens there"
-        ))
-    })?;
+    let listener = TcpListener::bind(at)
+        .map_err(|why| Stop::Failed(format!("{name}: {at}: {why}; choose another port, or see who listens there")))?;
     if let Ok(at) = listener.local_addr() {
         Lines.told(&format!("listens at {at}"));
     }
@@ -362,15 +335,12 @@ fn resolved(name: &str, text: &str, port: u16) -> Result<SocketAddr, Stop> {
     match first {
         Ok(Some(at)) => Ok(at),
         Ok(None) => Err(Stop::Input(format!("{name}: {text} has no address"))),
-        Err(why) => Err(Stop::Input(format!(
-            "{name}: {text}: {why}; expected HOST, HOST:PORT or [ADDRESS]:PORT"
-        ))),
+        Err(why) => Err(Stop::Input(format!("{name}: {text}: {why}; expected HOST, HOST:PORT or [ADDRESS]:PORT"))),
     }
 }
 
 fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
-    text.map_or(Ok(X121::NONE), str::parse)
-        .map_err(|why| Stop::Input(format!("{name}: {why}")))
+    text.map_or(Ok(X121::NONE), str::parse).map_err(|why| Stop::Input(format!("{name}: {why}")))
 }
 
 #[cfg(test)]
@@ -391,10 +361,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_none_is_told_so() {
-        let outcome = Outcome {
-            is_bad: true,
-            ..Outcome::default()
-        };
+        let outcome = Outcome { is_bad: true, ..Outcome::default() };
         let Err(Stop::Input(why)) = judged("12x", &outcome) else {
             panic!();
         };

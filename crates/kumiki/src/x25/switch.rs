@@ -36,12 +36,7 @@ pub(super) struct Wanted {
     #[command(flatten)]
     callers: Callers,
     /// A call by which nothing has crossed for so long is cleared; forever: it stays
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "1h",
-        help_heading = "Limits"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "1h", help_heading = "Limits")]
     idle: String,
 }
 
@@ -66,9 +61,7 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         walls: wanted.walls.walls()?,
         memory: Some(option::<Octets>("--memory", &wanted.memory)?.count()),
-        limits: wanted
-            .callers
-            .limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
+        limits: wanted.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
         begin: wanted.callers.begin()?,
         idle: or_forever("--idle", &wanted.idle)?,
         end: None,

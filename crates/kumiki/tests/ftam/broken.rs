@@ -83,12 +83,8 @@ fn nobody_sees_a_new_file_before_it_is_whole() {
     until(|| folder.names("root").iter().any(is_unfinished));
     let listed = folder.ftam(&["ls", &daemon.url("")]).well();
     assert_eq!(listed.out, "");
-    folder
-        .ftam(&["get", &daemon.url("x"), "b"])
-        .failed(6, &["3012"]);
-    folder
-        .ftam(&["stat", &daemon.url("x")])
-        .failed(6, &["3012"]);
+    folder.ftam(&["get", &daemon.url("x"), "b"]).failed(6, &["3012"]);
+    folder.ftam(&["stat", &daemon.url("x")]).failed(6, &["3012"]);
     daemon.running.signal(Signal::KILL);
     daemon.running.end();
     putting.signal(Signal::INT);
@@ -126,10 +122,7 @@ fn what_has_come_is_kept_where_it_is_to_be_resumed() {
     let whole = there + 1000;
     hollow(&folder.path("root/x"), whole);
     let ran = folder.kumiki(&get).well();
-    assert!(
-        ran.err.contains(&format!("{there} of them were there")),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains(&format!("{there} of them were there")), "{ran:?}");
     assert_eq!(folder.read("b"), folder.read("root/x"));
     // Where another file has the name by now, no mixture comes of it.
     folder.write("c.part", &[0; 5000]);

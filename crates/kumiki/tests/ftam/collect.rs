@@ -34,10 +34,7 @@ fn here(folder: &Folder) -> Vec<String> {
 /// Makes a file with this date, in seconds since 1970.
 fn dated(folder: &Folder, name: &str, contents: &[u8], seconds: u64) {
     folder.write(name, contents);
-    let file = std::fs::File::options()
-        .write(true)
-        .open(folder.path(name))
-        .unwrap();
+    let file = std::fs::File::options().write(true).open(folder.path(name)).unwrap();
     let date = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
     file.set_modified(date).unwrap();
 }
@@ -47,10 +44,7 @@ fn what_is_new_is_fetched_once() {
     let folder = Folder::new("collect");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     std::fs::create_dir(folder.path("root/cdr")).unwrap();
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url("cdr"),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("cdr") };
     collector.run(&[]).failed(10, &["nothing is new"]);
     for number in [1, 2, 5] {
         let name = format!("root/cdr/TT{number:04}");
@@ -66,12 +60,7 @@ fn what_is_new_is_fetched_once() {
     collector.run(&[]).failed(10, &["nothing is new"]);
     // A name that is used again is a new file, and the old one stays.
     dated(&folder, "root/cdr/TT0001", b"again", 1_000_000_000);
-    dated(
-        &folder,
-        "root/cdr/TT0002",
-        b"ROOT/CDR/TT0002",
-        1_000_000_001,
-    );
+    dated(&folder, "root/cdr/TT0002", b"ROOT/CDR/TT0002", 1_000_000_001);
     let json = collector.run(&["--json"]).well().out;
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!(first["local"], "TT0001.2");
@@ -96,10 +85,7 @@ fn what_is_here_may_be_deleted_there() {
     for name in ["a1", "a2", "b1"] {
         folder.write(&format!("root/{name}"), name.as_bytes());
     }
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     let ran = collector.run(&["--delete", "--prefix", "a"]).well();
     assert!(ran.err.contains("deleted a1"), "{ran:?}");
     assert_eq!(here(&folder), ["a1", "a2"]);
@@ -121,10 +107,7 @@ fn what_an_earlier_run_has_fetched_may_be_deleted_too() {
     for name in ["root/a", "root/b"] {
         dated(&folder, name, b"x", 1_000_000_000);
     }
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     collector.run(&["--prefix", "a"]).well();
     // What was fetched may have been taken away since.
     std::fs::remove_file(folder.path("in/a")).unwrap();
@@ -147,9 +130,7 @@ fn what_has_changed_since_it_was_fetched_is_not_deleted_there() {
     dated(&folder, "root/m", &contents, 1_000_000_000);
     let line = Line::new(&daemon.at, &[Cut::Held(1_500_000)]);
     let url = line.url("");
-    let collect = [
-        "ftam", "collect", &url, "--into", "in", "--delete", "--closed", "any",
-    ];
+    let collect = ["ftam", "collect", &url, "--into", "in", "--delete", "--closed", "any"];
     let collecting = Running::start(folder.command(&collect));
     until(|| line.crossed() > 1_500_000);
     // While it is fetched there is a longer one.
@@ -175,10 +156,7 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     let contents = long(1_000_000);
     dated(&folder, "root/m", &contents, 1_000_000_000);
     let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-    let collector = Collector {
-        folder: &folder,
-        url: line.url(""),
-    };
+    let collector = Collector { folder: &folder, url: line.url("") };
     collector.run(&["--retries", "0"]).failed(3, &[]);
     assert!(here(&folder).is_empty());
     // What is new meanwhile does not take its place.
@@ -189,12 +167,7 @@ fn a_file_that_was_interrupted_is_gone_on_with_by_the_next_run() {
     did_not_begin_anew(&line, &contents);
     assert!(folder.read("in/m") == contents);
     assert_eq!(here(&folder), ["a", "m"]);
-    let state = [
-        ".kumiki-collect.jsonl",
-        ".kumiki-collect.jsonl.lock",
-        "a",
-        "m",
-    ];
+    let state = [".kumiki-collect.jsonl", ".kumiki-collect.jsonl.lock", "a", "m"];
     assert_eq!(folder.names("in"), state);
     daemon.stop();
 }
@@ -206,10 +179,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
     let mut contents = long(1_000_000);
     dated(&folder, "root/m", &contents, 1_000_000_000);
     let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-    let collector = Collector {
-        folder: &folder,
-        url: line.url(""),
-    };
+    let collector = Collector { folder: &folder, url: line.url("") };
     collector.run(&["--retries", "0"]).failed(3, &[]);
     assert_eq!(folder.names("in").len(), 3, "a lock, a part and its note");
     contents[7] ^= 1;
@@ -223,10 +193,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
     collector.run(&[]).failed(10, &[]);
     // Nor does a part stay of a file that is not there any more.
     let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-    let collector = Collector {
-        folder: &folder,
-        url: line.url(""),
-    };
+    let collector = Collector { folder: &folder, url: line.url("") };
     std::fs::remove_dir_all(folder.path("in")).unwrap();
     collector.run(&["--retries", "0"]).failed(3, &[]);
     std::fs::remove_file(folder.path("root/m")).unwrap();
@@ -239,10 +206,7 @@ fn a_file_that_has_changed_since_it_was_interrupted_is_fetched_anew() {
 fn a_finished_file_is_not_taken_for_the_part_of_another() {
     let folder = Folder::new("collect-part");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     folder.write("root/a.part", b"whole");
     collector.run(&[]).well();
     folder.write("root/a", b"another");
@@ -257,18 +221,13 @@ fn a_finished_file_is_not_taken_for_the_part_of_another() {
 fn the_file_that_is_still_written_comes_when_the_next_one_is_there() {
     let folder = Folder::new("collect-grows");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     folder.write("root/AMA0001", b"rec1\n");
     folder.write("root/AMA0002", b"rec1\n");
     let first = collector.poll(&[]).well();
     assert!(first.err.contains("held AMA0002"), "{first:?}");
     assert_eq!(here(&folder), ["AMA0001"]);
-    collector
-        .poll(&[])
-        .failed(10, &["nothing is new", "1 held back"]);
+    collector.poll(&[]).failed(10, &["nothing is new", "1 held back"]);
     folder.write("root/AMA0002", b"rec1\nrec2\n");
     folder.write("root/AMA0005", b"rec1\n");
     let missing = ["missing AMA0003 to AMA0004", "held AMA0005", "1 fetched"];
@@ -283,10 +242,7 @@ fn the_file_that_is_still_written_comes_when_the_next_one_is_there() {
 fn a_row_that_begins_anew_goes_on() {
     let folder = Folder::new("collect-wraps");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     for name in ["B97", "B98"] {
         folder.write(&format!("root/{name}"), name.as_bytes());
     }
@@ -305,10 +261,7 @@ fn a_row_that_begins_anew_goes_on() {
 fn what_has_no_number_comes_when_it_has_settled() {
     let folder = Folder::new("collect-settles");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let collector = Collector {
-        folder: &folder,
-        url: daemon.url(""),
-    };
+    let collector = Collector { folder: &folder, url: daemon.url("") };
     let poll = || collector.poll(&["--settle", "0s"]);
     dated(&folder, "root/log", b"one", 1_000_000_000);
     poll().failed(10, &["held log"]);
@@ -325,9 +278,7 @@ fn what_has_no_number_comes_when_it_has_settled() {
     dated(&folder, "root/other", b"x", 1_000_000_000);
     let wait = ["--settle", "1h"];
     collector.poll(&wait).failed(10, &["held other"]);
-    collector
-        .poll(&wait)
-        .failed(10, &["held other, why the same for"]);
+    collector.poll(&wait).failed(10, &["held other, why the same for"]);
     // The last of a row too, where that is asked for.
     dated(&folder, "root/n1", b"x", 1_000_000_000);
     let settled = ["--closed", "settled", "--settle", "0s", "--prefix", "n"];

@@ -50,24 +50,17 @@ fn inside(name: &str) {
             continue;
         }
         let mut command = Command::new("unshare");
-        command
-            .args(arguments)
-            .arg("--")
-            .arg(std::env::current_exe().unwrap());
+        command.args(arguments).arg("--").arg(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "--nocapture", name]);
         // It has a watchdog of its own, for each of its waits.
         let ran = command.output().unwrap();
-        let [out, err] =
-            [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         print!("{out}");
         let is_well = ran.status.success() && out.contains("1 passed");
         assert!(is_well, "{out}\n{err}");
         return;
     }
-    assert!(
-        std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none(),
-        "no network namespace can be made"
-    );
+    assert!(std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none(), "no network namespace can be made");
     eprintln!("skipped: no network namespace can be made");
 }
 
@@ -89,11 +82,7 @@ fn network() {
 
 /// A connection from `from`, which may still be under way.
 fn call(from: IpAddr, to: SocketAddr) -> OwnedFd {
-    let family = if from.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
+    let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP)).unwrap();
     bind(&socket, &SocketAddr::new(from, 0)).unwrap();
@@ -111,14 +100,7 @@ fn guess(from: IpAddr, to: SocketAddr) -> bool {
     let mut said = [0; 4000];
     kumiki_watchdog::minute();
     // Writing waits until the connection is there.
-    rustix::event::poll(
-        &mut [rustix::event::PollFd::new(
-            &socket,
-            rustix::event::PollFlags::OUT,
-        )],
-        None,
-    )
-    .unwrap();
+    rustix::event::poll(&mut [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::OUT)], None).unwrap();
     if socket.write_all(&cr()).is_err() || !socket.read(&mut said).is_ok_and(|len| len > 0) {
         return false;
     }
@@ -148,10 +130,7 @@ fn list(folder: &Folder, host: &str) -> Ran {
 struct Since(Instant);
 
 impl Since {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the rate is one of the responder's time, which is that of the wall"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the rate is one of the responder's time, which is that of the wall")]
     fn now() -> Self {
         Self(Instant::now())
     }
@@ -186,10 +165,7 @@ fn guessers() {
             list(&folder, "[fd00:77::1]").well();
         }
     }
-    assert!(
-        (1..=since.most()).contains(&answered),
-        "{answered} answered"
-    );
+    assert!((1..=since.most()).contains(&answered), "{answered} answered");
     // From the same /64 with the password, and from elsewhere.
     list(&folder, "[fd00:77::1]").well();
     list(&folder, "127.0.0.1").well();
@@ -201,13 +177,8 @@ fn guessers() {
     // Ten addresses of a /24, of a responder that has heard of nobody yet.
     let (daemon, four, _) = responder(&folder, &[]);
     let since = Since::now();
-    let answered: usize = (0..60)
-        .map(|number| heard([10, 2, 0, 1 + number % 10].into(), four))
-        .sum();
-    assert!(
-        (1..=since.most()).contains(&answered),
-        "{answered} answered"
-    );
+    let answered: usize = (0..60).map(|number| heard([10, 2, 0, 1 + number % 10].into(), four)).sum();
+    assert!((1..=since.most()).contains(&answered), "{answered} answered");
     list(&folder, "127.0.0.1").well();
     daemon.signal(rustix::process::Signal::INT);
     daemon.end().well();
@@ -230,14 +201,8 @@ fn crowd(four: SocketAddr, six: SocketAddr, mut look: impl FnMut()) -> Vec<Owned
     for number in 0..crowd {
         kumiki_watchdog::minute();
         let (from, to): (IpAddr, SocketAddr) = match number % 3 {
-            0 => (
-                Ipv6Addr::new(0xfd00, 0x77, 0, 0, 1, 0, number, 1).into(),
-                six,
-            ),
-            1 => (
-                Ipv6Addr::new(0xfd00, 0x78, 0, number, 1, 0, 0, 1).into(),
-                six,
-            ),
+            0 => (Ipv6Addr::new(0xfd00, 0x77, 0, 0, 1, 0, number, 1).into(), six),
+            1 => (Ipv6Addr::new(0xfd00, 0x78, 0, number, 1, 0, 0, 1).into(), six),
             _ => {
                 let own = u8::try_from(number % 200).unwrap();
                 ([10, own, 1, 1].into(), four)
@@ -328,11 +293,7 @@ to = ["out"]
     let calls = ran.out.matches("from in to out (127.0.0.1:10298)").count();
     assert!((1..=5).contains(&calls), "{}", ran.out);
     let dated = ran.out.lines().filter(|line| line.contains("Z in: "));
-    assert!(
-        (1..1000).contains(&dated.count()) && ran.out.contains(" more like it)"),
-        "{}",
-        ran.out
-    );
+    assert!((1..1000).contains(&dated.count()) && ran.out.contains(" more like it)"), "{}", ran.out);
     responder.signal(rustix::process::Signal::INT);
     responder.end().well();
 }
@@ -350,14 +311,7 @@ fn silent_terminals() {
     let host = ["x25", "pad", "--answer", "127.0.0.1:10398", "--", "cat"];
     let host = Running::start(folder.command(&host));
     assert!(host.line().starts_with("listens at "));
-    let door = [
-        "x25",
-        "pad",
-        "--xot",
-        "127.0.0.1:10398",
-        "--listen",
-        "[::]:10223",
-    ];
+    let door = ["x25", "pad", "--xot", "127.0.0.1:10398", "--listen", "[::]:10223"];
     let door = Running::start(folder.command(&door));
     assert!(door.line().starts_with("listens at "));
     let to = |host: &str| -> SocketAddr { format!("{host}:10223").parse().unwrap() };

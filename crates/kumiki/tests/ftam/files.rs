@@ -7,9 +7,7 @@ use super::line::{Cut, Line};
 
 /// Octets of all values, more than one TPDU and one data element.
 fn content() -> Vec<u8> {
-    (0..1_000_003_u32)
-        .map(|at| u8::try_from(at % 251).unwrap())
-        .collect()
+    (0..1_000_003_u32).map(|at| u8::try_from(at % 251).unwrap()).collect()
 }
 
 #[test]
@@ -53,14 +51,8 @@ fn files_are_listed_shown_renamed_and_removed() {
     let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!((&first["name"], &first["size"]), (&"one".into(), &1.into()));
     let stat = folder.ftam(&["stat", &daemon.url("d/two")]).well().out;
-    assert!(
-        stat.contains("FTAM-3") && stat.contains("permitted actions"),
-        "{stat}"
-    );
-    let stat = folder
-        .ftam(&["stat", "--json", &daemon.url("d/two")])
-        .well()
-        .out;
+    assert!(stat.contains("FTAM-3") && stat.contains("permitted actions"), "{stat}");
+    let stat = folder.ftam(&["stat", "--json", &daemon.url("d/two")]).well().out;
     let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
     assert_eq!(stat["size"], 2);
     // A date as ISO 8601 has it, and as it was sent.
@@ -140,10 +132,7 @@ fn memory_is_bounded() {
     let limited = |arguments: &str| {
         let mut command = std::process::Command::new("sh");
         let script = format!("ulimit -v 200000; exec \"$0\" {arguments}");
-        command
-            .args(["-c", &script, super::harness::KUMIKI])
-            .current_dir(&folder.0)
-            .stdin(Stdio::null());
+        command.args(["-c", &script, super::harness::KUMIKI]).current_dir(&folder.0).stdin(Stdio::null());
         Running::start(command)
     };
     hollow(&folder.path("root/x"), 300_000_000);
@@ -176,9 +165,7 @@ fn lines_of_a_text_end_as_they_end_on_each_side() {
     assert_eq!(folder.read("c"), there);
     let both = folder.ftam(&["get", "--text", "--as", "binary", &url, "d"]);
     both.failed(2, &["--text", "--as"]);
-    folder
-        .ftam(&["put", "--text", "b", &daemon.url("y")])
-        .well();
+    folder.ftam(&["put", "--text", "b", &daemon.url("y")]).well();
     assert_eq!(folder.read("root/y"), b"one\r\n\r\ntwo\rthree\r\n");
     folder.ftam(&["put", "b", &daemon.url("z")]).well();
     assert_eq!(folder.read("root/z"), here);
@@ -189,9 +176,7 @@ fn lines_of_a_text_end_as_they_end_on_each_side() {
 fn a_text_that_breaks_goes_on_and_is_converted_once() {
     let folder = Folder::new("newlines-broken");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    let here: Vec<u8> = (0..300_000_u32)
-        .flat_map(|n| format!("{n}\n").into_bytes())
-        .collect();
+    let here: Vec<u8> = (0..300_000_u32).flat_map(|n| format!("{n}\n").into_bytes()).collect();
     folder.write("a", &here);
     for _ in 0..2 {
         let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
@@ -211,17 +196,7 @@ fn a_text_that_breaks_goes_on_and_is_converted_once() {
 #[test]
 fn a_responder_keeps_lines_as_they_end_on_its_machine() {
     let folder = Folder::new("newlines-kept");
-    let daemon = Daemon::start(
-        &folder,
-        &[
-            "--anonymous",
-            "--text",
-            "--quota",
-            "14B",
-            "--longest-file",
-            "10B",
-        ],
-    );
+    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--quota", "14B", "--longest-file", "10B"]);
     let url = daemon.url("x");
     // 13 octets where they are transferred, and 9 here.
     folder.write("a", b"1\r\n2\r\n3\r\n45\r\n");
@@ -254,18 +229,14 @@ fn a_responder_keeps_lines_as_they_end_on_its_machine() {
 fn a_text_that_breaks_goes_on_at_a_responder_that_converts() {
     let folder = Folder::new("newlines-kept-broken");
     let daemon = Daemon::start(&folder, &["--anonymous", "--text"]);
-    let here: Vec<u8> = (0..300_000_u32)
-        .flat_map(|n| format!("{n}\n").into_bytes())
-        .collect();
+    let here: Vec<u8> = (0..300_000_u32).flat_map(|n| format!("{n}\n").into_bytes()).collect();
     folder.write("a", &here);
     let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
     folder.ftam(&["put", "--text", "a", &line.url("x")]).well();
     assert_eq!(line.connections(), 2);
     assert!(folder.read("root/x") == here);
     let line = Line::new(&daemon.at, &[Cut::After(900_000)]);
-    folder
-        .ftam(&["get", "--as", "text", &line.url("x"), "b"])
-        .well();
+    folder.ftam(&["get", "--as", "text", &line.url("x"), "b"]).well();
     assert_eq!(line.connections(), 2);
     assert_eq!(folder.read("b").len(), here.len() + 300_000);
     assert!(daemon.log().contains("octets"));
@@ -297,10 +268,7 @@ fn a_call_over_xot_is_made_as_its_url_says() {
     ] {
         assert!(call.contains(part), "{part:?} is not in {call}");
     }
-    for part in [
-        "packet size code, called 8 (256 octets)",
-        "window, called 3",
-    ] {
+    for part in ["packet size code, called 8 (256 octets)", "window, called 3"] {
         assert!(accepted.contains(part), "{part:?} is not in {accepted}");
     }
     // Other user data is that of another application, until the responder is told of it.

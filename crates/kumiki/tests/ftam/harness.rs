@@ -14,9 +14,7 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-            .join("ftam")
-            .join(name);
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ftam").join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(path.join("root")).unwrap();
         Self(path)
@@ -60,18 +58,14 @@ impl Folder {
 
     /// Runs `kumiki ftam ARGUMENTS`.
     pub(crate) fn ftam(&self, arguments: &[&str]) -> Ran {
-        let all: Vec<&str> = std::iter::once("ftam")
-            .chain(arguments.iter().copied())
-            .collect();
+        let all: Vec<&str> = std::iter::once("ftam").chain(arguments.iter().copied()).collect();
         self.kumiki(&all)
     }
 }
 
 fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }

@@ -62,13 +62,7 @@ impl Line {
                 carry(caller, responder, cut, &counter, &stalled);
             }
         });
-        Self {
-            at,
-            crossed,
-            connections,
-            released,
-            to,
-        }
+        Self { at, crossed, connections, released, to }
     }
 
     /// From here on it leads to another responder.
@@ -97,13 +91,7 @@ impl Line {
 }
 
 /// Carries octets both ways until one end is gone, or it is cut.
-fn carry(
-    caller: TcpStream,
-    responder: TcpStream,
-    cut: Cut,
-    all: &Arc<AtomicU64>,
-    released: &Released,
-) {
+fn carry(caller: TcpStream, responder: TcpStream, cut: Cut, all: &Arc<AtomicU64>, released: &Released) {
     let most = match cut {
         Cut::Never => u64::MAX,
         Cut::After(most) | Cut::Silently(most) | Cut::Stalled(most) | Cut::Held(most) => most,
@@ -139,11 +127,7 @@ fn carry(
             if is_cut && matches!(cut, Cut::Stalled(_)) {
                 wait();
             }
-            let ends = if is_cut && matches!(cut, Cut::After(_)) {
-                Shutdown::Write
-            } else {
-                Shutdown::Both
-            };
+            let ends = if is_cut && matches!(cut, Cut::After(_)) { Shutdown::Write } else { Shutdown::Both };
             let _ = caller.shutdown(ends);
             if !(is_cut && matches!(cut, Cut::Silently(_))) {
                 let _ = responder.shutdown(ends);

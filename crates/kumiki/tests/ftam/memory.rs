@@ -51,11 +51,7 @@ fn attack(at: &str, piece: usize, most: usize) -> JoinHandle<Hostile> {
             socket.write_all(&dt(&[0x0d, 0xff, 0xff, 0xff]))
         });
         if begins.is_err() {
-            return Hostile {
-                _socket: socket,
-                sent,
-                is_refused: true,
-            };
+            return Hostile { _socket: socket, sent, is_refused: true };
         }
         let tpdu = dt(&vec![0; piece]);
         let many = (65_536 / tpdu.len()).max(1);
@@ -66,11 +62,7 @@ fn attack(at: &str, piece: usize, most: usize) -> JoinHandle<Hostile> {
                 Err(_) => is_refused = true,
             }
         }
-        Hostile {
-            _socket: socket,
-            sent,
-            is_refused,
-        }
+        Hostile { _socket: socket, sent, is_refused }
     })
 }
 
@@ -79,13 +71,7 @@ fn figure(daemon: &Daemon, name: &str) -> u64 {
     let path = format!("/proc/{}/status", daemon.running.child.id());
     let text = std::fs::read_to_string(path).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
-    let kib: u64 = line
-        .unwrap()
-        .split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse()
-        .unwrap();
+    let kib: u64 = line.unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
     kib * 1024
 }
 
@@ -123,16 +109,13 @@ fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
     let many = many.into_iter().chain(["--strangers", "40:0:40"]);
     let budget = 32 * MIB;
     for piece in [1, 64, 8000] {
-        let options = ["--anonymous", "--memory", "32MiB"]
-            .into_iter()
-            .chain(many.clone());
+        let options = ["--anonymous", "--memory", "32MiB"].into_iter().chain(many.clone());
         let daemon = Daemon::start(&folder, &options.collect::<Vec<_>>());
         let len = 100 * MIB;
         let fetching = fetch(&folder, &daemon, len);
         // Four times what was once kept of each.
         let most = if piece == 64 { BEGINNING - 64 } else { 4 << 20 };
-        let all: Vec<JoinHandle<Hostile>> =
-            (0..32).map(|_| attack(&daemon.at, piece, most)).collect();
+        let all: Vec<JoinHandle<Hostile>> = (0..32).map(|_| attack(&daemon.at, piece, most)).collect();
         let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
         if piece == 64 {
             // What is in proportion and no longer than a beginning is taken; what of others comes before they hang up is thrown away.
@@ -153,14 +136,7 @@ fn bounded(folder: &Folder, first: &str) -> Running {
     let mut command = Command::new("sh");
     command
         .args(["-c", &script, super::harness::KUMIKI])
-        .args([
-            "ftamd",
-            "--root",
-            "root",
-            "--listen",
-            "127.0.0.1:0",
-            "--anonymous",
-        ])
+        .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--anonymous"])
         .args(["--associations", "400", "--of-one-host", "400"])
         .args(["--strangers", "400:0:400"])
         .current_dir(&folder.0);
@@ -179,21 +155,12 @@ fn refuses_and_hurts_nobody(folder: &Folder, running: Running) {
     let contents = long(500_000);
     folder.write("sent", &contents);
     let line = Line::new(&daemon.at, &[Cut::After(1_200_000)]);
-    let put = [
-        "put",
-        "--resume",
-        "--retries",
-        "0",
-        "sent",
-        &line.url("kept"),
-    ];
+    let put = ["put", "--resume", "--retries", "0", "sent", &line.url("kept")];
     folder.ftam(&put).failed(3, &["the connection was lost"]);
     let len = 50 * MIB;
     let fetching = fetch(folder, &daemon, len);
     let pieces = [64, 500, 8000].into_iter().cycle().take(200);
-    let all: Vec<JoinHandle<Hostile>> = pieces
-        .map(|piece| attack(&daemon.at, piece, BEGINNING - piece))
-        .collect();
+    let all: Vec<JoinHandle<Hostile>> = pieces.map(|piece| attack(&daemon.at, piece, BEGINNING - piece)).collect();
     let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
     assert!(all.iter().any(|it| it.is_refused));
     came_whole(folder, fetching, len);
@@ -246,10 +213,7 @@ impl Cgroup {
             let made = std::fs::create_dir(&it.0).and_then(|()| {
                 let limit = it.0.join(limit);
                 // Where the controller is not to be had there is no such file, and none can be made.
-                std::fs::OpenOptions::new()
-                    .write(true)
-                    .open(limit)?
-                    .write_all(most.to_string().as_bytes())
+                std::fs::OpenOptions::new().write(true).open(limit)?.write_all(most.to_string().as_bytes())
             });
             match made {
                 Ok(()) => return Ok(it),
@@ -287,8 +251,7 @@ fn where_a_cgroup_ends_callers_are_refused_and_nobody_else_is_hurt() {
         let cgroup = match Cgroup::new(most * MIB) {
             Ok(cgroup) => cgroup,
             Err(why) => {
-                let is_required =
-                    std::env::var("KUMIKI_REQUIRE_CGROUP").is_ok_and(|it| !it.is_empty());
+                let is_required = std::env::var("KUMIKI_REQUIRE_CGROUP").is_ok_and(|it| !it.is_empty());
                 assert!(
                     !is_required,
                     "KUMIKI_REQUIRE_CGROUP is set, and no cgroup with a limit of memory can be made: {why}"

@@ -15,11 +15,7 @@ fn a_directory_is_listed_whole_or_not_at_all() {
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let listed = folder.ftam(&["ls", &daemon.url("d")]).well().out;
     assert_eq!(listed.lines().count(), 12_000);
-    assert!(
-        listed
-            .lines()
-            .all(|line| line.trim_start().starts_with("0 "))
-    );
+    assert!(listed.lines().all(|line| line.trim_start().starts_with("0 ")));
     daemon.stop();
     let daemon = Daemon::start(&folder, &["--anonymous", "--entries", "11999"]);
     let said = ["FTAM: 5027", "more than 11999 entries"];
@@ -27,11 +23,7 @@ fn a_directory_is_listed_whole_or_not_at_all() {
     ran.failed(6, &said);
     assert_eq!(ran.out, "");
     let log = daemon.log();
-    assert!(
-        log.contains("did not transfer \"d\": 5027")
-            && log.contains("the directory has more than 11999"),
-        "{log}"
-    );
+    assert!(log.contains("did not transfer \"d\": 5027") && log.contains("the directory has more than 11999"), "{log}");
     // A part is not collected as if it were all.
     let ran = folder.ftam(&["collect", &daemon.url("d"), "--into", "in"]);
     ran.failed(6, &said);
@@ -56,16 +48,7 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
     let json = folder.ftam(&["ls", &daemon.url("d"), "--json"]).well().out;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["name"], STRANGE);
-    let ran = folder.ftam(&[
-        "collect",
-        &daemon.url("d"),
-        "--into",
-        "in",
-        "--closed",
-        "any",
-        "--delete",
-        "-v",
-    ]);
+    let ran = folder.ftam(&["collect", &daemon.url("d"), "--into", "in", "--closed", "any", "--delete", "-v"]);
     let ran = ran.well();
     for part in ["fetched", "deleted", "get d/"] {
         let line = format!("{part}{}{shown}", if part == "get d/" { "" } else { " " });
@@ -76,12 +59,7 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
     assert_eq!(folder.names("root/d"), [""; 0]);
     // Those of a URL as well, where it goes well and where it does not.
     folder.write(&format!("root/d/{STRANGE}"), b"x");
-    for arguments in [
-        &["get", &url][..],
-        &["get", "-v", &url, "there"],
-        &["put", "there", &url],
-        &["rm", &url],
-    ] {
+    for arguments in [&["get", &url][..], &["get", "-v", &url, "there"], &["put", "there", &url], &["rm", &url]] {
         let ran = folder.ftam(arguments).well();
         assert!(is_harmless(&ran.err), "{ran:?}");
     }
@@ -118,17 +96,13 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
     ran.failed(11, &["5 fetched and 1 failed", "failed \u{e4}", "no UTF-8"]);
     assert_eq!(folder.read(&format!("in/{long}")), b"long");
     // Nor does it look as if nothing were to be done.
-    folder
-        .ftam(&collect)
-        .failed(11, &["nothing was fetched, and 1 failed"]);
+    folder.ftam(&collect).failed(11, &["nothing was fetched, and 1 failed"]);
     folder.write("root/c", b"another");
     for name in [".kumiki-collect.jsonl", "/", "c"] {
         collect.extend(["--name", name]);
     }
     std::fs::create_dir(folder.path("other")).unwrap();
-    folder
-        .ftam(&collect)
-        .failed(11, &["1 fetched and 1 failed"]);
+    folder.ftam(&collect).failed(11, &["1 fetched and 1 failed"]);
     assert_eq!(folder.read("in/c.2"), b"another");
     daemon.stop();
 }

@@ -53,10 +53,7 @@ impl Terminal {
 fn a_terminal_that_was_asked_has_its_echo_again_whatever_ends_the_asking() {
     let folder = Folder::new("password-echo");
     let mut terminal = Terminal::new();
-    for arguments in [
-        &["ftam", "ls", "ftam://ada@127.0.0.1:1/"][..],
-        &["ftamd", "password", "ada"],
-    ] {
+    for arguments in [&["ftam", "ls", "ftam://ada@127.0.0.1:1/"][..], &["ftamd", "password", "ada"]] {
         for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
             let running = terminal.start(&folder, arguments);
             running.signal(signal);
@@ -86,10 +83,7 @@ fn what_is_typed_is_the_password_and_is_not_shown() {
     let running = terminal.start(&folder, &["ftam", "ls", &url]);
     terminal.type_in("sécret\n");
     let ran = running.end().well();
-    assert!(
-        ran.err.contains("Password of ada: ") && !ran.err.contains("cret"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("Password of ada: ") && !ran.err.contains("cret"), "{ran:?}");
     assert!(terminal.has_echo());
     daemon.stop();
 }
@@ -117,9 +111,7 @@ fn no_password_is_not_an_empty_one() {
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     folder.write("empty", b"");
     let url = format!("ftam://ada@{}/", daemon.at);
-    folder
-        .ftam(&["ls", &url, "--password-file", "empty"])
-        .well();
+    folder.ftam(&["ls", &url, "--password-file", "empty"]).well();
     daemon.stop();
 }
 
@@ -129,15 +121,7 @@ fn that_nobody_is_let_in_is_said() {
     let folder = Folder::new("nobody");
     folder.write("none", b"# nobody yet\n");
     folder.write("root/small", b"content");
-    let daemon = folder.command(&[
-        "ftamd",
-        "--root",
-        "root",
-        "--listen",
-        "127.0.0.1:0",
-        "--passwords",
-        "none",
-    ]);
+    let daemon = folder.command(&["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--passwords", "none"]);
     let running = Running::start(daemon);
     assert!(running.line().starts_with("listens at "));
     assert!(running.line().contains("has no user"));

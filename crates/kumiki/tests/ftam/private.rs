@@ -43,9 +43,7 @@ fn passwords_that_others_can_read_are_refused_and_those_that_are_made_they_canno
     allow(&path, 0o644);
     let all = ["ftamd", "--root", "root", "--listen", "127.0.0.1:0"];
     let all: Vec<&str> = all.iter().copied().chain(["--passwords", "pw"]).collect();
-    folder
-        .kumiki(&all)
-        .failed(2, &["others can read", "chmod 600"]);
+    folder.kumiki(&all).failed(2, &["others can read", "chmod 600"]);
     add("eve", b"x").failed(1, &["others can read"]);
     allow(&folder.path("new"), 0o640);
     list().failed(2, &["--password-file", "others can read"]);
@@ -70,9 +68,7 @@ fn captures_are_their_owners_and_all_together_have_a_bound() {
     assert!(captures.iter().map(size).sum::<u64>() <= 150_000);
     for name in &captures {
         assert_eq!(mode(&folder.path(name)), 0o600);
-        let ran = folder
-            .kumiki(&["decode", name.as_str(), "--count", "3"])
-            .well();
+        let ran = folder.kumiki(&["decode", name.as_str(), "--count", "3"]).well();
         assert!(!ran.err.contains("cut"), "{ran:?}");
     }
     // A link is not followed, and the caller has no association for it.
@@ -122,22 +118,10 @@ fn the_log_has_what_was_refused_and_all_names() {
     folder.write("new", b"new");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     for (arguments, said) in [
-        (
-            &["rm", &daemon.url("full")][..],
-            "did not remove \"full\": 3007",
-        ),
-        (
-            &["get", &daemon.url("..%2fetc%2fpasswd"), "-"],
-            "did not select \"../etc/passwd\": 3027",
-        ),
-        (
-            &["put", "--mode", "new", "new", &daemon.url("full")],
-            "did not create \"full\": 3005",
-        ),
-        (
-            &["stat", &daemon.url("none")],
-            "did not select \"none\": 3004",
-        ),
+        (&["rm", &daemon.url("full")][..], "did not remove \"full\": 3007"),
+        (&["get", &daemon.url("..%2fetc%2fpasswd"), "-"], "did not select \"../etc/passwd\": 3027"),
+        (&["put", "--mode", "new", "new", &daemon.url("full")], "did not create \"full\": 3005"),
+        (&["stat", &daemon.url("none")], "did not select \"none\": 3004"),
     ] {
         assert_ne!(folder.ftam(arguments).status, Some(0));
         let log = daemon.log();
@@ -157,10 +141,7 @@ fn the_log_has_what_was_refused_and_all_names() {
     let all: Vec<&str> = ["rm", &first].into_iter().chain(others).collect();
     folder.ftam(&all).well();
     let mut log = String::new();
-    while names
-        .iter()
-        .any(|name| !log.contains(&format!("removed {name}")))
-    {
+    while names.iter().any(|name| !log.contains(&format!("removed {name}"))) {
         log.push_str(&daemon.log());
     }
     daemon.stop();

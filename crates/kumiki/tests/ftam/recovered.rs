@@ -130,17 +130,11 @@ fn without_another_connection_what_breaks_has_failed() {
     folder.write("a", &contents);
     let daemon = Daemon::start(&folder, &["--anonymous", "--keep", "0"]);
     // What may have been added already is not added once more.
-    for arguments in [
-        &["get", "--retries=0", "x", "b"][..],
-        &["put", "--mode=append", "a", "y"],
-        &["put", "--mode=new", "a", "z"],
-    ] {
+    for arguments in
+        [&["get", "--retries=0", "x", "b"][..], &["put", "--mode=append", "a", "y"], &["put", "--mode=new", "a", "z"]]
+    {
         let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
-        let url = line.url(if arguments[0] == "get" {
-            "x"
-        } else {
-            arguments[3]
-        });
+        let url = line.url(if arguments[0] == "get" { "x" } else { arguments[3] });
         let mut all = arguments.to_vec();
         all[if arguments[0] == "get" { 2 } else { 3 }] = &url;
         folder.ftam(&all).failed(3, &["try again"]);
@@ -186,18 +180,12 @@ fn a_responder_that_is_gone_is_tried_as_often_as_was_said() {
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let contents = contents();
     folder.write("root/x", &contents);
-    let line = Line::new(
-        &daemon.at,
-        &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)],
-    );
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)]);
     let ran = folder.ftam(&["get", "--retries", "2", &line.url("x"), "b"]);
     ran.failed(3, &["it goes on in 1 s", "it goes on in 2 s"]);
     assert_eq!(line.connections(), 3);
     // Ctrl-C ends the wait.
-    let line = Line::new(
-        &daemon.at,
-        &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)],
-    );
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000), Cut::After(0), Cut::After(0)]);
     let getting = folder.command(&["ftam", "get", &line.url("x"), "b"]);
     let getting = Running::start(getting);
     until(|| line.connections() == 3);
@@ -388,9 +376,7 @@ fn what_is_written_to_a_pipe_already_is_compared_where_it_comes_anew() {
     let ran = moved(&folder, &["get"], Some("-"), || {}).well();
     began_anew(&ran);
     // The harness puts an end of a line behind the last one.
-    assert!(
-        ran.out.trim_end().as_bytes() == String::from_utf8_lossy(&contents).trim_end().as_bytes()
-    );
+    assert!(ran.out.trim_end().as_bytes() == String::from_utf8_lossy(&contents).trim_end().as_bytes());
     let changes = || folder.write("root/x", &other);
     let ran = moved(&folder, &["get"], Some("-"), changes);
     ran.failed(1, &["begins anew", "has changed", "are written already"]);

@@ -30,17 +30,13 @@ fn only_who_has_the_password_is_let_in() {
     folder.write("root/x", b"x");
     let daemon = Daemon::start(&folder, &["--passwords", "passwords"]);
     let url = |user: &str| format!("ftam://{user}{}/x", daemon.at);
-    let get =
-        |user: &str, file: &str| folder.ftam(&["get", &url(user), "-", "--password-file", file]);
+    let get = |user: &str, file: &str| folder.ftam(&["get", &url(user), "-", "--password-file", file]);
     assert_eq!(get("ada@", "right").well().out, "x\n");
     let log = daemon.log();
     assert!(log.contains("ada@127.0.0.1"), "{log}");
     get("ada@", "wrong").failed(5, &["FTAM", "2020"]);
     let log = daemon.log();
-    assert!(
-        log.contains("as \"ada\"") && log.contains("not let in"),
-        "{log}"
-    );
+    assert!(log.contains("as \"ada\"") && log.contains("not let in"), "{log}");
     let (wrong, unknown) = (get("ada@", "wrong"), get("bob@", "right"));
     // Names cannot be found out by trying.
     assert_eq!(wrong.err, unknown.err);
@@ -73,10 +69,7 @@ fn who_guesses_passwords_has_few_tries() {
     daemon.log();
     // A second one in the same minute hears nothing.
     let ran = get("wrong");
-    assert!(
-        ran.status != Some(0) && !ran.err.contains("2020"),
-        "{ran:?}"
-    );
+    assert!(ran.status != Some(0) && !ran.err.contains("2020"), "{ran:?}");
     let log = daemon.log();
     assert!(log.contains("not answered"), "{log}");
     // Who has the password gets in all the same.
@@ -111,16 +104,7 @@ fn names_lead_nowhere_else() {
     std::os::unix::fs::symlink("/etc", folder.path("root/etc")).unwrap();
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     let absolute = secret.display().to_string();
-    for name in [
-        "../secret",
-        "..%2fsecret",
-        "x/../../secret",
-        "link",
-        "etc/passwd",
-        &absolute,
-        "%00",
-        ".kumiki-1",
-    ] {
+    for name in ["../secret", "..%2fsecret", "x/../../secret", "link", "etc/passwd", &absolute, "%00", ".kumiki-1"] {
         let got = folder.ftam(&["get", &daemon.url(name), "got"]);
         got.failed(6, &[]);
         let put = folder.ftam(&["put", "secret", &daemon.url(name)]);
@@ -213,10 +197,7 @@ fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     let first = call(&daemon);
     call(&daemon).read_to_end(&mut octets).unwrap();
     let log = daemon.log();
-    assert!(
-        log.contains("dropped") && log.contains("of this host"),
-        "{log}"
-    );
+    assert!(log.contains("dropped") && log.contains("of this host"), "{log}");
     drop(first);
     daemon.stop();
     let daemon = Daemon::start(&folder, &["--anonymous", "--begin", "1s"]);
@@ -241,19 +222,12 @@ fn a_responder_that_only_reads_says_so() {
     let folder = Folder::new("read-only");
     folder.write("root/x", b"x");
     let daemon = Daemon::start(&folder, &["--anonymous", "--read-only"]);
-    for arguments in [
-        &["put", "root/x", &daemon.url("new")][..],
-        &["mkdir", &daemon.url("d")],
-    ] {
-        folder
-            .ftam(arguments)
-            .failed(6, &["the responder is read-only", "it may only read"]);
+    for arguments in [&["put", "root/x", &daemon.url("new")][..], &["mkdir", &daemon.url("d")]] {
+        folder.ftam(arguments).failed(6, &["the responder is read-only", "it may only read"]);
     }
-    for arguments in [
-        &["put", "root/x", &daemon.url("x")][..],
-        &["rm", &daemon.url("x")],
-        &["mv", &daemon.url("x"), "y"],
-    ] {
+    for arguments in
+        [&["put", "root/x", &daemon.url("x")][..], &["rm", &daemon.url("x")], &["mv", &daemon.url("x"), "y"]]
+    {
         folder.ftam(arguments).failed(6, &["it can only be read"]);
     }
     assert_eq!(folder.names("root"), ["x"]);
@@ -263,10 +237,7 @@ fn a_responder_that_only_reads_says_so() {
 #[test]
 fn no_time_to_wait_is_refused() {
     let folder = Folder::new("no-time");
-    for (program, url) in [
-        ("ftam", "ftam://127.0.0.1:1/"),
-        ("mms", "mms://127.0.0.1:1/"),
-    ] {
+    for (program, url) in [("ftam", "ftam://127.0.0.1:1/"), ("mms", "mms://127.0.0.1:1/")] {
         for time in ["0s", "0ms"] {
             let ran = folder.kumiki(&[program, "ls", url, "--timeout", time]);
             ran.failed(2, &["--timeout"]);

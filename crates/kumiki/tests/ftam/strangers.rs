@@ -49,9 +49,7 @@ fn session_of(tsdu: &'static [u8]) -> impl FnOnce(&mut TcpStream) + Send + 'stat
 }
 
 /// AC: version 2, duplex, and no user data.
-const BARE_AC: &[u8] = &[
-    0x0e, 12, 0x05, 6, 0x13, 1, 0, 0x16, 1, 2, 0x14, 2, 0x00, 0x02,
-];
+const BARE_AC: &[u8] = &[0x0e, 12, 0x05, 6, 0x13, 1, 0, 0x16, 1, 2, 0x14, 2, 0x00, 0x02];
 
 /// DR of this reason, in answer to CR.
 fn disconnecting(reason: u8) -> impl FnOnce(&mut TcpStream) + Send + 'static {
@@ -70,12 +68,7 @@ fn a_selector_that_the_peer_does_not_know_is_told_however_it_refuses() {
         let (at, it) = peer(disconnecting(reason));
         let url = format!("ftam://{at}/?tsel=0x0999");
         let code = format!("(reason {reason})");
-        let said = [
-            "transport",
-            &code,
-            "called: tsel 0x0999",
-            "check the selectors",
-        ];
+        let said = ["transport", &code, "called: tsel 0x0999", "check the selectors"];
         let ran = folder.ftam(&["ls", &url]);
         ran.failed(4, &said);
         assert!(!ran.err.contains("try again"), "{ran:?}");
@@ -92,13 +85,7 @@ fn a_selector_that_the_peer_does_not_know_is_told_however_it_refuses() {
         let (at, it) = peer(hang_up);
         let url = format!("{command}://{at}/?tsel=0x0103");
         let ran = folder.kumiki(&[command, "ls", &url]);
-        let said = [
-            "session",
-            "without an answer to CONNECT",
-            "called: tsel 0x0103",
-            "the line is fine",
-            other,
-        ];
+        let said = ["session", "without an answer to CONNECT", "called: tsel 0x0103", "the line is fine", other];
         ran.failed(4, &said);
         assert!(!ran.err.contains("try again"), "{ran:?}");
         it.join().unwrap();
@@ -145,9 +132,7 @@ fn who_speaks_another_language_is_told_with_its_words_whatever_carries_transport
         let (at, it) = peer(|socket| {
             let mut octets = [0; 4];
             socket.read_exact(&mut octets).unwrap();
-            socket
-                .write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n")
-                .unwrap();
+            socket.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n").unwrap();
         });
         let said = format!("does not speak {carrier}");
         list(&at).failed(3, &[&said, "HTTP/1.0 400", "check the port"]);
@@ -192,10 +177,7 @@ fn who_breaks_the_protocol_of_x25_is_told_what_was_found() {
         socket.write_all(&data).unwrap();
         while socket.read(&mut [0; 512]).is_ok_and(|len| len > 0) {}
     });
-    refused(
-        &at,
-        "X.25: the peer broke the protocol: packet type invalid for state p2",
-    );
+    refused(&at, "X.25: the peer broke the protocol: packet type invalid for state p2");
     it.join().unwrap();
     // Another version of XOT behind the answer.
     let (at, it) = peer(|socket| {
@@ -204,20 +186,14 @@ fn who_breaks_the_protocol_of_x25_is_told_what_was_found() {
         socket.write_all(&accepted).unwrap();
         while socket.read(&mut [0; 512]).is_ok_and(|len| len > 0) {}
     });
-    refused(
-        &at,
-        "XOT: the peer broke the protocol: octets that are no packet of XOT",
-    );
+    refused(&at, "XOT: the peer broke the protocol: octets that are no packet of XOT");
     it.join().unwrap();
 }
 
 #[test]
 fn who_never_answers_is_told_apart_from_who_has_stopped() {
     let folder = Folder::new("mute");
-    for (query, hint) in [
-        ("", "carrier=xot"),
-        ("?carrier=xot&x121=1", "leave carrier=xot out"),
-    ] {
+    for (query, hint) in [("", "carrier=xot"), ("?carrier=xot&x121=1", "leave carrier=xot out")] {
         let list = |at: &str, more: &[&str]| {
             let url = format!("ftam://{at}/{query}");
             folder.ftam(&[&["ls", &url], more].concat())
@@ -277,10 +253,7 @@ fn who_is_called_for_mms_says_that_it_is_one_for_ftam() {
     let ran = folder.kumiki(&["mms", "ls", &format!("mms://{}/", daemon.at)]);
     ran.failed(4, &["no MMS under this address", "kumiki ftam"]);
     let log = daemon.log();
-    assert!(
-        log.contains("called for another application than FTAM"),
-        "{log}"
-    );
+    assert!(log.contains("called for another application than FTAM"), "{log}");
     daemon.stop();
 }
 
@@ -294,15 +267,8 @@ fn selectors_are_shown_as_octets_and_a_number_that_was_meant_is_named() {
     list("?tsel=259").failed(4, &[&refused, "check the selectors"]);
     list("").failed(4, &["no selector was called"]);
     let ran = list("?tsel=%23259&from-ssel=FTAM").well();
-    assert!(
-        ran.err.contains("selectors called: tsel 0x0103 (#259)"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.err
-            .contains("ours: ssel 0x4654414d (the text \"FTAM\")"),
-        "{ran:?}"
-    );
+    assert!(ran.err.contains("selectors called: tsel 0x0103 (#259)"), "{ran:?}");
+    assert!(ran.err.contains("ours: ssel 0x4654414d (the text \"FTAM\")"), "{ran:?}");
     daemon.stop();
 }
 
@@ -331,24 +297,13 @@ fn a_connection_that_is_lost_says_what_is_left_for_another_run() {
     let folder = Folder::new("left");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     hollow(&folder.path("root/x"), 1 << 34);
-    let get = [
-        "ftam",
-        "get",
-        "--resume",
-        "--retries",
-        "0",
-        &daemon.url("x"),
-        "b",
-    ];
+    let get = ["ftam", "get", "--resume", "--retries", "0", &daemon.url("x"), "b"];
     let getting = Running::start(folder.command(&get));
     let size = || folder.path("b.part").metadata().map_or(0, |it| it.len());
     until(|| size() > 100_000);
     daemon.running.signal(Signal::KILL);
     let ran = getting.end();
-    ran.failed(
-        3,
-        &["the connection was lost", "--resume goes on with them"],
-    );
+    ran.failed(3, &["the connection was lost", "--resume goes on with them"]);
     let kept = format!("{} bytes are kept in b.part", size());
     assert!(ran.err.contains(&kept), "{ran:?}");
 }

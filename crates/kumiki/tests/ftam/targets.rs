@@ -65,18 +65,13 @@ fn what_is_no_file_is_written_to_and_stays() {
     symlink("/dev/null", folder.path("null")).unwrap();
     symlink("/dev/full", folder.path("full")).unwrap();
     folder.ftam(&["get", &url, "null"]).well();
-    folder
-        .ftam(&["get", &url, "full"])
-        .failed(1, &["full: No space"]);
+    folder.ftam(&["get", &url, "full"]).failed(1, &["full: No space"]);
     for target in ["fifo", "socket", "null"] {
         let ran = folder.ftam(&["get", "--resume", &url, target]);
         ran.failed(2, &[target, "is a device, a FIFO or a socket"]);
     }
     assert!(fifo.symlink_metadata().unwrap().file_type().is_fifo());
-    assert_eq!(
-        folder.names("."),
-        ["fifo", "full", "null", "root", "socket"]
-    );
+    assert_eq!(folder.names("."), ["fifo", "full", "null", "root", "socket"]);
     daemon.stop();
 }
 

@@ -128,9 +128,8 @@ impl Pair {
         let virtually = self.virtually_in_flight();
         let least = whole.saturating_sub(SEGMENT) as f64;
         let agrees = (least..=whole as f64).contains(&virtually);
-        (self.bound_by == "window" && !agrees).then(|| {
-            format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux")
-        })
+        (self.bound_by == "window" && !agrees)
+            .then(|| format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux"))
     }
 
     /// What is under way in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment on the line.
@@ -190,11 +189,7 @@ fn pair(between: &Between, peer: &mut Peer, rtt_ms: u64, runs: usize) -> Said<Pa
     let mut pair = Pair {
         rtt_ms,
         window,
-        in_flight: transfers
-            .iter()
-            .map(|it| it.seen.in_flight)
-            .max()
-            .unwrap_or(0),
+        in_flight: transfers.iter().map(|it| it.seen.in_flight).max().unwrap_or(0),
         linux: transfers.iter().map(|it| it.mbps).collect(),
         virtually,
         bound_by,
@@ -214,10 +209,7 @@ fn octets(rtt_ms: u64) -> (u64, u64) {
         rtt => window * 1000 * LEAST_SECONDS / rtt,
     };
     let from = SETTLED * window;
-    (
-        from,
-        from + by_window.min(at_line_rate).max(MEASURED * window),
-    )
+    (from, from + by_window.min(at_line_rate).max(MEASURED * window))
 }
 
 /// A transfer of which each packet was seen.
@@ -254,9 +246,7 @@ fn transfer(between: &Between, peer: &mut Peer, rtt_ms: u64) -> Said<Option<Tran
     });
     let ((said, _), seen) = (done?, seen.map_err(|_| "the watch stopped")??);
     let Some(seen) = seen else { return Ok(None) };
-    let mbps: f64 = said
-        .parse()
-        .map_err(|_| format!("the peer said \"{said}\""))?;
+    let mbps: f64 = said.parse().map_err(|_| format!("the peer said \"{said}\""))?;
     let all = between.statistics()?;
     for way in ["a>b", "b>a"] {
         let count = |what: &str| all[way][what].as_u64().unwrap_or(u64::MAX);
@@ -264,9 +254,7 @@ fn transfer(between: &Between, peer: &mut Peer, rtt_ms: u64) -> Said<Option<Tran
         holds(gone == [0; 4], || format!("something was lost: {all}"))?;
         let asked = all[way]["delay_intended"]["min_ms"].as_f64();
         let least = rtt_ms as f64 / 2.0;
-        holds(asked.is_some_and(|asked| asked >= least), || {
-            format!("not delayed by {least} ms: {all}")
-        })?;
+        holds(asked.is_some_and(|asked| asked >= least), || format!("not delayed by {least} ms: {all}"))?;
     }
     Ok(Some(Transfer { mbps, seen }))
 }
@@ -318,20 +306,14 @@ impl Watch {
         // More than Linux allows by itself, where we may have it; less does on a machine that is not busy.
         let room = 64 << 20;
         if rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, room).is_err() {
-            rustix::net::sockopt::set_socket_recv_buffer_size(&socket, room)
-                .map_err(when("SO_RCVBUF"))?;
+            rustix::net::sockopt::set_socket_recv_buffer_size(&socket, room).map_err(when("SO_RCVBUF"))?;
         }
         Ok(Self { socket, from })
     }
 
     /// Until as many packets have been seen as there are then; `None` where not all can be.
     fn until(self, packets: &AtomicU64) -> Said<Option<Seen>> {
-        let mut seen = Seen {
-            window: 0,
-            least: u64::MAX,
-            in_flight: 0,
-            is_beyond: false,
-        };
+        let mut seen = Seen { window: 0, least: u64::MAX, in_flight: 0, is_beyond: false };
         let (mut begin, mut acknowledged, mut highest) = (None, 0, 0);
         // What has been advertised ends here.
         let mut edge = 0;
@@ -342,10 +324,7 @@ impl Watch {
                 return Ok(Some(seen));
             }
             let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
-            let patience = Timespec {
-                tv_sec: 0,
-                tv_nsec: 50_000_000,
-            };
+            let patience = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
             if poll(&mut polled, Some(&patience)).map_err(when("wait for packets"))? == 0 {
                 // Whatever crossed the device is in the queue at once.
                 if all < u64::MAX {
@@ -366,8 +345,7 @@ impl Watch {
             let Some((port, begin)) = begin else { continue };
             let place = |number: u32| u64::from(number.wrapping_sub(begin));
             // The end of the connection before may still be under way.
-            let [ours, theirs] =
-                [(port, PORT), (PORT, port)].map(|ports| (segment.from, segment.to) == ports);
+            let [ours, theirs] = [(port, PORT), (PORT, port)].map(|ports| (segment.from, segment.to) == ports);
             if theirs {
                 edge = edge.max(place(segment.ack) + segment.window);
             }
@@ -446,9 +424,7 @@ fn virtually(rtt_ms: u64, window: u64) -> Said<(f64, String)> {
 fn table(pairs: &[Pair]) -> String {
     let mut text = String::new();
     for pair in pairs {
-        let bound = pair
-            .bound()
-            .map_or_else(|| "-".to_owned(), |bound| format!("{bound:.2}"));
+        let bound = pair.bound().map_or_else(|| "-".to_owned(), |bound| format!("{bound:.2}"));
         let _ = write!(
             text,
             "{}{} ms: window {} octets, in flight {}; Linux {:.2}, virtual {:.2} Mb/s ({}), ratio {:.3}; 8 W_eff / RTT {bound}",
@@ -492,20 +468,14 @@ fn keep(folder: &Path, pairs: &[Pair]) -> Said<()> {
         spread: Some((pair.linux[0], pair.linux[pair.linux.len() - 1])),
         ..Point::new(pair.rtt_ms as f64, pair.linux())
     };
-    let axis = |label: &str, unit: &str| Axis {
-        label: label.to_owned(),
-        unit: unit.to_owned(),
-        ..Axis::default()
-    };
+    let axis = |label: &str, unit: &str| Axis { label: label.to_owned(), unit: unit.to_owned(), ..Axis::default() };
     let figure = Figure {
         title: "TCP in the OS: measured, and in virtual time".to_owned(),
         x: axis("round-trip delay", "ms"),
         y: axis("goodput", "Mb/s"),
         series: vec![
             series("Linux through kumiki delay", &linux),
-            series("Kumiki in virtual time", &|pair| {
-                Point::new(pair.rtt_ms as f64, pair.virtually)
-            }),
+            series("Kumiki in virtual time", &|pair| Point::new(pair.rtt_ms as f64, pair.virtually)),
         ],
         limits: Vec::new(),
         caption: format!(
@@ -529,8 +499,7 @@ pub(crate) fn peer() -> ExitCode {
         sysctl("tcp_rmem", &format!("4096 {BUFFER} {BUFFER}"))?;
         println!("begun");
         let mut lines = std::io::stdin().lines();
-        let mut next =
-            || -> Said<Option<String>> { lines.next().transpose().map_err(when("input")) };
+        let mut next = || -> Said<Option<String>> { lines.next().transpose().map_err(when("input")) };
         // "moved"
         next()?;
         let own: IpAddr = address(0, 2);

@@ -31,16 +31,10 @@ pub(crate) fn cases() -> Vec<Case> {
         tries: 1,
         run: Box::new(move || crosses(kind)),
     });
-    let counted = Case {
-        name: "delay::changes_take_effect_while_it_runs".to_owned(),
-        tries: 1,
-        run: Box::new(changes),
-    };
-    let exact = Case {
-        name: "delay::an_echo_takes_twice_the_delay_at_least".to_owned(),
-        tries: 1,
-        run: Box::new(echoes),
-    };
+    let counted =
+        Case { name: "delay::changes_take_effect_while_it_runs".to_owned(), tries: 1, run: Box::new(changes) };
+    let exact =
+        Case { name: "delay::an_echo_takes_twice_the_delay_at_least".to_owned(), tries: 1, run: Box::new(echoes) };
     crosses.into_iter().chain([counted, exact]).collect()
 }
 
@@ -77,11 +71,7 @@ impl Between {
             .spawn()
             .map_err(when("kumiki does not start"))?;
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-        let mut between = Self {
-            child,
-            output,
-            control,
-        };
+        let mut between = Self { child, output, control };
         let ready = between.line()?;
         holds(ready["event"] == "ready", || ready.to_string())?;
         Ok(between)
@@ -161,9 +151,7 @@ pub(crate) fn peer() -> ExitCode {
         without_ipv6()?;
         println!("begun");
         let mut line = String::new();
-        std::io::stdin()
-            .read_line(&mut line)
-            .map_err(when("input"))?;
+        std::io::stdin().read_line(&mut line).map_err(when("input"))?;
         let own = address(0, 2);
         needed(&format!("addr add {own}/{} dev d1", prefix()))?;
         needed("link set d1 up")?;
@@ -181,9 +169,7 @@ pub(crate) fn peer() -> ExitCode {
         println!("{}", write(&mut stream, PART, 8)?.told());
         stream.shutdown(Shutdown::Write).map_err(when("shutdown"))?;
         // Until its input ends.
-        std::io::stdin()
-            .read_line(&mut line)
-            .map_err(when("input"))?;
+        std::io::stdin().read_line(&mut line).map_err(when("input"))?;
         Ok(())
     };
     match acted() {
@@ -206,26 +192,16 @@ fn crosses(kind: &str) -> Said<String> {
     let sent = write(&mut stream, PART, 7)?;
     stream.shutdown(Shutdown::Write).map_err(when("shutdown"))?;
     let received = peer.line()?;
-    holds(received == sent.told(), || {
-        format!("sent {sent:?}, the peer has {received}")
-    })?;
+    holds(received == sent.told(), || format!("sent {sent:?}, the peer has {received}"))?;
     let back: Content = read(&mut stream)?;
     let sent = peer.line()?;
-    holds(back.told() == sent, || {
-        format!("the peer sent {sent}, we have {back:?}")
-    })?;
+    holds(back.told() == sent, || format!("the peer sent {sent}, we have {back:?}"))?;
     let all = between.statistics()?;
     for way in ["a>b", "b>a"] {
         let count = |what: &str| all[way][what].as_u64().unwrap_or(0);
-        holds(count("octets_in") > PART && count("lost") > 0, || {
-            all.to_string()
-        })?;
-        holds(count("doubled") > 0 && count("reordered") > 0, || {
-            all.to_string()
-        })?;
-        holds(count("refused") + count("overflowed") == 0, || {
-            all.to_string()
-        })?;
+        holds(count("octets_in") > PART && count("lost") > 0, || all.to_string())?;
+        holds(count("doubled") > 0 && count("reordered") > 0, || all.to_string())?;
+        holds(count("refused") + count("overflowed") == 0, || all.to_string())?;
     }
     between.told("quit")?;
     Ok(format!(
@@ -249,9 +225,7 @@ fn send(between: &Between, socket: &UdpSocket, count: u64) -> Said<Value> {
 
 fn socket() -> Said<UdpSocket> {
     let socket = UdpSocket::bind((address(0, 1), 0)).map_err(when("bind"))?;
-    socket
-        .connect((address(0, 2), PORT))
-        .map_err(when("connect"))?;
+    socket.connect((address(0, 2), PORT)).map_err(when("connect"))?;
     Ok(socket)
 }
 
@@ -262,14 +236,10 @@ fn changes() -> Said<String> {
     let socket = socket()?;
     let lost = |all: &Value| all["a>b"]["lost"].as_u64().unwrap_or(u64::MAX);
     let all = send(&between, &socket, 200)?;
-    holds(lost(&all) == 0 && all["a>b"]["units_out"] == 200, || {
-        all.to_string()
-    })?;
+    holds(lost(&all) == 0 && all["a>b"]["units_out"] == 200, || all.to_string())?;
     between.told("a>b loss 100%")?;
     let all = send(&between, &socket, 200)?;
-    holds(lost(&all) == 200 && all["a>b"]["units_out"] == 200, || {
-        all.to_string()
-    })?;
+    holds(lost(&all) == 200 && all["a>b"]["units_out"] == 200, || all.to_string())?;
     between.told("reset")?;
     between.told("a>b loss 30% delay 1ms")?;
     let all = send(&between, &socket, 1000)?;
@@ -291,9 +261,7 @@ fn echoes() -> Said<String> {
     for number in 0..50_u8 {
         socket.send(&[number; 1000]).map_err(when("send"))?;
         let length = socket.recv(&mut octets).map_err(when("receive"))?;
-        holds(octets[..length] == [number; 1000], || {
-            "another echo".to_owned()
-        })?;
+        holds(octets[..length] == [number; 1000], || "another echo".to_owned())?;
     }
     let all = between.once(|all| all["b>a"]["units_out"] == 50)?;
     let mut late = Vec::new();
@@ -308,8 +276,5 @@ fn echoes() -> Said<String> {
         holds(least >= 20.0, || all.to_string())?;
         late.push(format!("{:.3}", figure("late", "p99_ms")));
     }
-    Ok(format!(
-        "late by {} ms (99th percentile)",
-        late.join(" and ")
-    ))
+    Ok(format!("late by {} ms (99th percentile)", late.join(" and ")))
 }

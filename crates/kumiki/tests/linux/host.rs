@@ -81,14 +81,9 @@ pub(crate) fn sysctl_if_there(name: &str, value: &str) -> Said<bool> {
 /// Has a socket use this congestion control. A sysctl would not do: in a namespace it takes only what the kernel has marked as
 /// harmless, and a socket takes more.
 pub(crate) fn control(stream: &TcpStream, controller: &str) -> Said<()> {
-    sockopt::set_tcp_congestion(stream, controller)
-        .map_err(|why| format!("TCP_CONGESTION {controller}: {why}"))?;
+    sockopt::set_tcp_congestion(stream, controller).map_err(|why| format!("TCP_CONGESTION {controller}: {why}"))?;
     let uses = sockopt::tcp_congestion(stream).map_err(when("TCP_CONGESTION"))?;
-    if uses == controller {
-        Ok(())
-    } else {
-        Err(format!("Linux uses {uses} instead of {controller}"))
-    }
+    if uses == controller { Ok(()) } else { Err(format!("Linux uses {uses} instead of {controller}")) }
 }
 
 /// The program, running.
@@ -110,29 +105,19 @@ impl Kumiki {
         let with_prefix = |address| format!("{address}/{}", prefix());
         let (kumiki, linux) = (with_prefix(kumiki()), with_prefix(linux()));
         let mut program = Command::new(env!("CARGO_BIN_EXE_kumiki"));
-        program
-            .args([
-                command, "--tun", "k0", "--json", "--addr", &kumiki, "--linux", &linux,
-            ])
-            .args(arguments);
+        program.args([command, "--tun", "k0", "--json", "--addr", &kumiki, "--linux", &linux]).args(arguments);
         Self::run(program)
     }
 
     /// Starts what tells of what it does as JSON Lines.
     pub(crate) fn run(mut program: Command) -> Said<Self> {
-        let mut child = program
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(when("kumiki does not start"))?;
+        let mut child =
+            program.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(when("kumiki does not start"))?;
         let stdout = child.stdout.take().ok_or("no output")?;
         let (sender, events) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender
-                    .send(serde_json::from_str(&line).unwrap_or(Value::Null))
-                    .is_err()
-                {
+                if sender.send(serde_json::from_str(&line).unwrap_or(Value::Null)).is_err() {
                     return;
                 }
             }
@@ -153,21 +138,12 @@ impl Kumiki {
         kumiki_watchdog::minute();
         let event = self.events.recv_timeout(PATIENCE);
         let event = event.map_err(|why| format!("kumiki said no \"{name}\": {why}"))?;
-        if event["event"] == name {
-            Ok(event)
-        } else {
-            Err(format!("kumiki said {event} instead of \"{name}\""))
-        }
+        if event["event"] == name { Ok(event) } else { Err(format!("kumiki said {event} instead of \"{name}\"")) }
     }
 
     /// As [`Kumiki::event`], of what may take longer, for as long as `moved` says that more octets have moved than before, and no more than `most`: so the
     /// end hangs on octets, and not on how busy the machine is.
-    pub(crate) fn event_while(
-        &self,
-        name: &str,
-        most: u64,
-        moved: impl Fn() -> Said<u64>,
-    ) -> Said<Value> {
+    pub(crate) fn event_while(&self, name: &str, most: u64, moved: impl Fn() -> Said<u64>) -> Said<Value> {
         let mut before = 0;
         loop {
             kumiki_watchdog::minute();
@@ -181,9 +157,7 @@ impl Kumiki {
             }
             let now = moved()?;
             if now == before || now > most {
-                return Err(format!(
-                    "{now} octets have moved, and kumiki said no \"{name}\""
-                ));
+                return Err(format!("{now} octets have moved, and kumiki said no \"{name}\""));
             }
             before = now;
         }
@@ -195,9 +169,7 @@ impl Kumiki {
         // What it says last ends before it does.
         while self.events.recv_timeout(PATIENCE).is_ok() {}
         let status = self.child.wait().map_err(when("wait"))?;
-        status
-            .code()
-            .ok_or_else(|| format!("kumiki ended by a signal: {status}"))
+        status.code().ok_or_else(|| format!("kumiki ended by a signal: {status}"))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -208,15 +180,7 @@ impl Kumiki {
 /// Whether there can be cases at all: a TUN device that is up.
 pub(crate) fn probe() -> Said<()> {
     let output = Command::new(env!("CARGO_BIN_EXE_kumiki"))
-        .args([
-            "ping",
-            "--tun",
-            "k0",
-            "--addr",
-            "10.9.0.2/24",
-            "--linux",
-            "10.9.0.1/24",
-        ])
+        .args(["ping", "--tun", "k0", "--addr", "10.9.0.2/24", "--linux", "10.9.0.1/24"])
         .args(["--to", "10.9.0.1", "--count", "1"])
         .stdin(Stdio::null())
         .output()
@@ -224,11 +188,7 @@ pub(crate) fn probe() -> Said<()> {
     if output.status.success() {
         Ok(())
     } else {
-        Err(
-            String::from_utf8_lossy(&[output.stdout, output.stderr].concat())
-                .trim()
-                .to_owned(),
-        )
+        Err(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).trim().to_owned())
     }
 }
 
@@ -253,11 +213,7 @@ pub(crate) fn once_we_have_an_address<T>(action: impl Fn() -> io::Result<T>) -> 
 /// A port of Linux's that listens.
 pub(crate) fn listen() -> Said<TcpListener> {
     // Before the device is there: any address.
-    let any: IpAddr = if is_ipv6() {
-        Ipv6Addr::UNSPECIFIED.into()
-    } else {
-        Ipv4Addr::UNSPECIFIED.into()
-    };
+    let any: IpAddr = if is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
     TcpListener::bind((any, PORT)).map_err(when("bind"))
 }
 
@@ -294,24 +250,13 @@ impl Content {
         let octets = event[what].as_u64();
         let hash = event[format!("{what}_sha256")].as_str();
         let both = octets.zip(hash);
-        let (octets, hash) =
-            both.ok_or_else(|| format!("kumiki does not say what it {what}: {event}"))?;
-        Ok(Self {
-            octets,
-            hash: hash.to_owned(),
-        })
+        let (octets, hash) = both.ok_or_else(|| format!("kumiki does not say what it {what}: {event}"))?;
+        Ok(Self { octets, hash: hash.to_owned() })
     }
 
     fn hashed(octets: u64, hash: Sha256) -> Self {
-        let hash: Vec<String> = hash
-            .finalize()
-            .iter()
-            .map(|octet| format!("{octet:02x}"))
-            .collect();
-        Self {
-            octets,
-            hash: hash.concat(),
-        }
+        let hash: Vec<String> = hash.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
+        Self { octets, hash: hash.concat() }
     }
 }
 
@@ -329,14 +274,10 @@ pub(crate) fn write(stream: &mut impl Write, octets: u64, seed: u64) -> Said<Con
             state ^= state << 17;
             word.copy_from_slice(&state.to_le_bytes());
         }
-        let part = &buffer[..usize::try_from(left)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len())];
+        let part = &buffer[..usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len())];
         hash.update(part);
         let at = octets - left;
-        stream
-            .write_all(part)
-            .map_err(|why| format!("write at about {at} of {octets}: {why}"))?;
+        stream.write_all(part).map_err(|why| format!("write at about {at} of {octets}: {why}"))?;
         left -= part.len() as u64;
     }
     Ok(Content::hashed(octets, hash))
@@ -363,11 +304,7 @@ pub(crate) fn read(stream: &mut impl Read) -> Said<Content> {
 
 /// Refuses two contents that differ.
 pub(crate) fn same(sent: &Content, received: &Content) -> Said<()> {
-    if sent == received {
-        Ok(())
-    } else {
-        Err(format!("sent {sent:?}, received {received:?}"))
-    }
+    if sent == received { Ok(()) } else { Err(format!("sent {sent:?}, received {received:?}")) }
 }
 
 impl Content {

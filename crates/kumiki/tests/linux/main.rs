@@ -77,45 +77,30 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let filters: Vec<&String> = arguments
-        .iter()
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
+    let filters: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with("--")).collect();
     cases.retain(|case| filters.iter().all(|filter| case.name.contains(*filter)));
     if !std::path::Path::new("/proc/sys/net/ipv6").exists() {
         let before = cases.len();
         cases.retain(|case| !case.name.contains("_ipv6"));
-        println!(
-            "\nthis kernel has no IPv6: {} cases are left out",
-            before - cases.len()
-        );
+        println!("\nthis kernel has no IPv6: {} cases are left out", before - cases.len());
     }
     println!("\nrunning {} tests", cases.len());
     let unshare = match can_unshare() {
         Ok(unshare) => unshare,
         Err(why) if std::env::var_os("KUMIKI_REQUIRE_NETNS").is_some_and(|set| !set.is_empty()) => {
             println!("\nno network namespace with a TUN device can be had: {why}");
-            println!(
-                "\ntest result: FAILED. 0 passed; {} failed; 0 ignored; 0 measured; 0 filtered out",
-                cases.len()
-            );
+            println!("\ntest result: FAILED. 0 passed; {} failed; 0 ignored; 0 measured; 0 filtered out", cases.len());
             return ExitCode::FAILURE;
         }
         Err(why) => {
-            println!(
-                "\n*** NOTHING IS TESTED AGAINST LINUX: no network namespace with a TUN device can be had:"
-            );
+            println!("\n*** NOTHING IS TESTED AGAINST LINUX: no network namespace with a TUN device can be had:");
             println!("*** {why}");
-            println!(
-                "\ntest result: ok. 0 passed; 0 failed; {} ignored; 0 measured; 0 filtered out",
-                cases.len()
-            );
+            println!("\ntest result: ok. 0 passed; 0 failed; {} ignored; 0 measured; 0 filtered out", cases.len());
             return ExitCode::SUCCESS;
         }
     };
     // Where two things must meet nothing else should keep the machine busy; those cases wait most of the time.
-    let (timed, others): (Vec<Case>, Vec<Case>) =
-        cases.into_iter().partition(|case| case.tries > 1);
+    let (timed, others): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| case.tries > 1);
     let mut failed = Vec::new();
     for cases in [&timed, &others] {
         failed.extend(all(cases, full, &unshare));
@@ -155,10 +140,7 @@ fn all(cases: &[Case], full: bool, unshare: &[&'static str]) -> Vec<Failure> {
                     } else {
                         let _ = writeln!(out, "test {} ... FAILED", case.name);
                         let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                        failed
-                            .lock()
-                            .unwrap()
-                            .push((case.name.clone(), said, errors));
+                        failed.lock().unwrap().push((case.name.clone(), said, errors));
                     }
                 }
             });
@@ -171,11 +153,7 @@ fn told(failed: &[Failure], cases: usize) -> ExitCode {
     for (name, said, errors) in failed {
         println!("\n---- {name} ----\n{said}\n{errors}");
     }
-    let (verdict, status) = if failed.is_empty() {
-        ("ok", ExitCode::SUCCESS)
-    } else {
-        ("FAILED", ExitCode::FAILURE)
-    };
+    let (verdict, status) = if failed.is_empty() { ("ok", ExitCode::SUCCESS) } else { ("FAILED", ExitCode::FAILURE) };
     println!(
         "\ntest result: {verdict}. {} passed; {} failed; 0 ignored; 0 measured; 0 filtered out",
         cases - failed.len(),
@@ -209,10 +187,10 @@ fn inside(cases: &[Case], name: &str) -> ExitCode {
             }
         };
     }
-    let said = cases.iter().find(|case| case.name == name).map_or_else(
-        || Err(format!("there is no case {name}")),
-        |case| (case.run)(),
-    );
+    let said = cases
+        .iter()
+        .find(|case| case.name == name)
+        .map_or_else(|| Err(format!("there is no case {name}")), |case| (case.run)());
     match said {
         Ok(said) => {
             println!("{said}");
@@ -231,10 +209,7 @@ const PROBE: &str = "probe";
 /// This program once more, in new namespaces.
 pub(crate) fn itself(unshare: &[&'static str]) -> Command {
     let mut command = Command::new("unshare");
-    command
-        .args(unshare)
-        .arg("--")
-        .arg(std::env::current_exe().unwrap());
+    command.args(unshare).arg("--").arg(std::env::current_exe().unwrap());
     command.stdin(Stdio::null());
     command
 }
@@ -249,11 +224,7 @@ fn can_unshare() -> Result<Vec<&'static str>, String> {
             Ok(output) if output.status.success() => return Ok(arguments),
             Ok(output) => {
                 let said = [output.stdout, output.stderr].concat();
-                why.push_str(&format!(
-                    "unshare {}: {} ",
-                    arguments.join(" "),
-                    String::from_utf8_lossy(&said).trim()
-                ));
+                why.push_str(&format!("unshare {}: {} ", arguments.join(" "), String::from_utf8_lossy(&said).trim()));
             }
             Err(error) => why = format!("unshare of util-linux does not start: {error}"),
         }

@@ -4,9 +4,7 @@
 
 use std::net::Shutdown;
 
-use crate::host::{
-    Content, Kumiki, PORT, Said, accept, call, linux, listen, read, same, sysctl, write,
-};
+use crate::host::{Content, Kumiki, PORT, Said, accept, call, linux, listen, read, same, sysctl, write};
 use crate::{Case, tshark};
 
 /// Octets of each transfer: some thousand segments.
@@ -39,65 +37,20 @@ pub(crate) fn cases() -> Vec<Case> {
     let kinds = [
         ("classic", "classic", "1", Feedback::Classic, [true, false]),
         ("passive", "passive", "1", Feedback::Classic, [false, false]),
-        (
-            "passive_linux",
-            "classic",
-            "2",
-            Feedback::Classic,
-            [true, true],
-        ),
-        (
-            "accurate_falls_back",
-            "accurate",
-            "1",
-            Feedback::Classic,
-            [true, false],
-        ),
-        (
-            "refused_by_linux",
-            "accurate",
-            "0",
-            Feedback::None,
-            [true, true],
-        ),
-        (
-            "refused_by_kumiki",
-            "off",
-            "1",
-            Feedback::None,
-            [false, false],
-        ),
-        (
-            "accurate",
-            "accurate",
-            "3",
-            Feedback::Accurate,
-            [true, false],
-        ),
+        ("passive_linux", "classic", "2", Feedback::Classic, [true, true]),
+        ("accurate_falls_back", "accurate", "1", Feedback::Classic, [true, false]),
+        ("refused_by_linux", "accurate", "0", Feedback::None, [true, true]),
+        ("refused_by_kumiki", "off", "1", Feedback::None, [false, false]),
+        ("accurate", "accurate", "3", Feedback::Accurate, [true, false]),
     ];
     let mut cases = Vec::new();
     for (name, kumiki, linux, feedback, mut callers) in kinds {
         callers.sort_unstable();
-        let callers: &[bool] = if callers[0] == callers[1] {
-            &callers[..1]
-        } else {
-            &callers
-        };
+        let callers: &[bool] = if callers[0] == callers[1] { &callers[..1] } else { &callers };
         for &kumiki_calls in callers {
             for kumiki_sends in [true, false] {
-                let marks = Marks {
-                    name,
-                    kumiki,
-                    linux,
-                    feedback,
-                    kumiki_calls,
-                    kumiki_sends,
-                };
-                cases.push(Case {
-                    name: marks.name(),
-                    tries: 1,
-                    run: Box::new(move || marks.run()),
-                });
+                let marks = Marks { name, kumiki, linux, feedback, kumiki_calls, kumiki_sends };
+                cases.push(Case { name: marks.name(), tries: 1, run: Box::new(move || marks.run()) });
             }
         }
     }
@@ -111,10 +64,7 @@ fn counter(table: &str, name: &str) -> Said<u64> {
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else {
         return Err(format!("/proc/net/netstat has no {table}"));
     };
-    let found = names
-        .split(' ')
-        .zip(values.split(' '))
-        .find(|(it, _)| *it == name);
+    let found = names.split(' ').zip(values.split(' ')).find(|(it, _)| *it == name);
     let found = found.and_then(|(_, value)| value.parse().ok());
     found.ok_or_else(|| format!("/proc/net/netstat has no {name}"))
 }
@@ -133,9 +83,7 @@ impl Marks {
         if let Err(why) = sysctl("tcp_ecn", self.linux) {
             // A kernel that knows less takes the other values.
             if self.feedback == Feedback::Accurate && sysctl("tcp_ecn", "2").is_ok() {
-                return Ok(format!(
-                    "SKIPPED: this kernel has no accurate feedback, for {why}"
-                ));
+                return Ok(format!("SKIPPED: this kernel has no accurate feedback, for {why}"));
             }
             return Err(why);
         }
@@ -148,10 +96,7 @@ impl Marks {
     }
 
     fn transfer(&self, pcap: &str) -> Said<()> {
-        let (size, ecn) = (
-            format!("{OCTETS} B"),
-            format!("tcp.ecn=\"{}\"", self.kumiki),
-        );
+        let (size, ecn) = (format!("{OCTETS} B"), format!("tcp.ecn=\"{}\"", self.kumiki));
         let to = format!("{}:{PORT}", linux());
         let mut arguments = vec!["--connections", "1", "--impair", MARK, "--pcap", pcap];
         arguments.extend(["--set", &ecn]);
@@ -173,9 +118,7 @@ impl Marks {
             (read(&mut stream)?, "sent")
         } else {
             let sent = write(&mut stream, OCTETS, 9)?;
-            stream
-                .shutdown(Shutdown::Write)
-                .map_err(|why| format!("shutdown: {why}"))?;
+            stream.shutdown(Shutdown::Write).map_err(|why| format!("shutdown: {why}"))?;
             read(&mut stream)?;
             (sent, "received")
         };
@@ -192,8 +135,7 @@ impl Marks {
         let in_ect0 = counter("IpExt:", "InECT0Pkts")?;
         let in_ce = counter("IpExt:", "InCEPkts")?;
         let delivered_ce = counter("TcpExt:", "TCPDeliveredCE")?;
-        let told =
-            format!("Linux got {in_ect0} ECT(0), {in_ce} CE, and was told of {delivered_ce}");
+        let told = format!("Linux got {in_ect0} ECT(0), {in_ce} CE, and was told of {delivered_ce}");
         let uses = self.feedback != Feedback::None;
         let expected = [
             (in_ect0 > 0) == (uses && self.kumiki_sends),
@@ -207,14 +149,8 @@ impl Marks {
             return Ok(told);
         }
         // Linux ends its echo only where it hears CWR, which only Kumiki can have sent.
-        let reduced = format!(
-            "tcp.flags.cwr==1 && tcp.flags.syn==0 && tcp.len>0 && ip.dst=={}",
-            linux()
-        );
-        let echoes = format!(
-            "tcp.flags.ece==1 && tcp.flags.syn==0 && ip.src=={}",
-            linux()
-        );
+        let reduced = format!("tcp.flags.cwr==1 && tcp.flags.syn==0 && tcp.len>0 && ip.dst=={}", linux());
+        let echoes = format!("tcp.flags.ece==1 && tcp.flags.syn==0 && ip.src=={}", linux());
         let (Some(reduced), Some(echoes)) = (count(pcap, &reduced)?, count(pcap, &echoes)?) else {
             return Ok(format!("{told}; {}", tshark::ABSENT));
         };

@@ -7,8 +7,7 @@ use std::net::Shutdown;
 
 use crate::Case;
 use crate::host::{
-    Content, Kumiki, Said, accept, call, listen, read, same, speak_ipv6, sysctl, sysctl_if_there,
-    to_linux, write,
+    Content, Kumiki, Said, accept, call, listen, read, same, speak_ipv6, sysctl, sysctl_if_there, to_linux, write,
 };
 
 /// Chances of loss, in each direction.
@@ -27,11 +26,8 @@ const RTO_MIN: &str = "tcp.rto.minimum=5 ms";
 /// long while data arrive all the time, and the second time-out in a row is then taken for the end of the peer (with 3 in place
 /// of 15 each such transfer of 64 MiB ended so). The first came with Linux 6.11, the second with 6.15: what Linux sends without them takes
 /// up to forty times as long, and is less.
-const LINUX_SETTINGS: [(&str, &str); 3] = [
-    ("tcp_rto_min_us", "5000"),
-    ("tcp_rto_max_ms", "1000"),
-    ("tcp_retries2", "255"),
-];
+const LINUX_SETTINGS: [(&str, &str); 3] =
+    [("tcp_rto_min_us", "5000"), ("tcp_rto_max_ms", "1000"), ("tcp_retries2", "255")];
 
 /// So much of what it would send otherwise a Linux sends that has not all of [`LINUX_SETTINGS`].
 const WITHOUT_SETTINGS: u64 = 16;
@@ -65,11 +61,7 @@ pub(crate) fn cases(octets: u64, full: bool) -> Vec<Case> {
     let over_ipv6 = over_ipv6.map(|it| Transfer { ipv6: true, ..*it });
     let all: Vec<Transfer> = over_ipv4.iter().copied().chain(over_ipv6).collect();
     all.into_iter()
-        .map(|transfer| Case {
-            name: transfer.name(),
-            tries: 1,
-            run: Box::new(move || transfer.run()),
-        })
+        .map(|transfer| Case { name: transfer.name(), tries: 1, run: Box::new(move || transfer.run()) })
         .collect()
 }
 
@@ -103,9 +95,7 @@ fn transfers(octets: u64) -> Vec<Transfer> {
 impl Transfer {
     fn name(&self) -> String {
         let options = OPTIONS.iter().enumerate();
-        let options: Vec<&str> = options
-            .map(|(bit, (name, ..))| if self.has(bit) { *name } else { "-" })
-            .collect();
+        let options: Vec<&str> = options.map(|(bit, (name, ..))| if self.has(bit) { *name } else { "-" }).collect();
         format!(
             "matrix{}::loss_{}{}_{}_{}_sends_{}_calls",
             if self.ipv6 { "_ipv6" } else { "" },
@@ -129,40 +119,22 @@ impl Transfer {
         for (name, value) in LINUX_SETTINGS {
             has_settings &= sysctl_if_there(name, value)?;
         }
-        let octets = if has_settings || self.kumiki_sends {
-            self.octets
-        } else {
-            self.octets / WITHOUT_SETTINGS
-        };
+        let octets = if has_settings || self.kumiki_sends { self.octets } else { self.octets / WITHOUT_SETTINGS };
         let (size, seed) = (format!("{octets} B"), self.seed.to_string());
-        let mut arguments = vec![
-            "--connections".to_owned(),
-            "1".to_owned(),
-            "--seed".to_owned(),
-            seed,
-        ];
+        let mut arguments = vec!["--connections".to_owned(), "1".to_owned(), "--seed".to_owned(), seed];
         if self.kumiki_sends {
             arguments.extend(["--bytes".to_owned(), size]);
         }
         for (bit, (_, ours, theirs)) in OPTIONS.iter().enumerate() {
             let off = !self.has(bit);
-            sysctl(
-                theirs,
-                if off && !self.kumiki_declines {
-                    "0"
-                } else {
-                    "1"
-                },
-            )?;
+            sysctl(theirs, if off && !self.kumiki_declines { "0" } else { "1" })?;
             if off && self.kumiki_declines {
                 arguments.extend(["--set".to_owned(), format!("{ours}=false")]);
             }
         }
         arguments.extend(["--set".to_owned(), RTO_MIN.to_owned()]);
         let loss = format!("loss={}", self.loss);
-        for impair in
-            std::iter::once(loss.as_str()).chain(REORDER.into_iter().filter(|_| self.reorder))
-        {
+        for impair in std::iter::once(loss.as_str()).chain(REORDER.into_iter().filter(|_| self.reorder)) {
             arguments.extend(["--impair".to_owned(), impair.to_owned()]);
         }
         let command = if self.kumiki_sends { "source" } else { "sink" };
@@ -180,9 +152,7 @@ impl Transfer {
             (read(&mut stream)?, "sent")
         } else {
             let sent = write(&mut stream, octets, self.seed)?;
-            stream
-                .shutdown(Shutdown::Write)
-                .map_err(|why| format!("shutdown: {why}"))?;
+            stream.shutdown(Shutdown::Write).map_err(|why| format!("shutdown: {why}"))?;
             let back = read(&mut stream)?;
             if back.octets > 0 {
                 return Err(format!("a sink sent {} octets", back.octets));

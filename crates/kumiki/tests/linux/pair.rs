@@ -79,10 +79,7 @@ fn judge(sent: &Value, received: &Value, octets: u64) -> Said<()> {
         holds(event["ended"] == "closed", || event.to_string())?;
     }
     holds(sent["sent"] == octets, || sent.to_string())?;
-    same(
-        &Content::of(sent, "sent")?,
-        &Content::of(received, "received")?,
-    )
+    same(&Content::of(sent, "sent")?, &Content::of(received, "received")?)
 }
 
 fn routed(protocol: &str) -> Said<String> {
@@ -114,25 +111,14 @@ fn seen(protocol: &str, path: &str, octets: u64) -> Said<String> {
     // The router has taken one from the TTL of each packet and mended the header's sum.
     let (all, wrong) = match protocol {
         "tcp" => ("tcp", "ip.checksum.status==0 || tcp.checksum.status==0"),
-        _ => (
-            "ip.proto==36 && xtp",
-            "ip.checksum.status==0 || xtp.bad_checksum",
-        ),
+        _ => ("ip.proto==36 && xtp", "ip.checksum.status==0 || xtp.bad_checksum"),
     };
-    let sums = [
-        "-o",
-        "ip.check_checksum:TRUE",
-        "-o",
-        "tcp.check_checksum:TRUE",
-        "-Y",
-    ];
+    let sums = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-Y"];
     let lines = |filter| tshark::lines(path, &[&sums[..], &[filter]].concat());
     let Some(packets) = lines(all)?.map(|lines| lines.len() as u64) else {
         return Ok(tshark::ABSENT.to_owned());
     };
-    holds(packets > octets / u64::from(MTU), || {
-        format!("tshark sees {packets} packets of {protocol}")
-    })?;
+    holds(packets > octets / u64::from(MTU), || format!("tshark sees {packets} packets of {protocol}"))?;
     let wrong = lines(wrong)?.unwrap_or_default();
     holds(wrong.is_empty(), || wrong.join("\n"))?;
     Ok(format!("{packets} packets"))
@@ -145,10 +131,7 @@ fn lossy(protocol: &str, octets: u64) -> Said<String> {
     without_ipv6()?;
     forward()?;
     let set = "both delay 5ms loss 1%";
-    let ends = [
-        format!("tun:d0,mtu={MTU},addr=10.9.2.1/24"),
-        format!("tun:d1,mtu={MTU}"),
-    ];
+    let ends = [format!("tun:d0,mtu={MTU},addr=10.9.2.1/24"), format!("tun:d1,mtu={MTU}")];
     let mut peer = Peer::start(PEER)?;
     let between = Between::of(&ends, set)?;
     needed(&format!("link set d1 netns {}", peer.id()))?;
@@ -156,8 +139,7 @@ fn lossy(protocol: &str, octets: u64) -> Said<String> {
     needed("route add 10.9.1.0/24 via 10.9.2.2")?;
     let mut told = |name: &str| -> Said<Value> {
         let line = peer.line()?;
-        let event: Value = serde_json::from_str(&line)
-            .map_err(|why| format!("the peer said \"{line}\": {why}"))?;
+        let event: Value = serde_json::from_str(&line).map_err(|why| format!("the peer said \"{line}\": {why}"))?;
         holds(event["event"] == name, || line.clone())?;
         Ok(event)
     };
@@ -195,9 +177,7 @@ pub(crate) fn peer() -> ExitCode {
         forward()?;
         println!("begun");
         let mut line = String::new();
-        std::io::stdin()
-            .read_line(&mut line)
-            .map_err(when("input"))?;
+        std::io::stdin().read_line(&mut line).map_err(when("input"))?;
         needed("addr add 10.9.2.2/24 dev d1")?;
         needed("link set d1 up")?;
         needed("route add 10.9.0.0/24 via 10.9.2.1")?;
@@ -207,9 +187,7 @@ pub(crate) fn peer() -> ExitCode {
         let status = status.map_err(when("kumiki does not start"))?;
         holds(status.success(), || status.to_string())?;
         // Until its input ends: with this process its namespace goes, and the device in it that the box still has.
-        std::io::stdin()
-            .read_line(&mut line)
-            .map_err(when("input"))?;
+        std::io::stdin().read_line(&mut line).map_err(when("input"))?;
         Ok(())
     };
     match acted() {

@@ -12,8 +12,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use crate::host::{
-    Content, Kumiki, PORT, Said, address, is_ipv6, kumiki, linux, listen, prefix, read, speak_ipv6,
-    sysctl, when,
+    Content, Kumiki, PORT, Said, address, is_ipv6, kumiki, linux, listen, prefix, read, speak_ipv6, sysctl, when,
 };
 use crate::single::holds;
 use crate::{Case, INSIDE, host};
@@ -34,26 +33,10 @@ struct Path {
 }
 
 const PATHS: [Path; 4] = [
-    Path {
-        name: "what_the_router_says_is_too_big_is_heeded",
-        told: true,
-        path_mtu: "icmp",
-    },
-    Path {
-        name: "a_router_that_says_nothing_is_found_out",
-        told: false,
-        path_mtu: "probe-on-black-hole",
-    },
-    Path {
-        name: "probes_find_the_mtu_of_a_silent_path",
-        told: false,
-        path_mtu: "probe",
-    },
-    Path {
-        name: "probes_find_the_mtu_of_a_path_that_tells",
-        told: true,
-        path_mtu: "probe",
-    },
+    Path { name: "what_the_router_says_is_too_big_is_heeded", told: true, path_mtu: "icmp" },
+    Path { name: "a_router_that_says_nothing_is_found_out", told: false, path_mtu: "probe-on-black-hole" },
+    Path { name: "probes_find_the_mtu_of_a_silent_path", told: false, path_mtu: "probe" },
+    Path { name: "probes_find_the_mtu_of_a_path_that_tells", told: true, path_mtu: "probe" },
 ];
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -78,17 +61,10 @@ pub(crate) fn ip(arguments: &str) -> Said<Option<String>> {
     let mut command = Command::new("ip");
     command.arg(version).args(arguments.split_whitespace());
     match command.output() {
-        Ok(output) if output.status.success() => {
-            Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-        }
-        Ok(output) => Err(format!(
-            "ip {version} {arguments}: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        Ok(output) if output.status.success() => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
+        Ok(output) => Err(format!("ip {version} {arguments}: {}", String::from_utf8_lossy(&output.stderr).trim())),
         // There is none, or none that this user may start.
-        Err(_) if std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) => {
-            Ok(None)
-        }
+        Err(_) if std::env::var_os("KUMIKI_REQUIRE_NETNS").is_none_or(|set| set.is_empty()) => Ok(None),
         Err(why) => Err(format!("ip of iproute2: {why}")),
     }
 }
@@ -129,11 +105,7 @@ impl Peer {
         let mut child = command.spawn().map_err(when("the peer does not start"))?;
         let input = child.stdin.take().ok_or("no input")?;
         let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-        let mut peer = Self {
-            child,
-            input,
-            output,
-        };
+        let mut peer = Self { child, input, output };
         // It is in its namespace now.
         peer.said("begun")?;
         Ok(peer)
@@ -243,9 +215,7 @@ impl Path {
         let received = peer.line()?;
         holds(event["ended"] == "closed", || event.to_string())?;
         let sent = Content::of(&event, "sent")?;
-        holds(received == sent.told(), || {
-            format!("sent {sent:?}, the peer has {received}")
-        })?;
+        holds(received == sent.told(), || format!("sent {sent:?}, the peer has {received}"))?;
         let end = kumiki.event("end")?;
         kumiki.status()?;
         let sizes = sizes(&path);
@@ -255,14 +225,9 @@ impl Path {
         let last = sizes.iter().rev().take(100).max().copied().unwrap_or(0);
         let narrow: usize = NARROW.parse().map_err(when("a number"))?;
         // A search ends within 8 octets, and a table of common sizes has this one.
-        holds(last == narrow, || {
-            format!("packets have {last} octets at the end, and the path carries {narrow}")
-        })?;
+        holds(last == narrow, || format!("packets have {last} octets at the end, and the path carries {narrow}"))?;
         let too_long = sizes.iter().filter(|size| **size > narrow).count();
-        Ok(format!(
-            "{:.1} s, {too_long} packets too long",
-            end["seconds"].as_f64().unwrap_or(0.0)
-        ))
+        Ok(format!("{:.1} s, {too_long} packets too long", end["seconds"].as_f64().unwrap_or(0.0)))
     }
 }
 

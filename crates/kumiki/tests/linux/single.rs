@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::host::{
-    Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen,
-    once_we_have_an_address, read, same, speak_ipv6, to_linux, when, write,
+    Content, Kumiki, PORT, Said, accept, call, is_ipv6, kumiki, linux, listen, once_we_have_an_address, read, same,
+    speak_ipv6, to_linux, when, write,
 };
 use crate::{Case, tshark};
 
@@ -21,10 +21,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("linux_is_refused", linux_is_refused),
         ("kumiki_is_refused", kumiki_is_refused),
         ("linux_ends_its_direction_and_goes_on_reading", half_close),
-        (
-            "kumiki_ends_its_direction_and_goes_on_reading",
-            half_close_of_ours,
-        ),
+        ("kumiki_ends_its_direction_and_goes_on_reading", half_close_of_ours),
         ("both_end_at_once", simultaneous_close),
         ("linux_aborts", linux_aborts),
         ("kumiki_aborts", kumiki_aborts),
@@ -59,23 +56,9 @@ pub(crate) fn holds(what: bool, why: impl FnOnce() -> String) -> Said<()> {
 
 fn kumiki_pings_linux() -> Said<String> {
     let to = linux().to_string();
-    let kumiki = Kumiki::start(
-        "ping",
-        &[
-            "--to",
-            &to,
-            "--count",
-            "20",
-            "--interval",
-            "5 ms",
-            "--bytes",
-            "1400 B",
-        ],
-    )?;
+    let kumiki = Kumiki::start("ping", &["--to", &to, "--count", "20", "--interval", "5 ms", "--bytes", "1400 B"])?;
     let ping = kumiki.event("ping")?;
-    holds(ping["answered"] == 20 && ping["wrong"] == 0, || {
-        ping.to_string()
-    })?;
+    holds(ping["answered"] == 20 && ping["wrong"] == 0, || ping.to_string())?;
     done()
 }
 
@@ -90,9 +73,7 @@ fn linux_pings_kumiki() -> Said<String> {
     let raw = SocketType::RAW;
     let socket = rustix::net::socket_with(family, raw, SocketFlags::CLOEXEC, Some(protocol));
     let socket = UdpSocket::from(socket.map_err(when("raw socket"))?);
-    socket
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .map_err(when("time limit"))?;
+    socket.set_read_timeout(Some(Duration::from_secs(10))).map_err(when("time limit"))?;
     once_we_have_an_address(|| socket.connect((kumiki(), 0))).map_err(when("connect"))?;
     for number in 1..=20_u8 {
         // RFC 792 and RFC 4443: type, code 0, checksum, identifier, sequence number, data.
@@ -106,11 +87,7 @@ fn linux_pings_kumiki() -> Said<String> {
         let icmp = loop {
             let read = socket.recv(&mut reply).map_err(when("no reply"))?;
             // A raw socket of IPv4 shows the IP header too.
-            let header = if is_ipv6() {
-                0
-            } else {
-                usize::from(reply[0] & 15) * 4
-            };
+            let header = if is_ipv6() { 0 } else { usize::from(reply[0] & 15) * 4 };
             let icmp = &reply[header..read];
             // Solicitations of routers and the like are none of ours.
             if !is_ipv6() || icmp[0] == reply_kind {
@@ -118,20 +95,17 @@ fn linux_pings_kumiki() -> Said<String> {
             }
         };
         let intact = is_ipv6() || internet_checksum(icmp) == 0;
-        holds(
-            icmp[0] == reply_kind && icmp[4..] == echo[4..] && intact,
-            || format!("asked {echo:?}, answered {icmp:?}"),
-        )?;
+        holds(icmp[0] == reply_kind && icmp[4..] == echo[4..] && intact, || {
+            format!("asked {echo:?}, answered {icmp:?}")
+        })?;
     }
     done()
 }
 
 /// RFC 1071.
 fn internet_checksum(octets: &[u8]) -> u16 {
-    let mut sum: u32 = octets
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low)))
-        .sum();
+    let mut sum: u32 =
+        octets.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -193,49 +167,28 @@ fn half_close_of_ours() -> Said<String> {
 /// connection stands that much earlier: Kumiki hears so and sends its FIN 300 ms later, and Linux sees that after 600 ms. It
 /// sends its own in between.
 fn simultaneous_close() -> Said<String> {
-    let pcap =
-        std::env::temp_dir().join(format!("kumiki-simultaneous-{}.pcapng", std::process::id()));
+    let pcap = std::env::temp_dir().join(format!("kumiki-simultaneous-{}.pcapng", std::process::id()));
     let path = pcap.to_string_lossy().into_owned();
-    let arguments = [
-        "--bytes",
-        "0 B",
-        "--connections",
-        "1",
-        "--impair",
-        "delay=300 ms",
-        "--pcap",
-        &path,
-    ];
+    let arguments = ["--bytes", "0 B", "--connections", "1", "--impair", "delay=300 ms", "--pcap", &path];
     let kumiki = Kumiki::listening("source", &arguments)?;
     let mut stream = call()?;
-    stream
-        .set_read_timeout(Some(Duration::from_millis(150)))
-        .map_err(when("time limit"))?;
+    stream.set_read_timeout(Some(Duration::from_millis(150))).map_err(when("time limit"))?;
     let early = stream.read(&mut [0]);
-    holds(early.is_err(), || {
-        format!("Kumiki's FIN is there already: {early:?}")
-    })?;
+    holds(early.is_err(), || format!("Kumiki's FIN is there already: {early:?}"))?;
     stream.shutdown(Shutdown::Write).map_err(when("shutdown"))?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
-        .map_err(when("time limit"))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(when("time limit"))?;
     let received = read(&mut stream)?;
     let event = kumiki.event("connection")?;
     let status = kumiki.status()?;
     let fields = ["-Y", "tcp.flags.fin==1", "-T", "fields", "-e", "tcp.ack"];
     let fins = tshark::lines(&path, &fields);
     let _ = std::fs::remove_file(&pcap);
-    holds(
-        received.octets == 0 && event["ended"] == "closed" && status == 0,
-        || format!("{event}, status {status}"),
-    )?;
+    holds(received.octets == 0 && event["ended"] == "closed" && status == 0, || format!("{event}, status {status}"))?;
     match fins? {
         None => Ok(format!("as it should be; {}", tshark::ABSENT)),
         // Relative numbers: a FIN that acknowledges no more than the SYN has not seen the other.
         Some(fins) => {
-            holds(fins.len() >= 2 && fins.iter().all(|ack| ack == "1"), || {
-                format!("FINs acknowledge {fins:?}")
-            })?;
+            holds(fins.len() >= 2 && fins.iter().all(|ack| ack == "1"), || format!("FINs acknowledge {fins:?}"))?;
             done()
         }
     }
@@ -250,10 +203,7 @@ fn linux_aborts() -> Said<String> {
     drop(stream);
     let event = kumiki.event("connection")?;
     let reason = "the peer reset the connection";
-    holds(
-        event["ended"] == "aborted" && event["reason"] == reason,
-        || event.to_string(),
-    )?;
+    holds(event["ended"] == "aborted" && event["reason"] == reason, || event.to_string())?;
     let status = kumiki.status()?;
     holds(status == 1, || format!("status {status}"))?;
     done()
@@ -273,10 +223,7 @@ fn kumiki_aborts() -> Said<String> {
     };
     holds(why.kind() == ErrorKind::ConnectionReset, || why.to_string())?;
     let event = kumiki.event("connection")?;
-    holds(
-        event["sent"] == 1 << 20 && event["reason"] == "a user asked for it",
-        || event.to_string(),
-    )?;
+    holds(event["sent"] == 1 << 20 && event["reason"] == "a user asked for it", || event.to_string())?;
     done()
 }
 
@@ -315,11 +262,8 @@ fn ctrl_c() -> Said<String> {
     let kumiki = Kumiki::listening("sink", &[])?;
     let mut stream = call()?;
     stream.write_all(b"hello").map_err(when("write"))?;
-    let id = i32::try_from(kumiki.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    rustix::process::kill_process(id.ok_or("no process")?, rustix::process::Signal::INT)
-        .map_err(when("kill"))?;
+    let id = i32::try_from(kumiki.id()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(id.ok_or("no process")?, rustix::process::Signal::INT).map_err(when("kill"))?;
     let end = kumiki.event("end")?;
     holds(end["interrupted"] == true, || end.to_string())?;
     let status = kumiki.status()?;
@@ -343,12 +287,7 @@ fn tshark() -> Said<String> {
     drop(stream);
     kumiki.event("connection")?;
     kumiki.status()?;
-    let sums = [
-        "-o",
-        "ip.check_checksum:TRUE",
-        "-o",
-        "tcp.check_checksum:TRUE",
-    ];
+    let sums = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
     let wrong = "tcp && (_ws.malformed || ip.checksum.status==0 || tcp.checksum.status==0 || tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment)";
     let judged = tshark::tshark(&path, &[&sums[..], &["-Y", wrong]].concat());
     let _ = std::fs::remove_file(&pcap);

@@ -9,10 +9,7 @@ pub(crate) const ABSENT: &str = "not looked at by tshark, which is absent";
 
 /// What tshark makes of the capture at `path`; `None` where it is absent and `KUMIKI_REQUIRE_TSHARK` is not set.
 pub(crate) fn tshark(path: &str, arguments: &[&str]) -> Said<Option<Output>> {
-    let output = Command::new("tshark")
-        .args(["-r", path])
-        .args(arguments)
-        .output();
+    let output = Command::new("tshark").args(["-r", path]).args(arguments).output();
     match output {
         Ok(output) => Ok(Some(output)),
         // There is none, or none that this user may start.

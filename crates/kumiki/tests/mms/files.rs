@@ -5,9 +5,7 @@ use super::{Daemon, mms};
 
 /// So many bytes that are not alike.
 fn contents(len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|at| u8::try_from((at * 7 + at / 251) % 251).unwrap())
-        .collect()
+    (0..len).map(|at| u8::try_from((at * 7 + at / 251) % 251).unwrap()).collect()
 }
 
 #[test]
@@ -24,11 +22,7 @@ fn files_go_both_ways_whatever_their_size() {
         folder.write("here", &contents);
         let url = daemon.url(name);
         let all = |first: &[&str]| {
-            let all: Vec<String> = first
-                .iter()
-                .chain(more)
-                .map(|it| (*it).to_owned())
-                .collect();
+            let all: Vec<String> = first.iter().chain(more).map(|it| (*it).to_owned()).collect();
             all
         };
         let put = all(&["put", "here", &url]);
@@ -40,9 +34,7 @@ fn files_go_both_ways_whatever_their_size() {
     }
     let listed = mms(&folder, &["ls", &daemon.url("")]).well().out;
     assert_eq!(listed.lines().count(), 4, "{listed}");
-    let shown = mms(&folder, &["stat", &daemon.url("large"), "--json"])
-        .well()
-        .out;
+    let shown = mms(&folder, &["stat", &daemon.url("large"), "--json"]).well().out;
     assert!(shown.contains("\"size\":300000"), "{shown}");
     assert!(!shown.contains("FTAM"), "{shown}");
     mms(&folder, &["mv", &daemon.url("large"), "larger"]).well();
@@ -58,23 +50,11 @@ fn the_log_has_what_was_refused() {
     folder.write("here", b"0123456789");
     let daemon = Daemon::start(&folder, &["--anonymous", "--longest-file", "5B"]);
     for (arguments, said) in [
-        (
-            ["put", "here", &daemon.url("long")],
-            "did not write \"long\": ",
-        ),
-        (
-            ["put", "here", &daemon.url("full")],
-            "did not write \"full\": ",
-        ),
-        (
-            ["put", "here", &daemon.url("..%2fout")],
-            "did not write \"../out\": ",
-        ),
+        (["put", "here", &daemon.url("long")], "did not write \"long\": "),
+        (["put", "here", &daemon.url("full")], "did not write \"full\": "),
+        (["put", "here", &daemon.url("..%2fout")], "did not write \"../out\": "),
         (["get", &daemon.url("none"), "-"], "did not open \"none\": "),
-        (
-            ["rm", &daemon.url("full"), "none"],
-            "did not remove \"full\": ",
-        ),
+        (["rm", &daemon.url("full"), "none"], "did not remove \"full\": "),
     ] {
         assert_ne!(mms(&folder, &arguments).status, Some(0));
         let log = daemon.running.line();
@@ -185,24 +165,9 @@ fn a_file_is_not_listed_as_an_empty_directory() {
         let ran = mms(&folder, &["ls", &daemon.url(file)]);
         ran.failed(1, &["d/a", "this is a file"]);
     }
-    assert!(
-        mms(&folder, &["ls", &daemon.url("d")])
-            .well()
-            .out
-            .ends_with(" a\n")
-    );
+    assert!(mms(&folder, &["ls", &daemon.url("d")]).well().out.ends_with(" a\n"));
     assert_eq!(mms(&folder, &["ls", &daemon.url("empty")]).well().out, "");
-    let ran = mms(
-        &folder,
-        &[
-            "collect",
-            &daemon.url("d/a"),
-            "--into",
-            "in",
-            "--closed",
-            "any",
-        ],
-    );
+    let ran = mms(&folder, &["collect", &daemon.url("d/a"), "--into", "in", "--closed", "any"]);
     ran.failed(1, &["this is a file"]);
 }
 
@@ -212,18 +177,7 @@ fn names_go_back_as_they_came_and_are_shown_escaped() {
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     std::fs::create_dir(folder.path("root/d")).unwrap();
     folder.write("root/d/tab\t\u{1b}[31m", b"x");
-    let ran = mms(
-        &folder,
-        &[
-            "collect",
-            &daemon.url("d"),
-            "--into",
-            "in",
-            "--closed",
-            "any",
-        ],
-    )
-    .well();
+    let ran = mms(&folder, &["collect", &daemon.url("d"), "--into", "in", "--closed", "any"]).well();
     assert!(ran.err.contains("fetched tab\\t\\u{1b}[31m"), "{ran:?}");
     assert_eq!(folder.read("in/tab\t\u{1b}[31m"), b"x");
     let url = daemon.url("d/tab%09%1b%5B31m");
@@ -244,10 +198,7 @@ fn a_capture_is_read_without_a_remark() {
     let url = daemon.url("a");
     let port = format!("{}=tpkt", daemon.port());
     for (arguments, parts) in [
-        (
-            &["put", "a", &url][..],
-            &["obtainFile a as a", "fileOpen"][..],
-        ),
+        (&["put", "a", &url][..], &["obtainFile a as a", "fileOpen"][..]),
         (&["get", &url, "b"], &["fileRead", "conclude-Response"]),
         (&["get", &daemon.url("no"), "b"], &["file error 7"]),
         (&["ls", &daemon.url("")], &["fileDirectory 1 entries"]),
@@ -255,12 +206,7 @@ fn a_capture_is_read_without_a_remark() {
         let mut all = arguments.to_vec();
         all.extend(["--pcap", "ours.pcapng"]);
         let _ = mms(&folder, &all);
-        let decode = |more: &str| {
-            folder
-                .kumiki(&["decode", "ours.pcapng", "--port", &port, more])
-                .well()
-                .out
-        };
+        let decode = |more: &str| folder.kumiki(&["decode", "ours.pcapng", "--port", &port, more]).well().out;
         let shown = decode("--verbose");
         for part in parts {
             assert!(shown.contains(part), "no {part} in {shown}");
@@ -274,10 +220,7 @@ fn a_capture_is_read_without_a_remark() {
 fn tshark(folder: &Folder, port: &str) {
     let file = folder.path("ours.pcapng").display().to_string();
     let port = format!("tcp.port=={port},tpkt");
-    for (only, is_there) in [
-        ("mms", true),
-        ("_ws.malformed || _ws.expert.severity == error", false),
-    ] {
+    for (only, is_there) in [("mms", true), ("_ws.malformed || _ws.expert.severity == error", false)] {
         match system("tshark", &["-r", &file, "-d", &port, "-Y", only]) {
             Some(output) if output.status.success() => {
                 let shown = String::from_utf8(output.stdout).unwrap();
@@ -285,10 +228,7 @@ fn tshark(folder: &Folder, port: &str) {
             }
             other => {
                 let why = "tshark is absent or does not take this capture";
-                assert!(
-                    std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                    "{why}: {other:?}"
-                );
+                assert!(std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(), "{why}: {other:?}");
                 eprintln!("skipped: {why}");
             }
         }
@@ -302,8 +242,5 @@ fn who_is_called_for_ftam_says_that_it_is_one_for_mms() {
     let ran = folder.kumiki(&["ftam", "ls", &format!("ftam://{}/", daemon.at)]);
     ran.failed(4, &["no FTAM under this address", "kumiki mms"]);
     let log = daemon.running.line();
-    assert!(
-        log.contains("called for another application than MMS"),
-        "{log}"
-    );
+    assert!(log.contains("called for another application than MMS"), "{log}");
 }

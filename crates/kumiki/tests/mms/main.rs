@@ -1,8 +1,5 @@
 //! `kumiki mms` and `kumiki mmsd` as processes, over the loopback interface.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 #![cfg(target_os = "linux")]
 
 mod files;
@@ -43,8 +40,6 @@ impl Daemon {
 
 /// Runs `kumiki mms ARGUMENTS`.
 fn mms(folder: &Folder, arguments: &[&str]) -> Ran {
-    let all: Vec<&str> = std::iter::once("mms")
-        .chain(arguments.iter().copied())
-        .collect();
+    let all: Vec<&str> = std::iter::once("mms").chain(arguments.iter().copied()).collect();
     folder.kumiki(&all)
 }

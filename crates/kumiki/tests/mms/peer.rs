@@ -8,12 +8,8 @@ use super::{Daemon, mms};
 /// A Python that has libiec61850; none, after saying so, where there is none.
 fn python() -> Option<String> {
     let named = std::env::var("KUMIKI_PYTHON").ok();
-    let python = named
-        .filter(|it| !it.is_empty())
-        .unwrap_or_else(|| "python3".to_owned());
-    let tried = Command::new(&python)
-        .args(["-c", "import pyiec61850"])
-        .output();
+    let python = named.filter(|it| !it.is_empty()).unwrap_or_else(|| "python3".to_owned());
+    let tried = Command::new(&python).args(["-c", "import pyiec61850"]).output();
     if tried.is_ok_and(|tried| tried.status.success()) {
         return Some(python);
     }
@@ -48,10 +44,7 @@ fn libiec61850_has_its_files_from_our_responder() {
     let mut command = Command::new(python);
     command
         .arg(script("peer_client.py"))
-        .args([
-            daemon.port(),
-            &format!("{}/", folder.path("theirs").display()),
-        ])
+        .args([daemon.port(), &format!("{}/", folder.path("theirs").display())])
         .stdin(Stdio::null());
     let said = Running::start(command).end().well().out;
     for line in [
@@ -110,10 +103,7 @@ fn libiec61850_gives_and_takes_files_as_a_server() {
     assert!(folder.read("got").is_empty());
     mms(&folder, &["get", &url("none"), "none"]).failed(6, &["MMS: file error 7"]);
     let listed = mms(&folder, &["ls", &url("sub")]).well().out;
-    assert!(
-        listed.contains("13 ") && listed.contains(" a.cfg"),
-        "{listed}"
-    );
+    assert!(listed.contains("13 ") && listed.contains(" a.cfg"), "{listed}");
     folder.write("ours", &contents(200_000));
     mms(&folder, &["put", "ours", &url("put")]).well();
     assert!(folder.read("root/put") == contents(200_000));

@@ -1,8 +1,5 @@
 //! `kumiki x25 pad` as a person and as a host have it: processes on the loopback interface.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -26,12 +23,7 @@ impl Drop for Listener {
 fn kumiki(arguments: &[&str]) -> Command {
     kumiki_watchdog::minute();
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
-    command
-        .args(["x25", "pad"])
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(["x25", "pad"]).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -41,10 +33,7 @@ fn listens(arguments: &[&str]) -> Listener {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
-    let at = line
-        .trim_end()
-        .strip_prefix("listens at ")
-        .map(str::to_owned);
+    let at = line.trim_end().strip_prefix("listens at ").map(str::to_owned);
     let at = at.unwrap_or_else(|| {
         let mut why = String::new();
         let _ = child.stderr.take().unwrap().read_to_string(&mut why);
@@ -72,9 +61,7 @@ fn typed(arguments: &[&str], input: &[u8]) -> Output {
 }
 
 fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join("pad")
-        .join(name);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pad").join(name);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).unwrap();
     path
@@ -90,29 +77,10 @@ fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
     let capture = capture.to_str().unwrap();
     let host = host(&["/bin/cat"]);
     // The end of cat's input is Ctrl-D at its terminal; the host then invites the PAD to clear.
-    let ran = typed(
-        &[
-            "--xot",
-            &host.at,
-            "--pcap",
-            capture,
-            "--address",
-            "777",
-            "12345",
-        ],
-        b"hello\n\x04",
-    );
-    assert_eq!(
-        text(&ran.stdout),
-        "hello\r\nhello\r\n",
-        "{}",
-        text(&ran.stderr)
-    );
+    let ran = typed(&["--xot", &host.at, "--pcap", capture, "--address", "777", "12345"], b"hello\n\x04");
+    assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n", "{}", text(&ran.stderr));
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
-    let decoded = Command::new(env!("CARGO_BIN_EXE_kumiki"))
-        .args(["decode", capture])
-        .output()
-        .unwrap();
+    let decoded = Command::new(env!("CARGO_BIN_EXE_kumiki")).args(["decode", capture]).output().unwrap();
     let decoded = text(&decoded.stdout);
     for part in ["CALL", "X.29 set 2:0", "X.29 invitation to clear", "CLEAR"] {
         assert!(decoded.contains(part), "no {part}:\n{decoded}");
@@ -147,10 +115,7 @@ fn a_program_that_is_not_there_is_refused_at_once() {
 /// Wireshark reads the messages as they were meant, and has nothing against the packets.
 fn tshark(capture: &str) {
     let fields = ["-T", "fields", "-e", "x29.msg_code"];
-    let read = Command::new("tshark")
-        .args(["-n", "-r", capture])
-        .args(fields)
-        .output();
+    let read = Command::new("tshark").args(["-n", "-r", capture]).args(fields).output();
     let read = match read {
         Ok(read) => read,
         Err(why) => {
@@ -166,10 +131,7 @@ fn tshark(capture: &str) {
     let codes: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
     // To "set" a PAD that is in a pipe answers that 12:1 is not set.
     assert_eq!(codes, ["0x02", "0x00", "0x01"], "{said}");
-    let wrong = Command::new("tshark")
-        .args(["-n", "-r", capture, "-Y", "_ws.malformed"])
-        .output()
-        .unwrap();
+    let wrong = Command::new("tshark").args(["-n", "-r", capture, "-Y", "_ws.malformed"]).output().unwrap();
     assert_eq!(text(&wrong.stdout), "");
 }
 
@@ -177,10 +139,7 @@ fn tshark(capture: &str) {
 fn commands_are_read_from_a_pipe() {
     let host = host(&["/bin/cat"]);
     // What follows the selection waits for the call; the recall character is in it.
-    let ran = typed(
-        &["--xot", &host.at],
-        b"stat\r12345\rone\n\x10stat\r\x10clr\rstat\rexit\r",
-    );
+    let ran = typed(&["--xot", &host.at], b"stat\r12345\rone\n\x10stat\r\x10clr\rstat\rexit\r");
     let said = text(&ran.stdout);
     let mut rest = said.as_str();
     for part in ["KUMIKI PAD", "FREE", "COM", "ENGAGED", "CLR CONF", "FREE"] {
@@ -226,9 +185,7 @@ fn until(socket: &mut TcpStream, end: &str) -> String {
 fn terminals_come_by_telnet() {
     let host = host(&["/bin/cat"]);
     let door = listens(&["--xot", &host.at, "--listen", "127.0.0.1:0", "--most", "2"]);
-    let mut sockets: Vec<TcpStream> = (0..2)
-        .map(|_| TcpStream::connect(&door.at).unwrap())
-        .collect();
+    let mut sockets: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(&door.at).unwrap()).collect();
     for socket in &mut sockets {
         until(socket, "KUMIKI PAD\r\n*");
     }
@@ -256,20 +213,15 @@ fn a_host_ends_with_its_first_call_and_not_with_a_connection() {
 
 #[test]
 fn a_call_is_taken_at_a_terminal() {
-    let mut child = kumiki(&["--answer", "127.0.0.1:0", "--once", "--linger", "forever"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        kumiki(&["--answer", "127.0.0.1:0", "--once", "--linger", "forever"]).stdin(Stdio::piped()).spawn().unwrap();
     // It is told on standard error, for standard output is the terminal's.
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
     let at = line.trim_end().strip_prefix("listens at ").unwrap();
     let stdin = child.stdin.take().unwrap();
-    let ran = typed(
-        &["--xot", at, "--address", "777", "1"],
-        b"hello, answerer\r",
-    );
+    let ran = typed(&["--xot", at, "--address", "777", "1"], b"hello, answerer\r");
     assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     drop(stdin);
     let answered = child.wait_with_output().unwrap();
@@ -289,10 +241,7 @@ fn stray(at: &str, octets: &[u8]) -> TcpStream {
 fn who_brings_no_call_keeps_nobody_out() {
     let host = host(&["cat"]);
     let call = || {
-        let ran = typed(
-            &["--xot", &host.at, "1", "--timeout", "60s"],
-            b"hello\n\x04",
-        );
+        let ran = typed(&["--xot", &host.at, "1", "--timeout", "60s"], b"hello\n\x04");
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     };
     call();
@@ -321,10 +270,7 @@ fn a_connection_without_a_call_and_a_silent_call_are_ended() {
     assert_eq!(silent.read_to_end(&mut Vec::new()).unwrap(), 0);
     // A call by which nothing comes: standard input stays open.
     let host = limited("--idle");
-    let mut child = kumiki(&["--xot", &host.at, "1", "--linger", "forever"])
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = kumiki(&["--xot", &host.at, "1", "--linger", "forever"]).stdin(Stdio::piped()).spawn().unwrap();
     let stdin = child.stdin.take();
     let ran = child.wait_with_output().unwrap();
     drop(stdin);

@@ -23,10 +23,7 @@ fn echoes(name: &str, ours: &str, secrets: &str, theirs: &str) -> String {
     let path = folder.path("line");
     let mut waiting = kumiki(
         &format!("listen:{}", path.display()),
-        &format!(
-            "{ours} {} --run source --to 7 --bytes {OCTETS}B",
-            folder.secrets(secrets)
-        ),
+        &format!("{ours} {} --run source --to 7 --bytes {OCTETS}B", folder.secrets(secrets)),
     );
     waiting.wait_for("waiting");
     let peer = peer(&program, &format!("connect:{}", path.display()), theirs);
@@ -43,12 +40,7 @@ fn echoes(name: &str, ours: &str, secrets: &str, theirs: &str) -> String {
 
 #[test]
 fn lwip_as_a_server_that_challenges_us() {
-    echoes(
-        "lwip-server",
-        ":",
-        "kumiki secret",
-        "server chap our=10.7.0.2 his=10.7.0.1 name=kumiki secret=secret vj=0",
-    );
+    echoes("lwip-server", ":", "kumiki secret", "server chap our=10.7.0.2 his=10.7.0.1 name=kumiki secret=secret vj=0");
 }
 
 #[test]

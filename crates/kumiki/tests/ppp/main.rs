@@ -3,11 +3,7 @@
 //! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
 //! unless `KUMIKI_REQUIRE_PPP` is set. What the peers log and the hashes that both ends compute are the judges.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 mod lwip;
 mod peers;
@@ -26,10 +22,7 @@ fn octets() -> u64 {
 /// Hash and octets of a line `... N octets, sha256 HASH`.
 fn told(line: &str) -> (u64, String) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let at = words
-        .iter()
-        .position(|word| word.starts_with("octets"))
-        .unwrap();
+    let at = words.iter().position(|word| word.starts_with("octets")).unwrap();
     (words[at - 1].parse().unwrap(), words[at + 2].to_owned())
 }
 
@@ -59,11 +52,7 @@ fn the_end_of_a_line_that_is_a_program_is_the_program_s() {
         let (status, said) = kumiki(&format!("exec:{command}"), "").end();
         assert_eq!(status, 3, "{said}");
         let end = events(&said, "end").pop().unwrap();
-        assert_eq!(
-            end["why"],
-            format!("the line went down: its program {how}"),
-            "{said}"
-        );
+        assert_eq!(end["why"], format!("the line went down: its program {how}"), "{said}");
         // Nobody has asked.
         assert!(!log(&said).contains("asked to end"), "{said}");
     }

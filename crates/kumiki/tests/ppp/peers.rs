@@ -37,23 +37,12 @@ pub(crate) fn pppd_kit() -> Option<PathBuf> {
         skip("there is no ../shared/peers beside the repository");
         return None;
     };
-    let needed = [
-        "linux.uml",
-        "pppd",
-        "busybox",
-        "python3",
-        "modprobe",
-        "ip",
-        "cc",
-    ];
+    let needed = ["linux.uml", "pppd", "busybox", "python3", "modprobe", "ip", "cc"];
     let missing: Vec<&str> = needed.into_iter().filter(|it| !is_there(it)).collect();
     if !missing.is_empty() {
-        let packages =
-            "user-mode-linux ppp busybox-static python3 kmod iproute2 util-linux gcc libc6-dev";
+        let packages = "user-mode-linux ppp busybox-static python3 kmod iproute2 util-linux gcc libc6-dev";
         let missing = missing.join(", ");
-        skip(&format!(
-            "pppd in user-mode Linux needs {missing}: apt-get install {packages}"
-        ));
+        skip(&format!("pppd in user-mode Linux needs {missing}: apt-get install {packages}"));
         return None;
     }
     Some(folder)
@@ -72,16 +61,11 @@ pub(crate) fn lwip() -> Option<PathBuf> {
     let program = out.join("lwip-peer");
     if !program.is_file() {
         fs::create_dir_all(&out).unwrap();
-        let built = Command::new(folder.join("build.sh"))
-            .arg(&out)
-            .stdin(Stdio::null())
-            .output();
+        let built = Command::new(folder.join("build.sh")).arg(&out).stdin(Stdio::null()).output();
         let has_built = built.as_ref().is_ok_and(|built| built.status.success());
         if !has_built || !program.is_file() {
-            let said = built.map_or_else(
-                |why| why.to_string(),
-                |built| String::from_utf8_lossy(&built.stderr).into_owned(),
-            );
+            let said =
+                built.map_or_else(|why| why.to_string(), |built| String::from_utf8_lossy(&built.stderr).into_owned());
             let last = said.lines().last().unwrap_or_default();
             // Its sources come over the network, which not everybody has: no reason to fail, whatever was asked for.
             println!("skipped: lwIP cannot be built here: {last}");
@@ -139,17 +123,9 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
         kumiki_watchdog::minute();
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().map(BufReader::new);
-        Self {
-            child,
-            output,
-            said: String::new(),
-        }
+        Self { child, output, said: String::new() }
     }
 
     /// Reads until a line has `text` in it; panics where there is none.
@@ -221,12 +197,8 @@ pub(crate) fn kumiki(line: &str, options: &str) -> Running {
 
 /// The events of this kind in what `kumiki` has said.
 pub(crate) fn events(said: &str, kind: &str) -> Vec<Value> {
-    let lines = said
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    lines
-        .filter(|event: &Value| event["event"] == kind)
-        .collect()
+    let lines = said.lines().filter_map(|line| serde_json::from_str(line).ok());
+    lines.filter(|event: &Value| event["event"] == kind).collect()
 }
 
 /// The log in words.

@@ -52,11 +52,8 @@ fn line_of(folder: &Folder) -> (String, String) {
 fn judged(folder: &Folder) {
     for ending in ["sent", "received"] {
         let octets = folder.path(&format!("octets.{ending}"));
-        let decoded = Command::new(env!("CARGO_BIN_EXE_kumiki"))
-            .args(["decode", "--bad"])
-            .arg(&octets)
-            .output()
-            .unwrap();
+        let decoded =
+            Command::new(env!("CARGO_BIN_EXE_kumiki")).args(["decode", "--bad"]).arg(&octets).output().unwrap();
         let bad = String::from_utf8_lossy(&decoded.stdout).into_owned();
         assert!(decoded.status.success(), "{ending}: {decoded:?}");
         assert_eq!(bad, "", "{ending}");
@@ -82,10 +79,7 @@ fn judged(folder: &Folder) {
         // 8 MiB and more: errors. Notes of TCP (a window that is full) are none.
         let is_error = |severity: &str| severity.parse::<u32>().is_ok_and(|it| it >= 0x80_0000);
         let mut fields = line.split('\t').skip(1);
-        assert!(
-            !fields.next().unwrap_or_default().split(',').any(is_error),
-            "{line}"
-        );
+        assert!(!fields.next().unwrap_or_default().split(',').any(is_error), "{line}");
         assert_eq!(fields.next().unwrap_or_default(), "", "{line}");
     }
 }
@@ -110,25 +104,14 @@ fn a_pppd_that_is_given_an_address_and_challenged_takes_octets_from_us() {
         ),
     );
     let after = folder.file("after", TAKES);
-    let peer = pppd(
-        &kit,
-        &theirs,
-        "noauth noipdefault ipcp-accept-local +ipv6",
-        Some(&after),
-    );
+    let peer = pppd(&kit, &theirs, "noauth noipdefault ipcp-accept-local +ipv6", Some(&after));
     let (end, said) = ended_well(ours);
     let (_, peer) = peer.end();
-    let took = peer
-        .lines()
-        .find(|line| line.contains("PEER took"))
-        .unwrap_or_else(|| panic!("{peer}"));
+    let took = peer.lines().find(|line| line.contains("PEER took")).unwrap_or_else(|| panic!("{peer}"));
     let sent = connection(&said);
     assert_eq!(told(took).0, bytes);
     assert_eq!(sent["sent_sha256"], told(took).1, "{took}");
-    assert_eq!(
-        addresses(&end),
-        ("\"10.7.0.1\"".into(), "\"10.7.0.2\"".into())
-    );
+    assert_eq!(addresses(&end), ("\"10.7.0.1\"".into(), "\"10.7.0.2\"".into()));
     assert_eq!(end["peer_name"], "kumiki");
     // pppd's own words.
     for words in [
@@ -157,30 +140,15 @@ fn a_pppd_that_asks_for_a_password_and_gives_the_addresses_sends_octets_to_us() 
         ),
     );
     let after = folder.file("after", &sends(bytes));
-    let peer = pppd(
-        &kit,
-        &theirs,
-        "auth require-pap 10.7.0.2:10.7.0.1 +ipv6",
-        Some(&after),
-    );
+    let peer = pppd(&kit, &theirs, "auth require-pap 10.7.0.2:10.7.0.1 +ipv6", Some(&after));
     let (end, said) = ended_well(ours);
     let (_, peer) = peer.end();
-    let sent = peer
-        .lines()
-        .find(|line| line.contains("PEER sent"))
-        .unwrap_or_else(|| panic!("{peer}"));
+    let sent = peer.lines().find(|line| line.contains("PEER sent")).unwrap_or_else(|| panic!("{peer}"));
     let received = connection(&said);
     assert_eq!(told(sent).0, bytes);
     assert_eq!(received["received_sha256"], told(sent).1, "{sent}");
-    assert_eq!(
-        addresses(&end),
-        ("\"10.7.0.1\"".into(), "\"10.7.0.2\"".into())
-    );
-    for words in [
-        "rcvd [PAP AuthReq",
-        "sent [PAP AuthAck",
-        "rcvd [IPCP ConfRej",
-    ] {
+    assert_eq!(addresses(&end), ("\"10.7.0.1\"".into(), "\"10.7.0.2\"".into()));
+    for words in ["rcvd [PAP AuthReq", "sent [PAP AuthAck", "rcvd [IPCP ConfRej"] {
         assert!(peer.contains(words), "{words}: {peer}");
     }
     // VJ compression is refused cleanly.
@@ -192,11 +160,8 @@ fn both_ends_challenge_each_other_and_all_octets_are_well_formed() {
     let Some(kit) = pppd_kit() else { return };
     let folder = Folder::new("both");
     let (ours, theirs) = line_of(&folder);
-    let files = format!(
-        "--pcap {} --record {}",
-        folder.path("frames.pcapng").display(),
-        folder.path("octets").display()
-    );
+    let files =
+        format!("--pcap {} --record {}", folder.path("frames.pcapng").display(), folder.path("octets").display());
     let ours = kumiki(
         &ours,
         &format!(
@@ -222,11 +187,7 @@ END
     let (end, said) = ended_well(ours);
     let (_, peer) = peer.end();
     assert!(peer.contains("PEER echo True"), "{peer}");
-    for words in [
-        "rcvd [CHAP Response",
-        "sent [CHAP Response",
-        "CHAP authentication succeeded",
-    ] {
+    for words in ["rcvd [CHAP Response", "sent [CHAP Response", "CHAP authentication succeeded"] {
         assert!(peer.contains(words), "{words}: {peer}");
     }
     let bad = ["bad_fcs", "aborts", "runts", "oversize"].map(|key| end[key].as_u64());
@@ -241,10 +202,7 @@ fn a_peer_that_does_not_know_the_secret_is_not_let_in() {
     let (ours, theirs) = line_of(&folder);
     let ours = kumiki(
         &ours,
-        &format!(
-            "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive",
-            folder.secrets("kumiki another")
-        ),
+        &format!("10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive", folder.secrets("kumiki another")),
     );
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
     let (status, said) = ours.end();
@@ -313,10 +271,8 @@ fn linux_uses_the_link_through_a_tun_device() {
     // As root a namespace is all that it takes; others become root in one of users.
     let wants: &[&[&str]] = &[&["--net"], &["--net", "--map-root-user"]];
     let can = |options: &&&[&str]| {
-        let tried = Command::new("unshare")
-            .args(**options)
-            .args(["ip", "tuntap", "add", "kumiki0", "mode", "tun"])
-            .output();
+        let tried =
+            Command::new("unshare").args(**options).args(["ip", "tuntap", "add", "kumiki0", "mode", "tun"]).output();
         tried.is_ok_and(|tried| tried.status.success())
     };
     let Some(options) = wants.iter().find(can) else {
@@ -328,20 +284,13 @@ fn linux_uses_the_link_through_a_tun_device() {
     let script = folder.file("uses.py", USES_TUN);
     let mut command = Command::new("unshare");
     command.args(*options).arg("python3").arg(script);
-    command.args([
-        env!("CARGO_BIN_EXE_kumiki"),
-        "ppp",
-        &ours,
-        "10.7.0.1:10.7.0.2",
-    ]);
+    command.args([env!("CARGO_BIN_EXE_kumiki"), "ppp", &ours, "10.7.0.1:10.7.0.2"]);
     command.args(["--json", "--passive", "--tun", "kumiki0"]);
     let ours = Running::start(&mut command);
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
     let (status, said) = ours.end();
     assert_eq!(status, 0, "{said}");
-    let echoes = said
-        .lines()
-        .filter(|line| line.starts_with("ECHO") && line.ends_with("True"));
+    let echoes = said.lines().filter(|line| line.starts_with("ECHO") && line.ends_with("True"));
     assert_eq!(echoes.count(), 2, "{said}");
     let (_, peer) = peer.end();
     assert!(peer.contains("LCP terminated by peer"), "{peer}");

@@ -1,10 +1,6 @@
 //! `kumiki x25 switch` as a process, between callers and hosts of XOT that are processes too.
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use rustix::process::Signal;
 
@@ -39,10 +35,7 @@ impl Switch {
     }
 
     fn url(&self, file: &str, number: &str) -> String {
-        format!(
-            "ftam://{}/{file}?carrier=xot&x121={number}&from-x121=777",
-            self.at
-        )
+        format!("ftam://{}/{file}?carrier=xot&x121={number}&from-x121=777", self.at)
     }
 }
 
@@ -94,28 +87,15 @@ fn files_go_over_xot_through_the_switch() {
     folder.ftam(&["get", &switch.url("big", "99345")]).well();
     assert!(folder.read("big") == octets, "another file came");
     let said = [switch.told(), switch.told()];
-    assert_eq!(
-        said[0],
-        "call 1 ADDRESS: 777 to 99345 set up, from in to out (ADDRESS)"
-    );
-    assert!(
-        said[1].starts_with("call 1 ADDRESS: cleared by "),
-        "{said:?}"
-    );
+    assert_eq!(said[0], "call 1 ADDRESS: 777 to 99345 set up, from in to out (ADDRESS)");
+    assert!(said[1].starts_with("call 1 ADDRESS: cleared by "), "{said:?}");
     let wrong = folder.ftam(&["get", &switch.url("big", "55345")]);
     wrong.failed(3, &["not obtainable (0d)"]);
     let said = switch.told();
-    assert!(
-        said.starts_with("call 2 ADDRESS: 777 to 55345 refused, from in: not obtainable (0d)"),
-        "{said}"
-    );
+    assert!(said.starts_with("call 2 ADDRESS: 777 to 55345 refused, from in: not obtainable (0d)"), "{said}");
     switch.running.signal(Signal::INT);
     let ran = switch.running.end().well();
-    assert!(
-        ran.out
-            .contains("2 calls came, 1 were set up, 1 refused, 1 cleared"),
-        "{ran:?}"
-    );
+    assert!(ran.out.contains("2 calls came, 1 were set up, 1 refused, 1 cleared"), "{ran:?}");
     // TPDUs are longer than packets.
     let bad = folder.kumiki(&["decode", "--bad", "packets.pcapng"]).well();
     assert_eq!(bad.out, "");
@@ -123,35 +103,15 @@ fn files_go_over_xot_through_the_switch() {
     assert!(all.out.contains("F-READ request"), "FTAM is read");
     let path = folder.path("packets.pcapng");
     let path = path.to_str().unwrap();
-    let Some(read) = system(
-        "tshark",
-        &[
-            "-r",
-            path,
-            "-Y",
-            "x25",
-            "-T",
-            "fields",
-            "-e",
-            "_ws.col.Info",
-        ],
-    ) else {
-        assert!(
-            std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-            "tshark is wanted and absent"
-        );
+    let Some(read) = system("tshark", &["-r", path, "-Y", "x25", "-T", "fields", "-e", "_ws.col.Info"]) else {
+        assert!(std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(), "tshark is wanted and absent");
         return eprintln!("skipped: tshark is absent");
     };
     let packets = String::from_utf8_lossy(&read.stdout).lines().count();
     assert!(packets > 1000, "{packets} packets: {read:?}");
     // The circuits of both ports have one channel, by which tshark puts their packets together, and calls what comes of it malformed.
     let alone = ["--disable-protocol", "cotp"];
-    let wrong = [
-        "-r",
-        path,
-        "-Y",
-        "_ws.malformed || _ws.expert.severity == error",
-    ];
+    let wrong = ["-r", path, "-Y", "_ws.malformed || _ws.expert.severity == error"];
     let malformed = system("tshark", &[&wrong[..], &alone].concat());
     let malformed = String::from_utf8_lossy(&malformed.unwrap().stdout).into_owned();
     assert!(malformed.is_empty(), "{malformed}");
@@ -237,17 +197,11 @@ to = ["out"]
     folder.ftam(&["get", &near.url("big", "9912345")]).well();
     assert!(folder.read("big") == octets, "another file came");
     let said = near.told();
-    assert_eq!(
-        said,
-        "call 1 ADDRESS: 777 to 9912345 set up, from in to line"
-    );
+    assert_eq!(said, "call 1 ADDRESS: 777 to 9912345 set up, from in to line");
     // The other end of the line goes away, and its calls with it.
     far.signal(Signal::INT);
     let ran = far.end().well();
-    assert!(
-        ran.out
-            .contains("call 1: 777 to 12345 set up, from line to out")
-    );
+    assert!(ran.out.contains("call 1: 777 to 12345 set up, from line to out"));
     assert!(near.told().starts_with("call 1 ADDRESS: cleared by in"));
     assert_eq!(near.told(), "line: down");
     let lost = folder.ftam(&["get", &near.url("big", "9912345")]);
@@ -292,12 +246,7 @@ fn who_has_a_number_is_called_by_what_begins_with_it() {
     let folder = Folder::new("numbers");
     folder.write("root/small", b"content");
     // Where no calls of X.25 come in, what is said of them would be ignored.
-    for option in [
-        ["--x121", "1"],
-        ["--packet", "128"],
-        ["--window", "2"],
-        ["--cud", "cafe"],
-    ] {
+    for option in [["--x121", "1"], ["--packet", "128"], ["--window", "2"], ["--cud", "cafe"]] {
         for daemon in ["ftamd", "mmsd"] {
             let all = [&[daemon, "--root", "root", "--anonymous"], &option[..]].concat();
             folder.kumiki(&all).failed(2, &[option[0], "--xot ADDRESS"]);
@@ -325,9 +274,7 @@ fn who_has_a_number_is_called_by_what_begins_with_it() {
 fn a_configuration_is_checked_without_opening_anything() {
     let folder = Folder::new("check");
     folder.write("good.toml", config("192.0.2.1", "").as_bytes());
-    let said = folder
-        .kumiki(&["x25", "switch", "--check", "good.toml"])
-        .well();
+    let said = folder.kumiki(&["x25", "switch", "--check", "good.toml"]).well();
     assert_eq!(said.out, "the configuration makes sense\n");
     folder.write("bad.toml", config("192.0.2.1", "hosst = 7").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
@@ -379,9 +326,7 @@ fn connections_without_a_call_have_their_time_and_are_told_of() {
     assert_eq!(switch.told(), "in: ADDRESS: no call came in time");
     drop(stray(&switch.at, b""));
     assert_eq!(switch.told(), "in: ADDRESS: hung up before a call came");
-    folder
-        .ftam(&["get", &switch.url("small", "991"), "-"])
-        .well();
+    folder.ftam(&["get", &switch.url("small", "991"), "-"]).well();
     assert!(switch.told().contains("set up"));
     switch.running.signal(Signal::INT);
     switch.running.end().well();
@@ -397,10 +342,7 @@ fn a_call_by_which_nothing_crosses_is_cleared() {
     let call = stray(&switch.at, &[0, 0, 0, 7, 0x10, 1, 0x0b, 3, 0x99, 0x10, 0]);
     assert!(switch.told().contains("- to 991 set up"));
     let said = switch.told();
-    assert!(
-        said.contains("cleared by us: local procedure error (13)"),
-        "{said}"
-    );
+    assert!(said.contains("cleared by us: local procedure error (13)"), "{said}");
     drop(call);
     switch.running.signal(Signal::INT);
     switch.running.end().well();

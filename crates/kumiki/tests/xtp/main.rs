@@ -4,11 +4,7 @@
 //! sockets of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
 //! is one; with `KUMIKI_REQUIRE_TSHARK` set there must be one.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test: what fails stops it"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 mod process;
 
@@ -30,13 +26,7 @@ struct Carried {
 }
 
 /// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other one.
-fn host(
-    program: &str,
-    number: u8,
-    socket: SocketAddrV4,
-    peer: SocketAddrV4,
-    options: &str,
-) -> Command {
+fn host(program: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, options: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     let what = format!(
         "{program} --json --mtu 9000 --addr 192.168.3.{number}/24 \
@@ -47,54 +37,28 @@ fn host(
 }
 
 /// `ttcp` on such a host.
-fn ttcp(
-    protocol: &str,
-    number: u8,
-    socket: SocketAddrV4,
-    peer: SocketAddrV4,
-    options: &str,
-) -> Command {
+fn ttcp(protocol: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, options: &str) -> Command {
     let options = format!("--protocol {protocol} {options}");
     host("ttcp", number, socket, peer, &options)
 }
 
 /// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one says.
 /// `options` are those of the sender and those of the receiver.
-fn carry(
-    protocol: &str,
-    [near, far]: [SocketAddrV4; 2],
-    octets: u64,
-    options: [&str; 2],
-) -> Carried {
+fn carry(protocol: &str, [near, far]: [SocketAddrV4; 2], octets: u64, options: [&str; 2]) -> Carried {
     let receive = format!("--receive {}", options[1]);
     let mut receiver = Running::start(&mut ttcp(protocol, 2, far, near, &receive));
     receiver.wait_for("listening");
-    let transmit = format!(
-        "--transmit 192.168.3.2 -l {WRITE}B -n {} {}",
-        octets / WRITE,
-        options[0]
-    );
+    let transmit = format!("--transmit 192.168.3.2 -l {WRITE}B -n {} {}", octets / WRITE, options[0]);
     let sender = Running::start(&mut ttcp(protocol, 1, near, far, &transmit)).end();
     let receiver = receiver.end();
-    assert_eq!(
-        sender.status, 0,
-        "sender: {sender:?}\nreceiver: {receiver:?}"
-    );
+    assert_eq!(sender.status, 0, "sender: {sender:?}\nreceiver: {receiver:?}");
     assert_eq!(receiver.status, 0, "receiver: {receiver:?}");
     let (sent, received) = (sender.event("connection"), receiver.event("connection"));
     assert_eq!(sent["sent"], octets, "{sent}");
     assert_eq!(received["received"], octets, "{received}");
     assert_eq!(sent["sent_sha256"], received["received_sha256"]);
-    assert_eq!(
-        [&sent["ended"], &received["ended"]],
-        ["closed"; 2],
-        "{sent}\n{received}"
-    );
-    Carried {
-        end: sender.event("end"),
-        sent,
-        received,
-    }
+    assert_eq!([&sent["ended"], &received["ended"]], ["closed"; 2], "{sent}\n{received}");
+    Carried { end: sender.event("end"), sent, received }
 }
 
 const MIB: u64 = 1 << 20;
@@ -152,12 +116,7 @@ fn a_group_of_two_receives_what_one_sends() {
     let receive = "--receive --group 239.1.2.3";
     let receivers = [
         (2, first, [source, second], receive.to_owned()),
-        (
-            3,
-            second,
-            [source, first],
-            format!("{receive} --impair loss=0.01"),
-        ),
+        (3, second, [source, first], format!("{receive} --impair loss=0.01")),
     ]
     .map(|(number, socket, others, options)| {
         let mut receiver = Running::start(&mut member(number, socket, others, &options));
@@ -193,18 +152,12 @@ fn a_group_of_two_receives_what_one_sends() {
 
 #[test]
 fn a_capture_has_no_fault() {
-    for (protocol, wrong) in [
-        ("xtp", "xtp.bad_checksum"),
-        (
-            "tcp",
-            "tcp.checksum.status==0 || ip.checksum.status==0 || _ws.malformed",
-        ),
-    ] {
+    for (protocol, wrong) in
+        [("xtp", "xtp.bad_checksum"), ("tcp", "tcp.checksum.status==0 || ip.checksum.status==0 || _ws.malformed")]
+    {
         let folder = Folder::new(&format!("capture-{protocol}"));
         let captures = ["sender", "receiver"].map(|name| folder.path(&format!("{name}.pcapng")));
-        let options = captures
-            .each_ref()
-            .map(|path| format!("--pcap {}", path.display()));
+        let options = captures.each_ref().map(|path| format!("--pcap {}", path.display()));
         let carried = carry(protocol, sockets(), 2 * MIB, [&options[0], &options[1]]);
         for path in &captures {
             let all = decode(path, &["--only", protocol]);
@@ -332,10 +285,7 @@ fn mistakes_of_the_command_line_say_what_would_be_right() {
     for (options, words) in [
         ("-l 5GiB", ["\"5GiB\"", "too long", "1 GiB"]),
         ("-l 0B", ["\"0B\"", "nothing", "1 GiB"]),
-        (
-            "--station 192.0.2.1:7000",
-            ["--station", "192.0.2.1:7000", "--beyond-loopback"],
-        ),
+        ("--station 192.0.2.1:7000", ["--station", "192.0.2.1:7000", "--beyond-loopback"]),
     ] {
         let options = format!("--transmit 192.168.3.2 {options}");
         let [near, far] = sockets();

@@ -56,12 +56,7 @@ pub(crate) struct Ended {
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Self {
         kumiki_watchdog::minute();
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut errors = child.stderr.take().unwrap();
         let (tell, lines) = channel();
@@ -77,12 +72,7 @@ impl Running {
             let _ = errors.read_to_string(&mut text);
             text
         });
-        Self {
-            child,
-            lines,
-            errors: Some(errors),
-            said: String::new(),
-        }
+        Self { child, lines, errors: Some(errors), said: String::new() }
     }
 
     /// The next line; `None` at the end.

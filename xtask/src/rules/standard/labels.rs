@@ -76,9 +76,7 @@ impl fmt::Display for Label {
 impl Label {
     /// Every label that the RFC has.
     pub(super) fn every() -> impl Iterator<Item = Self> {
-        Kind::ALL
-            .into_iter()
-            .flat_map(|kind| (1..=kind.last()).map(move |number| Self { kind, number }))
+        Kind::ALL.into_iter().flat_map(|kind| (1..=kind.last()).map(move |number| Self { kind, number }))
     }
 
     pub(super) const fn exists(self) -> bool {
@@ -97,10 +95,7 @@ impl Label {
     /// The labels in a comment, in their order.
     fn within(comment: &str) -> Vec<Self> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        comment
-            .split(|c| !is_part(c))
-            .filter_map(Self::parse)
-            .collect()
+        comment.split(|c| !is_part(c)).filter_map(Self::parse).collect()
     }
 }
 
@@ -121,10 +116,7 @@ impl Place {
 
     /// A link to the file, and the item.
     pub(super) fn in_code(&self) -> String {
-        let short = self
-            .file
-            .rsplit_once("/src/")
-            .map_or(&*self.file, |it| it.1);
+        let short = self.file.rsplit_once("/src/").map_or(&*self.file, |it| it.1);
         format!("[{short}](../{}) `{}`", self.file, self.item)
     }
 
@@ -151,29 +143,19 @@ pub(super) fn all(tree: &Tree) -> Found {
             continue;
         }
         let lines: Vec<&str> = text.lines().collect();
-        let tests_from = if is_test_file(file) {
-            0
-        } else {
-            without_tests(text).lines().count()
-        };
+        let tests_from = if is_test_file(file) { 0 } else { without_tests(text).lines().count() };
         for (at, line) in lines.iter().enumerate() {
             let Some((_, comment)) = line.split_once("//") else {
                 continue;
             };
             let labels = Label::within(comment);
-            let place = |item| Place {
-                file: file.to_owned(),
-                line: at + 1,
-                item,
-            };
+            let place = |item| Place { file: file.to_owned(), line: at + 1, item };
             if let Some(list) = line.trim_start().strip_prefix(MARK) {
                 let only_labels = list.split(", ").all(|part| Label::parse(part).is_some());
                 match test_below(&lines, at).filter(|_| only_labels && at >= tests_from) {
-                    Some(name) => found.places.extend(
-                        labels
-                            .into_iter()
-                            .map(|label| (label, place(name.to_owned()), true)),
-                    ),
+                    Some(name) => {
+                        found.places.extend(labels.into_iter().map(|label| (label, place(name.to_owned()), true)))
+                    }
                     None => found.malformed.push((file.to_owned(), at + 1)),
                 }
             } else if at < tests_from {
@@ -256,9 +238,11 @@ fn owner<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     if indent(lines.get(at)?) == 0 {
         return None;
     }
-    let head = lines.iter().take(at).rev().find(|line| {
-        indent(line) == 0 && !line.trim().is_empty() && !line.starts_with([')', '#', '/'])
-    })?;
+    let head = lines
+        .iter()
+        .take(at)
+        .rev()
+        .find(|line| indent(line) == 0 && !line.trim().is_empty() && !line.starts_with([')', '#', '/']))?;
     if let Some(rest) = head.strip_prefix("impl") {
         let of = rest.split_once(" for ").map_or(rest, |(_, of)| of);
         // After the generics of the `impl` itself, if it has them.
@@ -266,9 +250,7 @@ fn owner<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
             Some(generics) => generics.split_once("> ")?.1,
             None => of,
         };
-        return of
-            .split(|c: char| !is_word(c))
-            .find(|word| !word.is_empty());
+        return of.split(|c: char| !is_word(c)).find(|word| !word.is_empty());
     }
     name(head)
 }
@@ -278,18 +260,14 @@ fn function(line: &str) -> Option<&str> {
     let (before, rest) = line.split_once("fn ")?;
     let plain = before.is_empty() || before.ends_with(' ');
     let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-    rest.get(..end)
-        .filter(|name| plain && !name.is_empty() && !line.starts_with("//"))
+    rest.get(..end).filter(|name| plain && !name.is_empty() && !line.starts_with("//"))
 }
 
 /// The name that a definition, a field or a variant begins with.
 fn name(line: &str) -> Option<&str> {
-    const BEFORE: [&str; 12] = [
-        "pub", "crate", "super", "const", "static", "async", "fn", "struct", "enum", "trait",
-        "type", "mod",
-    ];
-    line.split(|c: char| !is_word(c))
-        .find(|word| !word.is_empty() && !BEFORE.contains(word))
+    const BEFORE: [&str; 12] =
+        ["pub", "crate", "super", "const", "static", "async", "fn", "struct", "enum", "trait", "type", "mod"];
+    line.split(|c: char| !is_word(c)).find(|word| !word.is_empty() && !BEFORE.contains(word))
 }
 
 fn is_word(c: char) -> bool {
@@ -312,9 +290,7 @@ mod tests {
         let of: Vec<String> = found
             .places
             .iter()
-            .map(|(label, place, is_test)| {
-                format!("{label} {} {} {is_test}", place.line, place.item)
-            })
+            .map(|(label, place, is_test)| format!("{label} {} {} {is_test}", place.line, place.item))
             .collect();
         assert_eq!(
             of,

@@ -6,11 +6,7 @@ const CODE: &str = "crates/a/src/lib.rs";
 fn data(met: &[&str]) -> String {
     Label::every()
         .map(|label| {
-            let unmet = if met.contains(&&*label.to_string()) {
-                ""
-            } else {
-                ", unmet = 'a reason'"
-            };
+            let unmet = if met.contains(&&*label.to_string()) { "" } else { ", unmet = 'a reason'" };
             format!("{label} = {{ section = '3.1', what = 'words'{unmet} }}\n")
         })
         .collect()
@@ -25,17 +21,15 @@ fn source(place: &str, tested: &str) -> String {
 fn found(data: &str, code: &str) -> Vec<String> {
     let tree = Tree::of(&[(DATA, data), (CODE, code)]);
     let findings = check(&tree).into_iter();
-    findings
-        .map(|finding| finding.what)
-        .filter(|what| !what.starts_with("the page"))
-        .collect()
+    findings.map(|finding| finding.what).filter(|what| !what.starts_with("the page")).collect()
 }
 
 #[test]
 fn a_page_that_is_what_the_labels_give_passes_and_another_does_not() {
     let (data, code) = (data(&["MUST-18"]), source("MUST-18", "MUST-18"));
     let page = page(&Tree::of(&[(DATA, &data), (CODE, &code)])).unwrap_or_default();
-    let row = "| MUST-18 | 3.1 | words | [lib.rs](../crates/a/src/lib.rs) `does` | [it_is_done](../crates/a/src/lib.rs) |\n";
+    let row =
+        "| MUST-18 | 3.1 | words | [lib.rs](../crates/a/src/lib.rs) `does` | [it_is_done](../crates/a/src/lib.rs) |\n";
     assert!(page.contains(row), "{page}");
     assert!(page.contains("| MUST: must, must not | 69 | 1 |\n"));
     assert!(page.contains("| MAY-3 | 3.1 | words |  | **not done**: a reason |\n"));
@@ -57,10 +51,7 @@ fn a_must_without_place_or_test_is_found() {
 #[test]
 fn what_is_unmet_has_no_test() {
     let code = source("SHLD-8", "SHLD-8");
-    assert_eq!(
-        found(&data(&[]), &code),
-        ["SHLD-8 is unmet, and it_is_done tests it"]
-    );
+    assert_eq!(found(&data(&[]), &code), ["SHLD-8 is unmet, and it_is_done tests it"]);
     assert!(found(&data(&["SHLD-8"]), &code).is_empty());
 }
 
@@ -81,17 +72,11 @@ fn data_that_is_not_complete_is_found() {
         ("MUST-7 = { section", "MUST-7 = { note = 'x', section"),
         ("MUST-7 = {", "MUST-7 = "),
     ] {
-        assert!(
-            !found(&all.replacen(from, to, 1), "//! A.\n").is_empty(),
-            "{to}"
-        );
+        assert!(!found(&all.replacen(from, to, 1), "//! A.\n").is_empty(), "{to}");
     }
     assert!(found(&all, "//! A.\n").is_empty());
     assert_eq!(
-        check(&Tree::of(&[(CODE, "//! A.\n")]))
-            .iter()
-            .filter(|it| it.what.starts_with("there is no"))
-            .count(),
+        check(&Tree::of(&[(CODE, "//! A.\n")])).iter().filter(|it| it.what.starts_with("there is no")).count(),
         1
     );
 }

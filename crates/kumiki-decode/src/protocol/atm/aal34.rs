@@ -25,12 +25,8 @@ pub(in crate::protocol) const CELL: Dissector = Dissector {
     dissect: cell,
 };
 
-pub(in crate::protocol) const PDU: Dissector = Dissector {
-    name: "aal34",
-    title: "AAL3/4 PDUs with header, padding and trailer",
-    claims: &[],
-    dissect: pdu,
-};
+pub(in crate::protocol) const PDU: Dissector =
+    Dissector { name: "aal34", title: "AAL3/4 PDUs with header, padding and trailer", claims: &[], dissect: pdu };
 
 fn cell(reading: &mut Reading<'_>) {
     let Some(payload) = reading.octets().first_chunk::<PAYLOAD_LEN>() else {
@@ -40,9 +36,7 @@ fn cell(reading: &mut Reading<'_>) {
             have: reading.octets().len(),
         });
     };
-    let (Ok((header, _)), Ok(trailer)) =
-        (sar::Header::parse(payload), sar::Trailer::parse(payload))
-    else {
+    let (Ok((header, _)), Ok(trailer)) = (sar::Header::parse(payload), sar::Trailer::parse(payload)) else {
         return;
     };
     reading.header_len(sar::HEADER_LEN);
@@ -50,11 +44,7 @@ fn cell(reading: &mut Reading<'_>) {
     reading.emitted_at(0, |out| header.emit(out), sar::HEADER_LEN);
     let back = PAYLOAD_LEN - sar::TRAILER_LEN;
     reading.emitted_at(back, |out| trailer.emit(out), sar::TRAILER_LEN);
-    let sar::Header {
-        segment_type,
-        sn,
-        mid,
-    } = header;
+    let sar::Header { segment_type, sn, mid } = header;
     reading.named("st", 0, 1, segment_type.bits(), segment_type);
     reading.field("sn", 0, 1, sn);
     reading.field("mid", 0, 2, mid);
@@ -82,39 +72,20 @@ fn cell(reading: &mut Reading<'_>) {
         }
     };
     let octets = reading.part(sar::HEADER_LEN, len);
-    if reading
-        .part(sar::HEADER_LEN + len, sar::PAYLOAD_LEN - len)
-        .iter()
-        .any(|octet| *octet != 0)
-    {
+    if reading.part(sar::HEADER_LEN + len, sar::PAYLOAD_LEN - len).iter().any(|octet| *octet != 0) {
         reading.note("the octets behind the last ones of the PDU are not all zero");
     }
-    let (circuit, packet) = (
-        reading.around.circuit.unwrap_or_default(),
-        reading.around.packet,
-    );
+    let (circuit, packet) = (reading.around.circuit.unwrap_or_default(), reading.around.packet);
     let came = reading.state.aal34.add(circuit, &header, octets, packet);
     if let Some(circuit) = came.given_up {
-        reading.note(format!(
-            "the unfinished PDU on {circuit} was given up: too many at once"
-        ));
+        reading.note(format!("the unfinished PDU on {circuit} was given up: too many at once"));
     }
     if let Some(wrong) = came.wrong {
         reading.bad(wrong);
     }
-    if let Outcome::Whole {
-        octets,
-        cells,
-        packets,
-    } = came.outcome
-    {
+    if let Outcome::Whole { octets, cells, packets } = came.outcome {
         let len = octets.len();
-        let whole = Reassembled {
-            what: "AAL3/4 PDU",
-            packets,
-            parts: cells,
-            octets,
-        };
+        let whole = Reassembled { what: "AAL3/4 PDU", packets, parts: cells, octets };
         reading.follow_reassembled(&[Key::Named("aal34")], whole, 0, len);
     }
 }
@@ -137,14 +108,8 @@ fn pdu(reading: &mut Reading<'_>) {
     }
     let behind = total - len;
     let Some(at) = behind.checked_sub(TRAILER_LEN).map(|before| before + len) else {
-        return reading.malformed_at(
-            len,
-            &Malformed::Short {
-                protocol: "AAL3/4",
-                need: HEADER_LEN + TRAILER_LEN,
-                have: total,
-            },
-        );
+        return reading
+            .malformed_at(len, &Malformed::Short { protocol: "AAL3/4", need: HEADER_LEN + TRAILER_LEN, have: total });
     };
     let trailer = match Trailer::parse(reading.octets()) {
         Ok(trailer) => trailer,

@@ -17,19 +17,11 @@ use crate::reading::Reading;
 use crate::reassembly::aal5::{MOST_CELLS, Outcome};
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const CELL: Dissector = Dissector {
-    name: "aal5-cell",
-    title: "payloads of cells that make up AAL5 PDUs",
-    claims: &[],
-    dissect: cell,
-};
+pub(in crate::protocol) const CELL: Dissector =
+    Dissector { name: "aal5-cell", title: "payloads of cells that make up AAL5 PDUs", claims: &[], dissect: cell };
 
-pub(in crate::protocol) const PDU: Dissector = Dissector {
-    name: "aal5",
-    title: "AAL5 PDUs with padding and trailer",
-    claims: &[],
-    dissect: pdu,
-};
+pub(in crate::protocol) const PDU: Dissector =
+    Dissector { name: "aal5", title: "AAL5 PDUs with padding and trailer", claims: &[], dissect: pdu };
 
 pub(in crate::protocol) const SDU: Dissector = Dissector {
     name: "aal5-sdu",
@@ -48,16 +40,11 @@ fn cell(reading: &mut Reading<'_>) {
     if let Some(place) = whole.get_mut(..payload.len()) {
         place.copy_from_slice(payload);
     }
-    let (circuit, packet) = (
-        reading.around.circuit.unwrap_or_default(),
-        reading.around.packet,
-    );
+    let (circuit, packet) = (reading.around.circuit.unwrap_or_default(), reading.around.packet);
     let ends = reading.around.ends_pdu;
     let (outcome, given_up) = reading.state.aal5.add(circuit, &whole, ends, packet);
     if let Some(circuit) = given_up {
-        reading.note(format!(
-            "the unfinished PDU on {circuit} was given up: too many channels at once"
-        ));
+        reading.note(format!("the unfinished PDU on {circuit} was given up: too many channels at once"));
     }
     match outcome {
         Outcome::Waiting { cells } => reading.summary(format!("AAL5 cell {cells} on {circuit}")),
@@ -69,19 +56,10 @@ fn cell(reading: &mut Reading<'_>) {
                 ));
             }
         }
-        Outcome::Whole {
-            octets,
-            cells,
-            packets,
-        } => {
+        Outcome::Whole { octets, cells, packets } => {
             reading.summary(format!("AAL5 cell {cells} on {circuit}, the last"));
             let len = octets.len();
-            let whole = Reassembled {
-                what: "AAL5 PDU",
-                packets,
-                parts: cells,
-                octets,
-            };
+            let whole = Reassembled { what: "AAL5 PDU", packets, parts: cells, octets };
             reading.follow_reassembled(&[Key::Named("aal5")], whole, 0, len);
         }
     }
@@ -110,12 +88,7 @@ fn pdu(reading: &mut Reading<'_>) {
     let came = total / PAYLOAD_LEN;
     let plausible = sdu_len > 0 && pdu_len(sdu_len) == total;
     if plausible {
-        reading.field(
-            "pad",
-            sdu_len,
-            at - sdu_len,
-            reading.part(sdu_len, at - sdu_len),
-        );
+        reading.field("pad", sdu_len, at - sdu_len, reading.part(sdu_len, at - sdu_len));
     }
     reading.field("cpcs-uu", at, 1, Value::Hex(trailer.uu.into(), 2));
     reading.field("cpi", at + 1, 1, Value::Hex(trailer.cpi.into(), 2));
@@ -124,9 +97,7 @@ fn pdu(reading: &mut Reading<'_>) {
     let value = Value::Hex(trailer.crc.into(), 8);
     reading.named("crc-32", at + CRC_OFFSET, 4, value, meaning);
     if !total.is_multiple_of(PAYLOAD_LEN) {
-        reading.bad(format!(
-            "{total} octets are not a multiple of {PAYLOAD_LEN}"
-        ));
+        reading.bad(format!("{total} octets are not a multiple of {PAYLOAD_LEN}"));
     }
     if let Err(fault) = trailer.check(total, crc) {
         // What is lost says more than the sum that it spoils, so it comes first.
@@ -134,9 +105,7 @@ fn pdu(reading: &mut Reading<'_>) {
         let is_damaged = matches!(fault, Fault::Crc { .. }) && length > 0;
         if is_damaged && wanted > came {
             let lost = wanted - came;
-            reading.bad(format!(
-                "Length {length} takes {wanted} cells and {came} came: {lost} lost"
-            ));
+            reading.bad(format!("Length {length} takes {wanted} cells and {came} came: {lost} lost"));
         } else if is_damaged && wanted < came {
             let more = came - wanted;
             reading.bad(format!(
@@ -160,11 +129,7 @@ fn sdu(reading: &mut Reading<'_>) {
         [first, ..] if matches!(first >> 4, 4 | 6) => reading.reread_as(Key::Named("ip")),
         _ => {
             reading.summary("SDU of an AAL");
-            reading.rest(
-                0,
-                reading.total(),
-                "begins with neither LLC nor an IP version",
-            );
+            reading.rest(0, reading.total(), "begins with neither LLC nor an IP version");
         }
     }
 }

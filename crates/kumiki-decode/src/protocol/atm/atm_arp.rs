@@ -12,12 +12,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "atmarp",
-    title: "ATMARP and InATMARP of RFC 2225",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "atmarp", title: "ATMARP and InATMARP of RFC 2225", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
@@ -51,9 +47,8 @@ fn dissect(reading: &mut Reading<'_>) {
     address(reading, "ar$sha", len_of, text);
     let (len_of, text) = shown(header.ssa);
     address(reading, "ar$ssa", len_of, text);
-    let ip = |address: Option<std::net::Ipv4Addr>| {
-        address.map_or_else(|| "null".to_owned(), |address| address.to_string())
-    };
+    let ip =
+        |address: Option<std::net::Ipv4Addr>| address.map_or_else(|| "null".to_owned(), |address| address.to_string());
     address(reading, "ar$spa", spln, ip(header.spa));
     let (len_of, text) = shown(header.tha);
     address(reading, "ar$tha", len_of, text);

@@ -6,21 +6,15 @@
 //! | Found | by name only: no link type says cells. ERF's cells have no HEC, see [`erf`](crate::protocol::erf) |
 //! | Left out | the header of the network-to-network interface: cells are read as those of a user; resource management |
 
-use kumiki_wire::atm::cell::{
-    CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, correct, hec, vci,
-};
+use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, PAYLOAD_LEN, correct, hec, vci};
 
 use crate::key::{Circuit, Key};
 use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "cells",
-    title: "ATM cells of 53 octets",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "cells", title: "ATM cells of 53 octets", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let Some(octets) = reading.octets().first_chunk::<HEADER_LEN>() else {
@@ -47,14 +41,8 @@ fn dissect(reading: &mut Reading<'_>) {
     fields(reading, &header);
     reading.field("hec", 4, 1, Value::Hex(found.into(), 2));
     if found != right {
-        let what = if corrected.is_some() {
-            "one wrong bit, corrected"
-        } else {
-            "more than one wrong bit"
-        };
-        reading.bad(format!(
-            "HEC is {found:#04x}, the octets give {right:#04x}: {what}"
-        ));
+        let what = if corrected.is_some() { "one wrong bit, corrected" } else { "more than one wrong bit" };
+        reading.bad(format!("HEC is {found:#04x}, the octets give {right:#04x}: {what}"));
     }
     payload(reading, &header, HEADER_LEN);
     if reading.total() < CELL_LEN {
@@ -98,11 +86,7 @@ const fn vci_name(number: u16) -> &'static str {
 
 /// Takes the 48 octets at `at` to whom they belong.
 pub(in crate::protocol) fn payload(reading: &mut Reading<'_>, header: &Header, at: usize) {
-    reading.around.circuit = Some(Circuit {
-        interface: reading.around.interface,
-        vpi: header.vpi,
-        vci: header.vci,
-    });
+    reading.around.circuit = Some(Circuit { interface: reading.around.interface, vpi: header.vpi, vci: header.vci });
     let is_f4 = matches!(header.vci, vci::F4_SEGMENT | vci::F4_END_TO_END);
     if header.is_idle() {
         reading.rest(at, PAYLOAD_LEN, "idle cell");
@@ -111,11 +95,7 @@ pub(in crate::protocol) fn payload(reading: &mut Reading<'_>, header: &Header, a
     } else if is_f4 || matches!(header.pti.bits(), 4 | 5) {
         reading.follow(&[Key::Named("oam")], at, PAYLOAD_LEN);
     } else if !header.pti.is_user() {
-        reading.rest(
-            at,
-            PAYLOAD_LEN,
-            format!("no decoder for cells of PTI {}", header.pti),
-        );
+        reading.rest(at, PAYLOAD_LEN, format!("no decoder for cells of PTI {}", header.pti));
     } else {
         reading.around.ends_pdu = header.pti.ends_pdu();
         let layer = reading.state.adaptation(header.vpi, header.vci);

@@ -38,44 +38,27 @@ fn dissect(reading: &mut Reading<'_>) {
     let inside = reading.total().saturating_sub(len);
     if header == Header::Nlpid {
         // The identifier belongs to the PDU of the protocol that it names.
-        let keys: Vec<Key> = reading
-            .part(len, 1)
-            .iter()
-            .map(|octet| Key::Nlpid(*octet))
-            .collect();
+        let keys: Vec<Key> = reading.part(len, 1).iter().map(|octet| Key::Nlpid(*octet)).collect();
         return reading.follow(&keys, len, inside);
     }
     reading.field("organisation", 3, 3, reading.part(3, 3));
-    let pid = reading
-        .part(6, 2)
-        .first_chunk()
-        .map_or(0, |octets| u16::from_be_bytes(*octets));
+    let pid = reading.part(6, 2).first_chunk().map_or(0, |octets| u16::from_be_bytes(*octets));
     reading.field("pid", 6, 2, Value::Hex(pid.into(), 4));
     if len > 8 {
         reading.field("padding", 8, len - 8, reading.part(8, len - 8));
     }
     match header {
         Header::EtherType(number) => reading.follow(&[Key::EtherType(number)], len, inside),
-        Header::Bridged {
-            media: Media::Ethernet,
-            fcs,
-        } => {
+        Header::Bridged { media: Media::Ethernet, fcs } => {
             reading.around.fcs_len = if fcs { 4 } else { 0 };
             reading.follow(&[Key::Named("ethernet")], len, inside);
         }
-        Header::Bridged {
-            media: Media::Fddi,
-            fcs,
-        } => {
+        Header::Bridged { media: Media::Fddi, fcs } => {
             reading.around.fcs_len = if fcs { 4 } else { 0 };
             reading.follow(&[Key::Named("fddi")], len, inside);
         }
         Header::Bridged { media, .. } => {
-            reading.rest(
-                len,
-                inside,
-                format!("no decoder for a bridged {media:?} frame"),
-            );
+            reading.rest(len, inside, format!("no decoder for a bridged {media:?} frame"));
         }
         Header::BridgedFragment => reading.rest(len, inside, "fragment of a bridged frame"),
         Header::Bpdu => reading.rest(len, inside, "no decoder for a spanning tree BPDU"),

@@ -14,12 +14,8 @@ use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "oam",
-    title: "payloads of ATM OAM cells",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "oam", title: "payloads of ATM OAM cells", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let Some(payload) = reading.octets().first_chunk::<PAYLOAD_LEN>() else {
@@ -38,13 +34,7 @@ fn dissect(reading: &mut Reading<'_>) {
         kind::LOOPBACK => "loopback",
         _ => "",
     };
-    reading.named(
-        "oam type and function",
-        0,
-        1,
-        Value::Hex(kind.into(), 2),
-        meaning,
-    );
+    reading.named("oam type and function", 0, 1, Value::Hex(kind.into(), 2), meaning);
     let mut right = *payload;
     set_crc10(&mut right);
     let crc = |payload: &[u8; PAYLOAD_LEN]| {
@@ -63,13 +53,7 @@ fn dissect(reading: &mut Reading<'_>) {
             };
             reading.field("loopback indication", 1, 1, loopback.indication);
             reading.field("correlation tag", 2, 4, loopback.correlation_tag);
-            reading.named(
-                "loopback location",
-                6,
-                16,
-                &loopback.location[..],
-                location(loopback.location),
-            );
+            reading.named("loopback location", 6, 16, &loopback.location[..], location(loopback.location));
             reading.field("source", 22, 16, &loopback.source[..]);
         }
         Err(_) => {
@@ -81,8 +65,6 @@ fn dissect(reading: &mut Reading<'_>) {
     let (found, right) = (crc(payload), crc(&right));
     reading.field("crc-10", 46, 2, Value::Hex(found.into(), 3));
     if found != right {
-        reading.bad(format!(
-            "CRC-10 is {found:#05x}, the octets give {right:#05x}"
-        ));
+        reading.bad(format!("CRC-10 is {found:#05x}, the octets give {right:#05x}"));
     }
 }

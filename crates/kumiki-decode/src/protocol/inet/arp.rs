@@ -13,12 +13,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "arp",
-    title: "ARP for Ethernet and IPv4",
-    claims: &[Key::EtherType(0x0806)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "arp", title: "ARP for Ethernet and IPv4", claims: &[Key::EtherType(0x0806)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let octets = reading.octets();

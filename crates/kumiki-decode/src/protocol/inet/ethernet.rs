@@ -16,12 +16,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "ethernet",
-    title: "Ethernet II and IEEE 802.3 frames",
-    claims: &[Key::LinkType(1)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "ethernet", title: "Ethernet II and IEEE 802.3 frames", claims: &[Key::LinkType(1)], dissect };
 
 /// Octets of the frame check sequence.
 const FCS_LEN: usize = 4;
@@ -76,15 +72,8 @@ fn check_sequence(reading: &mut Reading<'_>, at: usize) {
     crc.update(reading.part(0, at));
     // The sequence is sent with the octet of the lowest powers first (IEEE 802.3 section 3.2.9).
     let (found, right) = (u32::from_le_bytes(found), crc.finish());
-    reading.field(
-        "frame check sequence",
-        at,
-        FCS_LEN,
-        Value::Hex(found.into(), 8),
-    );
+    reading.field("frame check sequence", at, FCS_LEN, Value::Hex(found.into(), 8));
     if found != right {
-        reading.bad(format!(
-            "frame check sequence is {found:#010x}, the octets give {right:#010x}"
-        ));
+        reading.bad(format!("frame check sequence is {found:#010x}, the octets give {right:#010x}"));
     }
 }

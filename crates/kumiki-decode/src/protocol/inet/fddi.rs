@@ -16,12 +16,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "fddi",
-    title: "FDDI frames",
-    claims: &[Key::LinkType(10)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "fddi", title: "FDDI frames", claims: &[Key::LinkType(10)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
@@ -42,10 +38,7 @@ fn dissect(reading: &mut Reading<'_>) {
     let fcs_len = core::mem::take(&mut reading.around.fcs_len);
     let end = reading.total().saturating_sub(fcs_len).max(LEN);
     if end - LEN > MAX_INFORMATION {
-        reading.bad(format!(
-            "{} octets of information, and a frame has at most {MAX_INFORMATION}",
-            end - LEN
-        ));
+        reading.bad(format!("{} octets of information, and a frame has at most {MAX_INFORMATION}", end - LEN));
     }
     match header.control {
         Control::Llc { .. } => reading.follow(&[Key::Named("llc-snap")], LEN, end - LEN),
@@ -66,8 +59,6 @@ fn check_sequence(reading: &mut Reading<'_>, at: usize) {
     let value = Value::Hex(found.into(), 8);
     reading.field("frame check sequence", at, FCS_LEN, value);
     if found != right {
-        reading.bad(format!(
-            "frame check sequence is {found:#010x}, the octets give {right:#010x}"
-        ));
+        reading.bad(format!("frame check sequence is {found:#010x}, the octets give {right:#010x}"));
     }
 }

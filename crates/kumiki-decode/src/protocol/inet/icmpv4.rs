@@ -14,12 +14,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "icmp",
-    title: "ICMP for IPv4",
-    claims: &[Key::IpProtocol(1)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "icmp", title: "ICMP for IPv4", claims: &[Key::IpProtocol(1)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
@@ -29,8 +25,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
-    let octet =
-        |reading: &Reading<'_>, at| reading.part(at, 1).first().copied().unwrap_or_default();
+    let octet = |reading: &Reading<'_>, at| reading.part(at, 1).first().copied().unwrap_or_default();
     let (kind, code) = (octet(reading, 0), octet(reading, 1));
     reading.field("type", 0, 1, kind);
     reading.field("code", 1, 1, code);
@@ -47,30 +42,13 @@ fn dissect(reading: &mut Reading<'_>) {
 
 fn message(reading: &mut Reading<'_>, message: Message) {
     match message {
-        Message::EchoReply {
-            identifier,
-            sequence,
+        Message::EchoReply { identifier, sequence } | Message::Echo { identifier, sequence } => {
+            pair(reading, identifier, sequence)
         }
-        | Message::Echo {
-            identifier,
-            sequence,
-        } => pair(reading, identifier, sequence),
-        Message::Timestamp {
-            identifier,
-            sequence,
-            times,
-        }
-        | Message::TimestampReply {
-            identifier,
-            sequence,
-            times,
-        } => {
+        Message::Timestamp { identifier, sequence, times }
+        | Message::TimestampReply { identifier, sequence, times } => {
             pair(reading, identifier, sequence);
-            let Timestamps {
-                originate,
-                receive,
-                transmit,
-            } = times;
+            let Timestamps { originate, receive, transmit } = times;
             reading.field("originate timestamp", 8, 4, originate);
             reading.field("receive timestamp", 12, 4, receive);
             reading.field("transmit timestamp", 16, 4, transmit);

@@ -15,12 +15,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "icmpv6",
-    title: "ICMP for IPv6",
-    claims: &[Key::IpProtocol(58)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "icmpv6", title: "ICMP for IPv6", claims: &[Key::IpProtocol(58)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
@@ -102,26 +98,12 @@ fn message(reading: &mut Reading<'_>, message: Message) {
     match message {
         Message::PacketTooBig { mtu } => reading.field("mtu", 4, 4, mtu),
         Message::ParameterProblem { pointer, .. } => reading.field("pointer", 4, 4, pointer),
-        Message::Echo {
-            identifier,
-            sequence,
-        }
-        | Message::EchoReply {
-            identifier,
-            sequence,
-        } => {
+        Message::Echo { identifier, sequence } | Message::EchoReply { identifier, sequence } => {
             reading.field("identifier", 4, 2, identifier);
             reading.field("sequence number", 6, 2, sequence);
         }
         Message::RouterAdvertisement(router) => {
-            let Router {
-                hop_limit,
-                managed,
-                other,
-                lifetime_s,
-                reachable_ms,
-                retrans_ms,
-            } = router;
+            let Router { hop_limit, managed, other, lifetime_s, reachable_ms, retrans_ms } = router;
             reading.field("cur hop limit", 4, 1, hop_limit);
             reading.field("managed", 5, 1, managed);
             reading.field("other", 5, 1, other);
@@ -132,27 +114,17 @@ fn message(reading: &mut Reading<'_>, message: Message) {
         Message::NeighbourSolicitation { target } => {
             reading.field("target address", 8, 16, Value::text(target));
         }
-        Message::NeighbourAdvertisement {
-            router,
-            solicited,
-            overrides,
-            target,
-        } => {
+        Message::NeighbourAdvertisement { router, solicited, overrides, target } => {
             reading.field("router", 4, 1, router);
             reading.field("solicited", 4, 1, solicited);
             reading.field("override", 4, 1, overrides);
             reading.field("target address", 8, 16, Value::text(target));
         }
-        Message::Redirect {
-            target,
-            destination,
-        } => {
+        Message::Redirect { target, destination } => {
             reading.field("target address", 8, 16, Value::text(target));
             reading.field("destination address", 24, 16, Value::text(destination));
         }
-        Message::DestinationUnreachable { .. }
-        | Message::TimeExceeded { .. }
-        | Message::RouterSolicitation => {}
+        Message::DestinationUnreachable { .. } | Message::TimeExceeded { .. } | Message::RouterSolicitation => {}
         Message::Other { rest, .. } => reading.field("message body", 4, 4, &rest[..]),
     }
 }
@@ -201,27 +173,14 @@ fn options(reading: &mut Reading<'_>, mut at: usize) {
 }
 
 fn prefix(reading: &mut Reading<'_>, at: usize, prefix: &Prefix) {
-    let Prefix {
-        len,
-        on_link,
-        autonomous,
-        valid_s,
-        preferred_s,
-        prefix,
-    } = *prefix;
+    let Prefix { len, on_link, autonomous, valid_s, preferred_s, prefix } = *prefix;
     let flags = match (on_link, autonomous) {
         (true, true) => "on-link, autonomous",
         (true, false) => "on-link",
         (false, true) => "autonomous",
         (false, false) => "",
     };
-    reading.named(
-        "prefix information",
-        at,
-        32,
-        Value::Text(format!("{prefix}/{len}")),
-        flags,
-    );
+    reading.named("prefix information", at, 32, Value::Text(format!("{prefix}/{len}")), flags);
     reading.field("valid lifetime", at + 4, 4, valid_s);
     reading.field("preferred lifetime", at + 8, 4, preferred_s);
     if len > 128 {

@@ -32,11 +32,7 @@ fn dissect(reading: &mut Reading<'_>) {
             found: u64::from(first >> 4),
             expected: "4 or 6",
         }),
-        [] => reading.malformed(&Malformed::Short {
-            protocol: "IP",
-            need: 1,
-            have: 0,
-        }),
+        [] => reading.malformed(&Malformed::Short { protocol: "IP", need: 1, have: 0 }),
     }
 }
 
@@ -53,12 +49,7 @@ pub(in crate::protocol) fn ecn(reading: &mut Reading<'_>, ecn: Ecn) {
 
 /// Keeps a fragment, of which there were `data_len` octets of data on the medium, until its datagram is whole; then
 /// what the datagram carries follows.
-pub(in crate::protocol) fn fragment(
-    reading: &mut Reading<'_>,
-    name: Name,
-    fragment: &Fragment<'_>,
-    data_len: usize,
-) {
+pub(in crate::protocol) fn fragment(reading: &mut Reading<'_>, name: Name, fragment: &Fragment<'_>, data_len: usize) {
     if fragment.data.len() < data_len {
         return reading.note("not kept for reassembly: octets are missing in the capture");
     }
@@ -71,19 +62,9 @@ pub(in crate::protocol) fn fragment(
     match reading.state.fragments.add(name, fragment) {
         Outcome::Waiting => {}
         Outcome::Wrong(why) => reading.bad(why),
-        Outcome::Whole {
-            octets,
-            follows,
-            parts,
-            packets,
-        } => {
+        Outcome::Whole { octets, follows, parts, packets } => {
             let len = octets.len();
-            let whole = Reassembled {
-                what: name.what(),
-                packets,
-                parts,
-                octets,
-            };
+            let whole = Reassembled { what: name.what(), packets, parts, octets };
             reading.follow_reassembled(&[Key::IpProtocol(follows)], whole, 0, len);
         }
     }

@@ -50,21 +50,13 @@ fn dissect(reading: &mut Reading<'_>) {
     fields(reading, &header, len);
     let right = checksum(octets);
     if right != header.header_checksum && !reading.around.quoted {
-        reading.bad(format!(
-            "header checksum is {:#06x}, the octets give {right:#06x}",
-            header.header_checksum
-        ));
+        reading.bad(format!("header checksum is {:#06x}, the octets give {right:#06x}", header.header_checksum));
     }
-    reading.ends(Ends {
-        source: IpAddr::V4(header.source),
-        destination: IpAddr::V4(header.destination),
-    });
+    reading.ends(Ends { source: IpAddr::V4(header.source), destination: IpAddr::V4(header.destination) });
     // A transport's pseudo header names who gets the datagram in the end.
     let last = header.last_destination();
-    reading.around.ends = last.as_ref().ok().map(|&last| Ends {
-        source: IpAddr::V4(header.source),
-        destination: IpAddr::V4(last),
-    });
+    reading.around.ends =
+        last.as_ref().ok().map(|&last| Ends { source: IpAddr::V4(header.source), destination: IpAddr::V4(last) });
     if let Err(why) = last {
         reading.bad(in_words(&why));
     }
@@ -93,13 +85,7 @@ fn dissect(reading: &mut Reading<'_>) {
 
 fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
     reading.field("version", 0, 1, 4_u8);
-    reading.named(
-        "ihl",
-        0,
-        1,
-        u32::try_from(len / 4).unwrap_or_default(),
-        format!("{len} octets"),
-    );
+    reading.named("ihl", 0, 1, u32::try_from(len / 4).unwrap_or_default(), format!("{len} octets"));
     reading.field("dscp", 1, 1, header.dscp());
     ip::ecn(reading, header.ecn());
     reading.field("total length", 2, 2, header.total_length);
@@ -109,13 +95,7 @@ fn fields(reading: &mut Reading<'_>, header: &Header, len: usize) {
     let start = format!("octet {}", header.fragment_start());
     reading.named("fragment offset", 6, 2, header.fragment_offset, start);
     reading.field("time to live", 8, 1, header.time_to_live);
-    reading.named(
-        "protocol",
-        9,
-        1,
-        header.protocol,
-        protocol_name(header.protocol),
-    );
+    reading.named("protocol", 9, 1, header.protocol, protocol_name(header.protocol));
     let sum = Value::Hex(header.header_checksum.into(), 4);
     reading.field("header checksum", CHECKSUM_OFFSET, 2, sum);
     reading.field("source", 12, 4, Value::text(header.source));
@@ -169,11 +149,8 @@ fn option_name(kind: u8) -> &'static str {
 fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: usize) {
     let start = header.fragment_start();
     let data = reading.part(len, data_len);
-    let what = format!(
-        "fragment: octets {start} to {} of datagram {}",
-        start.saturating_add(data_len),
-        header.identification
-    );
+    let what =
+        format!("fragment: octets {start} to {} of datagram {}", start.saturating_add(data_len), header.identification);
     reading.rest(len, data_len, what);
     if reading.around.quoted {
         return;
@@ -185,12 +162,7 @@ fn fragment(reading: &mut Reading<'_>, header: &Header, len: usize, data_len: us
         identification: header.identification.into(),
         interface: reading.around.interface,
     };
-    let fragment = Fragment {
-        start,
-        more: header.more_fragments,
-        follows: header.protocol,
-        data,
-        packet: reading.around.packet,
-    };
+    let fragment =
+        Fragment { start, more: header.more_fragments, follows: header.protocol, data, packet: reading.around.packet };
     ip::fragment(reading, name, &fragment, data_len);
 }

@@ -44,10 +44,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.summary(header);
     emitted!(reading, header);
     fields(reading, &header);
-    reading.ends(Ends {
-        source: IpAddr::V6(header.source),
-        destination: IpAddr::V6(header.destination),
-    });
+    reading.ends(Ends { source: IpAddr::V6(header.source), destination: IpAddr::V6(header.destination) });
     let payload = usize::from(header.payload_length);
     let behind = reading.total().saturating_sub(LEN);
     let is_jumbo = payload == 0 && header.next_header == next_header::HOP_BY_HOP;
@@ -78,12 +75,7 @@ fn fields(reading: &mut Reading<'_>, header: &Header) {
     ip::ecn(reading, header.ecn());
     let label = Value::Hex(header.flow_label.into(), 5);
     reading.field("flow label", 1, 3, label);
-    reading.field(
-        "payload length",
-        PAYLOAD_LENGTH_OFFSET,
-        2,
-        header.payload_length,
-    );
+    reading.field("payload length", PAYLOAD_LENGTH_OFFSET, 2, header.payload_length);
     let (next, at) = (header.next_header, NEXT_HEADER_OFFSET);
     reading.named("next header", at, 1, next, next_name(next));
     reading.field("hop limit", 7, 1, header.hop_limit);

@@ -67,24 +67,14 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
         _ => 8,
     };
     let Some(octets @ &[next, words, ..]) = reading.octets().get(..need) else {
-        return reading.malformed(&Malformed::Short {
-            protocol: "IPv6",
-            need,
-            have: reading.octets().len(),
-        });
+        return reading.malformed(&Malformed::Short { protocol: "IPv6", need, have: reading.octets().len() });
     };
     reading.header_len(need);
     reading.summary(format!("IPv6 {name} of {need} octets, next header {next}"));
     reading.named("next header", 0, 1, next, next_name(next));
     let length = format!("{need} octets");
     reading.named("hdr ext len", 1, 1, words, length);
-    let header = Extension {
-        kind,
-        next_header: next,
-        at: 0,
-        field: 0,
-        octets,
-    };
+    let header = Extension { kind, next_header: next, at: 0, field: 0, octets };
     if let Some((kind, left)) = header.routing() {
         reading.named("routing type", 2, 1, kind, routing_name(kind));
         reading.field("segments left", 3, 1, left);
@@ -98,10 +88,7 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
                 return None;
             };
             let destination = IpAddr::V6(header.last_destination(destination)?);
-            Some(Ends {
-                destination,
-                ..ends
-            })
+            Some(Ends { destination, ..ends })
         });
     }
     for option in header.options() {
@@ -116,13 +103,7 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
                 let name = option_name(option.kind);
                 let space = if name.is_empty() { "" } else { ", " };
                 let meaning = format!("type {:#04x}{space}{name}, {asks}", option.kind);
-                reading.named(
-                    "option",
-                    option.at,
-                    2 + option.data.len(),
-                    option.data,
-                    meaning,
-                );
+                reading.named("option", option.at, 2 + option.data.len(), option.data, meaning);
             }
             Err(why) => reading.bad(in_words(&why)),
         }
@@ -163,12 +144,7 @@ fn fragment(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(format!("IPv6 {header}"));
     emitted!(reading, header);
-    let Header {
-        next_header: next,
-        offset,
-        more,
-        identification,
-    } = header;
+    let Header { next_header: next, offset, more, identification } = header;
     reading.named("next header", 0, 1, next, next_name(next));
     let start = header.start();
     reading.named("fragment offset", 2, 2, offset, format!("octet {start}"));
@@ -181,11 +157,7 @@ fn fragment(reading: &mut Reading<'_>) {
     }
     let data = reading.part(len, data_len);
     let end = start.saturating_add(data_len);
-    reading.rest(
-        len,
-        data_len,
-        format!("fragment: octets {start} to {end} of packet {identification:#010x}"),
-    );
+    reading.rest(len, data_len, format!("fragment: octets {start} to {end} of packet {identification:#010x}"));
     let Some((ends, false)) = reading.around.ends.map(|it| (it, reading.around.quoted)) else {
         return;
     };
@@ -197,12 +169,6 @@ fn fragment(reading: &mut Reading<'_>) {
         identification,
         interface: reading.around.interface,
     };
-    let fragment = Fragment {
-        start,
-        more,
-        follows: next,
-        data,
-        packet: reading.around.packet,
-    };
+    let fragment = Fragment { start, more, follows: next, data, packet: reading.around.packet };
     ip::fragment(reading, name, &fragment, data_len);
 }

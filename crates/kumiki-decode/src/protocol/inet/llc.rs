@@ -14,12 +14,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "llc",
-    title: "LLC of IEEE 802.2",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "llc", title: "LLC of IEEE 802.2", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (header, len) = match Header::parse(reading.octets()) {
@@ -29,12 +25,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
-    let Header {
-        dsap,
-        ssap,
-        response,
-        control,
-    } = header;
+    let Header { dsap, ssap, response, control } = header;
     reading.named("dsap", 0, 1, Value::Hex(dsap.into(), 2), sap_name(dsap));
     reading.named("ssap", 1, 1, Value::Hex(ssap.into(), 2), sap_name(ssap));
     reading.field("response", 1, 1, response);

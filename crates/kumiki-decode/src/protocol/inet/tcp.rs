@@ -18,12 +18,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "tcp",
-    title: "TCP segments",
-    claims: &[Key::IpProtocol(6)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "tcp", title: "TCP segments", claims: &[Key::IpProtocol(6)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let total = reading.total();
@@ -34,11 +30,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
-    let Header {
-        source_port,
-        destination_port,
-        ..
-    } = header;
+    let Header { source_port, destination_port, .. } = header;
     reading.field("source port", 0, 2, source_port);
     reading.field("destination port", 2, 2, destination_port);
     reading.field("sequence number", 4, 4, header.seq.0);
@@ -139,18 +131,10 @@ fn options(reading: &mut Reading<'_>, len: usize) {
             continue;
         }
         let option_len = item.data.len() + 2;
-        let number = |data: &[u8]| {
-            data.iter()
-                .fold(0_u64, |number, octet| number << 8 | u64::from(*octet))
-        };
+        let number = |data: &[u8]| data.iter().fold(0_u64, |number, octet| number << 8 | u64::from(*octet));
         match (item.kind, item.data) {
             (kind::MSS, data @ [_, _]) => {
-                reading.field(
-                    "maximum segment size",
-                    at,
-                    option_len,
-                    Value::Number(number(data)),
-                );
+                reading.field("maximum segment size", at, option_len, Value::Number(number(data)));
             }
             (kind::WINDOW_SCALE, data @ [shift]) => {
                 reading.field("window scale", at, option_len, Value::Number(number(data)));
@@ -192,10 +176,7 @@ fn options(reading: &mut Reading<'_>, len: usize) {
                 _,
             ) => {
                 reading.named("option", at, option_len, item.data, option_name(item.kind));
-                reading.bad(format!(
-                    "option {} at octet {at} has the illegal length {option_len}",
-                    item.kind
-                ));
+                reading.bad(format!("option {} at octet {at} has the illegal length {option_len}", item.kind));
             }
             (other, data) => {
                 let name = option_name(other);
@@ -221,22 +202,14 @@ fn accecn(reading: &mut Reading<'_>, at: usize, order: Order, data: &[u8]) {
         Order::One => (1, ["EE1B", "ECEB", "EE0B"]),
     };
     let length = data.len() + 2;
-    reading.named(
-        "accurate ECN",
-        at,
-        length,
-        number,
-        format!("order {number}"),
-    );
+    reading.named("accurate ECN", at, length, number, format!("order {number}"));
     let (counters, rest) = data.as_chunks::<3>();
     for (n, (name, &[high, middle, low])) in names.into_iter().zip(counters).enumerate() {
         let counter = u32::from_be_bytes([0, high, middle, low]);
         reading.field(name, at + 2 + 3 * n, 3, counter);
     }
     if !rest.is_empty() || counters.len() > names.len() {
-        reading.note(format!(
-            "an accurate ECN option of {length} octets; 2, 5, 8 or 11 is right"
-        ));
+        reading.note(format!("an accurate ECN option of {length} octets; 2, 5, 8 or 11 is right"));
     }
 }
 

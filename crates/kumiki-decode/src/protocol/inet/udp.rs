@@ -14,12 +14,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "udp",
-    title: "UDP",
-    claims: &[Key::IpProtocol(17)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "udp", title: "UDP", claims: &[Key::IpProtocol(17)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     // A length beyond the datagram is remarked on below.
@@ -30,12 +26,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
-    let Header {
-        source_port,
-        destination_port,
-        length,
-        ..
-    } = header;
+    let Header { source_port, destination_port, length, .. } = header;
     reading.field("source port", 0, 2, source_port);
     reading.field("destination port", 2, 2, destination_port);
     reading.field("length", 4, 2, length);
@@ -45,25 +36,12 @@ fn dissect(reading: &mut Reading<'_>) {
     if fits {
         reading.padding(length);
     } else if !reading.around.quoted {
-        reading.bad(in_words(&Malformed::Length {
-            protocol: "UDP",
-            field: "length",
-            found: length,
-            least: LEN,
-            most,
-        }));
+        reading.bad(in_words(&Malformed::Length { protocol: "UDP", field: "length", found: length, least: LEN, most }));
     }
-    let over = reading
-        .around
-        .ends
-        .map(|ends| ends.pseudo_header(17, length));
+    let over = reading.around.ends.map(|ends| ends.pseudo_header(17, length));
     if !header.has_checksum() {
         reading.named("checksum", CHECKSUM_OFFSET, 2, Value::Hex(0, 4), "none");
-        if reading
-            .around
-            .ends
-            .is_some_and(|ends| ends.source.is_ipv6())
-        {
+        if reading.around.ends.is_some_and(|ends| ends.source.is_ipv6()) {
             // RFC 8200 section 8.1; RFC 6936 allows it for tunnels.
             reading.bad("no checksum, and IPv6 wants one");
         }

@@ -49,11 +49,7 @@ fn dissect(reading: &mut Reading<'_>) {
 }
 
 /// The fields, with where the first value of the user information begins.
-fn fields(
-    reading: &mut Reading<'_>,
-    apdu: &str,
-    first: &mut Option<usize>,
-) -> Result<(), Malformed> {
+fn fields(reading: &mut Reading<'_>, apdu: &str, first: &mut Option<usize>) -> Result<(), Malformed> {
     let outer = Reader::new("APDU", reading.octets()).any("APDU", "an APDU")?;
     let mut r = outer.elements()?;
     while let Some(field) = r.next("a field")? {
@@ -92,10 +88,7 @@ fn fields(
                 let (name, diagnostic) = if source.tag() == Tag::context(1) {
                     ("acse-service-user diagnostic", Diagnostic::User(code))
                 } else {
-                    (
-                        "acse-service-provider diagnostic",
-                        Diagnostic::Provider(code),
-                    )
+                    ("acse-service-provider diagnostic", Diagnostic::Provider(code))
                 };
                 element(reading, name, &field, integer(number), diagnostic);
             }
@@ -114,23 +107,11 @@ fn fields(
             ("AARQ", 12) | ("AARE", 10) => {
                 // A password does not belong on a screen.
                 let shown = format!("{} octets, not shown", field.content().len());
-                element(
-                    reading,
-                    "authentication-value",
-                    &field,
-                    Value::Text(shown),
-                    "",
-                );
+                element(reading, "authentication-value", &field, Value::Text(shown), "");
             }
             ("AARQ" | "AARE", 29) => {
                 let text = field.text()?;
-                element(
-                    reading,
-                    "implementation-information",
-                    &field,
-                    Value::Text(text),
-                    "",
-                );
+                element(reading, "implementation-information", &field, Value::Text(text), "");
             }
             ("RLRQ" | "RLRE", 0) => {
                 let number = field.integer()?;
@@ -163,11 +144,7 @@ fn fields(
 }
 
 /// A field with an explicit tag around its value.
-fn inner(
-    reading: &mut Reading<'_>,
-    name: &'static str,
-    field: &Element<'_>,
-) -> Result<(), Malformed> {
+fn inner(reading: &mut Reading<'_>, name: &'static str, field: &Element<'_>) -> Result<(), Malformed> {
     let inner = field.only()?;
     let value = match inner.tag() {
         Tag::OBJECT_IDENTIFIER => Value::text(inner.oid()?),
@@ -178,11 +155,7 @@ fn inner(
     Ok(())
 }
 
-fn information(
-    reading: &mut Reading<'_>,
-    field: &Element<'_>,
-    first: &mut Option<usize>,
-) -> Result<(), Malformed> {
+fn information(reading: &mut Reading<'_>, field: &Element<'_>, first: &mut Option<usize>) -> Result<(), Malformed> {
     let mut all = field.elements()?;
     while let Some(external) = all.next("user-information")? {
         let mut inside = external.elements()?;
@@ -193,18 +166,9 @@ fn information(
         let mut syntax = None;
         if let Some(indirect) = inside.take_if(Tag::INTEGER, "indirect-reference")? {
             let id = indirect.integer()?;
-            syntax = reading
-                .around
-                .stream
-                .and_then(|stream| reading.state.streams.syntax(stream, id));
+            syntax = reading.around.stream.and_then(|stream| reading.state.streams.syntax(stream, id));
             let meaning = syntax.map_or_else(String::new, |oid| format!("abstract syntax {oid}"));
-            element(
-                reading,
-                "indirect-reference",
-                &indirect,
-                integer(id),
-                meaning,
-            );
+            element(reading, "indirect-reference", &indirect, integer(id), meaning);
         }
         inside.take_if(Tag::OBJECT_DESCRIPTOR, "data-value-descriptor")?;
         let encoding = inside.any("encoding", "a value")?;

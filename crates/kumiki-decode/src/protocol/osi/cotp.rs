@@ -19,12 +19,8 @@ use crate::reading::Reading;
 use crate::reassembly::streams::{MOST_TSDU, MOST_TSDUS};
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "cotp",
-    title: "ISO transport (ISO 8073, X.224), class 0",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "cotp", title: "ISO transport (ISO 8073, X.224), class 0", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let (octets, total) = (reading.octets(), reading.total());
@@ -104,29 +100,16 @@ fn parameters(reading: &mut Reading<'_>, mut at: usize, octets: &[u8]) {
             (parameter::CALLED, value) => ("called tsap-id", Value::from(value)),
             (parameter::SIZE, [size]) => ("tpdu size", Value::Number(1 << (*size).min(63))),
             (parameter::VERSION, [version]) => ("version number", Value::from(*version)),
-            (parameter::OPTIONS, [bits]) => {
-                ("additional option selection", Value::Hex((*bits).into(), 2))
-            }
-            (parameter::ALTERNATIVES, value) => {
-                ("alternative protocol classes", Value::from(value))
-            }
+            (parameter::OPTIONS, [bits]) => ("additional option selection", Value::Hex((*bits).into(), 2)),
+            (parameter::ALTERNATIVES, value) => ("alternative protocol classes", Value::from(value)),
             (parameter::ADDITIONAL, value) => ("additional information", Value::from(value)),
             (parameter::PREFERRED_SIZE, value) => {
-                let units = value
-                    .iter()
-                    .fold(0_u64, |units, octet| units << 8 | u64::from(*octet));
-                (
-                    "preferred maximum tpdu size",
-                    Value::Number(units.saturating_mul(128)),
-                )
+                let units = value.iter().fold(0_u64, |units, octet| units << 8 | u64::from(*octet));
+                ("preferred maximum tpdu size", Value::Number(units.saturating_mul(128)))
             }
             (_, value) => ("parameter", Value::from(value)),
         };
-        let meaning = if name == "parameter" {
-            format!("code {code:#04x}")
-        } else {
-            String::new()
-        };
+        let meaning = if name == "parameter" { format!("code {code:#04x}") } else { String::new() };
         reading.named(name, at, len + 2, shown, meaning);
         at += len + 2;
     }
@@ -135,11 +118,7 @@ fn parameters(reading: &mut Reading<'_>, mut at: usize, octets: &[u8]) {
 /// Whether a TSDU begins as one of session does: with an SPDU that can come first.
 fn session(octets: &[u8]) -> &'static [Key] {
     let first = octets.first().and_then(|si| Code::of(*si, true));
-    if first.is_some_and(|code| code.category() != Category::Two) {
-        &[Key::Named("session")]
-    } else {
-        &[]
-    }
+    if first.is_some_and(|code| code.category() != Category::Two) { &[Key::Named("session")] } else { &[] }
 }
 
 fn user_data(reading: &mut Reading<'_>, eot: bool, len: usize) {
@@ -158,9 +137,7 @@ fn user_data(reading: &mut Reading<'_>, eot: bool, len: usize) {
     let have = flow.tsdu.octets.len() + data.len();
     if have > MOST_TSDU || under_way + data.len() > MOST_TSDUS {
         let _ = flow.tsdu.end("");
-        reading.note(format!(
-            "a TSDU of {have} octets and more is not put together"
-        ));
+        reading.note(format!("a TSDU of {have} octets and more is not put together"));
         return reading.rest(len, total - len, "part of a TSDU");
     }
     flow.tsdu.add(packet, data);

@@ -20,12 +20,8 @@ use crate::packet::{Reassembled, Value};
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "presentation",
-    title: "ISO presentation (ISO 8823-1, X.226)",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "presentation", title: "ISO presentation (ISO 8823-1, X.226)", claims: &[], dissect };
 
 /// Where `part`, which is a part of `whole`, lies in it.
 pub(in crate::protocol) fn place(whole: &[u8], part: &[u8]) -> (usize, usize) {
@@ -102,13 +98,7 @@ impl Walk {
                 for part in outer.elements()?.each("CP or CPA", 16, |part| Ok(*part))? {
                     if part.tag() == Tag::context(0) {
                         let mode = part.only()?.integer()?;
-                        element(
-                            reading,
-                            "mode-selector",
-                            &part,
-                            integer(mode),
-                            "normal mode",
-                        );
+                        element(reading, "mode-selector", &part, integer(mode), "normal mode");
                     } else if part.tag() == Tag::context(2) {
                         self.parameters(reading, &part, spdu)?;
                     }
@@ -155,11 +145,7 @@ impl Walk {
         Ok(())
     }
 
-    fn user_data(
-        &mut self,
-        reading: &mut Reading<'_>,
-        data: &Element<'_>,
-    ) -> Result<(), Malformed> {
+    fn user_data(&mut self, reading: &mut Reading<'_>, data: &Element<'_>) -> Result<(), Malformed> {
         if data.tag() == Tag::application(0) {
             let (at, len) = place(reading.octets(), data.content());
             self.first.get_or_insert(at);
@@ -171,20 +157,11 @@ impl Walk {
             let mut inside = list.elements()?;
             if let Some(syntax) = inside.take_if(Tag::OBJECT_IDENTIFIER, "transfer-syntax-name")? {
                 let oid = syntax.oid()?;
-                element(
-                    reading,
-                    "transfer-syntax-name",
-                    &syntax,
-                    Value::text(oid),
-                    "",
-                );
+                element(reading, "transfer-syntax-name", &syntax, Value::text(oid), "");
             }
             let context = inside.take(Tag::INTEGER, "presentation-context-identifier")?;
             let id = context.integer()?;
-            let syntax = reading
-                .around
-                .stream
-                .and_then(|stream| reading.state.streams.syntax(stream, id));
+            let syntax = reading.around.stream.and_then(|stream| reading.state.streams.syntax(stream, id));
             let meaning = syntax.map_or_else(String::new, |oid| format!("abstract syntax {oid}"));
             let name = "presentation-context-identifier";
             element(reading, name, &context, integer(id), meaning);
@@ -198,25 +175,14 @@ impl Walk {
             let (begin, len) = place(reading.octets(), value.content());
             let header = begin - at;
             let octets = u64::try_from(len).unwrap_or(u64::MAX);
-            reading.named(
-                "presentation-data-values",
-                at,
-                header,
-                Value::Number(octets),
-                form,
-            );
+            reading.named("presentation-data-values", at, header, Value::Number(octets), form);
             self.value(reading, &value, &keys(syntax, &value))?;
         }
         Ok(())
     }
 
     /// What follows is the content, or, where that is in pieces, what they are together.
-    fn value(
-        &mut self,
-        reading: &mut Reading<'_>,
-        value: &Element<'_>,
-        keys: &[Key],
-    ) -> Result<(), Malformed> {
+    fn value(&mut self, reading: &mut Reading<'_>, value: &Element<'_>, keys: &[Key]) -> Result<(), Malformed> {
         let content = if value.tag() == Tag::context(2) {
             // A BIT STRING has its first octet in front, and pieces of it are seldom seen.
             value.content()
@@ -231,10 +197,7 @@ impl Walk {
                 let whole = Reassembled {
                     what: "presentation data values",
                     packets: vec![reading.around.packet],
-                    parts: value
-                        .elements()?
-                        .each("piece", usize::MAX, |_| Ok(()))?
-                        .len(),
+                    parts: value.elements()?.each("piece", usize::MAX, |_| Ok(()))?.len(),
                     octets,
                 };
                 reading.follow_reassembled(keys, whole, 0, len);
@@ -265,11 +228,7 @@ fn keys(syntax: Option<kumiki_osi_service::Oid>, value: &Element<'_>) -> Vec<Key
     }
     let first = value.content().first().copied().unwrap_or_default();
     let single = value.tag() == Tag::context(0);
-    if single && (0x60..=0x64).contains(&first) {
-        vec![Key::Named("acse")]
-    } else {
-        Vec::new()
-    }
+    if single && (0x60..=0x64).contains(&first) { vec![Key::Named("acse")] } else { Vec::new() }
 }
 
 /// A list of proposed contexts.
@@ -277,16 +236,10 @@ fn contexts(reading: &mut Reading<'_>, list: &Element<'_>) -> Result<(), Malform
     let mut items = list.elements()?;
     while let Some(item) = items.next("presentation-context-definition-list")? {
         let mut inside = item.elements()?;
-        let id = inside
-            .take(Tag::INTEGER, "presentation-context-identifier")?
-            .integer()?;
-        let syntax = inside
-            .take(Tag::OBJECT_IDENTIFIER, "abstract-syntax-name")?
-            .oid()?;
+        let id = inside.take(Tag::INTEGER, "presentation-context-identifier")?.integer()?;
+        let syntax = inside.take(Tag::OBJECT_IDENTIFIER, "abstract-syntax-name")?.oid()?;
         let names = inside.take(Tag::SEQUENCE, "transfer-syntax-name-list")?;
-        let transfer = names
-            .elements()?
-            .each("transfer syntax", 16, Element::oid)?;
+        let transfer = names.elements()?.each("transfer syntax", 16, Element::oid)?;
         let in_ber = transfer == [BASIC_ENCODING_RULES];
         let how = if in_ber {
             "BER".to_owned()
@@ -312,34 +265,12 @@ fn parameter(reading: &mut Reading<'_>, field: &Element<'_>) -> Result<(), Malfo
         element(reading, name, field, Value::text(bits), "");
         Ok(())
     };
-    let number = if field.tag() == Tag::context(field.tag().number) {
-        field.tag().number
-    } else {
-        u32::MAX
-    };
+    let number = if field.tag() == Tag::context(field.tag().number) { field.tag().number } else { u32::MAX };
     match number {
         0 => bits(reading, "protocol-version")?,
-        1 => element(
-            reading,
-            "calling-presentation-selector",
-            field,
-            field.content(),
-            "",
-        ),
-        2 => element(
-            reading,
-            "called-presentation-selector",
-            field,
-            field.content(),
-            "",
-        ),
-        3 => element(
-            reading,
-            "responding-presentation-selector",
-            field,
-            field.content(),
-            "",
-        ),
+        1 => element(reading, "calling-presentation-selector", field, field.content(), ""),
+        2 => element(reading, "called-presentation-selector", field, field.content(), ""),
+        3 => element(reading, "responding-presentation-selector", field, field.content(), ""),
         4 => contexts(reading, field)?,
         5 => {
             let mut items = field.elements()?;
@@ -349,9 +280,7 @@ fn parameter(reading: &mut Reading<'_>, field: &Element<'_>) -> Result<(), Malfo
                 let transfer = inside.optional(Tag::context(1), "transfer syntax", Element::oid)?;
                 let reason = inside.optional(Tag::context(2), "reason", Element::integer)?;
                 let meaning = match (result, transfer, reason) {
-                    (0, Some(oid), _) if oid == BASIC_ENCODING_RULES => {
-                        "accepted, in BER".to_owned()
-                    }
+                    (0, Some(oid), _) if oid == BASIC_ENCODING_RULES => "accepted, in BER".to_owned(),
                     (0, Some(oid), _) => format!("accepted, in {oid}"),
                     (0, None, _) => "accepted".to_owned(),
                     (1, ..) => "refused by the user".to_owned(),
@@ -365,13 +294,7 @@ fn parameter(reading: &mut Reading<'_>, field: &Element<'_>) -> Result<(), Malfo
             }
         }
         6 => element(reading, "default-context-name", field, field.content(), ""),
-        7 => element(
-            reading,
-            "default-context-result",
-            field,
-            field.content(),
-            "",
-        ),
+        7 => element(reading, "default-context-result", field, field.content(), ""),
         8 => bits(reading, "presentation-requirements")?,
         9 => bits(reading, "user-session-requirements")?,
         10 => {
@@ -381,10 +304,7 @@ fn parameter(reading: &mut Reading<'_>, field: &Element<'_>) -> Result<(), Malfo
         }
         _ => {
             element(reading, "parameter", field, field.content(), field.tag());
-            reading.note(format!(
-                "{} is none of the parameters of X.226",
-                field.tag()
-            ));
+            reading.note(format!("{} is none of the parameters of X.226", field.tag()));
         }
     }
     Ok(())

@@ -17,12 +17,8 @@ use crate::packet::{Value, in_words};
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "session",
-    title: "ISO session (ISO 8327-1, X.225)",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "session", title: "ISO session (ISO 8327-1, X.225)", claims: &[], dissect };
 
 /// User data, and of which SPDU.
 struct Inside {
@@ -56,13 +52,7 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.bad(why);
         }
     }
-    for Inside {
-        code,
-        at,
-        len,
-        whole,
-    } in inside
-    {
+    for Inside { code, at, len, whole } in inside {
         reading.around.spdu = Some(code);
         if whole {
             reading.follow(&[Key::Named("presentation")], at, len);
@@ -76,11 +66,7 @@ fn dissect(reading: &mut Reading<'_>) {
 fn written(reading: &mut Reading<'_>, spdus: Spdus, header: usize) {
     let mut out = Vec::new();
     for (n, spdu) in spdus.into_iter().enumerate() {
-        let octets = if n == 0 {
-            spdu.into_tsdu()
-        } else {
-            spdu.emit()
-        };
+        let octets = if n == 0 { spdu.into_tsdu() } else { spdu.emit() };
         match octets {
             Ok(octets) => out.extend(octets.to_vec()),
             Err(_) => return,
@@ -106,11 +92,7 @@ fn spdus(reading: &mut Reading<'_>, inside: &mut Vec<Inside>) -> Result<(), Malf
         let Some(code) = known else {
             return Ok(());
         };
-        let mut list = List {
-            of: code,
-            whole: true,
-            data: None,
-        };
+        let mut list = List { of: code, whole: true, data: None };
         list.read(reading, at + len, end.min(octets.len()), true)?;
         if code.has_information() {
             let total = reading.total();
@@ -120,12 +102,7 @@ fn spdus(reading: &mut Reading<'_>, inside: &mut Vec<Inside>) -> Result<(), Malf
             at = end;
         }
         if let Some((at, len)) = list.data {
-            inside.push(Inside {
-                code,
-                at,
-                len,
-                whole: list.whole,
-            });
+            inside.push(Inside { code, at, len, whole: list.whole });
         }
     }
     Ok(())
@@ -143,13 +120,7 @@ struct List {
 }
 
 impl List {
-    fn read(
-        &mut self,
-        reading: &mut Reading<'_>,
-        mut at: usize,
-        end: usize,
-        top: bool,
-    ) -> Result<(), Malformed> {
+    fn read(&mut self, reading: &mut Reading<'_>, mut at: usize, end: usize, top: bool) -> Result<(), Malformed> {
         let octets = reading.octets();
         while at < end {
             let rest = octets.get(at..end).unwrap_or_default();
@@ -201,10 +172,7 @@ fn parameter(code: u8, value: &[u8]) -> (Value, String) {
     match (code, value) {
         (code::REQUIREMENTS, &[high, low]) => {
             let bits = u16::from_be_bytes([high, low]);
-            (
-                Value::Hex(bits.into(), 4),
-                FunctionalUnits(bits).to_string(),
-            )
+            (Value::Hex(bits.into(), 4), FunctionalUnits(bits).to_string())
         }
         (code::TSDU_MAXIMUM, &[h0, l0, h1, l1]) => {
             let to = u16::from_be_bytes([h0, l0]);
@@ -225,11 +193,8 @@ fn parameter(code: u8, value: &[u8]) -> (Value, String) {
             (Value::Hex(bits.into(), 2), meaning.to_owned())
         }
         (code::TRANSPORT_DISCONNECT, &[bits]) => {
-            let meaning = if bits & 1 == 0 {
-                "the transport connection is kept"
-            } else {
-                "the transport connection goes"
-            };
+            let meaning =
+                if bits & 1 == 0 { "the transport connection is kept" } else { "the transport connection goes" };
             (Value::Hex(bits.into(), 2), meaning.to_owned())
         }
         (_, &[bits]) => (Value::Hex(bits.into(), 2), none),

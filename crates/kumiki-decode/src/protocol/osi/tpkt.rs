@@ -16,12 +16,8 @@ use crate::protocol::framing::Framing;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "tpkt",
-    title: "TPKT, ISO transport on TCP (RFC 1006)",
-    claims: &[Key::TcpPort(PORT)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "tpkt", title: "TPKT, ISO transport on TCP (RFC 1006)", claims: &[Key::TcpPort(PORT)], dissect };
 
 const FRAMING: Framing = Framing {
     title: "TPKT",

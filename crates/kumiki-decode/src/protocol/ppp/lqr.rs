@@ -30,16 +30,8 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.summary(report);
     emitted!(reading, report);
     for (place, (name, word)) in report.words().into_iter().enumerate() {
-        let value = if place == 0 {
-            Value::Hex(word.into(), 8)
-        } else {
-            word.into()
-        };
-        let meant = if name == "PeerInLQRs" && word == 0 {
-            "LastOut... say nothing yet"
-        } else {
-            ""
-        };
+        let value = if place == 0 { Value::Hex(word.into(), 8) } else { word.into() };
+        let meant = if name == "PeerInLQRs" && word == 0 { "LastOut... say nothing yet" } else { "" };
         reading.named(name, 4 * place, 4, value, meant);
     }
     reading.padding(len);

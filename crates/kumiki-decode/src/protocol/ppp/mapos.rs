@@ -38,11 +38,7 @@ pub(in crate::protocol) const SIXTEEN: Dissector = Dissector {
 
 fn dissect(reading: &mut Reading<'_>, width: Width) {
     let Some(&[a, b, p0, p1]) = reading.octets().first_chunk::<LEN>() else {
-        return reading.malformed(&Malformed::Short {
-            protocol: "MAPOS",
-            need: LEN,
-            have: reading.octets().len(),
-        });
+        return reading.malformed(&Malformed::Short { protocol: "MAPOS", need: LEN, have: reading.octets().len() });
     };
     let number = u16::from_be_bytes([p0, p1]);
     reading.header_len(LEN);
@@ -82,9 +78,7 @@ fn dissect(reading: &mut Reading<'_>, width: Width) {
     let end = fcs::check(reading).max(LEN);
     let information = end.saturating_sub(LEN);
     if information > MAX_INFORMATION {
-        reading.bad(format!(
-            "{information} octets of information, at most {MAX_INFORMATION} are allowed"
-        ));
+        reading.bad(format!("{information} octets of information, at most {MAX_INFORMATION} are allowed"));
     }
     reading.around.mapos = Some((width, address));
     reading.follow(&[Key::MaposProtocol(number)], LEN, information);
@@ -92,10 +86,7 @@ fn dissect(reading: &mut Reading<'_>, width: Width) {
 
 /// Who is meant, or that nobody can be.
 fn meaning(width: Width, address: u32) -> String {
-    Address::new(width, address).map_or_else(
-        || "not an address".to_owned(),
-        |address| address.meaning().to_string(),
-    )
+    Address::new(width, address).map_or_else(|| "not an address".to_owned(), |address| address.meaning().to_string())
 }
 
 fn hex(value: u32, digits: usize) -> Value {

@@ -46,11 +46,7 @@ pub(in crate::protocol) const NLPID: Dissector = Dissector {
 
 fn directed(reading: &mut Reading<'_>) {
     let Some(&direction) = reading.octets().first() else {
-        return reading.malformed(&Malformed::Short {
-            protocol: "PPP with direction",
-            need: 1,
-            have: 0,
-        });
+        return reading.malformed(&Malformed::Short { protocol: "PPP with direction", need: 1, have: 0 });
     };
     let name = if direction == 0 { "received" } else { "sent" };
     reading.header_len(1);
@@ -79,9 +75,7 @@ fn framed(reading: &mut Reading<'_>) {
         return;
     };
     if header.compression.acfc && header.protocol == protocol::LCP {
-        reading.note(
-            "LCP without address and control, which HDLC-like framing wants (RFC 1661 section 6.6)",
-        );
+        reading.note("LCP without address and control, which HDLC-like framing wants (RFC 1661 section 6.6)");
     }
 }
 

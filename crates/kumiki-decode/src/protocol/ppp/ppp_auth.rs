@@ -57,9 +57,7 @@ fn password(reading: &mut Reading<'_>) {
     let Some((header, data)) = header(reading, name) else {
         return;
     };
-    let Header {
-        code, identifier, ..
-    } = header;
+    let Header { code, identifier, .. } = header;
     let message = match pap::Message::read(code, data) {
         Ok(message) => message,
         Err(why) => {
@@ -67,10 +65,7 @@ fn password(reading: &mut Reading<'_>) {
             return reading.malformed_at(LEN, &why);
         }
     };
-    let packet = pap::Packet {
-        identifier,
-        message,
-    };
+    let packet = pap::Packet { identifier, message };
     reading.summary(packet);
     // What the capture cut off says nothing.
     let whole = data.len() == header.data_len();
@@ -87,8 +82,7 @@ fn password(reading: &mut Reading<'_>) {
                 counted(reading, LEN, ["msg-length", "message"], message);
             }
             None if !whole => {}
-            None => reading
-                .bad("msg-length is missing, RFC 1334 section 2.2.2 wants it even if it is 0"),
+            None => reading.bad("msg-length is missing, RFC 1334 section 2.2.2 wants it even if it is 0"),
         },
     }
 }
@@ -104,9 +98,7 @@ fn challenge(reading: &mut Reading<'_>) {
     let Some((header, data)) = header(reading, name) else {
         return;
     };
-    let Header {
-        code, identifier, ..
-    } = header;
+    let Header { code, identifier, .. } = header;
     let message = match chap::Message::read(code, data) {
         Ok(message) => message,
         Err(why) => {
@@ -114,10 +106,7 @@ fn challenge(reading: &mut Reading<'_>) {
             return reading.malformed_at(LEN, &why);
         }
     };
-    let packet = chap::Packet {
-        identifier,
-        message,
-    };
+    let packet = chap::Packet { identifier, message };
     reading.summary(packet);
     // What the capture cut off says nothing.
     let whole = data.len() == header.data_len();
@@ -136,12 +125,7 @@ fn challenge(reading: &mut Reading<'_>) {
         }
         chap::Message::Success { message } | chap::Message::Failure { message } => {
             if !message.is_empty() {
-                reading.field(
-                    "message",
-                    LEN,
-                    message.len(),
-                    Value::text(message.escape_ascii()),
-                );
+                reading.field("message", LEN, message.len(), Value::text(message.escape_ascii()));
             }
         }
     }

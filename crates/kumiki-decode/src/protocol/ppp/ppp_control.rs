@@ -83,15 +83,9 @@ fn packet(reading: &mut Reading<'_>, number: u16) {
     let Some((header, data)) = header(reading, code::name) else {
         return;
     };
-    let Header {
-        code, identifier, ..
-    } = header;
+    let Header { code, identifier, .. } = header;
     if data.len() == header.data_len() {
-        let packet = Packet {
-            code,
-            identifier,
-            data,
-        };
+        let packet = Packet { code, identifier, data };
         reading.summary(packet.of(number));
     } else {
         reading.summary(format!("{} {header}", protocol::Name(number)));
@@ -112,10 +106,7 @@ fn packet(reading: &mut Reading<'_>, number: u16) {
         }
         _ if number == protocol::LCP => lcp_body(reading, &header, data),
         _ => {
-            let known = matches!(
-                number,
-                protocol::IPCP | protocol::IPV6CP | protocol::OSINLCP
-            );
+            let known = matches!(number, protocol::IPCP | protocol::IPV6CP | protocol::OSINLCP);
             let text = format!("code {code} is answered with a Code-Reject");
             if known {
                 reading.bad(format!("{text}: codes 1 to 7 are all that it has"));
@@ -147,12 +138,7 @@ fn lcp_body(reading: &mut Reading<'_>, header: &Header, data: &[u8]) {
     reading.emitted_at(LEN, |out| body.emit(out), body.len());
     let text = |reading: &mut Reading<'_>, at: usize, message: &[u8]| {
         if !message.is_empty() {
-            reading.field(
-                "message",
-                at,
-                message.len(),
-                Value::text(message.escape_ascii()),
-            );
+            reading.field("message", at, message.len(), Value::text(message.escape_ascii()));
         }
     };
     match body {
@@ -179,11 +165,7 @@ fn lcp_body(reading: &mut Reading<'_>, header: &Header, data: &[u8]) {
             reading.field("magic-number", LEN, 4, Value::Hex(magic.into(), 8));
             text(reading, LEN + 4, message);
         }
-        Body::TimeRemaining {
-            magic,
-            seconds,
-            message,
-        } => {
+        Body::TimeRemaining { magic, seconds, message } => {
             reading.field("magic-number", LEN, 4, Value::Hex(magic.into(), 8));
             let meant = if seconds == u32::MAX { "for ever" } else { "" };
             reading.named("seconds-remaining", LEN + 4, 4, seconds, meant);
@@ -235,9 +217,7 @@ fn options(reading: &mut Reading<'_>, number: u16, code: u8, data: &[u8]) {
         let identifier = |kind: &&u8| **kind == ipv6cp::kind::INTERFACE_IDENTIFIER;
         let count = seen.iter().filter(identifier).count();
         if count != 1 && reading.octets().len() == reading.total() {
-            reading.bad(format!(
-                "{count} interface identifiers, exactly 1 is right (RFC 5072 section 4.1)"
-            ));
+            reading.bad(format!("{count} interface identifiers, exactly 1 is right (RFC 5072 section 4.1)"));
         }
     }
 }
@@ -275,11 +255,7 @@ fn lcp_option(reading: &mut Reading<'_>, at: usize, item: Item<'_>, code: u8) {
             match (protocol, data) {
                 (protocol::PAP, []) => {}
                 (protocol::CHAP, &[algorithm]) => {
-                    let meant = if algorithm == lcp::CHAP_MD5 {
-                        "MD5"
-                    } else {
-                        ""
-                    };
+                    let meant = if algorithm == lcp::CHAP_MD5 { "MD5" } else { "" };
                     reading.named("algorithm", at + 4, 1, algorithm, meant);
                 }
                 (protocol::PAP, _) => {
@@ -362,22 +338,11 @@ fn ipcp_option(reading: &mut Reading<'_>, at: usize, item: Item<'_>) {
     let len = option.len();
     let name = control::known(protocol::IPCP, item.kind).map_or("option", |known| known.name);
     match option {
-        Opt::Addresses {
-            source,
-            destination,
-        } => {
-            reading.field(
-                name,
-                at,
-                len,
-                Value::text(format_args!("{source} {destination}")),
-            );
+        Opt::Addresses { source, destination } => {
+            reading.field(name, at, len, Value::text(format_args!("{source} {destination}")));
             reading.note("ip-addresses are no longer to be used (RFC 1332 section 3.1)");
         }
-        Opt::VanJacobson {
-            max_slot_id,
-            comp_slot_id,
-        } => {
+        Opt::VanJacobson { max_slot_id, comp_slot_id } => {
             let value = Value::Hex(protocol::VJ_COMPRESSED.into(), 4);
             reading.named(name, at, 4, value, "VJ compressed TCP/IP");
             reading.field("max-slot-id", at + 4, 1, max_slot_id);
@@ -393,17 +358,11 @@ fn ipcp_option(reading: &mut Reading<'_>, at: usize, item: Item<'_>) {
                 reading.field("data", at + 4, data.len(), data);
             }
             if protocol == protocol::VJ_COMPRESSED {
-                reading.bad(format!(
-                    "compression of TCP/IP with a length of {len}, 6 is right"
-                ));
+                reading.bad(format!("compression of TCP/IP with a length of {len}, 6 is right"));
             }
         }
         Opt::Address(address) | Opt::Server(_, address) => {
-            let meant = if address.is_unspecified() {
-                "to be given"
-            } else {
-                ""
-            };
+            let meant = if address.is_unspecified() { "to be given" } else { "" };
             reading.named(name, at, len, Value::text(address), meant);
         }
         Opt::Other(item) => return other(reading, protocol::IPCP, at, item),
@@ -418,11 +377,8 @@ fn ipv6cp_option(reading: &mut Reading<'_>, at: usize, item: Item<'_>) {
     let name = control::known(protocol::IPV6CP, item.kind).map_or("option", |known| known.name);
     match option {
         Opt::InterfaceIdentifier(identifier) => {
-            let meant = if identifier.is_none() {
-                "to be given".to_owned()
-            } else {
-                identifier.link_local().to_string()
-            };
+            let meant =
+                if identifier.is_none() { "to be given".to_owned() } else { identifier.link_local().to_string() };
             reading.named(name, at, len, &identifier.0[..], meant);
         }
         Opt::Compression { protocol, data } => {

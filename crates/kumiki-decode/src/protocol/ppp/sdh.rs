@@ -10,8 +10,7 @@ use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble;
 use kumiki_wire::Malformed;
 use kumiki_wire::ppp::sdh::{
-    A1, A2, CONCATENATION, G1_RDI, PATH, POINTERS, Place, Pointer, ROWS, g1_rei, k2, label,
-    most_m1, n_of_frame, place,
+    A1, A2, CONCATENATION, G1_RDI, PATH, POINTERS, Place, Pointer, ROWS, g1_rei, k2, label, most_m1, n_of_frame, place,
 };
 
 use crate::key::Key;
@@ -54,11 +53,7 @@ const SINGLE: [(&str, Place); 22] = [
 ];
 
 const fn in_group(first: Place, rows: usize, group: usize) -> Place {
-    Place {
-        row: first.row + rows,
-        group,
-        column: 0,
-    }
+    Place { row: first.row + rows, group, column: 0 }
 }
 
 /// A frame as it is before it is scrambled.
@@ -138,10 +133,7 @@ fn dissect(reading: &mut Reading<'_>) {
             most: 155_520,
         });
     };
-    let mut frame = Frame {
-        n,
-        octets: octets.to_vec(),
-    };
+    let mut frame = Frame { n, octets: octets.to_vec() };
     let mut scrambled = false;
     if !frame.makes_sense() {
         frame.scramble();
@@ -157,19 +149,12 @@ fn dissect(reading: &mut Reading<'_>) {
     alignment(reading, &frame);
     let (b1, b2) = frame.parities();
     let pointer = pointer(reading, &frame);
-    let last = Before {
-        packet: reading.around.packet,
-        b1,
-        b2,
-        pointer: pointer.after,
-    };
+    let last = Before { packet: reading.around.packet, b1, b2, pointer: pointer.after };
     let before = reading.state.lines.put(reading.around.interface, last);
     let before = before.filter(|before| before.b2.len() == n);
     overhead(reading, &frame, before.as_ref());
     let mut summary = format!("STS-{n}c (STM-{}) frame, {}", n / 3, pointer.text);
-    let moved = before
-        .and_then(|before| before.pointer)
-        .is_some_and(|before| Some(before) != pointer.present);
+    let moved = before.and_then(|before| before.pointer).is_some_and(|before| Some(before) != pointer.present);
     if let Some(value) = pointer.present.filter(|_| !pointer.moves && !moved) {
         path(reading, &frame, value, &mut summary);
     }
@@ -208,12 +193,7 @@ fn pointer(reading: &mut Reading<'_>, frame: &Frame) -> Found {
     let octets = [frame.octet(place::H1), frame.octet(place::H2)];
     let word = u16::from_be_bytes(octets);
     let pointer = Pointer::parse(octets);
-    let mut found = Found {
-        present: None,
-        after: None,
-        moves: false,
-        text: pointer.to_string(),
-    };
+    let mut found = Found { present: None, after: None, moves: false, text: pointer.to_string() };
     if octets == Pointer::AIS {
         "AIS-P".clone_into(&mut found.text);
         reading.note("H1 and H2 are all ones: path alarm indication (AIS-P)");
@@ -231,11 +211,7 @@ fn pointer(reading: &mut Reading<'_>, frame: &Frame) -> Found {
                 found.moves = true;
                 found.text = text;
             }
-            None => reading.bad(format!(
-                "pointer is {}, at most {} is right",
-                pointer.value,
-                POINTERS - 1
-            )),
+            None => reading.bad(format!("pointer is {}, at most {} is right", pointer.value, POINTERS - 1)),
         }
     } else {
         found.present = Some(pointer.value);
@@ -254,10 +230,7 @@ fn pointer(reading: &mut Reading<'_>, frame: &Frame) -> Found {
     let at = place::H1.in_frame(n);
     let meaning = &found.text;
     reading.named("H1, H2", at, n + 1, Value::Hex(word.into(), 4), meaning);
-    let pairs = frame
-        .part(place::H1, n)
-        .iter()
-        .zip(frame.part(place::H2, n));
+    let pairs = frame.part(place::H1, n).iter().zip(frame.part(place::H2, n));
     let ais = octets == Pointer::AIS;
     let wrong = pairs
         .skip(1)
@@ -321,9 +294,7 @@ fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&Before>) {
     let found = frame.part(place::B2, n);
     let wrong = before.map(|before| {
         let pairs = found.iter().zip(&before.b2);
-        pairs
-            .map(|(found, right)| (found ^ right).count_ones())
-            .sum::<u32>()
+        pairs.map(|(found, right)| (found ^ right).count_ones()).sum::<u32>()
     });
     let meaning = match wrong {
         None => "not checked: no frame before".to_owned(),
@@ -335,26 +306,18 @@ fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&Before>) {
     if let Some(before) = before {
         let packet = before.packet;
         if before.b1 != b1 {
-            reading.bad(format!(
-                "B1 is {b1:#04x}, the frame before (packet {packet}) gives {:#04x}",
-                before.b1
-            ));
+            reading.bad(format!("B1 is {b1:#04x}, the frame before (packet {packet}) gives {:#04x}", before.b1));
         }
         // AIS-L stands in the place of B2 too.
         if let Some(wrong @ 1..) = wrong
             && frame.octet(place::K2) & k2::MASK != k2::AIS
         {
-            reading.bad(format!(
-                "{wrong} bits of B2 differ from what the frame before (packet {packet}) gives"
-            ));
+            reading.bad(format!("{wrong} bits of B2 differ from what the frame before (packet {packet}) gives"));
         }
     }
     let m1 = frame.octet(place::M1);
     if m1 > most_m1(n) {
-        reading.note(format!(
-            "M1 is {m1}, more than {} errors there cannot be: read as none",
-            most_m1(n)
-        ));
+        reading.note(format!("M1 is {m1}, more than {} errors there cannot be: read as none", most_m1(n)));
     }
 }
 
@@ -379,8 +342,6 @@ fn path(reading: &mut Reading<'_>, frame: &Frame, pointer: u16, summary: &mut St
     });
     let h4 = octet(5);
     if matches!(c2, label::PPP | label::PPP_SCRAMBLED) && h4 != 0 {
-        reading.bad(format!(
-            "H4 is {h4:#04x}; RFC 2615 section 2 wants 0 with PPP"
-        ));
+        reading.bad(format!("H4 is {h4:#04x}; RFC 2615 section 2 wants 0 with PPP"));
     }
 }

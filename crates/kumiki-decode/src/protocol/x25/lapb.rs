@@ -6,9 +6,7 @@
 //! | Found | link types 207 (behind an octet that tells the direction) and 196 (behind a header of SITA's that names LAPB), EtherType 6000 behind its length |
 //! | Left out | a link modulo 128 whose set-up is not in the capture: only SABME tells, and without it frames are read modulo 8 |
 
-use kumiki_wire::x25::lapb::{
-    Control, Header, Modulo, Reject, Supervisory, address, ether, function,
-};
+use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, Supervisory, address, ether, function};
 
 use crate::key::{Key, Side};
 use crate::packet::Value;
@@ -16,12 +14,8 @@ use crate::protocol::emitted;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "lapb",
-    title: "LAPB frames",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "lapb", title: "LAPB frames", claims: &[], dissect };
 
 pub(in crate::protocol) const DIRECTED: Dissector = Dissector {
     name: "lapb-direction",
@@ -48,11 +42,7 @@ fn directed(reading: &mut Reading<'_>) {
     let Some(&direction) = reading.octets().first() else {
         return;
     };
-    let meaning = if direction == 0 {
-        "from the DTE"
-    } else {
-        "from the DCE"
-    };
+    let meaning = if direction == 0 { "from the DTE" } else { "from the DCE" };
     reading.header_len(1);
     reading.summary(format!("LAPB {meaning}"));
     reading.named("direction", 0, 1, Value::Hex(direction.into(), 2), meaning);
@@ -70,11 +60,7 @@ fn behind_sita(reading: &mut Reading<'_>) {
     reading.header_len(5);
     reading.summary(format!("SITA, {meaning}"));
     reading.named("flags", 0, 1, Value::Hex(flags.into(), 2), meaning);
-    for (name, at, octet) in [
-        ("signals", 1, signals),
-        ("errors 1", 2, errors_1),
-        ("errors 2", 3, errors_2),
-    ] {
+    for (name, at, octet) in [("signals", 1, signals), ("errors 1", 2, errors_1), ("errors 2", 3, errors_2)] {
         reading.field(name, at, 1, Value::Hex(octet.into(), 2));
     }
     if protocol == LAPB {
@@ -148,12 +134,7 @@ fn dissect(reading: &mut Reading<'_>) {
             turn(reading, header.address, ns);
             reading.follow(&[Key::Named("x25")], len, inside);
         }
-        Control::Supervisory {
-            kind,
-            reserved,
-            nr,
-            poll,
-        } => {
+        Control::Supervisory { kind, reserved, nr, poll } => {
             reading.field("n(r)", control, 1, nr);
             reading.field("poll/final", control, 1, poll);
             if kind == Supervisory::Reserved || reserved != 0 {

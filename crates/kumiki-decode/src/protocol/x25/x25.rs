@@ -20,23 +20,15 @@ use crate::reading::{Around, Reading};
 use crate::reassembly::calls::{MOST_SEQUENCE, Place};
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "x25",
-    title: "X.25 packets",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "x25", title: "X.25 packets", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let total = reading.total();
     let (packet, len) = match Packet::parse(reading.octets(), total) {
         Ok(found) => found,
         Err(why) => {
-            reading.bad(format!(
-                "diagnostic {}: {}",
-                why.diagnostic,
-                diagnostic_text(why.diagnostic)
-            ));
+            reading.bad(format!("diagnostic {}: {}", why.diagnostic, diagnostic_text(why.diagnostic)));
             return reading.malformed(&why.why);
         }
     };
@@ -77,11 +69,7 @@ fn dissect(reading: &mut Reading<'_>) {
         Body::Accepted(it) | Body::ClearConfirmation(it) => {
             it.iter().for_each(|it| block(reading, it));
         }
-        Body::Clear {
-            cause,
-            diagnostic,
-            block: it,
-        } => {
+        Body::Clear { cause, diagnostic, block: it } => {
             reason(reading, What::Clear, *cause, *diagnostic);
             it.iter().for_each(|it| block(reading, it));
         }
@@ -110,14 +98,7 @@ fn place(reading: &Reading<'_>, channel: u16) -> Place {
 
 /// Calls begin, and with one, with a reset or a restart, what was under way is over.
 fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
-    let Around {
-        packet: number,
-        interface,
-        stream,
-        out_of_turn,
-        quoted,
-        ..
-    } = reading.around;
+    let Around { packet: number, interface, stream, out_of_turn, quoted, .. } = reading.around;
     if out_of_turn || quoted {
         return;
     }
@@ -152,9 +133,7 @@ fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
         state.streams.renew(stream);
     }
     if lost > 0 {
-        reading.note(format!(
-            "packet sequences under way are given up, {lost} octets"
-        ));
+        reading.note(format!("packet sequences under way are given up, {lost} octets"));
     }
 }
 
@@ -170,13 +149,7 @@ fn protocol(call_user_data: &[u8]) -> Option<&'static str> {
 }
 
 /// The user data of a DATA packet: a sequence is read when it is whole. `numbers`: P(S), and how many of them there are.
-fn user_data(
-    reading: &mut Reading<'_>,
-    channel: u16,
-    at: usize,
-    (ps, count): (u8, u8),
-    more: bool,
-) {
+fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, (ps, count): (u8, u8), more: bool) {
     let (total, stream) = (reading.total(), reading.around.stream);
     let len = total.saturating_sub(at);
     let octets = reading.part(at, len);
@@ -184,12 +157,7 @@ fn user_data(
         return reading.follow(&[], at, len);
     }
     let place = place(reading, channel);
-    let Around {
-        packet,
-        qualified,
-        quoted,
-        ..
-    } = reading.around;
+    let Around { packet, qualified, quoted, .. } = reading.around;
     let Some(call) = reading.state.calls.call(place, packet) else {
         return reading.follow(&[], at, len);
     };
@@ -200,9 +168,7 @@ fn user_data(
         None => return reading.follow(&[], at, len),
     };
     if call.shared {
-        reading.note(
-            "several calls have this number at a time, and nothing tells their packets apart",
-        );
+        reading.note("several calls have this number at a time, and nothing tells their packets apart");
         return reading.follow(&[], at, len);
     }
     call.mixed |= more && stream.is_none();
@@ -281,11 +247,7 @@ fn sequence(reading: &mut Reading<'_>, keys: &[Key], place: Place, at: usize, mo
 }
 
 fn reason(reading: &mut Reading<'_>, what: What, found: u8, diagnostic: Option<u8>) {
-    let told = kumiki_osi_service::x25::Told {
-        what,
-        cause: found,
-        diagnostic: diagnostic.unwrap_or(0),
-    };
+    let told = kumiki_osi_service::x25::Told { what, cause: found, diagnostic: diagnostic.unwrap_or(0) };
     let text = told.cause_text();
     let mut meaning = format!("{}: {text}", reading.layer.summary);
     reading.named("cause", 3, 1, Value::Hex(found.into(), 2), text);
@@ -309,10 +271,7 @@ fn block(reading: &mut Reading<'_>, block: &Block) {
     for facility in &block.facilities.0 {
         match facility {
             Facility::PacketSize { called, calling } => {
-                for (name, log) in [
-                    ("packet size code, called", *called),
-                    ("packet size code, calling", *calling),
-                ] {
+                for (name, log) in [("packet size code, called", *called), ("packet size code, calling", *calling)] {
                     let size = 1_u32.checked_shl(log.into()).unwrap_or(0);
                     reading.named(name, 3, rest, log, format!("{size} octets"));
                 }

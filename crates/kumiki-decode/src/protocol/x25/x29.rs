@@ -13,12 +13,8 @@ use crate::packet::Value;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "x29",
-    title: "X.29, PAD messages",
-    claims: &[],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "x29", title: "X.29, PAD messages", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
     let total = reading.total();

@@ -17,19 +17,11 @@ use crate::protocol::framing::Framing;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
-pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
-    name: "xot",
-    title: "XOT: X.25 on TCP",
-    claims: &[Key::TcpPort(kumiki_wire::x25::xot::PORT)],
-    dissect,
-};
+pub(in crate::protocol) const DISSECTOR: Dissector =
+    Dissector { name: "xot", title: "XOT: X.25 on TCP", claims: &[Key::TcpPort(kumiki_wire::x25::xot::PORT)], dissect };
 
-pub(in crate::protocol) const PVC: Dissector = Dissector {
-    name: "xot-pvc",
-    title: "XOT's set-up of a permanent virtual circuit",
-    claims: &[],
-    dissect: pvc,
-};
+pub(in crate::protocol) const PVC: Dissector =
+    Dissector { name: "xot-pvc", title: "XOT's set-up of a permanent virtual circuit", claims: &[], dissect: pvc };
 
 const FRAMING: Framing = Framing {
     title: "XOT",

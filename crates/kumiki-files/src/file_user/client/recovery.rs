@@ -38,10 +38,7 @@ impl Client {
     /// The association is no good any more, for this reason: as though it had broken.
     pub fn on_lost(&mut self, why: Failure) {
         self.plan.breaks();
-        let lost = Failure {
-            transient: true,
-            ..why.clone()
-        };
+        let lost = Failure { transient: true, ..why.clone() };
         if !self.breaks(&lost) {
             self.end_all(why);
         }
@@ -130,11 +127,7 @@ impl Client {
         };
         // Of what is sent, that counts of which the peer has said that it has it.
         let sends = matches!(run.operation, Operation::Put { .. });
-        let point = if sends {
-            run.secured.min(run.points.len())
-        } else {
-            run.points.len()
-        };
+        let point = if sends { run.secured.min(run.points.len()) } else { run.points.len() };
         run.points.truncate(point);
         run.waiting.push_back(Kind::RecoverResponse);
         out.push(request(run, activity_identifier).into());
@@ -185,10 +178,7 @@ fn unrecovered(had: bool) -> Failure {
     } else {
         "the responder has no recovery, or was not asked for it"
     };
-    Failure::of_diagnostics(&[Diagnostic {
-        further_details: Some(why.into()),
-        ..diagnostic(6000)
-    }])
+    Failure::of_diagnostics(&[Diagnostic { further_details: Some(why.into()), ..diagnostic(6000) }])
 }
 
 /// F-RECOVER, from the last checkpoint.
@@ -220,13 +210,7 @@ impl Run {
 
     /// Whether to do it twice is as good as once, though nobody knows whether it was done.
     const fn may_be_repeated(&self) -> bool {
-        !matches!(
-            &self.operation,
-            Operation::Put {
-                mode: PutMode::Append | PutMode::New,
-                ..
-            }
-        )
+        !matches!(&self.operation, Operation::Put { mode: PutMode::Append | PutMode::New, .. })
     }
 
     /// So many octets of it are counted as moved.
@@ -285,8 +269,7 @@ impl Run {
         self.form = Form::of(&response.contents_type);
         self.lengths = Lengths::of(&response.contents_type);
         let moves = |stage: &Stage| matches!(stage, Stage::Read(_) | Stage::Write(_));
-        let stages =
-            stages(&self.operation, units, AttributeGroups::NONE, None).unwrap_or_default();
+        let stages = stages(&self.operation, units, AttributeGroups::NONE, None).unwrap_or_default();
         if let Some(stage) = stages.into_iter().find(moves) {
             self.stages.push_front(stage);
         }

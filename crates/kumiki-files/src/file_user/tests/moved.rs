@@ -24,29 +24,16 @@ fn content() -> Vec<u8> {
 /// One of several stores with the same file.
 fn guard(table: &Shared, contents: &[u8]) -> Guard {
     let mut memory = Memory::new();
-    memory.put(
-        &name("a"),
-        ContentsType::binary(),
-        octets(contents),
-        today(),
-    );
+    memory.put(&name("a"), ContentsType::binary(), octets(contents), today());
     Guard::new(Box::new(memory)).sharing(Box::new(table.clone()))
 }
 
 fn settings(recoveries: u32) -> Settings {
-    Settings {
-        recoveries,
-        resumes: true,
-        activity: 77,
-        ..recovering()
-    }
+    Settings { recoveries, resumes: true, activity: 77, ..recovering() }
 }
 
 fn node(settings: Settings, plan: Vec<Operation>) -> FileClient {
-    let config = Config {
-        settings,
-        ..Config::default()
-    };
+    let config = Config { settings, ..Config::default() };
     FileClient::new(config, plan).once()
 }
 
@@ -101,10 +88,7 @@ fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
         }
     }
     assert_eq!(client(&second).failure(), None);
-    assert_eq!(
-        client(&second).outcomes()[0].result,
-        Ok(Gain::Moved(500_000))
-    );
+    assert_eq!(client(&second).outcomes()[0].result, Ok(Gain::Moved(500_000)));
     assert!(shelf.taken() == content);
     assert_eq!(server(&mut first).associations(), 0);
     assert_eq!(server(&mut second).guard().selections(), 0);
@@ -117,14 +101,7 @@ fn what_the_other_node_does_not_give_up_is_begun_anew() {
     let first = node(settings(0), vec![get("a", &shelf)]);
     let first = broken(built(guard(&table, &content()), first, vec![200], true));
     assert!(client(&first).failure().is_some());
-    let noted = Noted::new(
-        &shelf,
-        Some(Secured {
-            activity: 78,
-            point: 1,
-            offset: 50_000,
-        }),
-    );
+    let noted = Noted::new(&shelf, Some(Secured { activity: 78, point: 1, offset: 50_000 }));
     let second = node(settings(0), vec![noted.get()]);
     // It is begun anew, which a lock for reading does not hinder.
     let second = run(built(guard(&table, b"other"), second, Vec::new(), false));
@@ -146,20 +123,11 @@ struct Noted {
 
 impl Noted {
     fn new(shelf: &Shelf, at: Option<Secured>) -> Self {
-        Self {
-            shelf: shelf.clone(),
-            contents: octets(&content()),
-            notes: Arc::new(Mutex::new(at)),
-        }
+        Self { shelf: shelf.clone(), contents: octets(&content()), notes: Arc::new(Mutex::new(at)) }
     }
 
     fn get(&self) -> Operation {
-        Operation::Get {
-            name: "a".to_owned(),
-            contents_type: None,
-            restart_at: 0,
-            sink: Box::new(self.clone()),
-        }
+        Operation::Get { name: "a".to_owned(), contents_type: None, restart_at: 0, sink: Box::new(self.clone()) }
     }
 
     fn put(&self) -> Operation {
@@ -250,19 +218,10 @@ fn what_the_responder_has_forgotten_is_begun_anew() {
     for gets in [true, false] {
         let table = Shared::default();
         let shelf = Shelf::default();
-        let forgotten = Secured {
-            activity: 5,
-            point: 3,
-            offset: 300_000,
-        };
+        let forgotten = Secured { activity: 5, point: 3, offset: 300_000 };
         let noted = Noted::new(&shelf, Some(forgotten));
         let plan = vec![if gets { noted.get() } else { noted.put() }];
-        let graph = run(built(
-            guard(&table, &content),
-            node(settings(0), plan),
-            Vec::new(),
-            false,
-        ));
+        let graph = run(built(guard(&table, &content), node(settings(0), plan), Vec::new(), false));
         assert_eq!(client(&graph).failure(), None);
         let outcomes = client(&graph).outcomes();
         assert_eq!(outcomes.len(), 1);
@@ -320,10 +279,7 @@ fn what_is_refused_on_the_next_association_is_begun_anew_there() {
     let put = |mode| put("a", mode, &content);
     let mut graph = elsewhere(interrupted(b"old", put(PutMode::Replace)), b"old");
     assert_eq!(client(&graph).failure(), None);
-    assert_eq!(
-        client(&graph).outcomes()[0].result,
-        Ok(Gain::Moved(500_000))
-    );
+    assert_eq!(client(&graph).outcomes()[0].result, Ok(Gain::Moved(500_000)));
     assert_eq!(client(&graph).progress().octets, 500_000);
     assert!(stored(&mut graph) == content);
     assert!(anew(&mut graph).is_some());

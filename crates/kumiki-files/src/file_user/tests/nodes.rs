@@ -1,8 +1,8 @@
 //! Both nodes on a service that only hands across what it is given.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered,
-    Opened, Particular, Protocol, Request, Service, Shape,
+    Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered, Opened, Particular,
+    Protocol, Request, Service, Shape,
 };
 
 use super::*;
@@ -19,71 +19,41 @@ struct Across {
     aborts: usize,
 }
 
-const OF_SERVER: Handle = Handle {
-    index: 1,
-    generation: 1,
-};
-const OF_CLIENT: Handle = Handle {
-    index: 2,
-    generation: 1,
-};
+const OF_SERVER: Handle = Handle { index: 1, generation: 1 };
+const OF_CLIENT: Handle = Handle { index: 2, generation: 1 };
 
 impl Protocol for Across {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Connection),
-            needs: &[],
-            below: (0, 0),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Connection), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        let credit = |session| Indication::Credit {
-            session,
-            credit: Credit::messages(2),
-        };
+        let credit = |session| Indication::Credit { session, credit: Credit::messages(2) };
         let (to, session) = match self.server {
-            Some((server, _)) if server == from => (
-                self.client.map_or(from, |(client, _)| client),
-                self.client.map_or(OF_CLIENT, |(_, handle)| handle),
-            ),
+            Some((server, _)) if server == from => {
+                (self.client.map_or(from, |(client, _)| client), self.client.map_or(OF_CLIENT, |(_, handle)| handle))
+            }
             Some((server, _)) => (server, self.accepted),
             None => (from, OF_CLIENT),
         };
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "all others are a fault of the user"
-        )]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all others are a fault of the user")]
         match request {
             Request::Open(open) if matches!(open.mode, Mode::Passive { .. }) => {
                 self.server = Some((from, open.user));
-                let opened = Opened {
-                    user: open.user,
-                    provider: OF_SERVER,
-                    ..Opened::default()
-                };
+                let opened = Opened { user: open.user, provider: OF_SERVER, ..Opened::default() };
                 cx.up(from, Indication::Opened(Box::new(opened)));
             }
             Request::Open(open) => {
                 self.client = Some((from, open.user));
                 let (server, user) = self.server.unwrap();
-                let offered = Offered {
-                    user,
-                    provider: OF_SERVER,
-                    association: open.association,
-                    ..Offered::default()
-                };
+                let offered =
+                    Offered { user, provider: OF_SERVER, association: open.association, ..Offered::default() };
                 cx.up(server, Indication::Offered(Box::new(offered)));
             }
             Request::Accept(accept) => {
                 self.accepted = accept.user;
-                let opened = Opened {
-                    user: session,
-                    provider: OF_CLIENT,
-                    association: accept.association,
-                    ..Opened::default()
-                };
+                let opened =
+                    Opened { user: session, provider: OF_CLIENT, association: accept.association, ..Opened::default() };
                 cx.up(to, Indication::Opened(Box::new(opened)));
                 cx.up(to, credit(session));
                 cx.up(from, credit(self.accepted));
@@ -101,11 +71,7 @@ impl Protocol for Across {
                 cx.up(to, Indication::Particular { session, what });
                 if aborts {
                     let (reason, data) = (kumiki_graph::Reason::User, None);
-                    let aborted = Indication::Aborted {
-                        session,
-                        reason,
-                        data,
-                    };
+                    let aborted = Indication::Aborted { session, reason, data };
                     cx.up(to, aborted);
                 }
                 if ends {
@@ -181,25 +147,11 @@ fn a_client_and_a_server_do_a_plan_and_part_in_order() {
 
 #[test]
 fn an_association_on_which_nothing_comes_is_ended() {
-    let across = Across {
-        dead: true,
-        ..Across::default()
-    };
+    let across = Across { dead: true, ..Across::default() };
     let plan = vec![put("a", PutMode::New, b"x")];
-    let graph = run(
-        across,
-        ServerConfig::default(),
-        plan,
-        Duration::from_secs(3600),
-    );
+    let graph = run(across, ServerConfig::default(), plan, Duration::from_secs(3600));
     let server = server(&graph);
-    assert_eq!(
-        (
-            server.door().counters().idle,
-            server.door().counters().aborted
-        ),
-        (1, 1)
-    );
+    assert_eq!((server.door().counters().idle, server.door().counters().aborted), (1, 1));
     assert_eq!(server.associations(), 0);
     let failure = client(&graph).client().plan().failure().unwrap();
     assert_eq!(failure.code, Some(1013));
@@ -208,10 +160,7 @@ fn an_association_on_which_nothing_comes_is_ended() {
 
 #[test]
 fn more_associations_than_there_is_room_for_are_refused() {
-    let config = ServerConfig {
-        associations: 0,
-        ..ServerConfig::default()
-    };
+    let config = ServerConfig { associations: 0, ..ServerConfig::default() };
     let plan = vec![put("a", PutMode::New, b"x")];
     let graph = run(Across::default(), config, plan, Duration::ZERO);
     assert_eq!(server(&graph).door().counters().refused, 1);
@@ -222,14 +171,8 @@ fn more_associations_than_there_is_room_for_are_refused() {
 
 #[test]
 fn a_responder_that_falls_silent_is_given_up() {
-    let across = Across {
-        dead: true,
-        ..Across::default()
-    };
-    let config = ServerConfig {
-        idle: Duration::ZERO,
-        ..ServerConfig::default()
-    };
+    let across = Across { dead: true, ..Across::default() };
+    let config = ServerConfig { idle: Duration::ZERO, ..ServerConfig::default() };
     let plan = vec![put("a", PutMode::New, b"x")];
     let graph = run(across, config, plan, Duration::from_secs(3600));
     assert!(client(&graph).is_over());

@@ -19,17 +19,8 @@ fn run(memory: Memory, settings: Settings, plan: Vec<Operation>) -> Graph {
     run_cut(memory, settings, plan, Vec::new(), false)
 }
 
-fn run_cut(
-    memory: Memory,
-    settings: Settings,
-    plan: Vec<Operation>,
-    after: Vec<usize>,
-    silent: bool,
-) -> Graph {
-    let config = Config {
-        settings,
-        ..Config::default()
-    };
+fn run_cut(memory: Memory, settings: Settings, plan: Vec<Operation>, after: Vec<usize>, silent: bool) -> Graph {
+    let config = Config { settings, ..Config::default() };
     let guard = Guard::new(Box::new(memory));
     let client = FileClient::new(config, plan);
     let (mut graph, task) = built(guard, client, after, silent);
@@ -39,35 +30,18 @@ fn run_cut(
 }
 
 /// Both nodes and what is below them, started.
-pub(super) fn built(
-    guard: Guard,
-    client: FileClient,
-    after: Vec<usize>,
-    silent: bool,
-) -> (Graph, TaskId) {
+pub(super) fn built(guard: Guard, client: FileClient, after: Vec<usize>, silent: bool) -> (Graph, TaskId) {
     // So that a test sees the end of it.
-    let server = ServerConfig {
-        kept: Duration::from_secs(600),
-        ..ServerConfig::default()
-    };
+    let server = ServerConfig { kept: Duration::from_secs(600), ..ServerConfig::default() };
     let cut = Cut::behind(after, silent);
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
         ("cut", Box::new(cut)),
-        (
-            "loopback",
-            Box::new(Loopback::new(loopback::Config::default())),
-        ),
+        ("loopback", Box::new(Loopback::new(loopback::Config::default()))),
         ("tp0", Box::new(Tp0::new(tp0::Config::default()))),
-        (
-            "session",
-            Box::new(Session::new(session::Config::default())),
-        ),
-        (
-            "presentation",
-            Box::new(Presentation::new(presentation::Config::default())),
-        ),
+        ("session", Box::new(Session::new(session::Config::default()))),
+        ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
         ("acse", Box::new(Acse::new(acse::Config::default()))),
         ("ftam", Box::new(Ftam::new(ftam::Config::default()))),
         ("server", Box::new(FileServer::new(server, guard))),
@@ -113,16 +87,9 @@ pub(super) fn client(graph: &Graph) -> &Plan {
 #[test]
 fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
     let shelf = Shelf::default();
-    let content: Vec<u8> = (0..1_000_000_u32)
-        .map(|at| u8::try_from(at % 251).unwrap())
-        .collect();
-    let plan = vec![
-        put("file", PutMode::New, &content),
-        get("file", &shelf),
-        Operation::Remove {
-            name: "file".into(),
-        },
-    ];
+    let content: Vec<u8> = (0..1_000_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
+    let plan =
+        vec![put("file", PutMode::New, &content), get("file", &shelf), Operation::Remove { name: "file".into() }];
     let graph = run(Memory::new(), Settings::default(), plan);
     assert!(client(&graph).is_over(), "{:?}", client(&graph).failure());
     assert_eq!(client(&graph).failure(), None);
@@ -132,11 +99,7 @@ fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
             assert_eq!(account.copied, 0, "{name}");
             // Both sides end what is between them, and one of them comes too late.
             let late = |reason: &&str| *reason == "no such connection";
-            assert!(
-                account.drops.keys().all(late),
-                "{name}: {:?}",
-                account.drops
-            );
+            assert!(account.drops.keys().all(late), "{name}: {:?}", account.drops);
         }
     }
 }
@@ -147,23 +110,12 @@ fn a_refused_login_says_why_at_the_top() {
     let plan = vec![put("file", PutMode::New, b"x")];
     let graph = run(memory, Settings::default(), plan);
     let failure = client(&graph).failure().unwrap();
-    assert!(
-        failure
-            .code
-            .is_some_and(|code| (2000..3000).contains(&code)),
-        "{failure}"
-    );
+    assert!(failure.code.is_some_and(|code| (2000..3000).contains(&code)), "{failure}");
 }
 
 pub(super) fn recovering() -> Settings {
-    let units = Settings::default().units
-        | FunctionalUnits::RECOVERY
-        | FunctionalUnits::RESTART_DATA_TRANSFER;
-    Settings {
-        units,
-        checkpoint_every: 50_000,
-        ..Settings::default()
-    }
+    let units = Settings::default().units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
+    Settings { units, checkpoint_every: 50_000, ..Settings::default() }
 }
 
 #[test]
@@ -185,9 +137,7 @@ fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
 #[test]
 fn a_transfer_that_breaks_goes_on_where_it_was() {
     let shelf = Shelf::default();
-    let content: Vec<u8> = (0..1_000_000_u32)
-        .map(|at| u8::try_from(at % 251).unwrap())
-        .collect();
+    let content: Vec<u8> = (0..1_000_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let plan = vec![
         put("file", PutMode::New, &content),
         get("file", &shelf),
@@ -228,10 +178,7 @@ fn a_transfer_that_breaks_without_recovery_has_failed() {
 
 #[test]
 fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
-    let settings = Settings {
-        recoveries: 1,
-        ..recovering()
-    };
+    let settings = Settings { recoveries: 1, ..recovering() };
     let plan = vec![put("file", PutMode::New, &[7; 500_000])];
     // The second time it breaks there is no third.
     let graph = run_cut(Memory::new(), settings, plan, vec![100, 200], false);
@@ -249,10 +196,7 @@ fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
 fn a_store_that_is_full_says_so_although_all_was_sent() {
     for content in [&[1; 500][..], &[1; 50_000]] {
         let memory = Memory::new().with_quota(400);
-        let plan = vec![
-            put("file", PutMode::New, content),
-            Operation::List { name: ".".into() },
-        ];
+        let plan = vec![put("file", PutMode::New, content), Operation::List { name: ".".into() }];
         let graph = run(memory, Settings::default(), plan);
         let client = client(&graph);
         assert!(client.is_over() && client.failure().is_none());

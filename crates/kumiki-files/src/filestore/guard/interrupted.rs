@@ -71,11 +71,7 @@ pub(super) struct Most {
 
 impl Default for Most {
     fn default() -> Self {
-        Self {
-            in_all: 16,
-            of_one: 4,
-            yields_after: Duration::from_secs(30),
-        }
+        Self { in_all: 16, of_one: 4, yields_after: Duration::from_secs(30) }
     }
 }
 
@@ -180,10 +176,7 @@ impl Guard {
     ///
     /// # Errors
     /// 6006 where the store cannot go on with the file; then all of the transfer is gone.
-    pub(crate) fn take_up(
-        &mut self,
-        mut docket: Docket,
-    ) -> Result<(Selection, Option<FileId>), Fault> {
+    pub(crate) fn take_up(&mut self, mut docket: Docket) -> Result<(Selection, Option<FileId>), Fault> {
         let file = docket.file.take().map(|file| self.store.attach(file));
         let file = match file.transpose() {
             Ok(file) => file,

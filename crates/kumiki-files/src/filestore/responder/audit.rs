@@ -13,10 +13,7 @@ fn written(name: &Pathname) -> String {
 }
 
 /// What a request is called in a journal, and the name that it has in it.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what else there is asks nothing of a file, or cannot be refused"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "what else there is asks nothing of a file, or cannot be refused")]
 fn asked(request: &Fpdu) -> Option<(&'static str, Option<String>)> {
     Some(match request {
         Fpdu::SelectRequest(it) => ("select", Some(written(&it.pathname))),
@@ -37,10 +34,7 @@ fn asked(request: &Fpdu) -> Option<(&'static str, Option<String>)> {
 }
 
 /// The diagnostics of a response by which something was not done.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what else there is answers none of these requests"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "what else there is answers none of these requests")]
 fn failure(response: &Fpdu) -> Option<&[Diagnostic]> {
     let (result, said) = match response {
         Fpdu::SelectResponse(it) => (it.action_result, &it.diagnostic),
@@ -66,12 +60,7 @@ pub(super) fn words(said: &[Diagnostic]) -> String {
 
 impl Responder {
     /// Does what a request asks for, and has the store know what it was not asked. None where it is no request, or comes at the wrong time.
-    pub(super) fn execute(
-        &mut self,
-        request: Fpdu,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Option<Fpdu> {
+    pub(super) fn execute(&mut self, request: Fpdu, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
         let asked = asked(&request);
         let looks = matches!(request, Fpdu::ReadAttribRequest(_));
         // It may be selected no more when it has been answered.

@@ -4,14 +4,12 @@ use kumiki_osi_service::ftam::access::FaduIdentity;
 use kumiki_osi_service::ftam::attributes::{AccessControlChange, Attribute, CreateAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{
-    ChangeAttribRequest, ChangeAttribResponse, CreateRequest, CreateResponse, DeleteResponse,
-    DeselectResponse, EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest,
-    OpenResponse, ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse,
-    RecoveryMode, SelectRequest, SelectResponse,
+    ChangeAttribRequest, ChangeAttribResponse, CreateRequest, CreateResponse, DeleteResponse, DeselectResponse,
+    EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest, OpenResponse, ReadAttribRequest,
+    ReadAttribResponse, RecoverRequest, RecoverResponse, RecoveryMode, SelectRequest, SelectResponse,
 };
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment, ProcessingMode,
-    StateResult, oids,
+    AccessRequest, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment, ProcessingMode, StateResult, oids,
 };
 
 use super::super::guard::{Created, is_directory};
@@ -33,15 +31,9 @@ impl Responder {
             reason = "whatever is no request with a response is at the wrong time here"
         )]
         Some(match request {
-            Fpdu::SelectRequest(it) if free => {
-                Fpdu::SelectResponse(Box::new(self.select(*it, guard)))
-            }
-            Fpdu::CreateRequest(it) if free => {
-                Fpdu::CreateResponse(Box::new(self.create(&it, now, guard)))
-            }
-            Fpdu::RecoverRequest(it) if free => {
-                Fpdu::RecoverResponse(Box::new(self.recover(&it, guard)))
-            }
+            Fpdu::SelectRequest(it) if free => Fpdu::SelectResponse(Box::new(self.select(*it, guard))),
+            Fpdu::CreateRequest(it) if free => Fpdu::CreateResponse(Box::new(self.create(&it, now, guard))),
+            Fpdu::RecoverRequest(it) if free => Fpdu::RecoverResponse(Box::new(self.recover(&it, guard))),
             Fpdu::DeselectRequest(_) if closed => {
                 self.settle_changes();
                 let mut emptied = Ok(());
@@ -99,10 +91,7 @@ impl Responder {
             Fpdu::LocateRequest(it) if idle => Fpdu::LocateResponse(Box::new(locate(&it))),
             Fpdu::EraseRequest(it) if idle => {
                 let (action_result, diagnostic) = said(self.erase(&it, now, guard));
-                Fpdu::EraseResponse(Box::new(EraseResponse {
-                    action_result,
-                    diagnostic,
-                }))
+                Fpdu::EraseResponse(Box::new(EraseResponse { action_result, diagnostic }))
             }
             _ => return None,
         })
@@ -116,10 +105,7 @@ impl Responder {
             let name = Name::parse(&request.pathname)?;
             guard.select(&self.user, name, access, passwords, locks)
         });
-        let mut response = SelectResponse {
-            pathname: request.pathname,
-            ..SelectResponse::default()
-        };
+        let mut response = SelectResponse { pathname: request.pathname, ..SelectResponse::default() };
         match done {
             Ok(selection) => {
                 self.called.clone_from(&response.pathname);
@@ -138,10 +124,7 @@ impl Responder {
     fn agreed_access(&self, access: AccessRequest) -> Result<(), Fault> {
         let writing = AccessRequest::INSERT | AccessRequest::REPLACE | AccessRequest::EXTEND;
         let units = self.agreed.units;
-        for (action, unit) in [
-            (AccessRequest::READ, FunctionalUnits::READ),
-            (writing, FunctionalUnits::WRITE),
-        ] {
+        for (action, unit) in [(AccessRequest::READ, FunctionalUnits::READ), (writing, FunctionalUnits::WRITE)] {
             if !(access & action).is_empty() && !units.contains(unit) {
                 return Err(Fault::permanent(3029, unit.to_string()));
             }
@@ -149,16 +132,9 @@ impl Responder {
         Ok(())
     }
 
-    fn create(
-        &mut self,
-        request: &CreateRequest,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> CreateResponse {
-        let mut response = CreateResponse {
-            initial_attributes: request.initial_attributes.clone(),
-            ..CreateResponse::default()
-        };
+    fn create(&mut self, request: &CreateRequest, now: Moment, guard: &mut Guard) -> CreateResponse {
+        let mut response =
+            CreateResponse { initial_attributes: request.initial_attributes.clone(), ..CreateResponse::default() };
         let possible = self.agreed_access(request.requested_access).and_then(|()| {
             let contents_type = &request.initial_attributes.contents_type;
             let unknown = || Fault::permanent(3002, format!("{contents_type} is not known here"));
@@ -167,17 +143,9 @@ impl Responder {
             settled.map(drop).map_err(|why| Fault::permanent(3002, why))
         });
         match possible.and_then(|()| guard.create(&self.user, request, now)) {
-            Ok(Created {
-                selection,
-                is_new,
-                attributes,
-                remarks,
-            }) => {
+            Ok(Created { selection, is_new, attributes, remarks }) => {
                 let attributes = self.agreed.told(attributes);
-                self.selected = Some(Selected {
-                    is_new,
-                    ..Selected::old(selection)
-                });
+                self.selected = Some(Selected { is_new, ..Selected::old(selection) });
                 let wanted = &request.initial_attributes;
                 self.called.clone_from(&wanted.pathname);
                 response.initial_attributes = CreateAttributes {
@@ -206,11 +174,7 @@ impl Responder {
         response
     }
 
-    fn read_attributes(
-        &self,
-        request: &ReadAttribRequest,
-        guard: &mut Guard,
-    ) -> ReadAttribResponse {
+    fn read_attributes(&self, request: &ReadAttribRequest, guard: &mut Guard) -> ReadAttribResponse {
         let done = self.selection().and_then(|selection| {
             let name = guard.may(selection, AccessRequest::READ_ATTRIBUTE)?.clone();
             let mut attributes = guard.store().attributes(&self.user, &name)?;
@@ -224,9 +188,7 @@ impl Responder {
                 attributes.pathname = Some(name.pathname());
                 let names = request.attribute_names & self.names();
                 ReadAttribResponse {
-                    attributes: Some(Box::new(
-                        self.agreed.told(attributes).complete(names).only(names),
-                    )),
+                    attributes: Some(Box::new(self.agreed.told(attributes).complete(names).only(names))),
                     ..ReadAttribResponse::default()
                 }
             }
@@ -251,24 +213,13 @@ impl Responder {
     ) -> Result<(), Fault> {
         let wanted = &request.attributes;
         let selection = self.selection()?;
-        let name = guard
-            .may(selection, AccessRequest::CHANGE_ATTRIBUTE)?
-            .clone();
+        let name = guard.may(selection, AccessRequest::CHANGE_ATTRIBUTE)?.clone();
         let fixed = [
-            (
-                wanted.storage_account.is_some(),
-                AttributeNames::STORAGE_ACCOUNT,
-            ),
+            (wanted.storage_account.is_some(), AttributeNames::STORAGE_ACCOUNT),
             (wanted.availability.is_some(), AttributeNames::AVAILABILITY),
             (wanted.future_size.is_some(), AttributeNames::FUTURE_SIZE),
-            (
-                wanted.path_access_control.is_some(),
-                AttributeNames::PATH_ACCESS_CONTROL,
-            ),
-            (
-                wanted.legal_qualification.is_some(),
-                AttributeNames::LEGAL_QUALIFICATION,
-            ),
+            (wanted.path_access_control.is_some(), AttributeNames::PATH_ACCESS_CONTROL),
+            (wanted.legal_qualification.is_some(), AttributeNames::LEGAL_QUALIFICATION),
             (wanted.private_use.is_some(), AttributeNames::PRIVATE_USE),
         ];
         if let Some((_, fixed)) = fixed.into_iter().find(|(asked, _)| *asked) {
@@ -315,12 +266,7 @@ impl Responder {
     ///
     /// # Errors
     /// Why something could not be put back; what else there is was put back all the same.
-    pub(super) fn put_back(
-        &self,
-        changes: Vec<Change>,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<(), Fault> {
+    pub(super) fn put_back(&self, changes: Vec<Change>, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -330,9 +276,7 @@ impl Responder {
             let back = match change {
                 Change::Named(old) => guard.rename(&self.user, selection, old, now),
                 Change::Controlled(old) => match guard.name(selection).cloned() {
-                    Some(name) => guard
-                        .store()
-                        .set_access_control(&self.user, &name, old, now),
+                    Some(name) => guard.store().set_access_control(&self.user, &name, old, now),
                     None => Ok(()),
                 },
             };
@@ -350,9 +294,7 @@ impl Responder {
 
     pub(super) fn selection(&self) -> Result<Selection, Fault> {
         let selected = self.selected.as_ref();
-        selected
-            .map(|selected| selected.selection)
-            .ok_or_else(|| Fault::permanent(5039, "nothing is selected"))
+        selected.map(|selected| selected.selection).ok_or_else(|| Fault::permanent(5039, "nothing is selected"))
     }
 
     fn open(&mut self, request: &OpenRequest, guard: &mut Guard) -> OpenResponse {
@@ -373,47 +315,21 @@ impl Responder {
         self.config.local_newlines && matches!(form, Form::Text(_))
     }
 
-    fn try_open(
-        &mut self,
-        request: &OpenRequest,
-        guard: &mut Guard,
-    ) -> Result<OpenResponse, Fault> {
+    fn try_open(&mut self, request: &OpenRequest, guard: &mut Guard) -> Result<OpenResponse, Fault> {
         let selection = self.selection()?;
         let mode = request.processing_mode;
         for (one, access, unit) in [
-            (
-                ProcessingMode::READ,
-                AccessRequest::READ,
-                FunctionalUnits::READ,
-            ),
-            (
-                ProcessingMode::INSERT,
-                AccessRequest::INSERT,
-                FunctionalUnits::WRITE,
-            ),
-            (
-                ProcessingMode::REPLACE,
-                AccessRequest::REPLACE,
-                FunctionalUnits::WRITE,
-            ),
-            (
-                ProcessingMode::EXTEND,
-                AccessRequest::EXTEND,
-                FunctionalUnits::WRITE,
-            ),
-            (
-                ProcessingMode::ERASE,
-                AccessRequest::ERASE,
-                FunctionalUnits::FILE_ACCESS,
-            ),
+            (ProcessingMode::READ, AccessRequest::READ, FunctionalUnits::READ),
+            (ProcessingMode::INSERT, AccessRequest::INSERT, FunctionalUnits::WRITE),
+            (ProcessingMode::REPLACE, AccessRequest::REPLACE, FunctionalUnits::WRITE),
+            (ProcessingMode::EXTEND, AccessRequest::EXTEND, FunctionalUnits::WRITE),
+            (ProcessingMode::ERASE, AccessRequest::ERASE, FunctionalUnits::FILE_ACCESS),
         ] {
             if mode.contains(one) {
                 if !self.agreed.units.contains(unit) {
                     return Err(Fault::permanent(5022, format!("{one} needs {unit}")));
                 }
-                guard
-                    .may(selection, access)
-                    .map_err(|_| Fault::permanent(5023, access.to_string()))?;
+                guard.may(selection, access).map_err(|_| Fault::permanent(5023, access.to_string()))?;
             }
         }
         let name = guard.may(selection, AccessRequest::NONE)?.clone();
@@ -423,15 +339,12 @@ impl Responder {
         let (contents_type, remark) = settle(kept, request.contents_type.as_ref(), typed)?;
         let unknown = || Fault::permanent(5036, format!("{contents_type} is not known here"));
         let form = Form::of(&contents_type).ok_or_else(unknown)?;
-        let contents_type = form
-            .settled(&contents_type)
-            .map_err(|why| Fault::permanent(5036, why))?;
+        let contents_type = form.settled(&contents_type).map_err(|why| Fault::permanent(5036, why))?;
         if form == Form::Directory && mode != ProcessingMode::READ {
             return Err(Fault::permanent(5022, "a directory is only read"));
         }
         let mut diagnostic: Vec<Diagnostic> = remark.into_iter().collect();
-        let recovery = if self.agreed.units.contains(FunctionalUnits::RECOVERY)
-            && request.activity_identifier.is_some()
+        let recovery = if self.agreed.units.contains(FunctionalUnits::RECOVERY) && request.activity_identifier.is_some()
         {
             request.recovery_mode
         } else {
@@ -446,9 +359,7 @@ impl Responder {
         if let Some(locks) = request.concurrency_control {
             guard.lock_open(selection, locks)?;
         }
-        if let (true, Some(activity)) =
-            (recovery != RecoveryMode::None, request.activity_identifier)
-        {
+        if let (true, Some(activity)) = (recovery != RecoveryMode::None, request.activity_identifier) {
             guard.name_activity(selection, &self.user, activity);
         }
         self.opened = Some(Opened {
@@ -513,10 +424,7 @@ impl Responder {
         if let Some(name) = guard.name(selection) {
             self.called = name.pathname();
         }
-        self.selected = Some(Selected {
-            is_new,
-            ..Selected::old(selection)
-        });
+        self.selected = Some(Selected { is_new, ..Selected::old(selection) });
         self.opened = Some(Opened {
             mode,
             contents_type: contents_type.clone(),
@@ -524,12 +432,7 @@ impl Responder {
             has_local_newlines: self.has_local_newlines(form),
             recovery: RecoveryMode::AtAnyActiveCheckpoint,
             activity: Some(activity),
-            resumed: Some(Resumed {
-                file,
-                writes,
-                points,
-                begin,
-            }),
+            resumed: Some(Resumed { file, writes, points, begin }),
         });
         RecoverResponse {
             contents_type,
@@ -567,22 +470,15 @@ pub(super) fn whole(identity: &FaduIdentity) -> Result<(), Fault> {
 
 fn locate(request: &LocateRequest) -> LocateResponse {
     match whole(&request.fadu_identity) {
-        Ok(()) => LocateResponse {
-            fadu_identity: Some(FaduIdentity::First),
-            ..LocateResponse::default()
-        },
-        Err(fault) => LocateResponse {
-            action_result: fault.result(),
-            fadu_identity: None,
-            diagnostic: vec![fault.diagnostic()],
-        },
+        Ok(()) => LocateResponse { fadu_identity: Some(FaduIdentity::First), ..LocateResponse::default() },
+        Err(fault) => {
+            LocateResponse { action_result: fault.result(), fadu_identity: None, diagnostic: vec![fault.diagnostic()] }
+        }
     }
 }
 
 /// The result of something, and why.
-pub(super) fn said(
-    done: Result<(), Fault>,
-) -> (kumiki_osi_service::ftam::ActionResult, Vec<Diagnostic>) {
+pub(super) fn said(done: Result<(), Fault>) -> (kumiki_osi_service::ftam::ActionResult, Vec<Diagnostic>) {
     match done {
         Ok(()) => Default::default(),
         Err(fault) => (fault.result(), vec![fault.diagnostic()]),
@@ -602,27 +498,15 @@ fn settle(
     let form = Form::of(wanted).ok_or_else(contradicts)?;
     if !typed {
         let fits = form != Form::Directory;
-        return if fits {
-            Ok((wanted.clone(), None))
-        } else {
-            Err(contradicts())
-        };
+        return if fits { Ok((wanted.clone(), None)) } else { Err(contradicts()) };
     }
-    let is_bare = matches!(
-        wanted,
-        ContentsType::Document {
-            parameter: None,
-            ..
-        }
-    );
+    let is_bare = matches!(wanted, ContentsType::Document { parameter: None, .. });
     match (Form::of(&kept), form) {
         (Some(Form::Directory), Form::Directory) if is_bare => Ok((kept, None)),
         (Some(Form::Directory), Form::Directory) => Ok((wanted.clone(), None)),
         _ if kept.document_type() == wanted.document_type() && is_bare => Ok((kept, None)),
         (Some(have), form) if have == form => Ok((wanted.clone(), None)),
-        (Some(Form::Records(_)), Form::Lines(_))
-            if wanted.document_type() == Some(oids::FTAM_1) =>
-        {
+        (Some(Form::Records(_)), Form::Lines(_)) if wanted.document_type() == Some(oids::FTAM_1) => {
             Ok((wanted.clone(), Some(informative(5037, ""))))
         }
         _ => Err(contradicts()),

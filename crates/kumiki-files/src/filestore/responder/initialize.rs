@@ -2,9 +2,7 @@
 
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse, QualityOfService};
-use kumiki_osi_service::ftam::{
-    FunctionalUnits, ProtocolVersions, ServiceClasses, StateResult, oids,
-};
+use kumiki_osi_service::ftam::{FunctionalUnits, ProtocolVersions, ServiceClasses, StateResult, oids};
 
 use super::super::{Guard, Login};
 use super::{Agreed, Config, Responder};
@@ -16,13 +14,7 @@ impl Config {
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         let name = &self.implementation;
-        let documents = [
-            oids::FTAM_1,
-            oids::FTAM_2,
-            oids::FTAM_3,
-            oids::NBS_9,
-            oids::NBS_9_OLD,
-        ];
+        let documents = [oids::FTAM_1, oids::FTAM_2, oids::FTAM_3, oids::NBS_9, oids::NBS_9_OLD];
         Capabilities {
             versions: ProtocolVersions::VERSION_1,
             implementation: (!name.is_empty()).then(|| name.as_str().into()),
@@ -42,11 +34,7 @@ impl Config {
 
 impl Responder {
     /// F-INITIALIZE. A response that says failure refuses the association.
-    pub fn initialize(
-        &mut self,
-        request: &InitializeRequest,
-        guard: &mut Guard,
-    ) -> InitializeResponse {
+    pub fn initialize(&mut self, request: &InitializeRequest, guard: &mut Guard) -> InitializeResponse {
         // Nothing is told of this store before it is known who asks.
         let login = Login {
             initiator: request.initiator_identity.as_ref(),
@@ -73,10 +61,7 @@ impl Responder {
             return response;
         }
         response.diagnostic = remarks(request, &response);
-        if !response
-            .functional_units
-            .contains(FunctionalUnits::RECOVERY)
-        {
+        if !response.functional_units.contains(FunctionalUnits::RECOVERY) {
             response.quality_of_service = QualityOfService::NoRecovery;
         }
         self.agreed = Agreed {
@@ -84,9 +69,7 @@ impl Responder {
             units: response.functional_units,
             groups: response.attribute_groups,
             window: response.checkpoint_window,
-            old_directories: response
-                .contents_type_list
-                .contains(&ContentsTypeName::DocumentType(oids::NBS_9_OLD)),
+            old_directories: response.contents_type_list.contains(&ContentsTypeName::DocumentType(oids::NBS_9_OLD)),
         };
         response
     }

@@ -19,8 +19,8 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
 use kumiki_osi_service::ftam::regime::Abort;
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits,
-    Moment, Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
+    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Moment, Primitive,
+    ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::door::silence;
@@ -128,11 +128,7 @@ struct Selected {
 impl Selected {
     /// A file that was there before.
     const fn old(selection: Selection) -> Self {
-        Self {
-            selection,
-            is_new: false,
-            is_cancelled: false,
-        }
+        Self { selection, is_new: false, is_cancelled: false }
     }
 }
 
@@ -322,10 +318,7 @@ impl Responder {
     }
 
     fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
-        let abort = Abort {
-            action_result: fault.result(),
-            diagnostic: vec![fault.diagnostic()],
-        };
+        let abort = Abort { action_result: fault.result(), diagnostic: vec![fault.diagnostic()] };
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
         self.discard_new(guard);
         self.leave(guard);
@@ -335,10 +328,7 @@ impl Responder {
     /// Gives up all regimes within the association.
     fn leave(&mut self, guard: &mut Guard) {
         self.close_transfer(guard);
-        if let Some(Resumed {
-            file: Some(file), ..
-        }) = self.opened.take().and_then(|opened| opened.resumed)
-        {
+        if let Some(Resumed { file: Some(file), .. }) = self.opened.take().and_then(|opened| opened.resumed) {
             guard.store().close(file);
         }
         if let Some(selected) = self.selected.take() {
@@ -352,10 +342,7 @@ impl Responder {
             return;
         }
         if let Some(group) = &mut self.group
-            && !matches!(
-                fpdu,
-                Fpdu::EndGroupRequest | Fpdu::UserAbort(_) | Fpdu::ProviderAbort(_)
-            )
+            && !matches!(fpdu, Fpdu::EndGroupRequest | Fpdu::UserAbort(_) | Fpdu::ProviderAbort(_))
         {
             if group.members.len() < MOST_MEMBERS {
                 group.members.push(fpdu);
@@ -370,10 +357,7 @@ impl Responder {
         )]
         match fpdu {
             Fpdu::BeginGroupRequest(begin) => {
-                self.group = Some(Group {
-                    threshold: begin.threshold,
-                    members: Vec::new(),
-                });
+                self.group = Some(Group { threshold: begin.threshold, members: Vec::new() });
             }
             Fpdu::EndGroupRequest => match self.group.take() {
                 Some(group) => self.run(group, now, guard, out),
@@ -452,13 +436,7 @@ impl Responder {
     }
 
     /// Undoes a group that began with selecting or creating, and gives what is said of that instead.
-    fn undone(
-        &mut self,
-        first: &Fpdu,
-        reasons: Vec<Diagnostic>,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Option<Fpdu> {
+    fn undone(&mut self, first: &Fpdu, reasons: Vec<Diagnostic>, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
         let mut diagnostic = vec![Diagnostic {
             diagnostic_type: DiagnosticType::Permanent,
             error_identifier: 1016,

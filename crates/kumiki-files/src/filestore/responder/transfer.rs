@@ -5,15 +5,12 @@
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::access::{AccessContext, FaduIdentity, FaduOperation};
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
-use kumiki_osi_service::ftam::bulk::{
-    Cancel, DataEnd, ReadRequest, Restart, TransferEndResponse, WriteRequest,
-};
+use kumiki_osi_service::ftam::bulk::{Cancel, DataEnd, ReadRequest, Restart, TransferEndResponse, WriteRequest};
 use kumiki_osi_service::ftam::contents::{ContentsType, DocumentParameter};
 use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, StructuringElement};
 use kumiki_osi_service::ftam::file::RecoveryMode;
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, GraphicString, Moment, Primitive,
-    ProcessingMode,
+    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, GraphicString, Moment, Primitive, ProcessingMode,
 };
 
 use super::super::guard::Interrupted;
@@ -63,35 +60,21 @@ enum What {
         nodes: Option<bool>,
     },
     /// Sends a directory: of what has these names in it, the attributes that are wanted.
-    Listing {
-        directory: Name,
-        names: Vec<GraphicString>,
-        wanted: AttributeNames,
-    },
+    Listing { directory: Name, names: Vec<GraphicString>, wanted: AttributeNames },
     /// Takes a file.
     Writing { file: FileId },
 }
 
 impl Transfer {
     fn at(begin: u64, points: Vec<Point>, what: What) -> Self {
-        let mut it = Self {
-            at: Point::default(),
-            begin,
-            secured: points.len(),
-            points,
-            ended: false,
-            what,
-        };
+        let mut it = Self { at: Point::default(), begin, secured: points.len(), points, ended: false, what };
         it.at = it.last_point();
         it
     }
 
     /// The last checkpoint, or the start.
     fn last_point(&self) -> Point {
-        self.points.last().copied().unwrap_or(Point {
-            octets: self.begin,
-            cr: false,
-        })
+        self.points.last().copied().unwrap_or(Point { octets: self.begin, cr: false })
     }
 
     const fn file(&self) -> Option<FileId> {
@@ -127,9 +110,7 @@ impl Responder {
         let (Some(opened), Some(selected)) = (&mut self.opened, self.selected) else {
             return;
         };
-        let (RecoveryMode::AtAnyActiveCheckpoint, Some(activity)) =
-            (opened.recovery, opened.activity)
-        else {
+        let (RecoveryMode::AtAnyActiveCheckpoint, Some(activity)) = (opened.recovery, opened.activity) else {
             return;
         };
         let (resumed, octets) = match (self.transfer.take(), opened.resumed.take()) {
@@ -150,12 +131,7 @@ impl Responder {
             }
             (None, None) => return,
         };
-        let Resumed {
-            file,
-            writes,
-            points,
-            begin,
-        } = resumed;
+        let Resumed { file, writes, points, begin } = resumed;
         if writes && octets == 0 {
             // There is nothing to go on with, and its locks stand in the way of others.
             if let Some(file) = file {
@@ -180,13 +156,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_read(
-        &mut self,
-        request: &ReadRequest,
-        now: Moment,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    pub(super) fn on_read(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         match self.begin_reading(request, now, guard) {
             Ok(transfer) => {
                 self.transfer = Some(transfer);
@@ -196,12 +166,7 @@ impl Responder {
         }
     }
 
-    fn begin_reading(
-        &mut self,
-        request: &ReadRequest,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<Transfer, Fault> {
+    fn begin_reading(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard) -> Result<Transfer, Fault> {
         let name = guard.may(self.selection()?, AccessRequest::READ)?.clone();
         let names = self.names();
         let opened = self.opened.as_mut();
@@ -217,29 +182,16 @@ impl Responder {
         };
         if opened.form == Form::Directory {
             let wanted = match &opened.contents_type {
-                ContentsType::Document {
-                    parameter: Some(DocumentParameter::Attributes(wanted)),
-                    ..
-                } => *wanted,
+                ContentsType::Document { parameter: Some(DocumentParameter::Attributes(wanted)), .. } => *wanted,
                 ContentsType::Document { .. } | ContentsType::ConstraintSet { .. } => names,
             };
             // Entries without a name are of no use, whatever the parameter says.
             let wanted = (wanted & names) | AttributeNames::PATHNAME;
             let names = guard.list(&self.user, &name, self.config.entries)?;
-            let what = What::Listing {
-                directory: name,
-                names,
-                wanted,
-            };
+            let what = What::Listing { directory: name, names, wanted };
             return Ok(Transfer::at(0, Vec::new(), what));
         }
-        if let Some(Resumed {
-            file: Some(file),
-            points,
-            begin,
-            ..
-        }) = opened.resumed.take_if(|it| !it.writes)
-        {
+        if let Some(Resumed { file: Some(file), points, begin, .. }) = opened.resumed.take_if(|it| !it.writes) {
             return Ok(Transfer::at(begin, points, What::Reading { file, nodes }));
         }
         if opened.resumed.is_some() {
@@ -251,39 +203,24 @@ impl Responder {
         Ok(Transfer::at(0, Vec::new(), what))
     }
 
-    pub(super) fn on_write(
-        &mut self,
-        request: &WriteRequest,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    pub(super) fn on_write(&mut self, request: &WriteRequest, guard: &mut Guard, out: &mut Vec<Do>) {
         match self.begin_writing(request, guard) {
             Ok(transfer) => self.transfer = Some(transfer),
             Err(fault) => self.cancel(&fault, guard, out),
         }
     }
 
-    fn begin_writing(
-        &mut self,
-        request: &WriteRequest,
-        guard: &mut Guard,
-    ) -> Result<Transfer, Fault> {
+    fn begin_writing(&mut self, request: &WriteRequest, guard: &mut Guard) -> Result<Transfer, Fault> {
         let selection = self.selection()?;
         let opened = self.opened.as_mut();
         let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
         let records = matches!(opened.form, Form::Records(_));
         let (mode, access, start) = match request.fadu_operation {
-            FaduOperation::Insert if records => {
-                (ProcessingMode::INSERT, AccessRequest::INSERT, Start::Extend)
-            }
+            FaduOperation::Insert if records => (ProcessingMode::INSERT, AccessRequest::INSERT, Start::Extend),
             FaduOperation::Insert => {
                 return Err(Fault::permanent(5011, "the file has one data unit"));
             }
-            FaduOperation::Replace => (
-                ProcessingMode::REPLACE,
-                AccessRequest::REPLACE,
-                Start::Replace,
-            ),
+            FaduOperation::Replace => (ProcessingMode::REPLACE, AccessRequest::REPLACE, Start::Replace),
             FaduOperation::Extend if records => {
                 return Err(Fault::permanent(5016, "records are inserted, not extended"));
             }
@@ -297,24 +234,14 @@ impl Responder {
             (FaduIdentity::End, Start::Extend) => {}
             (identity, _) => whole(identity)?,
         }
-        if let Some(Resumed {
-            file: Some(file),
-            points,
-            begin,
-            ..
-        }) = opened.resumed.take_if(|it| it.writes)
-        {
+        if let Some(Resumed { file: Some(file), points, begin, .. }) = opened.resumed.take_if(|it| it.writes) {
             return Ok(Transfer::at(begin, points, What::Writing { file }));
         }
         if opened.resumed.is_some() {
             return Err(Fault::permanent(5017, "the file was being read"));
         }
         // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents stay.
-        let start = if guard.is_to_be_emptied(selection) {
-            Start::Replace
-        } else {
-            start
-        };
+        let start = if guard.is_to_be_emptied(selection) { Start::Replace } else { start };
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
         Ok(Transfer::at(begin, Vec::new(), What::Writing { file }))
     }
@@ -350,15 +277,8 @@ impl Responder {
         let checked = !(self.agreed.units & checks).is_empty();
         let (file, nodes) = match &mut transfer.what {
             What::Writing { .. } => return Ok(false),
-            What::Listing {
-                directory,
-                names,
-                wanted,
-            } => {
-                while let Some(last) = usize::try_from(transfer.at.octets)
-                    .ok()
-                    .and_then(|at| names.get(at))
-                {
+            What::Listing { directory, names, wanted } => {
+                while let Some(last) = usize::try_from(transfer.at.octets).ok().and_then(|at| names.get(at)) {
                     transfer.at.octets += 1;
                     let Some(found) = guard.entry(&self.user, directory, last)? else {
                         continue;
@@ -425,12 +345,7 @@ impl Responder {
         Ok(true)
     }
 
-    pub(super) fn on_element(
-        &mut self,
-        element: DataElement,
-        guard: &mut Guard,
-        out: &mut Vec<Do>,
-    ) {
+    pub(super) fn on_element(&mut self, element: DataElement, guard: &mut Guard, out: &mut Vec<Do>) {
         let form = self.opened.as_ref().map(|opened| opened.form);
         match (element, form) {
             (DataElement::Octets(data), Some(Form::Octets)) => self.on_string(data, guard, out),
@@ -483,18 +398,13 @@ impl Responder {
     fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         self.close_transfer(guard);
         self.cancelled();
-        let selected = self
-            .selected
-            .and_then(|it| guard.name(it.selection).cloned());
+        let selected = self.selected.and_then(|it| guard.name(it.selection).cloned());
         let name = selected.map(|name| name.to_string()).unwrap_or_default();
         let why = words(&[fault.diagnostic()]);
         guard.store().refused("transfer", &name, &why);
         self.cancelling = Some(fault.clone());
-        let cancel = Cancel {
-            action_result: fault.result(),
-            diagnostic: vec![fault.diagnostic()],
-            ..Cancel::default()
-        };
+        let cancel =
+            Cancel { action_result: fault.result(), diagnostic: vec![fault.diagnostic()], ..Cancel::default() };
         out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
     }
 
@@ -521,11 +431,7 @@ impl Responder {
         if let Some(fault) = self.cancelling.take() {
             // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
             let (action_result, diagnostic) = said(Err(fault));
-            let response = TransferEndResponse {
-                action_result,
-                diagnostic,
-                ..TransferEndResponse::default()
-            };
+            let response = TransferEndResponse { action_result, diagnostic, ..TransferEndResponse::default() };
             out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
             return;
         }
@@ -548,27 +454,15 @@ impl Responder {
             }
         };
         let (action_result, diagnostic) = said(done);
-        let response = TransferEndResponse {
-            action_result,
-            diagnostic,
-            ..TransferEndResponse::default()
-        };
+        let response = TransferEndResponse { action_result, diagnostic, ..TransferEndResponse::default() };
         out.push(Fpdu::TransferEndResponse(Box::new(response)).into());
     }
 
     /// What was written up to `end` takes the place of the file.
-    fn commit(
-        &mut self,
-        file: FileId,
-        end: Point,
-        now: Moment,
-        guard: &mut Guard,
-    ) -> Result<(), Fault> {
+    fn commit(&mut self, file: FileId, end: Point, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
         let held: &[u8] = if end.cr { b"\r" } else { b"" };
         // What was written behind a checkpoint to which both went back is not of it.
-        let written = guard
-            .store()
-            .write(file, end.octets, Message::from_octets(held));
+        let written = guard.store().write(file, end.octets, Message::from_octets(held));
         if let Err(fault) = written {
             guard.store().close(file);
             return Err(fault);
@@ -619,10 +513,8 @@ impl Responder {
         // Who takes may go back further than it is asked for: to what it has.
         let point = wanted.min(transfer.points.len());
         transfer.back_to(point);
-        let response = Restart {
-            checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX),
-            ..Restart::default()
-        };
+        let response =
+            Restart { checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX), ..Restart::default() };
         out.push(Fpdu::RestartResponse(Box::new(response)).into());
         self.pump(guard, out);
     }

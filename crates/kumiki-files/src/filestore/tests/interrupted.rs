@@ -17,11 +17,7 @@ pub(super) fn numbered(mut fpdus: Vec<Fpdu>, activity: i64) -> Vec<Fpdu> {
 }
 
 pub(super) fn as_user(user: &str, guard: &mut Guard) -> Responder {
-    let config = ResponderConfig {
-        element: 10,
-        checkpoint_every: 20,
-        ..ResponderConfig::default()
-    };
+    let config = ResponderConfig { element: 10, checkpoint_every: 20, ..ResponderConfig::default() };
     let request = InitializeRequest {
         initiator_identity: Some(user.into()),
         checkpoint_window: 4,
@@ -37,11 +33,7 @@ pub(super) fn as_user(user: &str, guard: &mut Guard) -> Responder {
 pub(super) fn break_writing(user: &str, file: &str, activity: i64, guard: &mut Guard) {
     let mut writer = as_user(user, guard);
     let over = Override::DeleteAndCreateWithOldAttributes;
-    say(
-        &mut writer,
-        guard,
-        numbered(begin_writing(file, over), activity),
-    );
+    say(&mut writer, guard, numbered(begin_writing(file, over), activity));
     let mut out = Vec::new();
     writer.on_data(octets(b"half"), guard, &mut out);
     writer.on(Primitive::Check { identifier: 1 }, today(), guard, &mut out);
@@ -49,12 +41,7 @@ pub(super) fn break_writing(user: &str, file: &str, activity: i64, guard: &mut G
     writer.on_broken(guard);
 }
 
-pub(super) fn recover_as(
-    user: &str,
-    activity: i64,
-    point: i64,
-    guard: &mut Guard,
-) -> (Responder, Vec<i64>) {
+pub(super) fn recover_as(user: &str, activity: i64, point: i64, guard: &mut Guard) -> (Responder, Vec<i64>) {
     let mut responder = as_user(user, guard);
     let request = RecoverRequest {
         activity_identifier: activity,
@@ -100,10 +87,7 @@ fn what_one_guard_has_kept_another_goes_on_with() {
     let write = begin_writing("a", Override::CreateFailure).remove(2);
     let mut out = say(&mut writer, &mut second, vec![write]);
     writer.on_data(octets(b" and half"), &mut second, &mut out);
-    let end = [
-        Fpdu::DataEndRequest(Box::default()),
-        Fpdu::TransferEndRequest(Box::default()),
-    ];
+    let end = [Fpdu::DataEndRequest(Box::default()), Fpdu::TransferEndRequest(Box::default())];
     let out = say(&mut writer, &mut second, end.to_vec());
     assert_eq!(errors(&out), [0; 0]);
     assert_eq!(contents(&mut second, "a").unwrap(), b"half and half");
@@ -190,11 +174,7 @@ fn who_writes_and_has_no_octets_yet_is_not_kept() {
     assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
     // The same of one that was silent for too long.
     let mut writer = as_user("ada", &mut guard);
-    say(
-        &mut writer,
-        &mut guard,
-        numbered(begin_writing("a", over), 8),
-    );
+    say(&mut writer, &mut guard, numbered(begin_writing("a", over), 8));
     writer.expire(&mut guard, &mut Vec::new());
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
 }
@@ -233,11 +213,7 @@ fn after_a_short_time_another_user_may_take_the_file_over_and_its_owner_is_told(
             recovery_point: 1,
             ..RecoverRequest::default()
         };
-        let out = say(
-            &mut late,
-            &mut ada,
-            vec![Fpdu::RecoverRequest(Box::new(request))],
-        );
+        let out = say(&mut late, &mut ada, vec![Fpdu::RecoverRequest(Box::new(request))]);
         assert_eq!(errors(&out), [6004]);
         assert!(format!("{out:?}").contains("another user has taken the file over since"));
         let (_, said) = recover_as("eve", 9, 1, &mut eve);
@@ -248,13 +224,8 @@ fn after_a_short_time_another_user_may_take_the_file_over_and_its_owner_is_told(
 #[test]
 fn of_too_many_the_oldest_is_given_up() {
     let mut guard = store(b"old").with_dockets(3).with_dockets_of_one(2);
-    for (user, file, activity) in [
-        ("ada", "a", 1),
-        ("ada", "b", 2),
-        ("ada", "c", 3),
-        ("bob", "d", 4),
-        ("eve", "e", 5),
-    ] {
+    for (user, file, activity) in [("ada", "a", 1), ("ada", "b", 2), ("ada", "c", 3), ("bob", "d", 4), ("eve", "e", 5)]
+    {
         break_writing(user, file, activity, &mut guard);
     }
     assert_eq!((guard.interrupted(), guard.selections()), (3, 3));
@@ -277,11 +248,7 @@ fn who_turns_to_a_file_anew_is_not_in_his_own_way_at_another_guard() {
     // Nor is the file that was being made, though there is to be none.
     break_writing("ada", "new", 8, &mut first);
     let mut writer = as_user("ada", &mut first);
-    let out = say(
-        &mut writer,
-        &mut first,
-        begin_writing("new", Override::CreateFailure),
-    );
+    let out = say(&mut writer, &mut first, begin_writing("new", Override::CreateFailure));
     assert_eq!(errors(&out), [0; 0]);
     writer.on_broken(&mut first);
     // And one that is only looked at is not there.
@@ -334,9 +301,7 @@ impl Filestore for Rooted {
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
         let mut attributes = self.memory.attributes(user, name)?;
         if self.alters {
-            attributes.permitted_actions = attributes
-                .permitted_actions
-                .map(|it| it | PermittedActions::READ_ATTRIBUTE);
+            attributes.permitted_actions = attributes.permitted_actions.map(|it| it | PermittedActions::READ_ATTRIBUTE);
         }
         Ok(attributes)
     }
@@ -345,13 +310,7 @@ impl Filestore for Rooted {
         self.memory.list(user, name, n)
     }
 
-    fn create(
-        &mut self,
-        user: &User,
-        name: &Name,
-        file: &NewFile,
-        now: Moment,
-    ) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
         self.memory.create(user, name, file, now)
     }
 
@@ -407,12 +366,7 @@ impl Filestore for Rooted {
 }
 
 fn rooted() -> Rooted {
-    Rooted {
-        memory: Memory::new(),
-        is_full: false,
-        keeps_types: true,
-        alters: false,
-    }
+    Rooted { memory: Memory::new(), is_full: false, keeps_types: true, alters: false }
 }
 
 #[test]
@@ -437,11 +391,7 @@ fn a_store_that_cannot_hand_over_keeps_nothing() {
 #[test]
 fn attributes_that_no_file_keeps_were_not_altered() {
     for (keeps_types, told) in [(true, vec![3018]), (false, vec![])] {
-        let store = Rooted {
-            keeps_types,
-            alters: true,
-            ..rooted()
-        };
+        let store = Rooted { keeps_types, alters: true, ..rooted() };
         let mut guard = Guard::new(Box::new(store));
         let mut writer = as_user("ada", &mut guard);
         let create = begin_writing("new", Override::CreateFailure).swap_remove(0);

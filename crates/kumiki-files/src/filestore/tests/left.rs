@@ -10,12 +10,7 @@ use super::*;
 fn a_file_stays_as_it_was_where_the_new_one_could_not_be_committed() {
     let mut memory = Memory::new();
     memory.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
-    let mut guard = Guard::new(Box::new(Rooted {
-        memory,
-        is_full: true,
-        keeps_types: true,
-        alters: false,
-    }));
+    let mut guard = Guard::new(Box::new(Rooted { memory, is_full: true, keeps_types: true, alters: false }));
     let mut writer = as_user("ada", &mut guard);
     let over = Override::DeleteAndCreateWithOldAttributes;
     say(&mut writer, &mut guard, begin_writing("a", over));
@@ -38,10 +33,7 @@ fn what_is_recovered_and_not_gone_on_with_leaves_the_old() {
     break_writing("ada", "a", 7, &mut guard);
     let (mut writer, said) = recover_as("ada", 7, 1, &mut guard);
     assert_eq!(said, [0; 0]);
-    let end = vec![
-        Fpdu::CloseRequest(Box::default()),
-        Fpdu::DeselectRequest(Box::default()),
-    ];
+    let end = vec![Fpdu::CloseRequest(Box::default()), Fpdu::DeselectRequest(Box::default())];
     say(&mut writer, &mut guard, end);
     assert_eq!(contents(&mut guard, "a").unwrap(), b"old");
 }
@@ -61,31 +53,18 @@ fn recovery_gives_no_more_rights_than_there_were() {
     };
     let begin = vec![
         select("a", AccessRequest::EXTEND),
-        Fpdu::OpenRequest(Box::new(OpenRequest {
-            processing_mode: ProcessingMode::EXTEND,
-            ..OpenRequest::default()
-        })),
+        Fpdu::OpenRequest(Box::new(OpenRequest { processing_mode: ProcessingMode::EXTEND, ..OpenRequest::default() })),
         write(FaduOperation::Extend),
     ];
     let out = say(&mut writer, &mut guard, numbered(begin, 7));
     assert_eq!(errors(&out), [0; 0]);
     let mut out = Vec::new();
     writer.on_data(octets(b"+1"), &mut guard, &mut out);
-    writer.on(
-        Primitive::Check { identifier: 1 },
-        today(),
-        &mut guard,
-        &mut out,
-    );
+    writer.on(Primitive::Check { identifier: 1 }, today(), &mut guard, &mut out);
     writer.on_broken(&mut guard);
     let (mut writer, said) = recover_as("ada", 7, 1, &mut guard);
     assert_eq!(said, [0; 0]);
-    let end = || {
-        vec![
-            Fpdu::DataEndRequest(Box::default()),
-            Fpdu::TransferEndRequest(Box::default()),
-        ]
-    };
+    let end = || vec![Fpdu::DataEndRequest(Box::default()), Fpdu::TransferEndRequest(Box::default())];
     let mut all = vec![write(FaduOperation::Extend)];
     all.extend(end());
     say(&mut writer, &mut guard, all);
@@ -133,22 +112,11 @@ fn a_listing_whose_directory_goes_is_no_whole_one() {
     }
     let mut guard = Guard::new(Box::new(memory));
     let mut reader = as_user("ada", &mut guard);
-    let out = say(
-        &mut reader,
-        &mut guard,
-        vec![
-            select("d", AccessRequest::READ),
-            open_as_directory(),
-            read(),
-        ],
-    );
+    let out = say(&mut reader, &mut guard, vec![select("d", AccessRequest::READ), open_as_directory(), read()]);
     assert_eq!(errors(&out), [0; 0]);
     let mut out = Vec::new();
     reader.on_credit(1, &mut guard, &mut out);
-    guard
-        .store()
-        .rename(&user, &name("d"), &name("e"), today())
-        .unwrap();
+    guard.store().rename(&user, &name("d"), &name("e"), today()).unwrap();
     reader.on_credit(10, &mut guard, &mut out);
     assert!(!kinds(&out).contains(&Kind::DataEndRequest));
 }
@@ -162,17 +130,12 @@ fn passwords_of_access_control_are_not_listed() {
         action_list: AccessRequest::READ,
         identity: Some("ada".into()),
         passwords: Some(Box::new(AccessPasswords {
-            actions: PerAction {
-                read: "open".into(),
-                ..PerAction::default()
-            },
+            actions: PerAction { read: "open".into(), ..PerAction::default() },
             ..AccessPasswords::default()
         })),
         ..AccessControlElement::default()
     };
-    memory
-        .set_access_control(&user, &name("a"), vec![element], today())
-        .unwrap();
+    memory.set_access_control(&user, &name("a"), vec![element], today()).unwrap();
     let mut guard = Guard::new(Box::new(memory));
     let request = InitializeRequest {
         initiator_identity: Some("eve".into()),
@@ -180,21 +143,12 @@ fn passwords_of_access_control_are_not_listed() {
         ..asking(ResponderConfig::UNITS)
     };
     let mut reader = Responder::new(ResponderConfig::default());
-    assert_eq!(
-        reader.initialize(&request, &mut guard).state_result,
-        StateResult::Success
-    );
+    assert_eq!(reader.initialize(&request, &mut guard).state_result, StateResult::Success);
     let open = Fpdu::OpenRequest(Box::new(OpenRequest {
-        contents_type: Some(ContentsType::directory(
-            AttributeNames::PATHNAME.with(AttributeNames::ACCESS_CONTROL),
-        )),
+        contents_type: Some(ContentsType::directory(AttributeNames::PATHNAME.with(AttributeNames::ACCESS_CONTROL))),
         ..OpenRequest::default()
     }));
-    let out = say(
-        &mut reader,
-        &mut guard,
-        vec![select(".", AccessRequest::READ), open, read()],
-    );
+    let out = say(&mut reader, &mut guard, vec![select(".", AccessRequest::READ), open, read()]);
     assert_eq!(errors(&out), [0; 0]);
     let mut out = Vec::new();
     reader.on_credit(10, &mut guard, &mut out);
@@ -216,9 +170,7 @@ fn a_group_that_is_undone_leaves_what_it_was_to_replace() {
     let mut writer = as_user("ada", &mut guard);
     let mut all = begin_writing("a", Override::DeleteAndCreateWithOldAttributes);
     all.truncate(1);
-    let Some(Fpdu::CreateRequest(create)) = all.first_mut() else {
-        panic!()
-    };
+    let Some(Fpdu::CreateRequest(create)) = all.first_mut() else { panic!() };
     create.requested_access = AccessRequest::REPLACE | AccessRequest::READ_ATTRIBUTE;
     create.initial_attributes.permitted_actions =
         PermittedActions::READ | PermittedActions::REPLACE | PermittedActions::READ_ATTRIBUTE;
@@ -239,11 +191,7 @@ fn what_was_behind_the_checkpoint_is_forgotten() {
     let (mut writer, said) = recover_as("ada", 7, 1, &mut guard);
     assert_eq!(said, [0; 0]);
     let write = begin_writing("a", Override::CreateFailure).remove(2);
-    let end = vec![
-        write,
-        Fpdu::DataEndRequest(Box::default()),
-        Fpdu::TransferEndRequest(Box::default()),
-    ];
+    let end = vec![write, Fpdu::DataEndRequest(Box::default()), Fpdu::TransferEndRequest(Box::default())];
     let out = say(&mut writer, &mut guard, end);
     assert_eq!(errors(&out), [0; 0]);
     assert_eq!(contents(&mut guard, "a").unwrap(), b"half");
@@ -254,31 +202,20 @@ fn a_file_that_is_being_made_is_not_there_for_others() {
     let mut guard = store(b"old");
     let mut writer = as_user("ada", &mut guard);
     let mut other = as_user("eve", &mut guard);
-    say(
-        &mut writer,
-        &mut guard,
-        begin_writing("b", Override::CreateFailure),
-    );
+    say(&mut writer, &mut guard, begin_writing("b", Override::CreateFailure));
     let mut listed = |guard: &mut Guard| {
         let root = Name::default();
         let names = guard.list(&User::default(), &root, 10).unwrap();
         let out = say(&mut other, guard, vec![select("b", AccessRequest::READ)]);
         if errors(&out).is_empty() {
-            say(
-                &mut other,
-                guard,
-                vec![Fpdu::DeselectRequest(Box::default())],
-            );
+            say(&mut other, guard, vec![Fpdu::DeselectRequest(Box::default())]);
         }
         (names.len(), errors(&out))
     };
     assert_eq!(listed(&mut guard), (1, vec![3012]));
     let mut out = Vec::new();
     writer.on_data(octets(b"new"), &mut guard, &mut out);
-    let end = vec![
-        Fpdu::DataEndRequest(Box::default()),
-        Fpdu::TransferEndRequest(Box::default()),
-    ];
+    let end = vec![Fpdu::DataEndRequest(Box::default()), Fpdu::TransferEndRequest(Box::default())];
     say(&mut writer, &mut guard, end);
     assert_eq!(listed(&mut guard), (2, vec![]));
 }

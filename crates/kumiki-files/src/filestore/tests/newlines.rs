@@ -37,32 +37,14 @@ fn converting(guard: &mut Guard) -> Responder {
 
 fn writing(extends: bool) -> Vec<Fpdu> {
     let (access, mode, operation) = if extends {
-        (
-            AccessRequest::EXTEND,
-            ProcessingMode::EXTEND,
-            FaduOperation::Extend,
-        )
+        (AccessRequest::EXTEND, ProcessingMode::EXTEND, FaduOperation::Extend)
     } else {
-        (
-            AccessRequest::REPLACE,
-            ProcessingMode::REPLACE,
-            FaduOperation::Replace,
-        )
+        (AccessRequest::REPLACE, ProcessingMode::REPLACE, FaduOperation::Replace)
     };
-    let open = OpenRequest {
-        processing_mode: mode,
-        ..OpenRequest::default()
-    };
-    let write = WriteRequest {
-        fadu_operation: operation,
-        fadu_identity: FaduIdentity::First,
-        ..WriteRequest::default()
-    };
-    let fpdus = vec![
-        select("a", access),
-        Fpdu::OpenRequest(Box::new(open)),
-        Fpdu::WriteRequest(Box::new(write)),
-    ];
+    let open = OpenRequest { processing_mode: mode, ..OpenRequest::default() };
+    let write =
+        WriteRequest { fadu_operation: operation, fadu_identity: FaduIdentity::First, ..WriteRequest::default() };
+    let fpdus = vec![select("a", access), Fpdu::OpenRequest(Box::new(open)), Fpdu::WriteRequest(Box::new(write))];
     numbered(fpdus, ACTIVITY)
 }
 
@@ -76,22 +58,11 @@ enum Back {
 }
 
 /// Has the responder at checkpoint `point`; what it says then.
-fn go_back(
-    responder: &mut Responder,
-    guard: &mut Guard,
-    (back, point, begin): (Back, i64, Fpdu),
-) -> Vec<Do> {
+fn go_back(responder: &mut Responder, guard: &mut Guard, (back, point, begin): (Back, i64, Fpdu)) -> Vec<Do> {
     match back {
         Back::Restarts => {
-            let restart = Restart {
-                checkpoint_identifier: point,
-                ..Restart::default()
-            };
-            say(
-                responder,
-                guard,
-                vec![Fpdu::RestartRequest(Box::new(restart))],
-            )
+            let restart = Restart { checkpoint_identifier: point, ..Restart::default() };
+            say(responder, guard, vec![Fpdu::RestartRequest(Box::new(restart))])
         }
         Back::Recovers => {
             responder.on_broken(guard);
@@ -141,10 +112,7 @@ fn put(guard: &mut Guard, text: &[u8], (part, extends): (usize, bool), backs: &[
         writer.on(Primitive::Check { identifier }, today(), guard, &mut out);
         points.push(end);
     }
-    let end = [
-        Fpdu::DataEndRequest(Box::default()),
-        Fpdu::TransferEndRequest(Box::default()),
-    ];
+    let end = [Fpdu::DataEndRequest(Box::default()), Fpdu::TransferEndRequest(Box::default())];
     let out = say(&mut writer, guard, end.to_vec());
     assert_eq!(errors(&out), [0; 0]);
 }
@@ -221,11 +189,7 @@ proptest! {
 #[test]
 fn the_longest_file_is_one_of_the_store() {
     let line = b"123456789\r\n";
-    for (lines, end, said) in [
-        (4, &b""[..], None),
-        (4, b"\r", Some(5029)),
-        (4, b"1", Some(5029)),
-    ] {
+    for (lines, end, said) in [(4, &b""[..], None), (4, b"\r", Some(5029)), (4, b"1", Some(5029))] {
         let mut guard = text_store(b"");
         let mut writer = converting(&mut guard);
         say(&mut writer, &mut guard, writing(false));

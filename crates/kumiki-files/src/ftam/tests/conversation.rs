@@ -5,8 +5,8 @@ use kumiki_octets::Message;
 use kumiki_osi_service::ftam::file::SelectResponse;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
 use kumiki_osi_service::ftam::{
-    ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Primitive,
-    ServiceClasses, StateResult,
+    ActionResult, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Primitive, ServiceClasses,
+    StateResult,
 };
 use kumiki_wire::files::ftam::{emit, parse, parse_all};
 use kumiki_wire::osi::presentation::UserData;
@@ -32,11 +32,8 @@ fn values(tpkt: &[u8]) -> Vec<(i64, Vec<u8>)> {
 }
 
 fn fpdus(tpkt: &[u8]) -> Vec<Fpdu> {
-    let pci = values(tpkt)
-        .into_iter()
-        .filter(|(context, _)| *context == 1);
-    pci.flat_map(|(_, octets)| parse_all(&Message::from_octets(&octets)).unwrap())
-        .collect()
+    let pci = values(tpkt).into_iter().filter(|(context, _)| *context == 1);
+    pci.flat_map(|(_, octets)| parse_all(&Message::from_octets(&octets)).unwrap()).collect()
 }
 
 /// The octets that stand somewhere in another.
@@ -45,17 +42,15 @@ fn has(whole: &[u8], part: &[u8]) -> bool {
 }
 
 /// F-INITIALIZE, as it stands in ISODE's CN and AC.
-const REQUEST: &str = "a03e8302047084020037850207808601 00a71d4e0528c27b05034e0528c27b05014e052b0e0505094e062bce0f010509
+const REQUEST: &str =
+    "a03e8302047084020037850207808601 00a71d4e0528c27b05034e0528c27b05014e052b0e0505094e062bce0f010509
     56046674616d 7108 0406736563726574";
-const RESPONSE: &str =
-    "a1268302041084020037850207808601 00a7154e0528c27b05034e0528c27b05014e052b0e050509";
+const RESPONSE: &str = "a1268302041084020037850207808601 00a7154e0528c27b05034e0528c27b05014e052b0e050509";
 
 fn request() -> InitializeRequest {
     InitializeRequest {
         initiator_identity: Some("ftam".into()),
-        filestore_password: Some(kumiki_osi_service::ftam::Password::Octets(
-            b"secret".to_vec(),
-        )),
+        filestore_password: Some(kumiki_osi_service::ftam::Password::Octets(b"secret".to_vec())),
         ..InitializeRequest::default()
     }
 }
@@ -80,9 +75,7 @@ fn an_association_of_isode_goes_over_our_stack_fpdu_for_fpdu() {
     assert_eq!(ids, [1, 3, 5, 7, 9, 11]);
 
     // CREATE and OPEN: one P-DATA, with a value for each FPDU.
-    let content: Vec<Vec<u8>> = [&asked[4], &asked[5]]
-        .map(|it| values(it)[0].1.clone())
-        .into();
+    let content: Vec<Vec<u8>> = [&asked[4], &asked[5]].map(|it| values(it)[0].1.clone()).into();
     let both = |pair: &mut Pair, user: usize, tpkt: &[u8]| {
         for fpdu in fpdus(tpkt) {
             pair.tell(user, fpdu);
@@ -161,19 +154,12 @@ fn isodes_initiator_is_served() {
     };
     pair.accept(Some(*response));
     let mut heard = Vec::new();
-    let mut answers = answered[2..].iter().map(|tpkt| {
-        if tpkt[7] == 1 {
-            fpdus(tpkt)
-        } else {
-            Vec::new()
-        }
-    });
+    let mut answers = answered[2..].iter().map(|tpkt| if tpkt[7] == 1 { fpdus(tpkt) } else { Vec::new() });
     for tpkt in &asked[2..asked.len() - 2] {
         pair.bench.octets(pair.devices[R], tpkt);
         let now = pair.heard(R);
-        let waits = now.iter().any(|it| {
-            it.contains("END-GROUP") || it.contains("TRANSFER-END") || it.contains("F-READ ")
-        });
+        let waits =
+            now.iter().any(|it| it.contains("END-GROUP") || it.contains("TRANSFER-END") || it.contains("F-READ "));
         heard.extend(now);
         if waits {
             // Data of ISODE's responder is left out.
@@ -209,10 +195,7 @@ fn a_refused_login_tells_the_caller_why() {
         state_result: StateResult::Failure,
         action_result: ActionResult::PermanentError,
         diagnostic: vec![
-            Diagnostic {
-                error_identifier: 6,
-                ..Diagnostic::default()
-            },
+            Diagnostic { error_identifier: 6, ..Diagnostic::default() },
             Diagnostic {
                 diagnostic_type: DiagnosticType::Permanent,
                 error_identifier: 2020,
@@ -226,15 +209,10 @@ fn a_refused_login_tells_the_caller_why() {
     pair.accept(Some(response.clone()));
     pair.exchange();
     let heard = pair.bench.heard(pair.users[I]);
-    let [
-        Indication::Particular { what, .. },
-        Indication::Aborted { reason, .. },
-    ] = &heard[..]
-    else {
+    let [Indication::Particular { what, .. }, Indication::Aborted { reason, .. }] = &heard[..] else {
         panic!("{heard:?}");
     };
-    let kumiki_graph::Particular::File(Primitive::Pdu(Fpdu::InitializeResponse(seen))) = &**what
-    else {
+    let kumiki_graph::Particular::File(Primitive::Pdu(Fpdu::InitializeResponse(seen))) = &**what else {
         panic!("{what:?}");
     };
     assert_eq!(**seen, response);
@@ -248,9 +226,7 @@ fn what_users_leave_out_is_agreed_on_and_no_more() {
     let mut pair = Pair::called(&Config::default(), None);
     pair.offered();
     pair.accept(Some(InitializeResponse {
-        functional_units: FunctionalUnits::READ
-            | FunctionalUnits::GROUPING
-            | FunctionalUnits::RECOVERY,
+        functional_units: FunctionalUnits::READ | FunctionalUnits::GROUPING | FunctionalUnits::RECOVERY,
         service_class: ServiceClasses::TRANSFER,
         ..InitializeResponse::default()
     }));
@@ -279,11 +255,7 @@ fn a_user_that_does_not_answer_is_answered_for() {
     let said = "aborted: file service: error 1013";
     assert_eq!(pair.heard(I), ["F-INITIALIZE response", said]);
     pair.accept(None);
-    assert_eq!(
-        pair.heard(R),
-        ["aborted: there is no such session"],
-        "an answer that comes too late"
-    );
+    assert_eq!(pair.heard(R), ["aborted: there is no such session"], "an answer that comes too late");
 }
 
 #[test]
@@ -318,11 +290,7 @@ fn a_group_that_fails_ends_behind_the_failure() {
     }));
     let seen = pair.answer_group(R, [refused]);
     assert_eq!(fpdus(&seen[0]).len(), 3);
-    let members = [
-        "F-BEGIN-GROUP response",
-        "F-SELECT response",
-        "F-END-GROUP response",
-    ];
+    let members = ["F-BEGIN-GROUP response", "F-SELECT response", "F-END-GROUP response"];
     assert_eq!(pair.heard(I), members);
     // Nothing is selected, and another may be.
     pair.plain(I, Kind::SelectRequest);

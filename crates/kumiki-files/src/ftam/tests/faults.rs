@@ -63,8 +63,7 @@ fn answer(tpdu: &str) -> String {
     let user = pair.heard(R);
     assert!(user.iter().any(|it| it.starts_with("aborted")), "{user:?}");
     // Where transport itself gives up there may be nothing to say.
-    seen.first()
-        .map_or_else(|| "nothing".to_owned(), |it| who(it))
+    seen.first().map_or_else(|| "nothing".to_owned(), |it| who(it))
 }
 
 #[test]
@@ -78,40 +77,16 @@ fn each_error_is_answered_by_the_layer_that_finds_it() {
         ("02f080 0d00", "session: protocol error"),
         ("02f080 01000105 00", "session: protocol error"),
         // No PPDU; a context that was not agreed on; a PDV list that ends early.
-        (
-            "02f080 01000100 5001 00",
-            "presentation: reason Some(1), event Some(7)",
-        ),
-        (
-            "02f080 01000100 610a300802014da003bf1600",
-            "presentation: reason Some(6), event Some(7)",
-        ),
+        ("02f080 01000100 5001 00", "presentation: reason Some(1), event Some(7)"),
+        ("02f080 01000100 610a300802014da003bf1600", "presentation: reason Some(6), event Some(7)"),
         // AARQ in an association that stands; what is no APDU. ACSE has the last context, 13.
-        (
-            "02f080 01000100 610930070201ZZa0026000",
-            "association control",
-        ),
-        (
-            "02f080 01000100 610930070201ZZa0026a00",
-            "association control",
-        ),
+        ("02f080 01000100 610930070201ZZa0026000", "association control"),
+        ("02f080 01000100 610930070201ZZa0026a00", "association control"),
         // An FPDU at the wrong time, and none.
-        (
-            "02f080 01000100 610a3008020101a003bf2200",
-            "file service: F-P-ABORT request",
-        ),
-        (
-            "02f080 01000100 610a3008020101a003bf7f00",
-            "file service: F-P-ABORT request",
-        ),
+        ("02f080 01000100 610a3008020101a003bf2200", "file service: F-P-ABORT request"),
+        ("02f080 01000100 610a3008020101a003bf7f00", "file service: F-P-ABORT request"),
     ];
-    let seen: Vec<_> = rows
-        .iter()
-        .map(|(tpdu, _)| (*tpdu, answer(&tpdu.replace("ZZ", "0d"))))
-        .collect();
-    let expected: Vec<_> = rows
-        .iter()
-        .map(|(tpdu, who)| (*tpdu, (*who).to_owned()))
-        .collect();
+    let seen: Vec<_> = rows.iter().map(|(tpdu, _)| (*tpdu, answer(&tpdu.replace("ZZ", "0d")))).collect();
+    let expected: Vec<_> = rows.iter().map(|(tpdu, who)| (*tpdu, (*who).to_owned())).collect();
     assert_eq!(seen, expected);
 }

@@ -21,15 +21,11 @@ fn isode() -> Capabilities {
     Capabilities {
         versions: ProtocolVersions::VERSION_1,
         implementation: None,
-        classes: ServiceClasses::TRANSFER
-            | ServiceClasses::MANAGEMENT
-            | ServiceClasses::TRANSFER_AND_MANAGEMENT,
+        classes: ServiceClasses::TRANSFER | ServiceClasses::MANAGEMENT | ServiceClasses::TRANSFER_AND_MANAGEMENT,
         units: FunctionalUnits::from_bits(0b1110_1100),
         attribute_groups: AttributeGroups::STORAGE,
         quality_of_service: QualityOfService::NoRecovery,
-        contents_types: [oids::FTAM_1, oids::FTAM_3, oids::NBS_9]
-            .map(ContentsTypeName::DocumentType)
-            .to_vec(),
+        contents_types: [oids::FTAM_1, oids::FTAM_3, oids::NBS_9].map(ContentsTypeName::DocumentType).to_vec(),
         checkpoint_window: 1,
     }
 }
@@ -50,37 +46,22 @@ fn the_answer_is_that_of_isode_octet_for_octet() {
 
 #[test]
 fn a_class_takes_only_the_units_that_belong_to_it() {
-    let manager = Capabilities {
-        classes: ServiceClasses::MANAGEMENT,
-        ..isode()
-    };
+    let manager = Capabilities { classes: ServiceClasses::MANAGEMENT, ..isode() };
     let answer = manager.answer(&asked());
     assert_eq!(answer.service_class, ServiceClasses::MANAGEMENT);
-    assert_eq!(
-        answer.functional_units.to_string(),
-        "limited-file-management, enhanced-file-management, grouping"
-    );
+    assert_eq!(answer.functional_units.to_string(), "limited-file-management, enhanced-file-management, grouping");
 }
 
 #[test]
 fn where_nothing_suits_the_answer_says_why() {
-    let accessor = Capabilities {
-        classes: ServiceClasses::ACCESS,
-        ..isode()
-    };
+    let accessor = Capabilities { classes: ServiceClasses::ACCESS, ..isode() };
     let answer = accessor.answer(&asked());
     assert_eq!(answer.state_result, StateResult::Failure);
     assert_eq!(answer.diagnostic[0].error_identifier, 2021);
-    let ungrouped = Capabilities {
-        units: FunctionalUnits::READ,
-        ..isode()
-    };
+    let ungrouped = Capabilities { units: FunctionalUnits::READ, ..isode() };
     let answer = ungrouped.answer(&asked());
     assert_eq!(answer.diagnostic[0].error_identifier, 2003);
-    let later = Capabilities {
-        versions: ProtocolVersions::VERSION_2,
-        ..isode()
-    };
+    let later = Capabilities { versions: ProtocolVersions::VERSION_2, ..isode() };
     assert_eq!(later.answer(&asked()).diagnostic[0].error_identifier, 1001);
 }
 
@@ -124,17 +105,11 @@ fn an_answer_with_more_than_was_asked_for_is_objected_to() {
         "management, transfer was not offered as the one class"
     );
     assert_eq!(
-        objected(InitializeResponse {
-            functional_units: FunctionalUnits::READ,
-            ..good.clone()
-        }),
+        objected(InitializeResponse { functional_units: FunctionalUnits::READ, ..good.clone() }),
         "read does not make the class transfer-and-management"
     );
     assert_eq!(
-        objected(InitializeResponse {
-            attribute_groups: AttributeGroups::SECURITY,
-            ..good
-        }),
+        objected(InitializeResponse { attribute_groups: AttributeGroups::SECURITY, ..good }),
         "security was not asked for"
     );
 }

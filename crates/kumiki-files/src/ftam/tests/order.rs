@@ -3,9 +3,7 @@
 use kumiki_osi_service::ftam::bulk::{Cancel, DataEnd};
 use kumiki_osi_service::ftam::file::{OpenResponse, SelectResponse};
 use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
-use kumiki_osi_service::ftam::{
-    ActionResult, Fpdu, FunctionalUnits, Kind, ServiceClasses, StateResult,
-};
+use kumiki_osi_service::ftam::{ActionResult, Fpdu, FunctionalUnits, Kind, ServiceClasses, StateResult};
 use proptest::prelude::*;
 
 use crate::ftam::{Machine, Side, State, Step, Wrong};
@@ -135,19 +133,14 @@ fn a_group_ends_with_the_member_that_failed() {
     }));
     assert_eq!(machine.on(R, &refused), Ok(Step::Take));
     let open = plain(Kind::OpenResponse);
-    assert_eq!(
-        machine.clone().on(R, &open),
-        Err(Wrong::Unasked(Kind::OpenResponse))
-    );
+    assert_eq!(machine.clone().on(R, &open), Err(Wrong::Unasked(Kind::OpenResponse)));
     all(&mut machine, &[(R, Kind::EndGroupResponse)]);
     assert_eq!(machine.state(), State::Initialized);
 
     // The second fails: the first holds.
     all(&mut machine, &OPENED[..6]);
-    let refused = Fpdu::OpenResponse(Box::new(OpenResponse {
-        state_result: StateResult::Failure,
-        ..OpenResponse::default()
-    }));
+    let refused =
+        Fpdu::OpenResponse(Box::new(OpenResponse { state_result: StateResult::Failure, ..OpenResponse::default() }));
     assert_eq!(machine.on(R, &refused), Ok(Step::Take));
     all(&mut machine, &[(R, Kind::EndGroupResponse)]);
     assert_eq!(machine.state(), State::Selected);
@@ -177,45 +170,28 @@ fn only_some_groups_are_allowed() {
         ],
     );
     let mut machine = initialized(R, units());
-    all(
-        &mut machine,
-        &[(I, Kind::BeginGroupRequest), (I, Kind::SelectRequest)],
-    );
+    all(&mut machine, &[(I, Kind::BeginGroupRequest), (I, Kind::SelectRequest)]);
     let alone = machine.on(I, &plain(Kind::EndGroupRequest)).unwrap_err();
     assert_eq!(alone, Wrong::Group(Kind::EndGroupRequest));
     assert_eq!(alone.diagnostic(R).error_identifier, 1015);
     // Terminating is nothing for a group.
     let mut machine = initialized(R, units());
     all(&mut machine, &[(I, Kind::BeginGroupRequest)]);
-    assert_eq!(
-        machine.on(I, &plain(Kind::TerminateRequest)),
-        Err(Wrong::Group(Kind::TerminateRequest))
-    );
+    assert_eq!(machine.on(I, &plain(Kind::TerminateRequest)), Err(Wrong::Group(Kind::TerminateRequest)));
 }
 
 #[test]
 fn what_is_not_agreed_is_not_allowed() {
     let mut machine = initialized(R, FunctionalUnits::READ);
     let group = machine.on(I, &plain(Kind::BeginGroupRequest)).unwrap_err();
-    assert_eq!(
-        group,
-        Wrong::Unit(Kind::BeginGroupRequest, FunctionalUnits::GROUPING)
-    );
+    assert_eq!(group, Wrong::Unit(Kind::BeginGroupRequest, FunctionalUnits::GROUPING));
     assert_eq!(group.diagnostic(R).error_identifier, 1009);
     all(
         &mut machine,
-        &[
-            (I, Kind::SelectRequest),
-            (R, Kind::SelectResponse),
-            (I, Kind::OpenRequest),
-            (R, Kind::OpenResponse),
-        ],
+        &[(I, Kind::SelectRequest), (R, Kind::SelectResponse), (I, Kind::OpenRequest), (R, Kind::OpenResponse)],
     );
     let write = machine.on(I, &plain(Kind::WriteRequest)).unwrap_err();
-    assert_eq!(
-        write.to_string(),
-        "F-WRITE request without the functional unit write"
-    );
+    assert_eq!(write.to_string(), "F-WRITE request without the functional unit write");
 }
 
 #[test]
@@ -237,10 +213,7 @@ fn one_request_waits_for_the_response_to_another() {
 fn what_was_under_way_when_a_transfer_is_cancelled_is_dropped() {
     // The initiator cancels what it reads, while the responder sends its end.
     let mut machine = opened(I);
-    all(
-        &mut machine,
-        &[(I, Kind::ReadRequest), (I, Kind::CancelRequest)],
-    );
+    all(&mut machine, &[(I, Kind::ReadRequest), (I, Kind::CancelRequest)]);
     assert_eq!(machine.on_data(R), Ok(Step::Drop));
     assert_eq!(machine.on(R, &plain(Kind::DataEndRequest)), Ok(Step::Drop));
     all(&mut machine, &[(R, Kind::CancelResponse)]);
@@ -250,12 +223,7 @@ fn what_was_under_way_when_a_transfer_is_cancelled_is_dropped() {
     let mut machine = opened(R);
     all(
         &mut machine,
-        &[
-            (I, Kind::ReadRequest),
-            (R, Kind::DataEndRequest),
-            (I, Kind::CancelRequest),
-            (R, Kind::CancelResponse),
-        ],
+        &[(I, Kind::ReadRequest), (R, Kind::DataEndRequest), (I, Kind::CancelRequest), (R, Kind::CancelResponse)],
     );
     assert_eq!(machine.state(), State::Open);
 }
@@ -265,10 +233,7 @@ fn an_initiator_cancels_after_the_end_of_the_data_until_it_asks_for_that_of_the_
     let begin = [(I, Kind::ReadRequest), (R, Kind::DataEndRequest)];
     let mut machine = opened(I);
     all(&mut machine, &begin);
-    all(
-        &mut machine,
-        &[(I, Kind::CancelRequest), (R, Kind::CancelResponse)],
-    );
+    all(&mut machine, &[(I, Kind::CancelRequest), (R, Kind::CancelResponse)]);
     assert_eq!(machine.state(), State::Open);
     let mut machine = opened(I);
     all(&mut machine, &begin);
@@ -276,20 +241,14 @@ fn an_initiator_cancels_after_the_end_of_the_data_until_it_asks_for_that_of_the_
     assert!(machine.on(I, &plain(Kind::CancelRequest)).is_err());
     // A responder answers F-TRANSFER-END request instead.
     let mut machine = opened(R);
-    all(
-        &mut machine,
-        &[(I, Kind::WriteRequest), (I, Kind::DataEndRequest)],
-    );
+    all(&mut machine, &[(I, Kind::WriteRequest), (I, Kind::DataEndRequest)]);
     assert!(machine.on(R, &plain(Kind::CancelRequest)).is_err());
 }
 
 #[test]
 fn a_responder_that_cancels_drops_the_end_of_what_was_written() {
     let mut machine = opened(R);
-    all(
-        &mut machine,
-        &[(I, Kind::WriteRequest), (R, Kind::CancelRequest)],
-    );
+    all(&mut machine, &[(I, Kind::WriteRequest), (R, Kind::CancelRequest)]);
     for kind in [Kind::DataEndRequest, Kind::TransferEndRequest] {
         assert_eq!(machine.on(I, &plain(kind)), Ok(Step::Drop));
     }
@@ -316,12 +275,7 @@ fn two_cancels_that_cross_are_both_answered() {
     let mut machine = opened(I);
     all(
         &mut machine,
-        &[
-            (I, Kind::WriteRequest),
-            (I, Kind::CancelRequest),
-            (R, Kind::CancelRequest),
-            (I, Kind::CancelResponse),
-        ],
+        &[(I, Kind::WriteRequest), (I, Kind::CancelRequest), (R, Kind::CancelRequest), (I, Kind::CancelResponse)],
     );
     assert_eq!(machine.state(), State::Cancelling);
     all(&mut machine, &[(R, Kind::CancelResponse)]);
@@ -335,11 +289,7 @@ fn a_transfer_goes_on_from_a_checkpoint() {
     all(&mut machine, &[(I, Kind::ReadRequest)]);
     assert_eq!(machine.on_check(R, false), Ok(Step::Take));
     assert_eq!(machine.on_check(I, true), Ok(Step::Take));
-    assert_eq!(
-        machine.on_check(I, false),
-        Err(Wrong::Check(State::Reading)),
-        "who receives data sets no checkpoints"
-    );
+    assert_eq!(machine.on_check(I, false), Err(Wrong::Check(State::Reading)), "who receives data sets no checkpoints");
     all(&mut machine, &[(I, Kind::RestartRequest)]);
     assert_eq!(machine.on_data(R), Ok(Step::Drop));
     all(&mut machine, &[(R, Kind::RestartResponse)]);
@@ -350,10 +300,7 @@ fn a_transfer_goes_on_from_a_checkpoint() {
 fn a_responder_that_restarts_drops_the_end_of_what_was_written() {
     let mut machine = initialized(R, units() | FunctionalUnits::RESTART_DATA_TRANSFER);
     all(&mut machine, &OPENED);
-    all(
-        &mut machine,
-        &[(I, Kind::WriteRequest), (R, Kind::RestartRequest)],
-    );
+    all(&mut machine, &[(I, Kind::WriteRequest), (R, Kind::RestartRequest)]);
     assert_eq!(machine.on_data(I), Ok(Step::Drop));
     for kind in [Kind::DataEndRequest, Kind::TransferEndRequest] {
         assert_eq!(machine.on(I, &plain(kind)), Ok(Step::Drop));
@@ -379,10 +326,7 @@ fn data_comes_only_from_the_side_that_has_it() {
     all(&mut machine, &[(I, Kind::WriteRequest)]);
     assert_eq!(machine.on_data(R), Err(Wrong::Data(State::Writing)));
     let end = Fpdu::DataEndRequest(Box::<DataEnd>::default());
-    assert_eq!(
-        machine.on(R, &end),
-        Err(Wrong::Time(Kind::DataEndRequest, State::Writing))
-    );
+    assert_eq!(machine.on(R, &end), Err(Wrong::Time(Kind::DataEndRequest, State::Writing)));
     let cancel = Fpdu::CancelRequest(Box::<Cancel>::default());
     assert_eq!(machine.on(R, &cancel), Ok(Step::Take));
 }

@@ -1,8 +1,6 @@
 //! Two ends, from FTAM to RFC 1006.
 
-use kumiki_graph::{
-    Accept, DeviceId, Handle, Indication, Mode, NodeId, Offered, Open, Opened, Particular, Request,
-};
+use kumiki_graph::{Accept, DeviceId, Handle, Indication, Mode, NodeId, Offered, Open, Opened, Particular, Request};
 use kumiki_octets::{Message, Page};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::data::DataElement;
@@ -19,18 +17,9 @@ use kumiki_osi::tp0::{self, Tp0};
 use kumiki_osi::tpkt::{self, Tpkt};
 use kumiki_testkit::bench::Bench;
 
-pub(super) const CALLER: Handle = Handle {
-    index: 10,
-    generation: 1,
-};
-pub(super) const LISTENER: Handle = Handle {
-    index: 20,
-    generation: 1,
-};
-pub(super) const CALLED: Handle = Handle {
-    index: 21,
-    generation: 1,
-};
+pub(super) const CALLER: Handle = Handle { index: 10, generation: 1 };
+pub(super) const LISTENER: Handle = Handle { index: 20, generation: 1 };
+pub(super) const CALLED: Handle = Handle { index: 21, generation: 1 };
 
 /// The initiator is 0, the responder 1.
 pub(super) const I: usize = 0;
@@ -51,8 +40,7 @@ pub(super) struct Pair {
 fn end(bench: &mut Bench, name: &str, config: Config) -> (NodeId, DeviceId, NodeId) {
     let layer = |layer: &str| format!("{layer} {name}");
     let [socket, pipe, tpkt, tp0] = ["socket", "pipe", "tpkt", "tp0"].map(layer);
-    let [session, presentation, acse, ftam] =
-        ["session", "presentation", "acse", "ftam"].map(layer);
+    let [session, presentation, acse, ftam] = ["session", "presentation", "acse", "ftam"].map(layer);
     let device = bench.device(&socket);
     bench.node(&pipe, &[&socket], Pipe::new(pipe::Config::default()));
     bench.node(&tpkt, &[&pipe], Tpkt::new(tpkt::Config::default()));
@@ -72,11 +60,7 @@ pub(super) fn restarting(window: u32) -> Config {
     let config = Config::default();
     let units = config.capabilities.units | FunctionalUnits::RESTART_DATA_TRANSFER;
     Config {
-        capabilities: Capabilities {
-            units,
-            checkpoint_window: window,
-            ..config.capabilities
-        },
+        capabilities: Capabilities { units, checkpoint_window: window, ..config.capabilities },
         ..Config::default()
     }
 }
@@ -93,10 +77,7 @@ impl Pair {
         let initialize = request.map(|it| Box::new(Fpdu::InitializeRequest(Box::new(it))));
         let call = Open {
             user: CALLER,
-            association: Some(Box::new(Association {
-                initialize,
-                ..Association::default()
-            })),
+            association: Some(Box::new(Association { initialize, ..Association::default() })),
             ..Open::default()
         };
         pair.say(I, Request::Open(Box::new(call)));
@@ -128,11 +109,7 @@ impl Pair {
             credit: [0; 2],
             content: [Message::new(), Message::new()],
         };
-        let listen = Open {
-            user: LISTENER,
-            mode: Mode::Passive { backlog: 1 },
-            ..Open::default()
-        };
+        let listen = Open { user: LISTENER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
         pair.say(R, Request::Open(Box::new(listen)));
         pair
     }
@@ -182,10 +159,7 @@ impl Pair {
         let accept = Accept {
             session: self.sessions[R],
             user: CALLED,
-            association: Some(Box::new(Association {
-                initialize,
-                ..Association::default()
-            })),
+            association: Some(Box::new(Association { initialize, ..Association::default() })),
             ..Accept::default()
         };
         self.say(R, Request::Accept(Box::new(accept)));
@@ -231,16 +205,9 @@ impl Pair {
         self.exchange();
     }
 
-    pub(super) fn group<const N: usize>(
-        &mut self,
-        user: usize,
-        members: [Fpdu; N],
-    ) -> Vec<Vec<u8>> {
+    pub(super) fn group<const N: usize>(&mut self, user: usize, members: [Fpdu; N]) -> Vec<Vec<u8>> {
         let threshold = i64::try_from(N).unwrap();
-        self.tell(
-            user,
-            Fpdu::BeginGroupRequest(BeginGroupRequest { threshold }),
-        );
+        self.tell(user, Fpdu::BeginGroupRequest(BeginGroupRequest { threshold }));
         for member in members {
             self.tell(user, member);
         }
@@ -248,11 +215,7 @@ impl Pair {
         self.exchange()
     }
 
-    pub(super) fn answer_group<const N: usize>(
-        &mut self,
-        user: usize,
-        members: [Fpdu; N],
-    ) -> Vec<Vec<u8>> {
+    pub(super) fn answer_group<const N: usize>(&mut self, user: usize, members: [Fpdu; N]) -> Vec<Vec<u8>> {
         self.tell(user, Fpdu::BeginGroupResponse);
         for member in members {
             self.tell(user, member);

@@ -12,10 +12,7 @@ use crate::ftam::Config;
 
 /// A file of this type is open.
 fn open(config: &Config, contents_type: ContentsType) -> Pair {
-    let opened = OpenResponse {
-        contents_type,
-        ..OpenResponse::default()
-    };
+    let opened = OpenResponse { contents_type, ..OpenResponse::default() };
     Pair::open(config, &opened)
 }
 
@@ -30,11 +27,7 @@ fn ends_in_order(pair: &mut Pair, sender: usize) {
     pair.plain(R, Kind::TransferEndResponse);
     for kind in [Kind::CloseRequest, Kind::DeselectRequest] {
         pair.plain(I, kind);
-        let response = if kind == Kind::CloseRequest {
-            Kind::CloseResponse
-        } else {
-            Kind::DeselectResponse
-        };
+        let response = if kind == Kind::CloseRequest { Kind::CloseResponse } else { Kind::DeselectResponse };
         pair.plain(R, response);
     }
     pair.plain(I, Kind::TerminateRequest);
@@ -69,15 +62,7 @@ fn four_megabytes_arrive_as_they_were_and_nobody_copies_them() {
         }
         while !pair.heard(receiver).is_empty() {}
         assert!(pair.content[receiver].to_vec() == whole);
-        let layers = [
-            "ftam",
-            "acse",
-            "presentation",
-            "session",
-            "tp0",
-            "tpkt",
-            "pipe",
-        ];
+        let layers = ["ftam", "acse", "presentation", "session", "tp0", "tpkt", "pipe"];
         assert_eq!(pair.copied(&layers), 0);
         assert_eq!(pair.node(sender).counters().data_sent, 500);
         ends_in_order(&mut pair, sender);
@@ -90,10 +75,7 @@ fn strings_are_of_the_documents_type_and_other_elements_go_as_they_are() {
     let mut pair = open(&Config::default(), text);
     pair.plain(I, Kind::WriteRequest);
     pair.string(I, "a line\r\n");
-    let element = DataElement::Text {
-        class: StringClass::Visible,
-        octets: Message::from_octets(b"another"),
-    };
+    let element = DataElement::Text { class: StringClass::Visible, octets: Message::from_octets(b"another") };
     pair.tell(I, Primitive::Data(element));
     // No octets in a text, and no structure where there is none.
     pair.tell(I, Primitive::Data(DataElement::Octets(Message::new())));
@@ -105,10 +87,7 @@ fn strings_are_of_the_documents_type_and_other_elements_go_as_they_are() {
     let why = "data that the document has not, or without a context";
     assert_eq!(pair.bench.drops("ftam a", why), 2);
 
-    let lines = ContentsType::Document {
-        name: oids::FTAM_2,
-        parameter: None,
-    };
+    let lines = ContentsType::Document { name: oids::FTAM_2, parameter: None };
     let mut pair = open(&Config::default(), lines);
     pair.plain(I, Kind::ReadRequest);
     pair.heard(R);
@@ -186,15 +165,8 @@ fn cancels_that_cross_end_on_both_sides() {
 }
 
 fn restart(checkpoint: i64, response: bool) -> Fpdu {
-    let restart = Box::new(Restart {
-        checkpoint_identifier: checkpoint,
-        ..Restart::default()
-    });
-    if response {
-        Fpdu::RestartResponse(restart)
-    } else {
-        Fpdu::RestartRequest(restart)
-    }
+    let restart = Box::new(Restart { checkpoint_identifier: checkpoint, ..Restart::default() });
+    if response { Fpdu::RestartResponse(restart) } else { Fpdu::RestartRequest(restart) }
 }
 
 #[test]

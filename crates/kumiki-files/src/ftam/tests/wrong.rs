@@ -14,8 +14,7 @@ use kumiki_testkit::bench::hex;
 impl Pair {
     /// A P-DATA that the peer of `user` has not sent.
     fn inject(&mut self, user: usize, values: &[(i64, &[u8])]) {
-        let pdv =
-            |(context, octets): &(i64, &[u8])| Pdv::single(*context, Message::from_octets(octets));
+        let pdv = |(context, octets): &(i64, &[u8])| Pdv::single(*context, Message::from_octets(octets));
         let data = UserData::Full(values.iter().map(pdv).collect());
         let tsdu = [&[1, 0, 1, 0][..], &data.emit().to_vec()].concat();
         let len = u16::try_from(7 + tsdu.len()).unwrap().to_be_bytes();
@@ -37,7 +36,8 @@ impl Pair {
     }
 }
 
-const BROKEN: &str = "aborted: FTAM: the peer broke the protocol: an FPDU that cannot be read, or that has no place here";
+const BROKEN: &str =
+    "aborted: FTAM: the peer broke the protocol: an FPDU that cannot be read, or that has no place here";
 
 #[test]
 fn an_fpdu_at_the_wrong_time_ends_the_association() {
@@ -82,10 +82,7 @@ fn data_where_none_belongs_ends_the_association() {
     let mut pair = open();
     pair.inject(R, &[(3, &hex("1b0161"))]);
     pair.failed(R, 1010);
-    let config = Config {
-        values: 8,
-        ..Config::default()
-    };
+    let config = Config { values: 8, ..Config::default() };
     let mut pair = Pair::open(&config, &OpenResponse::default());
     pair.plain(I, Kind::WriteRequest);
     pair.heard(R);
@@ -154,10 +151,7 @@ fn a_peer_that_asks_and_does_not_take_the_answers_is_not_heard_any_more() {
     pair.plain(R, Kind::SelectResponse);
     pair.heard(R);
     // A long answer: the line takes a few of them.
-    let said = Diagnostic {
-        further_details: Some("x".repeat(60_000).as_str().into()),
-        ..Diagnostic::default()
-    };
+    let said = Diagnostic { further_details: Some("x".repeat(60_000).as_str().into()), ..Diagnostic::default() };
     let answer = Fpdu::ReadAttribResponse(Box::new(ReadAttribResponse {
         diagnostic: vec![said],
         ..ReadAttribResponse::default()

@@ -1,9 +1,7 @@
 use super::*;
 
 fn words<T>(result: Result<T, Misfit>) -> String {
-    result
-        .err()
-        .map_or_else(|| "fits".to_owned(), |misfit| misfit.to_string())
+    result.err().map_or_else(|| "fits".to_owned(), |misfit| misfit.to_string())
 }
 
 fn idle() -> Box<Scripted> {
@@ -45,19 +43,10 @@ fn a_name_is_given_once() {
 #[test]
 fn an_unknown_layer_is_named() {
     let mut graph = graph();
-    assert_eq!(
-        words(graph.connect("ip", "eth1")),
-        "there is no layer called `eth1`"
-    );
-    assert_eq!(
-        words(graph.connect("udp", "ip")),
-        "there is no layer called `udp`"
-    );
+    assert_eq!(words(graph.connect("ip", "eth1")), "there is no layer called `eth1`");
+    assert_eq!(words(graph.connect("udp", "ip")), "there is no layer called `udp`");
     // A device is below, never above.
-    assert_eq!(
-        words(graph.connect("eth0", "ip")),
-        "there is no layer called `eth0`"
-    );
+    assert_eq!(words(graph.connect("eth0", "ip")), "there is no layer called `eth0`");
 }
 
 #[test]
@@ -84,17 +73,11 @@ fn neighbours_that_do_not_fit_are_told_what_would() {
 #[test]
 fn too_few_and_too_many_layers_below_are_counted_at_the_start() {
     let mut few = graph();
-    assert_eq!(
-        words(few.start(ns(0))),
-        "`tcp` stands on 0 layer(s); it needs 1 to 1"
-    );
+    assert_eq!(words(few.start(ns(0))), "`tcp` stands on 0 layer(s); it needs 1 to 1");
     few.connect("tcp", "ip").unwrap();
     assert_eq!(words(few.start(ns(0))), "fits");
     few.connect("tcp", "snap").unwrap();
-    assert_eq!(
-        words(few.start(ns(0))),
-        "`tcp` stands on 2 layer(s); it needs 1 to 1"
-    );
+    assert_eq!(words(few.start(ns(0))), "`tcp` stands on 2 layer(s); it needs 1 to 1");
 }
 
 #[test]
@@ -103,16 +86,10 @@ fn a_layer_that_refuses_says_why() {
     let mut picky = idle();
     picky.refuses = Some("it has a user already");
     graph.add_node("picky", TaskId(0), picky).unwrap();
-    assert_eq!(
-        words(graph.connect("ip", "picky")),
-        "`ip` on `picky`: it has a user already"
-    );
+    assert_eq!(words(graph.connect("ip", "picky")), "`ip` on `picky`: it has a user already");
     // Nothing was joined: what is connected next has the first place below.
     graph.connect("ip", "eth0").unwrap();
-    let joined: Vec<_> = graph
-        .access_points()
-        .map(|(_, upper, lower)| (upper, lower))
-        .collect();
+    let joined: Vec<_> = graph.access_points().map(|(_, upper, lower)| (upper, lower)).collect();
     assert_eq!(joined, [("ip", "eth0")]);
     assert_eq!(format!("{graph:?}"), r#"[("ip", "eth0")]"#);
 }
@@ -120,10 +97,7 @@ fn a_layer_that_refuses_says_why() {
 #[test]
 fn a_layer_cannot_stand_on_itself_however_deep() {
     let mut graph = graph();
-    assert_eq!(
-        words(graph.connect("ip", "ip")),
-        "`ip` cannot stand on `ip`, because `ip` stands on `ip`"
-    );
+    assert_eq!(words(graph.connect("ip", "ip")), "`ip` cannot stand on `ip`, because `ip` stands on `ip`");
     graph.connect("ip", "snap").unwrap();
     graph.add_node("tunnel", TaskId(0), idle()).unwrap();
     graph.connect("tunnel", "ip").unwrap();
@@ -169,12 +143,7 @@ fn passing(pairs: &[(&str, &str)], own: Vec<Key>) -> (Graph, [Log; 3]) {
 
 #[test]
 fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
-    let users_first = [
-        ("ip", "vnet"),
-        ("xtp", "vnet"),
-        ("vnet", "lan0"),
-        ("vnet", "lan1"),
-    ];
+    let users_first = [("ip", "vnet"), ("xtp", "vnet"), ("vnet", "lan0"), ("vnet", "lan1")];
     let mut users_last = users_first;
     users_last.rotate_left(2);
     for (pairs, order) in [(users_first, [0, 1, 2, 3]), (users_last, [0, 2, 1, 3])] {
@@ -186,10 +155,7 @@ fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
         let on = |line: &&String| line.starts_with("on");
         let places = |name: &str| -> Vec<usize> {
             let lines = vnet.iter().filter(on).enumerate();
-            lines
-                .filter(|(_, line)| line.contains(name))
-                .map(|(n, _)| n)
-                .collect()
+            lines.filter(|(_, line)| line.contains(name)).map(|(n, _)| n).collect()
         };
         assert_eq!(places("lan0"), order[..2]);
         assert_eq!(places("lan1"), order[2..]);
@@ -200,14 +166,8 @@ fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
 
 #[test]
 fn a_layer_that_passes_users_through_may_have_keys_of_its_own() {
-    let (_, [_, lan0, _]) = passing(
-        &[("vnet", "lan0"), ("xtp", "vnet")],
-        vec![Key::EtherType(0x0806)],
-    );
-    assert_eq!(
-        lan0.take(),
-        ["user 0 [EtherType(2054)]", "user 1 [EtherType(33149)]"]
-    );
+    let (_, [_, lan0, _]) = passing(&[("vnet", "lan0"), ("xtp", "vnet")], vec![Key::EtherType(0x0806)]);
+    assert_eq!(lan0.take(), ["user 0 [EtherType(2054)]", "user 1 [EtherType(33149)]"]);
 }
 
 #[test]

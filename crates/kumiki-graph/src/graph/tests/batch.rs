@@ -12,10 +12,7 @@ fn pause(octet: u8) -> Duration {
 }
 
 fn token(kind: u8) -> Token {
-    Token {
-        session: Handle::default(),
-        kind: u32::from(kind),
-    }
+    Token { session: Handle::default(), kind: u32::from(kind) }
 }
 
 /// Takes a cluster for each unit and passes it up, in order; lets all go when told to. While it waits for one, the rest waits.
@@ -133,11 +130,7 @@ fn trace(case: &Case, limits: &[usize]) -> Trace {
     let protocols: [Box<Scripted>; 3] = [answering(&logs[0]), timing(&logs[1]), leasing(&logs[2])];
     let names = ["top", "mid", "low", "dev"];
     for (number, protocol) in protocols.into_iter().enumerate() {
-        let task = if number == 0 {
-            *tasks.last().unwrap()
-        } else {
-            tasks[0]
-        };
+        let task = if number == 0 { *tasks.last().unwrap() } else { tasks[0] };
         let node = graph.add_node(names[number], task, protocol).unwrap();
         let mut prices = Prices::default();
         for (work, price) in Work::ALL.into_iter().zip(case.prices[number]) {
@@ -171,25 +164,13 @@ fn trace(case: &Case, limits: &[usize]) -> Trace {
     let mut trace = Trace::new();
     for _ in 0..100_000 {
         let input = inputs.front().map(|&(at, _)| ns(at));
-        let ready = tasks
-            .iter()
-            .zip(&free_at)
-            .filter_map(|(&task, &free)| Some(graph.waiting(task)?.max(free)))
-            .min();
-        let Some(now) = [input, ready, graph.next_timer()]
-            .into_iter()
-            .flatten()
-            .min()
-        else {
+        let ready = tasks.iter().zip(&free_at).filter_map(|(&task, &free)| Some(graph.waiting(task)?.max(free))).min();
+        let Some(now) = [input, ready, graph.next_timer()].into_iter().flatten().min() else {
             trace.extend(logs.iter().flat_map(Log::take));
             let mut tapped = graph.take_tapped();
             tapped.sort_by_key(|seen| (seen.access_point, seen.down));
             trace.extend(tapped.iter().map(|seen| format!("{seen:?}")));
-            trace.extend(
-                graph
-                    .accounts()
-                    .map(|(name, account)| format!("{name} {account:?}")),
-            );
+            trace.extend(graph.accounts().map(|(name, account)| format!("{name} {account:?}")));
             return trace;
         };
         while let Some((at, octet)) = inputs.pop_front_if(|&mut (at, _)| ns(at) <= now) {

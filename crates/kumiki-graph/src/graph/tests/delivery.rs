@@ -13,21 +13,15 @@ fn primitives_arrive_in_the_order_in_which_they_were_handed_over() {
     let (mut graph, task, device) = stack(vec![("top", top), ("low", relay("low", &log))]);
     graph.input(ns(5), device, up(9));
     graph.run(task, ns(5), 1);
-    assert_eq!(
-        outputs(&mut graph),
-        [(5, 1), (5, 2), (5, 3), (5, 4), (5, 5)]
-    );
+    assert_eq!(outputs(&mut graph), [(5, 1), (5, 2), (5, 3), (5, 4), (5, 5)]);
     assert_eq!(log.take().len(), 6);
 }
 
 #[test]
 fn an_input_runs_through_its_task_before_the_next_one_starts() {
     let log = Log::default();
-    let (mut graph, task, device) = stack(vec![
-        ("top", echo("top", &log)),
-        ("mid", relay("mid", &log)),
-        ("low", relay("low", &log)),
-    ]);
+    let (mut graph, task, device) =
+        stack(vec![("top", echo("top", &log)), ("mid", relay("mid", &log)), ("low", relay("low", &log))]);
     graph.input(ns(1), device, up(10));
     graph.input(ns(2), device, up(20));
     assert_eq!(graph.run(task, ns(2), 10).inputs, 2);
@@ -56,11 +50,7 @@ fn a_node_starts_after_those_that_it_stands_on() {
             }
         })
     };
-    let (..) = stack(vec![
-        ("top", starting("top")),
-        ("mid", starting("mid")),
-        ("low", starting("low")),
-    ]);
+    let (..) = stack(vec![("top", starting("top")), ("mid", starting("mid")), ("low", starting("low"))]);
     assert_eq!(log.take(), ["low", "mid", "top"]);
 }
 
@@ -90,17 +80,7 @@ fn a_node_that_answers_itself_is_not_entered_again_before_it_returns() {
         _ => {}
     });
     let (..) = stack(vec![("top", top), ("mirror", mirror)]);
-    assert_eq!(
-        log.take(),
-        [
-            "begin start",
-            "end start",
-            "begin 1",
-            "end 1",
-            "begin 0",
-            "end 0"
-        ]
-    );
+    assert_eq!(log.take(), ["begin start", "end start", "begin 1", "end 1", "begin 0", "end 0"]);
 }
 
 #[test]
@@ -162,31 +142,15 @@ fn each_touched_node_settles_once_after_the_batch() {
             _ => {}
         })
     };
-    let (mut graph, task, device) = stack(vec![
-        ("top", settling("top", &log)),
-        ("low", settling("low", &log)),
-    ]);
+    let (mut graph, task, device) = stack(vec![("top", settling("top", &log)), ("low", settling("low", &log))]);
     log.take();
     for at in 1..=3 {
         graph.input(ns(at), device, up(1));
     }
     graph.run(task, ns(3), 2);
-    assert_eq!(
-        log.take(),
-        [
-            "low pop",
-            "top pop",
-            "low pop",
-            "top pop",
-            "low settle",
-            "top settle"
-        ]
-    );
+    assert_eq!(log.take(), ["low pop", "top pop", "low pop", "top pop", "low settle", "top settle"]);
     graph.run(task, ns(3), 2);
-    assert_eq!(
-        log.take(),
-        ["low pop", "top pop", "low settle", "top settle"]
-    );
+    assert_eq!(log.take(), ["low pop", "top pop", "low settle", "top settle"]);
     graph.run(task, ns(9), 2);
     assert!(log.take().is_empty(), "nothing was touched");
 }
@@ -217,10 +181,7 @@ fn a_node_that_a_settling_one_gives_work_settles_after_that_work() {
     log.take();
     graph.input(ns(4), device, up(1));
     graph.run(task, ns(4), 10);
-    assert_eq!(
-        log.take(),
-        ["low settles", "top settles", "low sends", "low settles"]
-    );
+    assert_eq!(log.take(), ["low settles", "top settles", "low sends", "low settles"]);
     assert_eq!(outputs(&mut graph), [(4, 7)]);
 }
 
@@ -261,11 +222,7 @@ fn accounts_count_calls_messages_octets_work_and_drops() {
     for _ in 0..2 {
         graph.input(ns(1), device, up(1));
     }
-    graph.input(
-        ns(1),
-        device,
-        Indication::Report(Box::new(crate::Report::Up)),
-    );
+    graph.input(ns(1), device, Indication::Report(Box::new(crate::Report::Up)));
     graph.run(task, ns(1), 10);
     let accounts: Vec<_> = graph.accounts().collect();
     let [("top", top), ("low", low)] = accounts.as_slice() else {
@@ -273,63 +230,34 @@ fn accounts_count_calls_messages_octets_work_and_drops() {
     };
     // The report has no message, but the relay passes it on, and the top answers it.
     assert_eq!((low.up.calls, low.up.messages, low.up.octets), (3, 2, 2));
-    assert_eq!(
-        (low.down.calls, low.down.messages, low.down.octets),
-        (3, 3, 3)
-    );
+    assert_eq!((low.down.calls, low.down.messages, low.down.octets), (3, 3, 3));
     assert_eq!((low.summed, low.copied, low.timers), (60, 15, 0));
     assert_eq!((top.up.calls, top.up.messages, top.down.calls), (3, 2, 0));
     let drops: Vec<_> = low.drops.iter().map(|(why, n)| (*why, *n)).collect();
-    assert_eq!(
-        drops,
-        [("no layer below", 3), ("no such user", 3), ("tired", 3)]
-    );
+    assert_eq!(drops, [("no layer below", 3), ("no such user", 3), ("tired", 3)]);
 }
 
 #[test]
 fn a_tap_sees_both_directions_with_their_times_and_addresses() {
     let log = Log::default();
-    let (mut graph, task, device) = stack(vec![
-        ("top", echo("top", &log)),
-        ("low", relay("low", &log)),
-    ]);
+    let (mut graph, task, device) = stack(vec![("top", echo("top", &log)), ("low", relay("low", &log))]);
     let (between, ..) = graph.access_points().next().unwrap();
     graph.tap(between);
     let from = Address::Vc { vpi: 0, vci: 32 };
-    graph.input(
-        ns(3),
-        device,
-        Indication::Unit(Unit {
-            source: from,
-            ..unit(1)
-        }),
-    );
-    graph.input(
-        ns(3),
-        device,
-        Indication::Report(Box::new(crate::Report::Up)),
-    );
+    graph.input(ns(3), device, Indication::Unit(Unit { source: from, ..unit(1) }));
+    graph.input(ns(3), device, Indication::Report(Box::new(crate::Report::Up)));
     graph.run(task, ns(4), 10);
     let seen: Vec<_> = graph
         .take_tapped()
         .into_iter()
         .map(|seen| {
             assert_eq!(seen.access_point, between);
-            (
-                seen.at.as_nanos(),
-                seen.down,
-                seen.source,
-                octet(Some(&seen.data)),
-            )
+            (seen.at.as_nanos(), seen.down, seen.source, octet(Some(&seen.data)))
         })
         .collect();
     assert_eq!(
         seen,
-        [
-            (4, false, from, 1),
-            (4, true, Address::None, 2),
-            (4, true, Address::None, 1)
-        ],
+        [(4, false, from, 1), (4, true, Address::None, 2), (4, true, Address::None, 1)],
         "what carries no message is not a frame of a capture"
     );
     assert!(graph.take_tapped().is_empty());
@@ -362,16 +290,11 @@ fn a_drop_is_noted_where_the_message_was_last_seen() {
         }
         graph.run(task, ns(1), 10);
         let tapped = graph.take_tapped().into_iter();
-        tapped
-            .map(|seen| (octet(Some(&seen.data)), seen.dropped))
-            .collect::<Vec<_>>()
+        tapped.map(|seen| (octet(Some(&seen.data)), seen.dropped)).collect::<Vec<_>>()
     };
     let (between, below) = (points[0], points[1]);
     // What 5 led to was not seen going down, and is not 5.
-    assert_eq!(
-        seen(&[below]),
-        [(1, None), (3, Some("tired")), (5, None), (2, None)]
-    );
+    assert_eq!(seen(&[below]), [(1, None), (3, Some("tired")), (5, None), (2, None)]);
     assert_eq!(
         seen(&[between]),
         [
@@ -395,12 +318,7 @@ fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     let log = Log::default();
     let mut bypass = None;
     let top = node(move |event, cx| match event {
-        Event::Start => cx.down(
-            Below(0),
-            Request::Manage(Box::new(crate::Manage::Route {
-                to: Address::Mac([2; 6]),
-            })),
-        ),
+        Event::Start => cx.down(Below(0), Request::Manage(Box::new(crate::Manage::Route { to: Address::Mac([2; 6]) }))),
         Event::Pop(_, Indication::Report(report)) => {
             if let crate::Report::Route { bypass: past, .. } = *report {
                 bypass = past;

@@ -9,14 +9,7 @@ use crate::context::holder;
 use crate::ledger::{HandOut, Holder, Pages, WakeUp};
 
 fn ledger(clusters: u32, wake_up: WakeUp, hand_out: HandOut) -> Ledger {
-    Ledger::new(Pages {
-        page: 4096,
-        cluster: 1,
-        clusters,
-        hand_out,
-        wake_up,
-        share_percent: None,
-    })
+    Ledger::new(Pages { page: 4096, cluster: 1, clusters, hand_out, wake_up, share_percent: None })
 }
 
 const LETS_GO: u8 = 100;
@@ -30,10 +23,7 @@ struct Sessions {
 }
 
 const fn token(index: u32) -> Token {
-    let session = Handle {
-        index,
-        generation: 0,
-    };
+    let session = Handle { index, generation: 0 };
     Token { session, kind: 0 }
 }
 
@@ -65,11 +55,7 @@ fn board(log: &Log, sessions: &Arc<Mutex<Sessions>>) -> Box<Scripted> {
                 }
                 n @ LETS_GO.. => {
                     let n = u32::from(n - LETS_GO);
-                    if sessions
-                        .held
-                        .get_mut(&n)
-                        .is_some_and(|held| held.pop().is_some())
-                    {
+                    if sessions.held.get_mut(&n).is_some_and(|held| held.pop().is_some()) {
                         log.write(format!("{n} lets go"));
                     }
                 }
@@ -108,13 +94,7 @@ impl Bench {
         let (log, sessions) = (Log::default(), Arc::default());
         let (mut graph, task, device) = stack(vec![("board", board(&log, &sessions))]);
         graph.set_ledger(Pool::Send, ledger);
-        Self {
-            graph,
-            task,
-            device,
-            log,
-            sessions,
-        }
+        Self { graph, task, device, log, sessions }
     }
 
     /// All of `octets` come up at once; what the sessions then did.
@@ -148,36 +128,19 @@ fn as_many_are_woken_as_clusters_are_free_and_the_longest_waiting_first() {
     let mut bench = Bench::new(ledger(3, WakeUp::One, HandOut::Free));
     bench.feed(&[1, 2, 3]);
     assert_eq!(bench.feed(&[4, 5, 6]), ["4 waits", "5 waits", "6 waits"]);
-    assert_eq!(
-        bench.feed(&[102, 101]),
-        ["2 lets go", "1 lets go", "4 woken, takes", "5 woken, takes"]
-    );
+    assert_eq!(bench.feed(&[102, 101]), ["2 lets go", "1 lets go", "4 woken, takes", "5 woken, takes"]);
     assert_eq!(bench.feed(&[105]), ["5 lets go", "6 woken, takes"]);
     let ledger = bench.graph.ledger(Pool::Send).unwrap();
-    assert_eq!(
-        (ledger.in_use(), ledger.high_water, ledger.refusals),
-        (3, 3, 3)
-    );
+    assert_eq!((ledger.in_use(), ledger.high_water, ledger.refusals), (3, 3, 3));
 }
 
 #[test]
 fn everybody_is_woken_for_one_cluster_where_the_host_does_so() {
     let mut bench = Bench::new(ledger(1, WakeUp::All, HandOut::Free));
     bench.feed(&[1, 2, 3, 4]);
-    assert_eq!(
-        bench.feed(&[101]),
-        [
-            "1 lets go",
-            "2 woken, takes",
-            "3 woken, waits",
-            "4 woken, waits"
-        ]
-    );
+    assert_eq!(bench.feed(&[101]), ["1 lets go", "2 woken, takes", "3 woken, waits", "4 woken, waits"]);
     assert!(bench.feed(&[]).is_empty(), "nobody is woken for nothing");
-    assert_eq!(
-        bench.feed(&[102]),
-        ["2 lets go", "3 woken, takes", "4 woken, waits"]
-    );
+    assert_eq!(bench.feed(&[102]), ["2 lets go", "3 woken, takes", "4 woken, waits"]);
 }
 
 #[test]
@@ -185,10 +148,7 @@ fn a_waiter_that_takes_nothing_does_not_keep_the_next_one_waiting() {
     for wake_up in [WakeUp::One, WakeUp::All] {
         let mut bench = Bench::new(ledger(1, wake_up, HandOut::Free));
         bench.feed(&[1, 2, 3, 202]);
-        assert_eq!(
-            bench.feed(&[101]),
-            ["1 lets go", "2 passes", "3 woken, takes"]
-        );
+        assert_eq!(bench.feed(&[101]), ["1 lets go", "2 passes", "3 woken, takes"]);
     }
 }
 
@@ -197,10 +157,7 @@ fn a_waiter_that_comes_second_to_a_free_cluster_waits_for_the_next() {
     for wake_up in [WakeUp::One, WakeUp::All] {
         let mut bench = Bench::new(ledger(1, wake_up, HandOut::Free));
         bench.feed(&[1, 2]);
-        assert_eq!(
-            bench.feed(&[101, 3]),
-            ["1 lets go", "3 takes", "2 woken, waits"]
-        );
+        assert_eq!(bench.feed(&[101, 3]), ["1 lets go", "3 takes", "2 woken, waits"]);
         assert_eq!(bench.feed(&[103]), ["3 lets go", "2 woken, takes"]);
     }
 }
@@ -220,11 +177,7 @@ fn a_cyclic_hand_out_wakes_nobody_for_a_cluster_out_of_turn() {
 #[test]
 fn a_release_outside_the_graph_is_heard_of_from_the_executor() {
     let mut bench = Bench::new(ledger(1, WakeUp::One, HandOut::Free));
-    let lent = bench
-        .graph
-        .ledger(Pool::Send)
-        .unwrap()
-        .lease(Holder::default());
+    let lent = bench.graph.ledger(Pool::Send).unwrap().lease(Holder::default());
     assert_eq!(bench.feed(&[1]), ["1 waits"]);
     drop(lent);
     bench.graph.pages_released(ns(7));

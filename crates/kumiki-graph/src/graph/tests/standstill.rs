@@ -112,12 +112,7 @@ fn who_settles_after_a_standstill_is_not_heard() {
     });
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    for (name, node) in [
-        ("lower", lower),
-        ("upper", upper),
-        ("echo", echo("echo", &said)),
-        ("apart", apart),
-    ] {
+    for (name, node) in [("lower", lower), ("upper", upper), ("echo", echo("echo", &said)), ("apart", apart)] {
         graph.add_node(name, task, node).unwrap();
     }
     graph.connect("upper", "lower").unwrap();

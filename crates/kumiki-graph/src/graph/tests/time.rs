@@ -2,13 +2,7 @@ use super::*;
 use crate::TimerSlot;
 
 const fn token(kind: u32) -> Token {
-    Token {
-        session: crate::Handle {
-            index: 0,
-            generation: 0,
-        },
-        kind,
-    }
+    Token { session: crate::Handle { index: 0, generation: 0 }, kind }
 }
 
 /// Sets its timer as the octet that comes up says, in units of 10 ns from the present; 0 clears it.
@@ -79,11 +73,7 @@ fn a_timer_cleared_before_its_task_comes_to_it_does_not_expire() {
     graph.fire(ns(350));
     graph.run(task, ns(350), 10);
     assert_eq!(log.take(), ["5 at 350"]);
-    assert_eq!(
-        graph.accounts().next().unwrap().1.timers,
-        1,
-        "void expiries are none"
-    );
+    assert_eq!(graph.accounts().next().unwrap().1.timers, 1, "void expiries are none");
 }
 
 #[test]
@@ -107,10 +97,7 @@ fn an_expiry_takes_its_place_among_inputs_by_its_deadline() {
     graph.input(ns(51), device, up(1));
     graph.fire(ns(60));
     graph.run(task, ns(60), 10);
-    assert_eq!(
-        log.take(),
-        ["input", "input", "timer 1", "timer 2", "input"]
-    );
+    assert_eq!(log.take(), ["input", "input", "timer 1", "timer 2", "input"]);
 }
 
 #[test]
@@ -132,16 +119,10 @@ fn an_output_leaves_at_the_start_plus_the_work_so_far() {
     graph.input(ns(100), device, up(1));
     graph.input(ns(100), device, up(1));
     let ran = graph.run(task, ns(200), 10);
-    assert_eq!(
-        outputs(&mut graph),
-        [(1_210, 1), (1_277, 2), (2_287, 1), (2_354, 2)]
-    );
+    assert_eq!(outputs(&mut graph), [(1_210, 1), (1_277, 2), (2_287, 1), (2_354, 2)]);
     assert_eq!(ran.took, Duration::from_nanos(2_154));
     let (_, account) = graph.accounts().next().unwrap();
-    assert_eq!(
-        (account.busy, account.copied),
-        (Duration::from_nanos(2_154), 200)
-    );
+    assert_eq!((account.busy, account.copied), (Duration::from_nanos(2_154), 200));
 }
 
 #[test]
@@ -156,8 +137,5 @@ fn fractions_of_a_nanosecond_add_up_over_runs() {
         took.push(graph.run(task, ns(0), 1).took.as_nanos());
     }
     assert_eq!(took, [0, 0, 1, 0, 1]);
-    assert_eq!(
-        graph.accounts().next().unwrap().1.busy,
-        Duration::from_nanos(2)
-    );
+    assert_eq!(graph.accounts().next().unwrap().1.busy, Duration::from_nanos(2));
 }

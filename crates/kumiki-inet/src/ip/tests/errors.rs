@@ -53,18 +53,8 @@ fn no_error_answers_what_must_not_be_answered() {
     bench.octets(eth, &icmp(3, 3, [0; 4], &quoted(99, &[0; 8])));
     // A query without anybody to answer it.
     bench.octets(eth, &icmp(8, 0, [0; 4], &[]));
-    let options = UnitOptions {
-        group: true,
-        ..UnitOptions::default()
-    };
-    bench.receive(
-        eth,
-        Unit {
-            options,
-            data: Message::from_octets(&unknown(|_| {})),
-            ..Unit::default()
-        },
-    );
+    let options = UnitOptions { group: true, ..UnitOptions::default() };
+    bench.receive(eth, Unit { options, data: Message::from_octets(&unknown(|_| {})), ..Unit::default() });
     assert!(bench.sent().is_empty());
 }
 
@@ -87,15 +77,7 @@ fn an_error_goes_to_the_user_whose_datagram_it_quotes() {
         let quoted = quoted(6, &[1, 2, 3, 4, 5, 6, 7, 8]);
         bench.octets(eth, &icmp(kind, code, rest, &quoted));
         let reports = bench.reports(user);
-        let Report::Unreachable {
-            source,
-            destination,
-            problem,
-            start,
-        } = &reports[0]
-        else {
-            panic!("{reports:?}")
-        };
+        let Report::Unreachable { source, destination, problem, start } = &reports[0] else { panic!("{reports:?}") };
         assert_eq!((*source, *destination), (Address::Ip4(A), Address::Ip4(B)));
         assert_eq!(*problem, expected);
         assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -144,13 +126,7 @@ fn a_unit_sent_back_is_quoted_as_it_came() {
 
 #[test]
 fn errors_are_no_more_than_the_rate_allows() {
-    let config = Config {
-        errors: Rate {
-            per_second: 10,
-            burst: 3,
-        },
-        ..host(1500)
-    };
+    let config = Config { errors: Rate { per_second: 10, burst: 3 }, ..host(1500) };
     let (mut bench, eth, _) = bench(config);
     let octets = datagram(|header| header.protocol = 99, &[1; 12]);
     let mut sent = Vec::new();
@@ -168,14 +144,8 @@ fn errors_are_no_more_than_the_rate_allows() {
 #[test]
 fn a_rate_of_nothing_sends_nothing() {
     for rate in [(0, 5), (5, 0)] {
-        let errors = Rate {
-            per_second: rate.0,
-            burst: rate.1,
-        };
-        let (mut bench, eth, _) = bench(Config {
-            errors,
-            ..host(1500)
-        });
+        let errors = Rate { per_second: rate.0, burst: rate.1 };
+        let (mut bench, eth, _) = bench(Config { errors, ..host(1500) });
         bench.octets(eth, &datagram(|header| header.protocol = 99, &[1; 12]));
         assert!(bench.sent().is_empty());
     }
@@ -184,17 +154,8 @@ fn a_rate_of_nothing_sends_nothing() {
 #[test]
 fn a_loopback_refusal_comes_back() {
     let (mut bench, _, user) = bench(host(1500));
-    let options = UnitOptions {
-        under: Some(Key::IpProtocol(99)),
-        ..UnitOptions::default()
-    };
-    bench.send(
-        user,
-        Unit {
-            options,
-            ..to(A, &[1; 9])
-        },
-    );
+    let options = UnitOptions { under: Some(Key::IpProtocol(99)), ..UnitOptions::default() };
+    bench.send(user, Unit { options, ..to(A, &[1; 9]) });
     // Protocol 99 has no user, so that nobody can hear of it either.
     assert!(bench.heard(user).is_empty());
     assert_eq!(bench.drops("ip", "ICMP error for nobody"), 1);
@@ -230,9 +191,7 @@ fn an_error_about_a_routed_datagram_names_who_it_was_for() {
         );
         bench.octets(eth, &icmp(11, 0, [0; 4], &quoted));
         let reports = bench.reports(user);
-        let Report::Unreachable { destination, .. } = &reports[0] else {
-            panic!("{reports:?}")
-        };
+        let Report::Unreachable { destination, .. } = &reports[0] else { panic!("{reports:?}") };
         assert_eq!(*destination, Address::Ip4(B), "{pointer}");
     }
 }
@@ -256,17 +215,7 @@ fn who_waited_for_a_silent_neighbour_is_told() {
     };
     bench.indicate(eth, silent(A).0);
     let reports = bench.reports(user);
-    let [
-        Report::Unreachable {
-            source,
-            destination,
-            problem,
-            start,
-        },
-    ] = &reports[..]
-    else {
-        panic!("{reports:?}")
-    };
+    let [Report::Unreachable { source, destination, problem, start }] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!((*source, *destination), (Address::Ip4(A), Address::Ip4(B)));
     assert_eq!(*problem, Problem::NoNeighbour);
     assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);

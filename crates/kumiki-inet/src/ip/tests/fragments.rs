@@ -4,24 +4,10 @@ const FRAGMENTABLE: u8 = 17;
 
 /// The fragments of `data` as a sender with `mtu` makes them.
 fn fragments(data: &[u8], mtu: u32, options: Option<Options>) -> Vec<Vec<u8>> {
-    let config = Config {
-        interfaces: vec![Interface {
-            mtu,
-            ..Interface::new("eth", B, 24)
-        }],
-        ..Config::default()
-    };
+    let config = Config { interfaces: vec![Interface { mtu, ..Interface::new("eth", B, 24) }], ..Config::default() };
     let mut bench = Bench::new();
     let eth = bench.device("eth");
-    bench.node(
-        "ip",
-        &["eth"],
-        Ip::new(Config {
-            forwarding: true,
-            ..config
-        })
-        .unwrap(),
-    );
+    bench.node("ip", &["eth"], Ip::new(Config { forwarding: true, ..config }).unwrap());
     let user = bench.user("user", "ip", &[Key::IpProtocol(FRAGMENTABLE)]);
     bench.start();
     bench.requests();
@@ -71,9 +57,7 @@ fn no_content_is_copied_into_pieces_or_out_of_them() {
         receiver.receive(eth, piece);
     }
     let whole = receiver.units(user).remove(0).data;
-    let [slice] = whole.slices() else {
-        panic!("{whole:?}")
-    };
+    let [slice] = whole.slices() else { panic!("{whole:?}") };
     assert_eq!(slice.pattern(), Some((Pattern::Counter, 0)));
 }
 
@@ -88,10 +72,7 @@ fn only_copied_options_are_in_later_pieces() {
 
 #[test]
 fn a_checksum_left_to_the_device_is_completed_before_the_cut() {
-    let (mut bench, _, user) = bench(Config {
-        path_mtu_discovery: false,
-        ..host(100)
-    });
+    let (mut bench, _, user) = bench(Config { path_mtu_discovery: false, ..host(100) });
     let mut unit = to(B, &pattern(150));
     unit.options.under = Some(UDP);
     unit.data.meta_mut().checksum = Checksum::Partial { start: 0, field: 6 };
@@ -99,11 +80,7 @@ fn a_checksum_left_to_the_device_is_completed_before_the_cut() {
     let sum = Sum::of(&expected).checksum();
     expected[6..8].copy_from_slice(&sum.to_be_bytes());
     bench.send(user, unit);
-    let sent: Vec<u8> = bench
-        .sent_octets()
-        .iter()
-        .flat_map(|piece| parsed(piece).1)
-        .collect();
+    let sent: Vec<u8> = bench.sent_octets().iter().flat_map(|piece| parsed(piece).1).collect();
     assert_eq!(sent, expected);
 }
 
@@ -112,19 +89,14 @@ fn what_must_not_be_cut_is_reported_to_its_user() {
     let mut unit = to(B, &pattern(200));
     unit.options.dont_fragment = true;
     // What IP is set to counts for TCP.
-    let (mut cutting, _, user) = bench(Config {
-        path_mtu_discovery: false,
-        ..host(100)
-    });
+    let (mut cutting, _, user) = bench(Config { path_mtu_discovery: false, ..host(100) });
     cutting.send(user, unit.clone());
     assert_eq!(cutting.sent().len(), 3);
     let (mut bench, _, user) = bench(host(100));
     bench.send(user, unit);
     assert!(bench.sent().is_empty());
     let reports = bench.reports(user);
-    let Report::Unreachable { problem, start, .. } = &reports[0] else {
-        panic!("{reports:?}")
-    };
+    let Report::Unreachable { problem, start, .. } = &reports[0] else { panic!("{reports:?}") };
     assert_eq!(*problem, Problem::TooBig { mtu: 100 });
     assert_eq!(start.to_vec(), pattern(8));
 }
@@ -150,12 +122,7 @@ fn what_came_first_stays_where_fragments_overlap() {
 
 fn held(bench: &Bench) -> usize {
     let node = bench.graph.node("ip").unwrap();
-    bench
-        .graph
-        .protocol::<Ip>(node)
-        .unwrap()
-        .reassembly
-        .octets()
+    bench.graph.protocol::<Ip>(node).unwrap().reassembly.octets()
 }
 
 #[test]
@@ -191,14 +158,8 @@ fn pieces_that_contradict_each_other_are_given_up() {
 
 #[test]
 fn what_is_held_is_bounded() {
-    let config = Config {
-        reassembly: Reassembly {
-            datagrams: 4,
-            octets: 10_000,
-            ..Reassembly::default()
-        },
-        ..host(1500)
-    };
+    let config =
+        Config { reassembly: Reassembly { datagrams: 4, octets: 10_000, ..Reassembly::default() }, ..host(1500) };
     let (mut bench, eth, _) = bench(config);
     for id in 0..50 {
         let change = |header: &mut Header| {

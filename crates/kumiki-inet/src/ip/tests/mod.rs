@@ -1,15 +1,12 @@
 //! Behaviour of IP, seen from its users and its devices.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "lengths in tests are small"
-)]
+#![expect(clippy::cast_possible_truncation, reason = "lengths in tests are small")]
 
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request,
-    SourceRoute, Unit, UnitOptions,
+    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, SourceRoute, Unit,
+    UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use kumiki_wire::inet::ipv4::{Header, Options};
@@ -29,10 +26,7 @@ const ICMP: Key = Key::IpProtocol(1);
 const UDP: Key = Key::IpProtocol(17);
 
 fn host(mtu: u32) -> Config {
-    Config::host(Interface {
-        mtu,
-        ..Interface::new("eth", A, 24)
-    })
+    Config::host(Interface { mtu, ..Interface::new("eth", A, 24) })
 }
 
 /// IP on the device `eth`, with one user for TCP and UDP.
@@ -47,21 +41,12 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv4Addr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Ip4(destination),
-        data: Message::from_octets(data),
-        ..Unit::default()
-    }
+    Unit { destination: Address::Ip4(destination), data: Message::from_octets(data), ..Unit::default() }
 }
 
 /// A datagram from B to A as it comes from a device.
 fn datagram(change: impl FnOnce(&mut Header), data: &[u8]) -> Vec<u8> {
-    let mut header = Header {
-        protocol: 17,
-        source: B,
-        destination: A,
-        ..Header::default()
-    };
+    let mut header = Header { protocol: 17, source: B, destination: A, ..Header::default() };
     change(&mut header);
     if header.total_length == 0 {
         header.total_length = (header.len() + data.len()) as u16;
@@ -100,13 +85,7 @@ fn a_users_options_are_in_the_header() {
     bench.send(
         user,
         Unit {
-            options: UnitOptions {
-                ttl: 3,
-                tos: 0xb9,
-                dont_fragment: true,
-                under: Some(UDP),
-                ..UnitOptions::default()
-            },
+            options: UnitOptions { ttl: 3, tos: 0xb9, dont_fragment: true, under: Some(UDP), ..UnitOptions::default() },
             ..to(B, &[9])
         },
     );
@@ -118,19 +97,12 @@ fn a_users_options_are_in_the_header() {
 
 #[test]
 fn fragmentable_datagrams_are_numbered_one_after_the_other() {
-    let config = Config {
-        path_mtu_discovery: false,
-        ..host(1500)
-    };
+    let config = Config { path_mtu_discovery: false, ..host(1500) };
     let (mut bench, _, user) = bench(config);
     for _ in 0..3 {
         bench.send(user, to(B, &[1]));
     }
-    let ids: Vec<u16> = bench
-        .sent_octets()
-        .iter()
-        .map(|octets| parsed(octets).0.identification)
-        .collect();
+    let ids: Vec<u16> = bench.sent_octets().iter().map(|octets| parsed(octets).0.identification).collect();
     assert_eq!(ids[1], ids[0].wrapping_add(1));
     assert_eq!(ids[2], ids[1].wrapping_add(1));
 }
@@ -153,13 +125,7 @@ fn a_datagram_for_us_goes_to_the_user_of_its_protocol() {
     assert_eq!(units[0].destination, Address::Ip4(A));
     assert_eq!(
         units[0].options,
-        UnitOptions {
-            ttl: 64,
-            tos: 1,
-            under: Some(UDP),
-            identification: 77,
-            ..UnitOptions::default()
-        }
+        UnitOptions { ttl: 64, tos: 1, under: Some(UDP), identification: 77, ..UnitOptions::default() }
     );
 }
 
@@ -173,13 +139,7 @@ fn a_header_in_pieces_with_options_is_read() {
     for octet in octets {
         data.append_octets(&[octet]);
     }
-    bench.receive(
-        eth,
-        Unit {
-            data,
-            ..Unit::default()
-        },
-    );
+    bench.receive(eth, Unit { data, ..Unit::default() });
     assert_eq!(bench.units(user)[0].data.to_vec(), [5, 6]);
 }
 
@@ -205,12 +165,7 @@ fn damaged_headers_and_lengths_are_dropped() {
 #[test]
 fn addresses_that_nobody_can_have_are_dropped_in_silence() {
     let (mut bench, eth, user) = bench(host(1500));
-    for source in [
-        [127, 0, 0, 1],
-        [224, 0, 0, 1],
-        [255, 255, 255, 255],
-        [10, 0, 0, 255],
-    ] {
+    for source in [[127, 0, 0, 1], [224, 0, 0, 1], [255, 255, 255, 255], [10, 0, 0, 255]] {
         bench.octets(eth, &datagram(|header| header.source = source.into(), &[1]));
     }
     for destination in [[127, 0, 0, 1], [0, 0, 0, 0], [10, 0, 0, 9], [224, 1, 2, 3]] {
@@ -225,17 +180,9 @@ fn addresses_that_nobody_can_have_are_dropped_in_silence() {
 #[test]
 fn broadcasts_and_joined_groups_are_flagged() {
     let group = Ipv4Addr::new(224, 1, 2, 3);
-    let config = Config {
-        groups: vec![group],
-        ..host(1500)
-    };
+    let config = Config { groups: vec![group], ..host(1500) };
     let (mut bench, eth, user) = bench(config);
-    for destination in [
-        Ipv4Addr::BROADCAST,
-        Ipv4Addr::new(10, 0, 0, 255),
-        Ipv4Addr::new(224, 0, 0, 1),
-        group,
-    ] {
+    for destination in [Ipv4Addr::BROADCAST, Ipv4Addr::new(10, 0, 0, 255), Ipv4Addr::new(224, 0, 0, 1), group] {
         let octets = datagram(|header| header.destination = destination, &[1]);
         bench.octets(eth, &octets);
     }
@@ -251,10 +198,7 @@ fn what_a_user_joins_is_taken_until_it_leaves() {
     let octets = datagram(|header| header.destination = group, &[1]);
     let mut taken = Vec::new();
     for member in [true, false] {
-        let manage = Manage::Group {
-            group: Address::Ip4(group),
-            member,
-        };
+        let manage = Manage::Group { group: Address::Ip4(group), member };
         bench.say(user, Request::Manage(Box::new(manage)));
         bench.octets(eth, &octets);
         taken.push(bench.units(user).len());
@@ -281,24 +225,14 @@ fn a_super_segment_passes_whole_and_a_device_learns_where_things_are() {
     let (mut bench, _, user) = bench(host(1500));
     let mut unit = to(B, &[]);
     unit.data = Message::generated(Pattern::Zeros, 0, 20_020);
-    *unit.data.meta_mut() = Meta {
-        segment_size: 1460,
-        header_len: 20,
-        ace: false,
-        checksum: Checksum::Partial {
-            start: 0,
-            field: 16,
-        },
-    };
+    *unit.data.meta_mut() =
+        Meta { segment_size: 1460, header_len: 20, ace: false, checksum: Checksum::Partial { start: 0, field: 16 } };
     bench.send(user, unit);
     let (_, sent) = bench.sent().remove(0);
     assert_eq!(sent.data.len(), 20_040);
     assert_eq!(sent.data.meta().header_len, 40);
     let start = 20;
-    assert_eq!(
-        sent.data.meta().checksum,
-        Checksum::Partial { start, field: 16 }
-    );
+    assert_eq!(sent.data.meta().checksum, Checksum::Partial { start, field: 16 });
 }
 
 #[test]
@@ -307,13 +241,7 @@ fn a_sum_that_a_device_took_is_true_of_what_a_user_gets() {
     let octets = [datagram(|_| {}, &[9; 31]), vec![7; 5]].concat();
     let mut data = Message::from_octets(&octets);
     data.meta_mut().checksum = Checksum::Sum(Sum::of(&octets));
-    bench.receive(
-        eth,
-        Unit {
-            data,
-            ..Unit::default()
-        },
-    );
+    bench.receive(eth, Unit { data, ..Unit::default() });
     let units = bench.units(user);
     let sum = Sum::of(&[9; 31]);
     assert_eq!(units[0].data.meta().checksum, Checksum::Sum(sum));
@@ -331,9 +259,7 @@ fn limits_follow_what_the_layer_below_says() {
         .reports(user)
         .iter()
         .map(|report| {
-            let Report::Limits { unit, burst } = report else {
-                panic!("{report:?}")
-            };
+            let Report::Limits { unit, burst } = report else { panic!("{report:?}") };
             (*unit, *burst)
         })
         .collect();
@@ -359,13 +285,7 @@ fn an_interface_that_goes_down_takes_its_routes_along() {
 fn a_source_that_is_not_ours_is_not_sent() {
     let (mut bench, _, user) = bench(host(1500));
     let source = Address::Ip4(B);
-    bench.send(
-        user,
-        Unit {
-            source,
-            ..to(B, &[1])
-        },
-    );
+    bench.send(user, Unit { source, ..to(B, &[1]) });
     assert!(bench.sent().is_empty());
     assert_eq!(bench.drops("ip", "source is not ours"), 1);
 }

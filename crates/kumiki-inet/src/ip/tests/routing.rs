@@ -6,13 +6,7 @@ const FAR: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 7);
 /// A router on `eth` (10.0.0.0/24) and `atm` (10.0.1.0/24, MTU 576).
 fn router() -> (Bench, DeviceId, DeviceId, NodeId) {
     let config = Config {
-        interfaces: vec![
-            Interface::new("eth", A, 24),
-            Interface {
-                mtu: 576,
-                ..Interface::new("atm", C, 24)
-            },
-        ],
+        interfaces: vec![Interface::new("eth", A, 24), Interface { mtu: 576, ..Interface::new("atm", C, 24) }],
         routes: vec![Route {
             network: Ipv4Addr::new(192, 168, 0, 0),
             prefix: 16,
@@ -61,10 +55,7 @@ fn next_hops_get_the_addresses_of_the_table() {
     let gateway = Ipv4Addr::new(10, 0, 0, 9);
     let config = Config {
         routes: vec![Route::default_by(gateway)],
-        ..Config::host(Interface {
-            neighbours: Neighbours::Table(vec![(gateway, vc)]),
-            ..Interface::new("eth", A, 24)
-        })
+        ..Config::host(Interface { neighbours: Neighbours::Table(vec![(gateway, vc)]), ..Interface::new("eth", A, 24) })
     };
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(FAR, &[1]));
@@ -78,10 +69,7 @@ fn next_hops_get_the_addresses_of_the_table() {
 
 #[test]
 fn where_the_layer_below_resolves_it_gets_the_next_hop() {
-    let config = Config::host(Interface {
-        neighbours: Neighbours::Below,
-        ..Interface::new("eth", A, 24)
-    });
+    let config = Config::host(Interface { neighbours: Neighbours::Below, ..Interface::new("eth", A, 24) });
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(B, &[1]));
     assert_eq!(bench.sent()[0].1.destination, Address::Ip4(B));
@@ -98,17 +86,11 @@ fn a_route_says_source_and_size() {
         .reports(user)
         .iter()
         .map(|report| {
-            let Report::Route { source, unit, .. } = report else {
-                panic!("{report:?}")
-            };
+            let Report::Route { source, unit, .. } = report else { panic!("{report:?}") };
             (*source, *unit)
         })
         .collect();
-    let expected = [
-        (Address::Ip4(A), 1480),
-        (Address::Ip4(C), 556),
-        (Address::None, 0),
-    ];
+    let expected = [(Address::Ip4(A), 1480), (Address::Ip4(C), 556), (Address::None, 0)];
     assert_eq!(routes, expected);
 }
 
@@ -158,22 +140,9 @@ fn groups_and_link_broadcasts_are_not_forwarded() {
         let octets = datagram(|header| header.destination = destination, &[1]);
         bench.octets(eth, &octets);
     }
-    bench.octets(
-        eth,
-        &datagram(|header| header.destination = other_broadcast, &[1]),
-    );
-    let options = UnitOptions {
-        group: true,
-        ..UnitOptions::default()
-    };
-    bench.receive(
-        eth,
-        Unit {
-            options,
-            data: Message::from_octets(&passing(|_| {}, &[1])),
-            ..Unit::default()
-        },
-    );
+    bench.octets(eth, &datagram(|header| header.destination = other_broadcast, &[1]));
+    let options = UnitOptions { group: true, ..UnitOptions::default() };
+    bench.receive(eth, Unit { options, data: Message::from_octets(&passing(|_| {}, &[1])), ..Unit::default() });
     assert!(bench.sent().is_empty());
 }
 
@@ -183,13 +152,7 @@ fn a_device_s_sum_does_not_survive_the_change_of_the_header() {
     let octets = passing(|_| {}, &[1; 9]);
     let mut data = Message::from_octets(&octets);
     data.meta_mut().checksum = Checksum::Sum(Sum::of(&octets));
-    bench.receive(
-        eth,
-        Unit {
-            data,
-            ..Unit::default()
-        },
-    );
+    bench.receive(eth, Unit { data, ..Unit::default() });
     let sent = bench.sent();
     assert_eq!(sent[0].1.data.meta().checksum, Checksum::Unknown);
 }
@@ -246,35 +209,18 @@ fn settings_that_cannot_be_are_named() {
         (&|it| it.interfaces.clear(), "no interface"),
         (&|it| it.interfaces[0].prefix = 33, "prefix of 33 bits"),
         (&|it| it.interfaces[0].mtu = 67, "expected 68 to 65535"),
-        (
-            &|it| it.interfaces[0].address = Ipv4Addr::BROADCAST,
-            "unicast",
-        ),
-        (
-            &|it| it.interfaces.push(Interface::new("eth", C, 24)),
-            "two interfaces",
-        ),
-        (
-            &|it| it.routes.push(Route::default_by(FAR)),
-            "no interface is on a network with 192.168.7.7",
-        ),
+        (&|it| it.interfaces[0].address = Ipv4Addr::BROADCAST, "unicast"),
+        (&|it| it.interfaces.push(Interface::new("eth", C, 24)), "two interfaces"),
+        (&|it| it.routes.push(Route::default_by(FAR)), "no interface is on a network with 192.168.7.7"),
         (
             &|it| {
-                it.routes.push(Route {
-                    network: FAR,
-                    prefix: 16,
-                    via: Via::Gateway(B),
-                });
+                it.routes.push(Route { network: FAR, prefix: 16, via: Via::Gateway(B) });
             },
             "expected 192.168.0.0/16",
         ),
         (
             &|it| {
-                it.routes.push(Route {
-                    network: FAR,
-                    prefix: 32,
-                    via: Via::Interface("atm".to_owned()),
-                });
+                it.routes.push(Route { network: FAR, prefix: 32, via: Via::Interface("atm".to_owned()) });
             },
             "there are interfaces on `eth`",
         ),
@@ -293,10 +239,7 @@ fn a_layer_without_an_interface_is_refused() {
     let ip = Box::new(Ip::new(host(1500)).unwrap());
     bench.graph.add_node("ip", task, ip).unwrap();
     let refused = bench.graph.connect("ip", "atm").unwrap_err().to_string();
-    assert!(
-        refused.contains("no interface on `atm`, only on `eth`"),
-        "{refused}"
-    );
+    assert!(refused.contains("no interface on `atm`, only on `eth`"), "{refused}");
 }
 
 proptest! {
@@ -332,11 +275,7 @@ fn agreed(local: Ipv4Addr, remote: Ipv4Addr) -> Indication {
 #[test]
 fn an_interface_without_an_address_takes_those_that_ppp_has_agreed_on() {
     let config = Config {
-        routes: vec![Route {
-            network: Ipv4Addr::UNSPECIFIED,
-            prefix: 0,
-            via: Via::Interface("eth".to_owned()),
-        }],
+        routes: vec![Route { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: Via::Interface("eth".to_owned()) }],
         ..Config::host(Interface::negotiated("eth"))
     };
     let (mut bench, eth, user) = bench(config);

@@ -11,19 +11,12 @@ const MAC_B: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const ROUTER: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xff);
 
 fn discovery(duplicate_transmits: u8) -> Discovery {
-    Discovery {
-        duplicate_transmits,
-        advertisements: Some(false),
-        ..Discovery::default()
-    }
+    Discovery { duplicate_transmits, advertisements: Some(false), ..Discovery::default() }
 }
 
 /// IPv6 with the address A on an Ethernet, and its user.
 fn station(discovery: Discovery) -> (Bench, DeviceId, NodeId) {
-    let interface = Interface {
-        neighbours: Neighbours::Discover(discovery),
-        ..Interface::new("eth", A, 64)
-    };
+    let interface = Interface { neighbours: Neighbours::Discover(discovery), ..Interface::new("eth", A, 64) };
     let mut bench = Bench::new();
     let device = bench.device("medium");
     let eth = Eth::new(eth::Config::new(MAC_A)).unwrap();
@@ -48,9 +41,7 @@ fn frame(to: MacAddr, packet: &[u8]) -> Vec<u8> {
 fn frames(bench: &mut Bench) -> Vec<(MacAddr, Vec<u8>)> {
     let to = |octets: &[u8]| MacAddr(octets[..6].try_into().unwrap());
     let sent = bench.sent_octets();
-    sent.iter()
-        .map(|octets| (to(octets), octets[14..].to_vec()))
-        .collect()
+    sent.iter().map(|octets| (to(octets), octets[14..].to_vec())).collect()
 }
 
 fn option(option: Opt<'_>) -> Vec<u8> {
@@ -61,12 +52,7 @@ fn option(option: Opt<'_>) -> Vec<u8> {
 
 /// B's advertisement of its address.
 fn advertisement(solicited: bool, overrides: bool, mac: MacAddr) -> Vec<u8> {
-    let message = Icmp::NeighbourAdvertisement {
-        router: false,
-        solicited,
-        overrides,
-        target: B,
-    };
+    let message = Icmp::NeighbourAdvertisement { router: false, solicited, overrides, target: B };
     let packet = icmp(message, &option(Opt::Target(mac)), |it| it.hop_limit = 255);
     frame(MAC_A, &packet)
 }
@@ -81,11 +67,7 @@ fn asked(bench: &mut Bench) -> Vec<(MacAddr, Ipv6Addr)> {
     };
     let icmp = |(_, packet): &&(MacAddr, Vec<u8>)| packet[6] == next_header::ICMPV6;
     let frames = frames(bench);
-    frames
-        .iter()
-        .filter(icmp)
-        .filter_map(solicitation)
-        .collect()
+    frames.iter().filter(icmp).filter_map(solicitation).collect()
 }
 
 fn group_of(address: Ipv6Addr) -> MacAddr {
@@ -119,17 +101,7 @@ fn silence_is_told_after_three_questions() {
     assert!(bench.reports(user).is_empty());
     bench.pass(Duration::from_millis(1));
     let reports = bench.reports(user);
-    let [
-        Report::Unreachable {
-            destination,
-            problem,
-            start,
-            ..
-        },
-    ] = &reports[..]
-    else {
-        panic!("{reports:?}")
-    };
+    let [Report::Unreachable { destination, problem, start, .. }] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!(*destination, Address::Ip6(B));
     assert_eq!(*problem, Problem::NoNeighbour);
     assert_eq!(start.to_vec(), [7; 60]);
@@ -197,22 +169,13 @@ fn who_asks_for_us_is_answered_and_remembered() {
     let sent = frames(&mut bench);
     let (header, message, options) = said(&sent[0].1);
     assert_eq!((sent[0].0, header.destination), (MAC_B, B));
-    let expected = Icmp::NeighbourAdvertisement {
-        router: false,
-        solicited: true,
-        overrides: true,
-        target: A,
-    };
+    let expected = Icmp::NeighbourAdvertisement { router: false, solicited: true, overrides: true, target: A };
     assert_eq!((message, header.hop_limit), (expected, 255));
     assert_eq!(options, option(Opt::Target(MAC_A)));
     bench.send(user, to(B, &[1]));
     assert_eq!(frames(&mut bench)[0].0, MAC_B);
     // From beyond the link nobody may ask.
-    let far = icmp(
-        Icmp::NeighbourSolicitation { target: A },
-        &option(Opt::Source(MAC_B)),
-        |it| it.hop_limit = 254,
-    );
+    let far = icmp(Icmp::NeighbourSolicitation { target: A }, &option(Opt::Source(MAC_B)), |it| it.hop_limit = 254);
     bench.octets(device, &frame(MAC_A, &far));
     assert!(bench.sent().is_empty());
     assert_eq!(counters(&bench).discovery_ignored, 1);
@@ -270,19 +233,10 @@ fn an_address_that_somebody_has_is_not_used() {
             let message = Icmp::NeighbourSolicitation { target: A };
             (message, Ipv6Addr::UNSPECIFIED)
         } else {
-            let message = Icmp::NeighbourAdvertisement {
-                router: false,
-                solicited: false,
-                overrides: true,
-                target: A,
-            };
+            let message = Icmp::NeighbourAdvertisement { router: false, solicited: false, overrides: true, target: A };
             (message, A)
         };
-        let to_all = if by_solicitation {
-            solicited_node(A)
-        } else {
-            ALL_NODES
-        };
+        let to_all = if by_solicitation { solicited_node(A) } else { ALL_NODES };
         let claim = icmp(message, &[], |it| {
             (it.hop_limit, it.source, it.destination) = (255, source, to_all);
         });
@@ -302,12 +256,7 @@ fn an_address_that_somebody_has_is_not_used() {
 
 #[test]
 fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
-    let bounds = Discovery {
-        neighbours: 16,
-        unknown: 8,
-        queue: 2,
-        ..discovery(0)
-    };
+    let bounds = Discovery { neighbours: 16, unknown: 8, queue: 2, ..discovery(0) };
     let (mut bench, _, user) = station(bounds);
     for n in 0..200_u16 {
         let stranger = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 1, n % 50);
@@ -315,9 +264,7 @@ fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
     }
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();
-    let Link::Discover(it) = &ip.ports[0].link else {
-        panic!()
-    };
+    let Link::Discover(it) = &ip.ports[0].link else { panic!() };
     assert!(it.cache.len() <= 8);
     assert!(it.cache.waiting() <= 16);
     bench.pass(Duration::from_secs(10));
@@ -326,11 +273,7 @@ fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
 
 /// A router's advertisement.
 fn router_says(lifetime_s: u16, options: &[Opt<'_>]) -> Vec<u8> {
-    let told = Router {
-        hop_limit: 61,
-        lifetime_s,
-        ..Router::default()
-    };
+    let told = Router { hop_limit: 61, lifetime_s, ..Router::default() };
     let mut all = option(Opt::Source(MAC_B));
     for each in options {
         all.extend(option(*each));
@@ -354,19 +297,13 @@ fn prefix(valid_s: u32, preferred_s: u32) -> Opt<'static> {
 
 #[test]
 fn routers_are_asked_and_give_addresses_routes_hop_limit_and_mtu() {
-    let told = Discovery {
-        advertisements: Some(true),
-        ..discovery(0)
-    };
+    let told = Discovery { advertisements: Some(true), ..discovery(0) };
     let (mut bench, device, user) = station(told);
     bench.pass(Duration::from_secs(20));
     let solicitations = frames(&mut bench);
     assert_eq!(solicitations.len(), 3);
     assert_eq!(said(&solicitations[0].1).1, Icmp::RouterSolicitation);
-    bench.octets(
-        device,
-        &router_says(1800, &[Opt::Mtu(1400), prefix(86_400, 3600)]),
-    );
+    bench.octets(device, &router_says(1800, &[Opt::Mtu(1400), prefix(86_400, 3600)]));
     bench.requests();
     // By way of the router, from the new address.
     bench.send(user, to(C, &[0; 1400]));
@@ -394,10 +331,7 @@ fn routers_are_asked_and_give_addresses_routes_hop_limit_and_mtu() {
 
 #[test]
 fn nobody_takes_an_address_away_in_less_than_two_hours() {
-    let told = Discovery {
-        advertisements: Some(true),
-        ..discovery(0)
-    };
+    let told = Discovery { advertisements: Some(true), ..discovery(0) };
     let (mut bench, device, _) = station(told);
     bench.octets(device, &router_says(1800, &[prefix(86_400, 3600)]));
     bench.octets(device, &router_says(0, &[prefix(1, 0)]));
@@ -414,10 +348,7 @@ fn nobody_takes_an_address_away_in_less_than_two_hours() {
 
 #[test]
 fn a_router_that_takes_itself_back_is_used_no_longer() {
-    let told = Discovery {
-        advertisements: Some(true),
-        ..discovery(0)
-    };
+    let told = Discovery { advertisements: Some(true), ..discovery(0) };
     let (mut bench, device, user) = station(told);
     bench.octets(device, &router_says(1800, &[]));
     bench.requests();

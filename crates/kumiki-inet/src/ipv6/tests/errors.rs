@@ -19,10 +19,7 @@ fn problem(code: u8, pointer: u32) -> Option<Icmp> {
 /// A packet with destination options that hold the option `kind`.
 fn with_option(kind: u8, destination: Ipv6Addr) -> Vec<u8> {
     let data = [17, 0, kind, 4, 0, 0, 0, 0, 9];
-    packet(
-        |it| (it.next_header, it.destination) = (60, destination),
-        &data,
-    )
+    packet(|it| (it.next_header, it.destination) = (60, destination), &data)
 }
 
 #[test]
@@ -101,10 +98,7 @@ fn errors_and_groups_and_nobody_get_no_errors() {
         unknown(|it| it.source = Ipv6Addr::UNSPECIFIED),
         unknown(|it| it.destination = ALL_NODES),
         // Destination options with an option to be told of, in front of an error.
-        packet(
-            |it| it.next_header = 60,
-            &hex("3a 00 9e 04 00000000 01 04 0000 00000000"),
-        ),
+        packet(|it| it.next_header = 60, &hex("3a 00 9e 04 00000000 01 04 0000 00000000")),
     ];
     for octets in silent {
         assert_eq!(answer(host(), &octets), None, "{octets:02x?}");
@@ -112,10 +106,7 @@ fn errors_and_groups_and_nobody_get_no_errors() {
     let (mut bench, device, _) = bench(host());
     let unit = Unit {
         data: Message::from_octets(&unknown(|_| {})),
-        options: UnitOptions {
-            group: true,
-            ..UnitOptions::default()
-        },
+        options: UnitOptions { group: true, ..UnitOptions::default() },
         ..Unit::default()
     };
     bench.receive(device, unit);
@@ -124,10 +115,7 @@ fn errors_and_groups_and_nobody_get_no_errors() {
 
 #[test]
 fn errors_keep_to_their_rate() {
-    let errors = Rate {
-        per_second: 1,
-        burst: 2,
-    };
+    let errors = Rate { per_second: 1, burst: 2 };
     let (mut bench, device, _) = bench(Config { errors, ..host() });
     for _ in 0..5 {
         bench.octets(device, &packet(|it| it.next_header = 200, &[1]));
@@ -163,33 +151,14 @@ fn errors_about_what_we_sent_reach_their_user() {
         &hex("11 00 01 04 00000000 0102030405060708"),
     );
     let cases = [
-        (
-            Icmp::DestinationUnreachable { code: 4 },
-            Problem::Hard { kind: 1, code: 4 },
-        ),
-        (
-            Icmp::DestinationUnreachable { code: 0 },
-            Problem::Soft { kind: 1, code: 0 },
-        ),
-        (
-            Icmp::TimeExceeded { code: 0 },
-            Problem::Soft { kind: 3, code: 0 },
-        ),
+        (Icmp::DestinationUnreachable { code: 4 }, Problem::Hard { kind: 1, code: 4 }),
+        (Icmp::DestinationUnreachable { code: 0 }, Problem::Soft { kind: 1, code: 0 }),
+        (Icmp::TimeExceeded { code: 0 }, Problem::Soft { kind: 3, code: 0 }),
     ];
     for (message, expected) in cases {
         bench.octets(device, &icmp(message, &quoted, |_| {}));
         let reports = bench.reports(user);
-        let [
-            Report::Unreachable {
-                destination,
-                problem,
-                start,
-                ..
-            },
-        ] = &reports[..]
-        else {
-            panic!("{reports:?}")
-        };
+        let [Report::Unreachable { destination, problem, start, .. }] = &reports[..] else { panic!("{reports:?}") };
         assert_eq!((*destination, *problem), (Address::Ip6(C), expected));
         assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
@@ -207,10 +176,7 @@ fn errors_about_what_we_sent_reach_their_user() {
 fn a_narrow_path_is_remembered_for_ten_minutes() {
     let routes = vec![Route::default_by(B)];
     let (mut bench, device, user) = bench(Config { routes, ..host() });
-    let quoted = packet(
-        |it| (it.source, it.destination, it.payload_length) = (A, C, 1400 - 40),
-        &[1; 8],
-    );
+    let quoted = packet(|it| (it.source, it.destination, it.payload_length) = (A, C, 1400 - 40), &[1; 8]);
     // What no link may be is not believed, nor that the packet was too big for its own length.
     for mtu in [1279, 1400, 1300] {
         let message = Icmp::PacketTooBig { mtu };
@@ -223,13 +189,8 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
         matches!(report, Report::Unreachable { problem, .. } if *problem == expected)
     };
     assert!(too_big(&reports[0]));
-    let whole = |dont_fragment| Unit {
-        options: UnitOptions {
-            dont_fragment,
-            ..UnitOptions::default()
-        },
-        ..to(C, &[0; 1400])
-    };
+    let whole =
+        |dont_fragment| Unit { options: UnitOptions { dont_fragment, ..UnitOptions::default() }, ..to(C, &[0; 1400]) };
     // And nothing that no user knows of.
     bench.send(user, whole(true));
     assert!(bench.reports(user).is_empty());
@@ -248,14 +209,8 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
 
 /// A router between the devices `p2p` and `far`.
 fn router(far_mtu: u32) -> (Bench, DeviceId, DeviceId) {
-    let far = Interface {
-        mtu: far_mtu,
-        ..Interface::new("far", "2001:db8::1".parse().unwrap(), 32)
-    };
-    let mut config = Config {
-        forwarding: true,
-        ..host()
-    };
+    let far = Interface { mtu: far_mtu, ..Interface::new("far", "2001:db8::1".parse().unwrap(), 32) };
+    let mut config = Config { forwarding: true, ..host() };
     config.interfaces.push(far);
     let mut bench = Bench::new();
     let (near, far) = (bench.device("p2p"), bench.device("far"));
@@ -285,25 +240,13 @@ fn a_router_says_why_it_does_not_send_on() {
     let cases = [
         (
             packet(|it| (it.destination, it.hop_limit) = (C, 1), &[1]),
-            Icmp::TimeExceeded {
-                code: time_exceeded::HOP_LIMIT,
-            },
+            Icmp::TimeExceeded { code: time_exceeded::HOP_LIMIT },
         ),
-        (
-            packet(|it| it.destination = nowhere, &[1]),
-            Icmp::DestinationUnreachable {
-                code: unreachable::NO_ROUTE,
-            },
-        ),
-        (
-            packet(|it| it.destination = C, &[1; 1241]),
-            Icmp::PacketTooBig { mtu: 1280 },
-        ),
+        (packet(|it| it.destination = nowhere, &[1]), Icmp::DestinationUnreachable { code: unreachable::NO_ROUTE }),
+        (packet(|it| it.destination = C, &[1; 1241]), Icmp::PacketTooBig { mtu: 1280 }),
         (
             packet(|it| (it.source, it.destination) = (local, C), &[1]),
-            Icmp::DestinationUnreachable {
-                code: unreachable::BEYOND_SCOPE,
-            },
+            Icmp::DestinationUnreachable { code: unreachable::BEYOND_SCOPE },
         ),
     ];
     for (octets, expected) in cases {

@@ -6,12 +6,7 @@ use super::*;
 
 /// A fragment of a packet from B to A.
 fn fragment(start: usize, more: bool, identification: u32, data: &[u8]) -> Vec<u8> {
-    let header = Fragment {
-        next_header: 17,
-        offset: u16::try_from(start / 8).unwrap(),
-        more,
-        identification,
-    };
+    let header = Fragment { next_header: 17, offset: u16::try_from(start / 8).unwrap(), more, identification };
     let mut octets = vec![0; 8];
     header.emit(&mut octets);
     octets.extend_from_slice(data);
@@ -22,13 +17,7 @@ fn fragment(start: usize, more: bool, identification: u32, data: &[u8]) -> Vec<u
 fn what_was_cut_is_put_together_again_in_any_order() {
     let (mut sender, _, from) = bench(host());
     let data: Vec<u8> = (0..4000_u32).map(|n| n.to_be_bytes()[3]).collect();
-    let unit = Unit {
-        options: UnitOptions {
-            under: Some(UDP),
-            ..UnitOptions::default()
-        },
-        ..to(B, &data)
-    };
+    let unit = Unit { options: UnitOptions { under: Some(UDP), ..UnitOptions::default() }, ..to(B, &data) };
     sender.send(from, unit);
     let pieces = sender.sent_octets();
     assert_eq!(pieces.len(), 3);
@@ -48,14 +37,9 @@ fn what_was_cut_is_put_together_again_in_any_order() {
 /// RFC 3168 section 5.3.
 #[test]
 fn a_mark_on_one_fragment_is_a_mark_on_the_whole_or_there_is_no_whole() {
-    for (fields, whole) in [
-        ([3, 2], Some(3)),
-        ([2, 3], Some(3)),
-        ([2, 2], Some(2)),
-        ([0, 0], Some(0)),
-        ([3, 0], None),
-        ([0, 3], None),
-    ] {
+    for (fields, whole) in
+        [([3, 2], Some(3)), ([2, 3], Some(3)), ([2, 2], Some(2)), ([0, 0], Some(0)), ([3, 0], None), ([0, 3], None)]
+    {
         let (mut bench, device, user) = bench(host());
         for (n, ecn) in (0..).zip(fields) {
             let mut octets = fragment(8 * n, n == 0, 7, &[1; 8]);
@@ -128,15 +112,8 @@ fn lengths_that_cannot_be_are_told() {
 
 #[test]
 fn fragments_hold_no_more_memory_than_is_allowed() {
-    let reassembly = Reassembly {
-        datagrams: 4,
-        octets: 8192,
-        ..Reassembly::default()
-    };
-    let (mut bench, device, _) = bench(Config {
-        reassembly,
-        ..host()
-    });
+    let reassembly = Reassembly { datagrams: 4, octets: 8192, ..Reassembly::default() };
+    let (mut bench, device, _) = bench(Config { reassembly, ..host() });
     for identification in 0..100 {
         bench.octets(device, &fragment(0, true, identification, &[1; 800]));
     }

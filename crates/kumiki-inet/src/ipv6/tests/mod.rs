@@ -2,9 +2,7 @@
 
 use core::net::Ipv6Addr;
 
-use kumiki_graph::{
-    Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions,
-};
+use kumiki_graph::{Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::icmpv6::{Header as IcmpHeader, Message as Icmp, Router};
 use kumiki_wire::inet::ipv6::extension::Fragment;
@@ -41,11 +39,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv6Addr, data: &[u8]) -> Unit {
-    Unit {
-        destination: Address::Ip6(destination),
-        data: Message::from_octets(data),
-        ..Unit::default()
-    }
+    Unit { destination: Address::Ip6(destination), data: Message::from_octets(data), ..Unit::default() }
 }
 
 /// A packet from B to A as it comes from a device.
@@ -66,10 +60,7 @@ fn packet(change: impl FnOnce(&mut Header), data: &[u8]) -> Vec<u8> {
 
 /// An ICMPv6 message with its checksum, in a packet as `change` has it.
 fn icmp(message: Icmp, data: &[u8], change: impl Fn(&mut Header)) -> Vec<u8> {
-    let mut header = IcmpHeader {
-        message,
-        checksum: 0,
-    };
+    let mut header = IcmpHeader { message, checksum: 0 };
     let mut octets = vec![0; header.len()];
     header.emit(&mut octets);
     octets.extend_from_slice(data);
@@ -77,11 +68,7 @@ fn icmp(message: Icmp, data: &[u8], change: impl Fn(&mut Header)) -> Vec<u8> {
         header.next_header = next_header::ICMPV6;
         change(header);
     };
-    let mut ip = Header {
-        source: B,
-        destination: A,
-        ..Header::default()
-    };
+    let mut ip = Header { source: B, destination: A, ..Header::default() };
     outer(&mut ip);
     let len = u32::try_from(octets.len()).unwrap();
     let pseudo = pseudo_header(ip.source, ip.destination, next_header::ICMPV6, len);
@@ -116,19 +103,10 @@ fn said(octets: &[u8]) -> (Header, Icmp, Vec<u8>) {
 #[test]
 fn a_unit_becomes_a_packet_octet_by_octet() {
     let (mut bench, _, user) = bench(host());
-    let options = UnitOptions {
-        ttl: 3,
-        tos: 0xb9,
-        under: Some(UDP),
-        ..UnitOptions::default()
-    };
-    let unit = Unit {
-        options,
-        ..to(B, &[1, 2, 3, 4])
-    };
+    let options = UnitOptions { ttl: 3, tos: 0xb9, under: Some(UDP), ..UnitOptions::default() };
+    let unit = Unit { options, ..to(B, &[1, 2, 3, 4]) };
     bench.send(user, unit);
-    let addresses =
-        "fd00 0000 0000 0000 0000 0000 0000 0001 fd00 0000 0000 0000 0000 0000 0000 0002";
+    let addresses = "fd00 0000 0000 0000 0000 0000 0000 0001 fd00 0000 0000 0000 0000 0000 0000 0002";
     let expected = hex(&format!("6b90 0000 0004 1103 {addresses} 01020304"));
     assert_eq!(bench.sent_octets(), [expected]);
 }
@@ -155,10 +133,7 @@ fn a_header_in_pieces_is_read() {
     for octet in packet(|it| it.next_header = 0, &[&chain[..], &[5]].concat()) {
         data.append_octets(&[octet]);
     }
-    let unit = Unit {
-        data,
-        ..Unit::default()
-    };
+    let unit = Unit { data, ..Unit::default() };
     bench.receive(device, unit);
     assert_eq!(bench.units(user)[0].data.to_vec(), [5]);
 }
@@ -182,10 +157,7 @@ fn addresses_that_nobody_can_have_are_dropped_in_silence() {
 #[test]
 fn groups_that_every_node_is_in_and_those_joined_are_heard() {
     let group: Ipv6Addr = "ff05::1:3".parse().unwrap();
-    let config = Config {
-        groups: vec![group],
-        ..host()
-    };
+    let config = Config { groups: vec![group], ..host() };
     let (mut bench, device, user) = bench(config);
     for destination in [ALL_NODES, solicited_node(A), group] {
         bench.octets(device, &packet(|it| it.destination = destination, &[1]));
@@ -231,9 +203,7 @@ fn routes_are_told_with_source_and_room() {
         .reports(user)
         .iter()
         .map(|report| {
-            let Report::Route { source, unit, .. } = report else {
-                panic!("{report:?}")
-            };
+            let Report::Route { source, unit, .. } = report else { panic!("{report:?}") };
             (*source, *unit)
         })
         .collect();
@@ -276,10 +246,7 @@ fn the_address_on_the_link_is_the_one_that_ppp_has_agreed_on() {
     let (mut bench, device, user) = bench(host());
     let local = "fe80::1234:5678:9abc:def0".parse().unwrap();
     let peer: Ipv6Addr = "fe80::2".parse().unwrap();
-    let agreed = Report::Link(LinkReport::Addresses {
-        local: Address::Ip6(local),
-        remote: Address::Ip6(peer),
-    });
+    let agreed = Report::Link(LinkReport::Addresses { local: Address::Ip6(local), remote: Address::Ip6(peer) });
     bench.indicate(device, Indication::Report(Box::new(agreed)));
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();

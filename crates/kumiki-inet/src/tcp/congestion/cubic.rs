@@ -95,12 +95,7 @@ impl Cubic {
             cube_root((self.w_max - cwnd) / self.c())
         };
         self.flat = false;
-        Epoch {
-            start: now,
-            latest: now,
-            k,
-            w_est: cwnd,
-        }
+        Epoch { start: now, latest: now, k, w_est: cwnd }
     }
 
     /// Remembers where the loss was. Returns what of the window was in use.
@@ -108,11 +103,7 @@ impl Cubic {
         let cwnd = self.cwnd();
         self.cwnd_prior = cwnd;
         // Fast convergence: a window that did not reach the last maximum makes room for others.
-        self.w_max = if cwnd < self.w_max {
-            cwnd * (1.0 + BETA) / 2.0
-        } else {
-            cwnd
-        };
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.fraction = 0.0;
         self.epoch = None;
         float(flight.min(self.window.cwnd))
@@ -143,11 +134,7 @@ impl Cubic {
     fn grow(&mut self, epoch: &mut Epoch, ack: &Acked) {
         let cwnd = self.cwnd();
         let part = (float(ack.octets) / cwnd).min(1.0);
-        let alpha = if epoch.w_est >= self.cwnd_prior {
-            1.0
-        } else {
-            ALPHA
-        };
+        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
         epoch.w_est += alpha * float(self.window.smss()) * part;
         let t = ack.now.saturating_since(epoch.start).as_secs_f64();
         if self.w_cubic(epoch.k, t) < epoch.w_est {

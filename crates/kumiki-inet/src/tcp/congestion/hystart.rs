@@ -76,9 +76,7 @@ impl HyStart {
                 self.css_baseline_min_rtt = None;
             }
         } else if let Some(last) = self.last_round_min_rtt {
-            let thresh = (last / MIN_RTT_DIVISOR)
-                .min(MAX_RTT_THRESH)
-                .max(MIN_RTT_THRESH);
+            let thresh = (last / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH);
             if current >= last + thresh {
                 self.css_baseline_min_rtt = Some(current);
                 self.css_rounds = 0;
@@ -120,10 +118,7 @@ mod tests {
 
     impl Rounds {
         fn new() -> Self {
-            let mut rounds = Self {
-                hystart: HyStart::default(),
-                una: Seq(u32::MAX - 20_000),
-            };
+            let mut rounds = Self { hystart: HyStart::default(), una: Seq(u32::MAX - 20_000) };
             // Where the first round ends is known with the first acknowledgment.
             rounds.ack(50, 10);
             rounds

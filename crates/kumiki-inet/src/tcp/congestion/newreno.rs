@@ -17,10 +17,7 @@ impl NewReno {
     /// At the start of a connection.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self {
-            window: Window::new(config),
-            bytes_acked: 0,
-        }
+        Self { window: Window::new(config), bytes_acked: 0 }
     }
 }
 

@@ -20,10 +20,7 @@ fn ack(octets: u64) -> Acked {
 }
 
 fn loss(flight: u64) -> Loss {
-    Loss {
-        now: Instant::ZERO,
-        flight,
-    }
+    Loss { now: Instant::ZERO, flight }
 }
 
 fn standard() -> [Box<dyn Congestion>; 2] {
@@ -65,10 +62,7 @@ fn slow_start_counts_octets_up_to_its_limit() {
 #[test]
 fn a_window_that_is_not_in_use_does_not_grow() {
     for mut cc in standard() {
-        let idle = Acked {
-            window_limited: false,
-            ..ack(1000)
-        };
+        let idle = Acked { window_limited: false, ..ack(1000) };
         cc.on_ack(&idle);
         cc.on_loss(&loss(10_000));
         let window = cc.window();
@@ -208,12 +202,7 @@ fn a_reduction_for_nothing_is_taken_back_once_and_without_a_burst() {
         cc.on_timeout(&loss(before), false);
         assert_eq!(cc.window(), SMSS);
         cc.undo(3 * SMSS);
-        assert_eq!(
-            (cc.window(), cc.ssthresh()),
-            (3 * SMSS, before),
-            "{}",
-            cc.name()
-        );
+        assert_eq!((cc.window(), cc.ssthresh()), (3 * SMSS, before), "{}", cc.name());
         cc.on_timeout(&loss(before), false);
         cc.undo(u64::MAX);
         assert_eq!(cc.window(), SMSS, "{}: nothing was saved", cc.name());

@@ -21,10 +21,7 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(config: Config) -> Self {
-        let config = Config {
-            smss: config.smss.max(1),
-            ..config
-        };
+        let config = Config { smss: config.smss.max(1), ..config };
         Self {
             cwnd: config.initial_window.octets(config.smss),
             ssthresh: u64::MAX,
@@ -62,8 +59,7 @@ impl Window {
         if self.ssthresh == u64::MAX
             && let Some(hystart) = &mut self.hystart
         {
-            let Growth { octets, leave } =
-                hystart.on_ack(ack, self.config.smss.into(), self.config.paced);
+            let Growth { octets, leave } = hystart.on_ack(ack, self.config.smss.into(), self.config.paced);
             if ack.window_limited {
                 self.cwnd = self.cwnd.saturating_add(octets);
             }
@@ -74,11 +70,7 @@ impl Window {
         }
         if ack.window_limited {
             // An ACK after a time-out may cover what arrived long ago (RFC 3465 section 2.3).
-            let limit = if self.after_timeout {
-                1
-            } else {
-                self.config.slow_start_limit.max(1)
-            };
+            let limit = if self.after_timeout { 1 } else { self.config.slow_start_limit.max(1) };
             let most = self.smss().saturating_mul(u64::from(limit));
             self.cwnd = self.cwnd.saturating_add(ack.octets.min(most));
         }
@@ -122,11 +114,7 @@ impl Window {
 
     /// RFC 4015 section 3.2: what is a safe ssthresh before the reduction (pipe_prev).
     pub(super) fn save(&mut self, flight: u64) {
-        let safe = if self.cwnd < self.ssthresh {
-            self.ssthresh
-        } else {
-            flight.min(self.cwnd).max(2 * self.smss())
-        };
+        let safe = if self.cwnd < self.ssthresh { self.ssthresh } else { flight.min(self.cwnd).max(2 * self.smss()) };
         self.saved = Some((self.cwnd, safe));
     }
 

@@ -39,10 +39,7 @@ pub(crate) const fn asking(wish: EcnUse) -> (Feedback, Flags) {
     match wish {
         EcnUse::Off | EcnUse::Passive => (Feedback::None, Flags::NONE),
         EcnUse::Classic => (Feedback::Classic, Flags::ECE.with(Flags::CWR)),
-        EcnUse::Accurate => (
-            Feedback::Accurate,
-            Flags::AE.with(Flags::CWR).with(Flags::ECE),
-        ),
+        EcnUse::Accurate => (Feedback::Accurate, Flags::AE.with(Flags::CWR).with(Flags::ECE)),
     }
 }
 
@@ -50,11 +47,7 @@ pub(crate) const fn asking(wish: EcnUse) -> (Feedback, Flags) {
 ///
 /// A classic caller may not mark its SYN and cannot be told that somebody else has: there ECN would not be safe.
 pub(crate) fn asked(wish: EcnUse, flags: Flags, arrived: Codepoint) -> Feedback {
-    let classic = if arrived == Codepoint::NotEct {
-        Feedback::Classic
-    } else {
-        Feedback::None
-    };
+    let classic = if arrived == Codepoint::NotEct { Feedback::Classic } else { Feedback::None };
     match (wish, kind(flags)) {
         (EcnUse::Off, _) | (_, Feedback::None) => Feedback::None,
         (EcnUse::Passive | EcnUse::Accurate, Feedback::Classic) => classic,
@@ -78,9 +71,7 @@ fn kind(flags: Flags) -> Feedback {
 pub(crate) fn answered(asked: Feedback, flags: Flags) -> Feedback {
     match asked {
         Feedback::None => Feedback::None,
-        Feedback::Classic if flags.contains(Flags::ECE) && !flags.contains(Flags::CWR) => {
-            Feedback::Classic
-        }
+        Feedback::Classic if flags.contains(Flags::ECE) && !flags.contains(Flags::CWR) => Feedback::Classic,
         Feedback::Classic => Feedback::None,
         Feedback::Accurate => match ace(flags) {
             // A server that sends back what came is none.
@@ -128,19 +119,12 @@ pub(crate) struct Answering {
 impl Answering {
     /// To the first SYN.
     pub(crate) fn new(wish: EcnUse, flags: Flags, arrived: Codepoint) -> Self {
-        Self {
-            feedback: asked(wish, flags, arrived),
-            arrived: arrived.bits(),
-            ..Self::default()
-        }
+        Self { feedback: asked(wish, flags, arrived), arrived: arrived.bits(), ..Self::default() }
     }
 
     /// Mode `feedback` was found out from what came back of a handshake that was not kept.
     pub(crate) fn recalled(feedback: Feedback) -> Self {
-        Self {
-            feedback,
-            ..Self::default()
-        }
+        Self { feedback, ..Self::default() }
     }
 
     /// The SYN came again, maybe with other flags; false where no mode can serve both, and the connection must be reset

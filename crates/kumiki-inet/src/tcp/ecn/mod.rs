@@ -125,10 +125,9 @@ impl Ecn {
         self.mode = match feedback {
             Feedback::None => Mode::None,
             Feedback::Classic => Mode::Classic(Classic::default()),
-            Feedback::Accurate => Mode::Accurate(Box::new(Accurate {
-                receiver: Receiver::new(),
-                sender: Sender::new(),
-            })),
+            Feedback::Accurate => {
+                Mode::Accurate(Box::new(Accurate { receiver: Receiver::new(), sender: Sender::new() }))
+            }
         };
         self.ect = feedback != Feedback::None;
     }
@@ -185,11 +184,7 @@ impl Ecn {
 
     /// The IP header's codepoint for a segment with new data.
     const fn codepoint(&self, new_data: bool) -> Codepoint {
-        if new_data && self.ect {
-            Codepoint::Ect0
-        } else {
-            Codepoint::NotEct
-        }
+        if new_data && self.ect { Codepoint::Ect0 } else { Codepoint::NotEct }
     }
 }
 
@@ -286,9 +281,8 @@ impl Session {
 
     /// The SYN,ACK came once more: whether it has to be acknowledged as it was at first.
     pub(super) fn take_syn_ack_again(&mut self, segment: &Segment) -> bool {
-        let again = segment.has(Flags::SYN | Flags::ACK)
-            && segment.seq == self.receive.irs
-            && segment.ack == self.iss + 1;
+        let again =
+            segment.has(Flags::SYN | Flags::ACK) && segment.seq == self.receive.irs && segment.ack == self.iss + 1;
         if let (Mode::Accurate(accurate), true) = (&mut self.ecn.mode, again) {
             accurate.receiver.on_syn_ack(segment.ecn);
         }
@@ -399,13 +393,7 @@ impl Session {
     // As a sender.
 
     /// An acceptable acknowledgment came, which shows `outcome`; `flight` was outstanding just before.
-    pub(crate) fn take_marks(
-        &mut self,
-        segment: &Segment,
-        outcome: &AckOutcome,
-        flight: u32,
-        io: &mut Io<'_, '_>,
-    ) {
+    pub(crate) fn take_marks(&mut self, segment: &Segment, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
         self.ecn.told = false;
         let una = self.board.una();
         // Sequence numbers go round.

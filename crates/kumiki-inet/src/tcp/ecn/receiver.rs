@@ -161,11 +161,7 @@ impl Receiver {
         let (ever_0, ever_c, ever_1) = differ(&Self::INITIAL);
         let (new_0, new_c, new_1) = differ(&self.told);
         // The counter that never changed comes last and is left out; where none has, all are shown.
-        let order = if ever_1 && !ever_0 {
-            Order::One
-        } else {
-            Order::Zero
-        };
+        let order = if ever_1 && !ever_0 { Order::One } else { Order::Zero };
         let length = |first, ce, last| match (first, ce, last) {
             (_, _, true) => 3,
             (_, true, _) => 2,
@@ -179,10 +175,7 @@ impl Receiver {
         let wanted = if wanted == 0 { AccEcn::FIELDS } else { wanted };
         let blocks = options.sack.len().min(2);
         let fits = |used: &usize| {
-            let with = Options {
-                accecn: Some(AccEcn::new(order, *used, e0b, ceb, e1b)),
-                ..*options
-            };
+            let with = Options { accecn: Some(AccEcn::new(order, *used, e0b, ceb, e1b)), ..*options };
             with.sack_room() >= blocks && with.len() <= room.min(MAX_LEN)
         };
         let used = (needed..=wanted).rev().find(fits)?;
@@ -206,11 +199,7 @@ mod tests {
     use super::*;
 
     const fn packet(codepoint: Codepoint, octets: u32) -> Arrived {
-        Arrived {
-            codepoint,
-            count: 1,
-            octets,
-        }
+        Arrived { codepoint, count: 1, octets }
     }
 
     fn shown(option: Option<AccEcn>) -> String {
@@ -241,10 +230,8 @@ mod tests {
     /// RFC 9768 section 3.2.3.3, necessary option length; SACK has precedence.
     #[test]
     fn where_room_is_short_only_what_did_not_change_is_left_out() {
-        let block = |n: u32| SackBlock {
-            left: kumiki_wire::inet::tcp::Seq(n),
-            right: kumiki_wire::inet::tcp::Seq(n + 1),
-        };
+        let block =
+            |n: u32| SackBlock { left: kumiki_wire::inet::tcp::Seq(n), right: kumiki_wire::inet::tcp::Seq(n + 1) };
         let with_blocks = |n: u32| Options {
             timestamps: Some((1, 2)),
             sack: SackBlocks::from_slice(&(0..n).map(block).collect::<Vec<_>>()),
@@ -258,16 +245,9 @@ mod tests {
             it
         };
         let mut it = all();
-        assert_eq!(
-            shown(it.option(&with_blocks(1), 40)),
-            "ECN e0b 101 ceb 100 e1b 101"
-        );
+        assert_eq!(shown(it.option(&with_blocks(1), 40)), "ECN e0b 101 ceb 100 e1b 101");
         let mut it = all();
-        assert_eq!(
-            shown(it.option(&with_blocks(3), 40)),
-            "none",
-            "all have changed"
-        );
+        assert_eq!(shown(it.option(&with_blocks(3), 40)), "none", "all have changed");
         let _ = it.option(&Options::NONE, 40);
         it.on_packet(packet(Codepoint::Ce, 7), true);
         assert_eq!(shown(it.option(&with_blocks(3), 40)), "ECN e0b 101 ceb 107");

@@ -111,8 +111,7 @@ impl Sender {
     /// The first segment in which an option can be came, with it or without (section 3.2.3.2.4). Without, the ACE field alone
     /// counts until there is one (section 3.2.3.2.3).
     pub(crate) fn on_first_option(&mut self, option: Option<AccEcn>) {
-        self.ignored =
-            option.is_some_and(|option| [option.ee0b(), option.ee1b()].contains(&Some(0)));
+        self.ignored = option.is_some_and(|option| [option.ee0b(), option.ee1b()].contains(&Some(0)));
     }
 
     /// An acceptable segment with an ACK came; the counters move unless another one has been here that was sent later.
@@ -164,11 +163,7 @@ impl Sender {
         if self.is_continuous(marks, packets, told) {
             return Heard::Mangled;
         }
-        if marks > 0 {
-            Heard::Marks(marks)
-        } else {
-            Heard::Nothing
-        }
+        if marks > 0 { Heard::Marks(marks) } else { Heard::Nothing }
     }
 
     /// Appendix A.1. How many more octets arrived with CE, where the option tells.
@@ -268,9 +263,7 @@ mod tests {
     /// The examples of RFC 9768 appendix A.2.2, with its MSS of 1460.
     #[test]
     fn octets_tell_whether_the_counter_went_round() {
-        for (d_cep, packets, d_ceb, expected) in
-            [(0, 8, 1460, 8), (2, 10, 1460, 2), (7, 15, 10_200, 7)]
-        {
+        for (d_cep, packets, d_ceb, expected) in [(0, 8, 1460, 8), (2, 10, 1460, 2), (7, 15, 10_200, 7)] {
             let it = Sender::new();
             assert_eq!(it.safest(d_cep, packets, Some(d_ceb), 1460), expected);
         }
@@ -281,10 +274,7 @@ mod tests {
     fn counters_of_24_bits_go_round() {
         let mut it = Sender::new();
         it.bytes = [1, 33_554_433, 1];
-        assert_eq!(
-            it.take_option(AccEcn::new(Order::Zero, 2, 1, 1461, 0)),
-            Some(1460)
-        );
+        assert_eq!(it.take_option(AccEcn::new(Order::Zero, 2, 1, 1461, 0)), Some(1460));
         assert_eq!(it.counted().1, 33_555_893);
     }
 
@@ -297,10 +287,7 @@ mod tests {
         assert_eq!(it.on_ack(&told(7, 1000, None)), Heard::Nothing);
         // By its timestamp one that acknowledges nothing can be newer.
         let mut it = Sender::new();
-        let at = |ts, ace, delivered| Told {
-            ts_val: Some(ts),
-            ..told(ace, delivered, None)
-        };
+        let at = |ts, ace, delivered| Told { ts_val: Some(ts), ..told(ace, delivered, None) };
         it.on_ack(&at(10, 6, 1000));
         assert_eq!(it.on_ack(&at(9, 5, 0)), Heard::Nothing);
         assert_eq!(it.on_ack(&at(10, 7, 0)), Heard::Nothing);
@@ -313,10 +300,7 @@ mod tests {
         let mut zeroed = Sender::new();
         assert_eq!(zeroed.on_ack(&told(0, 1000, None)), Heard::Mangled);
         let mut contradicts = Sender::new();
-        assert_eq!(
-            contradicts.on_ack(&told(5, 2000, Some(1000))),
-            Heard::Mangled
-        );
+        assert_eq!(contradicts.on_ack(&told(5, 2000, Some(1000))), Heard::Mangled);
         let mut continuous = Sender::new();
         let mut last = Heard::Nothing;
         for round in 1..=5_u32 {

@@ -6,10 +6,7 @@ fn text(stream: &[u8], from: usize, to: usize) -> Message {
 }
 
 fn block(left: u32, right: u32) -> SackBlock {
-    SackBlock {
-        left: Seq(left),
-        right: Seq(right),
-    }
+    SackBlock { left: Seq(left), right: Seq(right) }
 }
 
 /// A receiver at `rcv_nxt` with the window of RFC 2018's and 2883's examples.
@@ -20,17 +17,13 @@ struct Receiver {
 
 impl Receiver {
     fn at(rcv_nxt: u32) -> Self {
-        Self {
-            queue: Reassembly::new(Limits::default()),
-            rcv_nxt: Seq(rcv_nxt),
-        }
+        Self { queue: Reassembly::new(Limits::default()), rcv_nxt: Seq(rcv_nxt) }
     }
 
     /// A segment arrives; what the ACK for it says.
     fn on(&mut self, from: u32, to: u32) -> (u32, Vec<SackBlock>) {
         let text = Message::from_octets(&vec![7; (to - from) as usize]);
-        self.queue
-            .insert(self.rcv_nxt, 65535, Seq(from), text, false);
+        self.queue.insert(self.rcv_nxt, 65535, Seq(from), text, false);
         while let Some(text) = self.queue.pop_in_order(self.rcv_nxt) {
             self.rcv_nxt = self.rcv_nxt.advance(text.len());
         }
@@ -137,44 +130,23 @@ fn the_first_to_arrive_stay() {
 fn what_is_outside_the_window_is_cut_off() {
     let mut q = Reassembly::new(Limits::default());
     let text = || Message::from_octets(&[0; 10]);
-    assert_eq!(
-        q.insert(Seq(5), 20, Seq(25), text(), false),
-        Inserted::Outside
-    );
-    assert_eq!(
-        q.insert(Seq(5), 20, Seq(20), text(), true),
-        Inserted::Queued(5)
-    );
+    assert_eq!(q.insert(Seq(5), 20, Seq(25), text(), false), Inserted::Outside);
+    assert_eq!(q.insert(Seq(5), 20, Seq(20), text(), true), Inserted::Queued(5));
     assert!(!q.fin_is_next(Seq(25)), "text before the FIN was outside");
-    assert_eq!(
-        q.insert(Seq(5), 0, Seq(5), text(), false),
-        Inserted::Outside
-    );
+    assert_eq!(q.insert(Seq(5), 0, Seq(5), text(), false), Inserted::Outside);
     let old = Seq(u32::MAX - 3);
-    assert_eq!(
-        q.insert(Seq(5), 20, old, text(), false),
-        Inserted::Queued(1)
-    );
-    assert_eq!(
-        q.insert(Seq(20), 20, old, text(), false),
-        Inserted::Duplicate
-    );
+    assert_eq!(q.insert(Seq(5), 20, old, text(), false), Inserted::Queued(1));
+    assert_eq!(q.insert(Seq(20), 20, old, text(), false), Inserted::Duplicate);
 }
 
 #[test]
 fn a_fin_behind_text_that_fills_the_window_needs_no_room() {
     let mut q = Reassembly::new(Limits::default());
     let text = |n: usize| Message::from_octets(&vec![0; n]);
-    assert_eq!(
-        q.insert(Seq(5), 20, Seq(10), text(15), true),
-        Inserted::Queued(15)
-    );
+    assert_eq!(q.insert(Seq(5), 20, Seq(10), text(15), true), Inserted::Queued(15));
     assert!(q.fin_is_next(Seq(25)));
     let mut q = Reassembly::new(Limits::default());
-    assert_eq!(
-        q.insert(Seq(5), 20, Seq(10), text(16), true),
-        Inserted::Queued(15)
-    );
+    assert_eq!(q.insert(Seq(5), 20, Seq(10), text(16), true), Inserted::Queued(15));
     assert!(!q.fin_is_next(Seq(25)) && !q.fin_is_next(Seq(26)));
 }
 
@@ -182,19 +154,10 @@ fn a_fin_behind_text_that_fills_the_window_needs_no_room() {
 fn a_fin_waits_for_its_turn_and_ends_the_text() {
     let mut q = Reassembly::new(Limits::default());
     let text = |n: usize| Message::from_octets(&vec![0; n]);
-    assert_eq!(
-        q.insert(Seq(0), 100, Seq(10), text(10), true),
-        Inserted::Queued(10)
-    );
+    assert_eq!(q.insert(Seq(0), 100, Seq(10), text(10), true), Inserted::Queued(10));
     assert_eq!(q.sack_blocks(4, true).as_slice(), [block(10, 21)]);
-    assert_eq!(
-        q.insert(Seq(0), 100, Seq(15), text(20), true),
-        Inserted::Duplicate
-    );
-    assert_eq!(
-        q.insert(Seq(0), 100, Seq(0), text(10), false),
-        Inserted::Queued(10)
-    );
+    assert_eq!(q.insert(Seq(0), 100, Seq(15), text(20), true), Inserted::Duplicate);
+    assert_eq!(q.insert(Seq(0), 100, Seq(0), text(10), false), Inserted::Queued(10));
     assert!(!q.fin_is_next(Seq(0)));
     let len = q.pop_in_order(Seq(0)).unwrap().len();
     assert_eq!(len, 10);
@@ -216,39 +179,15 @@ fn a_fin_before_known_text_is_ignored() {
 
 #[test]
 fn limits_hold_except_for_what_comes_next() {
-    let mut q = Reassembly::new(Limits {
-        octets: 25,
-        pieces: 3,
-    });
+    let mut q = Reassembly::new(Limits { octets: 25, pieces: 3 });
     let text = |n: usize| Message::from_octets(&vec![0; n]);
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(10), text(10), false),
-        Inserted::Queued(10)
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(30), text(10), false),
-        Inserted::Queued(10)
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(50), text(10), false),
-        Inserted::Full
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(50), text(5), false),
-        Inserted::Queued(5)
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(60), text(0), false),
-        Inserted::Duplicate
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(12), text(4), false),
-        Inserted::Duplicate
-    );
-    assert_eq!(
-        q.insert(Seq(0), 1000, Seq(0), text(10), false),
-        Inserted::Queued(10)
-    );
+    assert_eq!(q.insert(Seq(0), 1000, Seq(10), text(10), false), Inserted::Queued(10));
+    assert_eq!(q.insert(Seq(0), 1000, Seq(30), text(10), false), Inserted::Queued(10));
+    assert_eq!(q.insert(Seq(0), 1000, Seq(50), text(10), false), Inserted::Full);
+    assert_eq!(q.insert(Seq(0), 1000, Seq(50), text(5), false), Inserted::Queued(5));
+    assert_eq!(q.insert(Seq(0), 1000, Seq(60), text(0), false), Inserted::Duplicate);
+    assert_eq!(q.insert(Seq(0), 1000, Seq(12), text(4), false), Inserted::Duplicate);
+    assert_eq!(q.insert(Seq(0), 1000, Seq(0), text(10), false), Inserted::Queued(10));
 }
 
 #[test]
@@ -288,12 +227,7 @@ fn small_neighbours_share_pages_and_holes_do_not_go_on_for_ever() {
 /// A sender whose slow start has overrun a queue leaves a hole behind every other segment of a window.
 #[test]
 fn what_a_window_has_offered_finds_room_whatever_of_it_is_lost() {
-    for (window, mss) in [
-        (64 << 10, 512u32),
-        (1 << 20, 536),
-        (24 << 20, 1448),
-        (32 << 20, 1448),
-    ] {
+    for (window, mss) in [(64 << 10, 512u32), (1 << 20, 536), (24 << 20, 1448), (32 << 20, 1448)] {
         for (every, lost) in [(2, 1), (3, 1), (3, 2), (7, 6)] {
             let stream = vec![0; mss as usize];
             let mut q = Reassembly::new(Limits::default());

@@ -80,12 +80,7 @@ impl Session {
     /// An earlier one may be that of an acknowledgment that was lost: RFC 7323 section 5.3 has a receiver record no timestamp of
     /// a segment that it has already, so that what repeats that acknowledgment echoes it again, and the time-out in between would
     /// be taken for a round trip. Each would make the next time-out longer.
-    fn trip_of_last_copy(
-        &self,
-        segment: &Segment,
-        outcome: &AckOutcome,
-        now: Instant,
-    ) -> Option<Duration> {
+    fn trip_of_last_copy(&self, segment: &Segment, outcome: &AckOutcome, now: Instant) -> Option<Duration> {
         let trip = self.echoed_trip(segment, now)?;
         let tick = Duration::from_millis(1);
         let copy = |again| trip <= now.saturating_since(again) + tick;
@@ -129,13 +124,7 @@ impl Session {
     }
 
     /// TLP_process_ack of RFC 8985 section 7.4.2.
-    fn take_probe_answer(
-        &mut self,
-        segment: &Segment,
-        outcome: &AckOutcome,
-        duplicate: bool,
-        io: &mut Io<'_, '_>,
-    ) {
+    fn take_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, duplicate: bool, io: &mut Io<'_, '_>) {
         let Some(tlp) = &mut self.recovery.tlp else {
             return;
         };
@@ -150,10 +139,7 @@ impl Session {
             let flight = u64::from(self.board.flight());
             let now = io.now();
             if !self.ecn.has_reduced(self.board.una()) {
-                self.congestion.on_loss(&Loss {
-                    now,
-                    flight: flight + u64::from(outcome.acked),
-                });
+                self.congestion.on_loss(&Loss { now, flight: flight + u64::from(outcome.acked) });
                 self.congestion.on_recovered(now, flight);
                 self.ecn.on_reduced(self.board.nxt());
             }
@@ -161,25 +147,17 @@ impl Session {
     }
 
     /// Whether `segment` shows that nothing was lost; then the response of RFC 4015.
-    fn find_spurious(
-        &mut self,
-        segment: &Segment,
-        outcome: &AckOutcome,
-        io: &mut Io<'_, '_>,
-    ) -> bool {
+    fn find_spurious(&mut self, segment: &Segment, outcome: &AckOutcome, io: &mut Io<'_, '_>) -> bool {
         if !io.shared.config.undo {
             return false;
         }
         let recovering = self.recovery.phase != Phase::None;
         let undo = &mut self.recovery.undo;
-        let mut spurious = outcome
-            .dsack
-            .is_some_and(|block| undo.on_dsack(block) && self.board.pending() == 0);
+        let mut spurious = outcome.dsack.is_some_and(|block| undo.on_dsack(block) && self.board.pending() == 0);
         if recovering && outcome.acked > 0 {
             let echo = segment.options.timestamps.filter(|_| self.timestamps);
             let all = self.board.is_empty();
-            spurious |=
-                undo.on_acceptable(echo.map(|(_, echo)| echo), outcome.dsack.is_some(), all);
+            spurious |= undo.on_acceptable(echo.map(|(_, echo)| echo), outcome.dsack.is_some(), all);
         }
         if let Phase::Timeout(point) = self.recovery.phase {
             let blocks = segment.options.sack.as_slice();
@@ -330,15 +308,9 @@ impl Session {
             }
             Phase::Fast(_) if self.recovery.prr.is_none() => {
                 // A retransmission lost is a second indication of congestion, unless PRR takes care (section 9.3).
-                if overdue
-                    .retransmission
-                    .is_some_and(|order| order >= self.recovery.reduced_at)
-                {
+                if overdue.retransmission.is_some_and(|order| order >= self.recovery.reduced_at) {
                     self.recovery.reduced_at = self.board.order();
-                    self.congestion.on_loss(&Loss {
-                        now,
-                        flight: self.board.flight().into(),
-                    });
+                    self.congestion.on_loss(&Loss { now, flight: self.board.flight().into() });
                     self.ecn.on_reduced(self.board.nxt());
                 }
             }
@@ -414,11 +386,7 @@ impl Session {
         if self.board.is_empty() && self.recovery.rack.is_none() {
             return;
         }
-        let duplicate = if self.sack {
-            outcome.delivered > 0
-        } else {
-            plain
-        };
+        let duplicate = if self.sack { outcome.delivered > 0 } else { plain };
         if duplicate {
             self.recovery.duplicates += 1;
             let undo = &mut self.recovery.undo;
@@ -464,9 +432,7 @@ impl Session {
             Phase::Timeout(_) => {}
             Phase::None if threshold == 0 => {}
             Phase::None => {
-                if !self.sack
-                    && (io.shared.config.limited_transmit || self.recovery.duplicates >= threshold)
-                {
+                if !self.sack && (io.shared.config.limited_transmit || self.recovery.duplicates >= threshold) {
                     self.board.on_duplicate_ack(self.send.mss);
                 }
                 let lost = self.sack && self.board.is_lost(self.board.una());
@@ -489,10 +455,7 @@ impl Session {
         self.recovery.undo.begin(false, self.recovery.duplicates);
         // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).
         if !self.ecn.has_reduced(self.board.una()) {
-            self.congestion.on_loss(&Loss {
-                now: io.now(),
-                flight,
-            });
+            self.congestion.on_loss(&Loss { now: io.now(), flight });
         }
         self.ecn.on_reduced(self.board.nxt());
         self.recovery.phase = Phase::Fast(self.board.nxt());
@@ -516,9 +479,8 @@ impl Session {
         let bounded = self.congestion.ssthresh() < u64::MAX;
         let held = u64::from(self.board.flight() - self.board.sacked());
         let inflight = self.board.pipe().into();
-        self.recovery.prr = bound
-            .filter(|_| self.sack && bounded)
-            .map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
+        self.recovery.prr =
+            bound.filter(|_| self.sack && bounded).map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
         self.note(Event::Recovery, io.now());
     }
 }

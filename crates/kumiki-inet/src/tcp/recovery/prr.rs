@@ -59,13 +59,7 @@ pub(crate) struct Prr {
 impl Prr {
     /// Recovery begins with `recover_fs` octets (RecoverFS) that the receiver was not known to hold.
     pub(crate) fn new(bound: Bound, recover_fs: u64, inflight: u64) -> Self {
-        Self {
-            bound,
-            prr_delivered: 0,
-            prr_out: 0,
-            recover_fs: recover_fs.max(1),
-            cwnd: inflight,
-        }
+        Self { bound, prr_delivered: 0, prr_out: 0, recover_fs: recover_fs.max(1), cwnd: inflight }
     }
 
     /// What may be in the network until the next ACK.
@@ -117,13 +111,7 @@ mod tests {
         let mut pipe = flight - 2 - lost;
         let column = |_| {
             pipe -= 1;
-            prr.on_ack(&Delivery {
-                delivered: 1,
-                inflight: pipe,
-                ssthresh: 10,
-                smss: 1,
-                safe: false,
-            });
+            prr.on_ack(&Delivery { delivered: 1, inflight: pipe, ssthresh: 10, smss: 1, safe: false });
             let before = pipe;
             let sent = prr.cwnd() - pipe;
             prr.on_sent(u32::try_from(sent).unwrap());
@@ -152,10 +140,7 @@ mod tests {
         // The rows "pipe" and "sent" of the last three ACKs.
         let rows = |bound| {
             let columns = scenario(bound, 15);
-            columns
-                .iter()
-                .map(|column| (column.0, column.2))
-                .collect::<Vec<_>>()
+            columns.iter().map(|column| (column.0, column.2)).collect::<Vec<_>>()
         };
         assert_eq!(rows(Bound::Conservative), [(4, 1), (4, 1), (4, 1)]);
         assert_eq!(rows(Bound::SlowStart), [(4, 2), (5, 2), (6, 2)]);
@@ -165,32 +150,17 @@ mod tests {
     #[test]
     fn an_acknowledgment_that_makes_progress_allows_slow_start() {
         let mut prr = Prr::new(Bound::Safe, 20_000, 4000);
-        let ack = Delivery {
-            delivered: 2000,
-            inflight: 3000,
-            ssthresh: 10_000,
-            smss: 1000,
-            safe: true,
-        };
+        let ack = Delivery { delivered: 2000, inflight: 3000, ssthresh: 10_000, smss: 1000, safe: true };
         prr.on_ack(&ack);
         assert_eq!(prr.cwnd(), 6000);
-        prr.on_ack(&Delivery {
-            inflight: 9500,
-            ..ack
-        });
+        prr.on_ack(&Delivery { inflight: 9500, ..ack });
         assert_eq!(prr.cwnd(), 10_000, "not above ssthresh");
     }
 
     #[test]
     fn the_first_segment_always_goes() {
         let mut prr = Prr::new(Bound::Safe, 20_000, 20_000);
-        prr.on_ack(&Delivery {
-            delivered: 1,
-            inflight: 10_000,
-            ssthresh: 10_000,
-            smss: 1000,
-            safe: false,
-        });
+        prr.on_ack(&Delivery { delivered: 1, inflight: 10_000, ssthresh: 10_000, smss: 1000, safe: false });
         assert_eq!(prr.cwnd(), 11_000);
     }
 }

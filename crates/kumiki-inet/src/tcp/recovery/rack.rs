@@ -89,20 +89,11 @@ impl Rack {
     pub(crate) fn on_rtt(&mut self, sample: Duration, now: Instant) {
         self.rtt.get_or_insert(sample);
         self.min_rtt = Some(match self.min_rtt {
-            None => Shortest {
-                since: now,
-                this: sample,
-                before: None,
-            },
-            Some(min) if now.saturating_since(min.since) >= MIN_RTT_PERIOD => Shortest {
-                since: now,
-                this: sample,
-                before: Some(min.this),
-            },
-            Some(min) => Shortest {
-                this: min.this.min(sample),
-                ..min
-            },
+            None => Shortest { since: now, this: sample, before: None },
+            Some(min) if now.saturating_since(min.since) >= MIN_RTT_PERIOD => {
+                Shortest { since: now, this: sample, before: Some(min.this) }
+            }
+            Some(min) => Shortest { this: min.this.min(sample), ..min },
         });
     }
 
@@ -141,12 +132,7 @@ impl Rack {
 
     /// RACK.reo_wnd.
     pub(crate) fn reo_wnd(&self, conditions: &Conditions) -> Duration {
-        let Conditions {
-            recovering,
-            segs_sacked,
-            dup_thresh,
-            srtt,
-        } = *conditions;
+        let Conditions { recovering, segs_sacked, dup_thresh, srtt } = *conditions;
         let enough = dup_thresh > 0 && segs_sacked >= dup_thresh;
         if !self.reordering_seen && (recovering || enough) {
             return Duration::ZERO;
@@ -175,19 +161,11 @@ mod tests {
     }
 
     fn conditions(recovering: bool, segs_sacked: u32) -> Conditions {
-        Conditions {
-            recovering,
-            segs_sacked,
-            dup_thresh: 3,
-            srtt: Some(ms(100)),
-        }
+        Conditions { recovering, segs_sacked, dup_thresh: 3, srtt: Some(ms(100)) }
     }
 
     fn reordered() -> AckOutcome {
-        AckOutcome {
-            reordered: true,
-            ..AckOutcome::default()
-        }
+        AckOutcome { reordered: true, ..AckOutcome::default() }
     }
 
     #[test]
@@ -236,15 +214,8 @@ mod tests {
 
     #[test]
     fn an_older_sending_delivered_late_does_not_move_the_mark_back() {
-        let sent = |order, ms| Sent {
-            order,
-            end: Seq(0),
-            at: at(ms),
-        };
-        let told = |sent| AckOutcome {
-            latest: Some(sent),
-            ..AckOutcome::default()
-        };
+        let sent = |order, ms| Sent { order, end: Seq(0), at: at(ms) };
+        let told = |sent| AckOutcome { latest: Some(sent), ..AckOutcome::default() };
         let mut rack = Rack::new();
         rack.on_delivered(&told(sent(7, 70)), at(100));
         rack.on_delivered(&told(sent(3, 30)), at(101));

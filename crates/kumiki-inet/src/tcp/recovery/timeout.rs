@@ -27,10 +27,7 @@ impl Session {
             return;
         }
         self.suspect_path(io);
-        let loss = congestion::Loss {
-            now,
-            flight: self.loss_flight(),
-        };
+        let loss = congestion::Loss { now, flight: self.loss_flight() };
         let fresh = self.recovery.phase == Phase::None;
         if fresh {
             self.congestion.save(loss.flight);
@@ -107,8 +104,7 @@ impl Session {
         let reordering = rack.reordering_at.filter(|&at| at <= rto_at);
         // Where no probe may be sent, waiting for its time would only keep the retransmission timer from expiring, again and
         // again where new data trickles out.
-        let may_probe =
-            self.may_probe() && self.recovery.phase == Phase::None && self.board.sacked() == 0;
+        let may_probe = self.may_probe() && self.recovery.phase == Phase::None && self.board.sacked() == 0;
         let (timer, at) = if let Some(at) = reordering {
             (Timer::Reordering, at)
         } else if may_probe {

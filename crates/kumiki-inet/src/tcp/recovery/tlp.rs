@@ -39,11 +39,7 @@ impl Tlp {
     /// TLP_calc_PTO, without the bound by RTO; `single`: FlightSize is one segment, whose acknowledgment the receiver may
     /// hold back for `max_ack_delay`.
     pub(crate) fn pto(srtt: Option<Duration>, single: bool, max_ack_delay: Duration) -> Duration {
-        let delay = if single {
-            max_ack_delay
-        } else {
-            Duration::ZERO
-        };
+        let delay = if single { max_ack_delay } else { Duration::ZERO };
         srtt.map_or(PTO_UNKNOWN, |srtt| srtt * 2 + delay)
     }
 
@@ -81,11 +77,7 @@ mod tests {
     use super::*;
 
     const fn ack(ack: u32) -> Answer {
-        Answer {
-            ack: Seq(ack),
-            dsack: None,
-            bare_duplicate: false,
-        }
+        Answer { ack: Seq(ack), dsack: None, bare_duplicate: false }
     }
 
     fn probed(is_retrans: bool) -> Tlp {
@@ -113,19 +105,13 @@ mod tests {
         assert!(!tlp.on_ack(&ack(120)), "once");
         // Case 1.
         let mut tlp = probed(true);
-        let dsack = Some(SackBlock {
-            left: Seq(90),
-            right: Seq(100),
-        });
+        let dsack = Some(SackBlock { left: Seq(90), right: Seq(100) });
         assert!(!tlp.on_ack(&Answer { dsack, ..ack(100) }));
         assert!(!tlp.on_ack(&ack(110)));
         // Case 2.
         let mut tlp = probed(true);
         let bare_duplicate = true;
-        assert!(!tlp.on_ack(&Answer {
-            bare_duplicate,
-            ..ack(100)
-        }));
+        assert!(!tlp.on_ack(&Answer { bare_duplicate, ..ack(100) }));
         assert!(!tlp.on_ack(&ack(110)));
     }
 

@@ -133,11 +133,7 @@ impl Undo {
             return None;
         }
         self.frto = Frto::Off;
-        Some(if news {
-            Verdict::Spurious
-        } else {
-            Verdict::Genuine
-        })
+        Some(if news { Verdict::Spurious } else { Verdict::Genuine })
     }
 }
 
@@ -146,17 +142,11 @@ mod tests {
     use super::*;
 
     fn span(start: u32, end: u32) -> Span {
-        Span {
-            start: Seq(start),
-            end: Seq(end),
-        }
+        Span { start: Seq(start), end: Seq(end) }
     }
 
     fn dsack(left: u32, right: u32) -> SackBlock {
-        SackBlock {
-            left: Seq(left),
-            right: Seq(right),
-        }
+        SackBlock { left: Seq(left), right: Seq(right) }
     }
 
     #[test]
@@ -174,10 +164,7 @@ mod tests {
         for n in 0..100 {
             undo.on_again(span(n, n + 1), None);
         }
-        assert!(
-            (0..100).all(|n| !undo.on_dsack(dsack(n, n + 1))),
-            "too many"
-        );
+        assert!((0..100).all(|n| !undo.on_dsack(dsack(n, n + 1))), "too many");
     }
 
     #[test]
@@ -196,10 +183,7 @@ mod tests {
         };
         assert!(run(99, false, false, false));
         assert!(!run(100, false, false, false), "not smaller");
-        assert!(
-            !run(99, true, false, false),
-            "the acknowledgments were lost"
-        );
+        assert!(!run(99, true, false, false), "the acknowledgments were lost");
         assert!(!run(99, false, true, false), "they may have been");
         assert!(run(99, false, true, true), "D-SACK would have told");
     }

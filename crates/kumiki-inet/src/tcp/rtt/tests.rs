@@ -8,10 +8,7 @@ const fn ms(n: u64) -> Duration {
 #[test]
 fn without_a_sample_rto_is_one_second() {
     let rtt = Rtt::new(Config::RFC6298);
-    assert_eq!(
-        (rtt.rto(), rtt.srtt(), rtt.rttvar()),
-        (ms(1000), None, None)
-    );
+    assert_eq!((rtt.rto(), rtt.srtt(), rtt.rttvar()), (ms(1000), None, None));
 }
 
 // RFC 9293: MUST-18
@@ -30,11 +27,7 @@ fn the_first_sample_and_the_next_follow_rules_2_2_and_2_3() {
 
 #[test]
 fn a_steady_path_keeps_the_granularity_as_variance() {
-    let mut rtt = Rtt::new(Config {
-        minimum: Duration::ZERO,
-        granularity: ms(10),
-        ..Config::RFC6298
-    });
+    let mut rtt = Rtt::new(Config { minimum: Duration::ZERO, granularity: ms(10), ..Config::RFC6298 });
     for _ in 0..200 {
         rtt.on_sample(ms(100));
     }

@@ -65,12 +65,7 @@ impl Scoreboard {
         }
         self.una = una;
         self.timeline.trim(una);
-        for mark in [
-            &mut self.loss_edge,
-            &mut self.pending_from,
-            &mut self.high_rxt,
-            &mut self.fack,
-        ] {
+        for mark in [&mut self.loss_edge, &mut self.pending_from, &mut self.high_rxt, &mut self.fack] {
             *mark = mark.max(una);
         }
         if ambiguous {
@@ -119,20 +114,14 @@ impl Scoreboard {
             self.take_block(block, &mut news);
         }
         let lost = self.move_loss_edge();
-        AckOutcome {
-            dsack,
-            lost,
-            ..self.deliver(news, 0)
-        }
+        AckOutcome { dsack, lost, ..self.deliver(news, 0) }
     }
 
     /// The first block, where it tells of a duplicate (RFC 2883 section 5): below the acknowledgment number of the same
     /// segment, or inside the second block.
     fn dsack(ack: Seq, blocks: &[SackBlock]) -> Option<SackBlock> {
         let (first, rest) = blocks.split_first()?;
-        let inside = rest
-            .first()
-            .is_some_and(|second| second.left.leq(first.left) && first.right.leq(second.right));
+        let inside = rest.first().is_some_and(|second| second.left.leq(first.left) && first.right.leq(second.right));
         (first.left.lt(first.right) && (first.right.leq(ack) || inside)).then_some(*first)
     }
 
@@ -189,9 +178,7 @@ impl Scoreboard {
 
     /// Adds what touches no known range, or only their edges.
     fn add_range(&mut self, mut span: Span) {
-        let at = self
-            .ranges
-            .partition_point(|range| range.end.lt(span.start));
+        let at = self.ranges.partition_point(|range| range.end.lt(span.start));
         if let Some(range) = self.ranges.get(at)
             && range.end == span.start
         {
@@ -274,10 +261,7 @@ impl News {
             self.again = Some(self.again.map_or(sent, |again| again.min(sent)));
         }
         *fack = fack.max(record.span.end);
-        if self
-            .newest
-            .is_none_or(|newest| newest.order <= record.order)
-        {
+        if self.newest.is_none_or(|newest| newest.order <= record.order) {
             self.newest = Some(*record);
         }
         let sent = record.sent();

@@ -98,13 +98,7 @@ impl Sender {
 
     fn on_timeout(&mut self, now: Instant, again: bool) {
         self.rtt.back_off();
-        self.cc.on_timeout(
-            &Loss {
-                now,
-                flight: self.flight(),
-            },
-            again,
-        );
+        self.cc.on_timeout(&Loss { now, flight: self.flight() }, again);
         self.board.forget_sacks();
         self.board.mark_all_lost();
         self.recovery = Recovery::AfterTimeout;
@@ -117,12 +111,10 @@ impl Sender {
             let unsent = self.end - self.board.nxt();
             let next = match self.recovery {
                 Recovery::Fast if self.sack => self.board.next_seg(SMSS, unsent > 0),
-                Recovery::None | Recovery::Fast | Recovery::AfterTimeout => {
-                    match self.board.next_lost(SMSS) {
-                        Some(span) => Some(NextSeg::Again(span)),
-                        None => (unsent > 0).then_some(NextSeg::New),
-                    }
-                }
+                Recovery::None | Recovery::Fast | Recovery::AfterTimeout => match self.board.next_lost(SMSS) {
+                    Some(span) => Some(NextSeg::Again(span)),
+                    None => (unsent > 0).then_some(NextSeg::New),
+                },
             };
             let span = match next {
                 None => break,
@@ -137,10 +129,7 @@ impl Sender {
                 Some(NextSeg::New) => {
                     let start = self.board.nxt();
                     self.board.on_send(unsent.min(SMSS), now, unsent <= SMSS);
-                    Span {
-                        start,
-                        end: self.board.nxt(),
-                    }
+                    Span { start, end: self.board.nxt() }
                 }
             };
             assert!(span.len() <= SMSS && !span.is_empty());
@@ -178,10 +167,7 @@ fn transfer(
     let mut queue = Reassembly::new(Limits::default());
     let (mut rcv_nxt, mut got) = (iss, Vec::new());
     let mut path = VecDeque::new();
-    let mut cost = Cost {
-        timeouts: 0,
-        sent: 0,
-    };
+    let mut cost = Cost { timeouts: 0, sent: 0 };
     let mut acks = 0;
     let mut now = Instant::ZERO;
     let mut failed_at = None;
@@ -190,11 +176,7 @@ fn transfer(
         now += Duration::from_millis(1);
         let Some(span) = path.pop_front() else {
             cost.timeouts += 1;
-            assert!(
-                cost.timeouts < 1000,
-                "no end: {sender:?}",
-                sender = sender.board
-            );
+            assert!(cost.timeouts < 1000, "no end: {sender:?}", sender = sender.board);
             let again = failed_at == Some(sender.board.una());
             failed_at = Some(sender.board.una());
             sender.on_timeout(now, again);
@@ -205,16 +187,8 @@ fn transfer(
         if lost(cost.sent) {
             continue;
         }
-        let octets: Vec<u8> = (0..span.len())
-            .map(|i| (span.start + i).0.to_be_bytes()[3])
-            .collect();
-        queue.insert(
-            rcv_nxt,
-            1 << 20,
-            span.start,
-            Message::from_octets(&octets),
-            false,
-        );
+        let octets: Vec<u8> = (0..span.len()).map(|i| (span.start + i).0.to_be_bytes()[3]).collect();
+        queue.insert(rcv_nxt, 1 << 20, span.start, Message::from_octets(&octets), false);
         while let Some(part) = queue.pop_in_order(rcv_nxt) {
             rcv_nxt = rcv_nxt.advance(part.len());
             got.extend(part.to_vec());
@@ -247,14 +221,7 @@ fn without_loss_every_octet_is_sent_once() {
 fn sack_sends_again_just_what_was_lost() {
     // Ten losses in one window.
     let lost = |n: u32| (200..220).contains(&n) && n.is_multiple_of(2);
-    let cost = transfer(
-        Algorithm::NewReno,
-        true,
-        Seq(u32::MAX - 5000),
-        100_000,
-        lost,
-        |_| false,
-    );
+    let cost = transfer(Algorithm::NewReno, true, Seq(u32::MAX - 5000), 100_000, lost, |_| false);
     assert_eq!((cost.sent, cost.timeouts), (1010, 0));
 }
 

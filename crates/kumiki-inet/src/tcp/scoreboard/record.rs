@@ -61,11 +61,7 @@ impl Transmission {
     /// Its last sending.
     #[must_use]
     pub const fn sent(&self) -> Sent {
-        Sent {
-            order: self.order,
-            end: self.span.end,
-            at: self.last_sent,
-        }
+        Sent { order: self.order, end: self.span.end, at: self.last_sent }
     }
 
     /// Lost, and nothing was done about it.

@@ -136,9 +136,7 @@ impl Scoreboard {
         }
         let mut ranges = self.ranges.iter().rev();
         let (below, end) = match ranges.next() {
-            Some(top) if top.end == self.nxt => {
-                (ranges.next().map_or(self.una, |range| range.end), top.start)
-            }
+            Some(top) if top.end == self.nxt => (ranges.next().map_or(self.una, |range| range.end), top.start),
             top => (top.map_or(self.una, |range| range.end), self.nxt),
         };
         let start = end - limit.min(end - below);
@@ -146,12 +144,7 @@ impl Scoreboard {
     }
 
     /// From the record at `index` on, at most `limit` octets of records that all fit.
-    fn segment_at(
-        &self,
-        index: usize,
-        limit: u32,
-        fits: impl Fn(&Transmission) -> bool,
-    ) -> Option<Span> {
+    fn segment_at(&self, index: usize, limit: u32, fits: impl Fn(&Transmission) -> bool) -> Option<Span> {
         let first = self.records.get(index)?.span;
         let mut span = first;
         for record in self.records.range(index..).skip(1) {
@@ -169,10 +162,7 @@ impl Scoreboard {
     #[must_use]
     pub fn first_unacked(&self, limit: u32) -> Option<Span> {
         let end = self.una + limit.min(self.flight());
-        (end != self.una).then_some(Span {
-            start: self.una,
-            end,
-        })
+        (end != self.una).then_some(Span { start: self.una, end })
     }
 
     /// Takes the first unacknowledged segment of at most `limit` octets for lost: fast retransmit by duplicate ACKs.

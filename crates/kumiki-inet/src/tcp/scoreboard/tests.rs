@@ -14,17 +14,11 @@ fn ns(n: u64) -> Option<Duration> {
 }
 
 fn span(start: u32, end: u32) -> Span {
-    Span {
-        start: Seq(start),
-        end: Seq(end),
-    }
+    Span { start: Seq(start), end: Seq(end) }
 }
 
 fn block(left: u32, right: u32) -> SackBlock {
-    SackBlock {
-        left: Seq(left),
-        right: Seq(right),
-    }
+    SackBlock { left: Seq(left), right: Seq(right) }
 }
 
 /// `n` segments of SMSS octets from 0 on, segment i sent at time i.
@@ -103,10 +97,7 @@ fn a_sack_gives_a_sample_though_another_segment_was_sent_twice() {
 fn three_segments_above_make_one_lost() {
     let mut board = sent(6);
     board.on_sack(Seq(0), &[block(10, 30)], at(10));
-    assert!(
-        !board.is_lost(Seq(0)),
-        "two segments: 2 * SMSS octets are not more"
-    );
+    assert!(!board.is_lost(Seq(0)), "two segments: 2 * SMSS octets are not more");
     assert_eq!(board.pipe(), 40);
     board.on_sack(Seq(0), &[block(10, 40)], at(10));
     assert!(board.is_lost(Seq(0)) && !board.is_lost(Seq(40)));
@@ -142,14 +133,8 @@ fn recovery_of_rfc_6675_goes_by_its_rules() {
     assert_eq!(board.next_seg(10, true), Some(NextSeg::New));
     assert_eq!(board.next_seg(10, false), None);
     let outcome = board.on_cumulative_ack(Seq(40), at(40));
-    assert_eq!(
-        (outcome.acked, outcome.delivered, outcome.rtt),
-        (40, 20, None)
-    );
-    assert_eq!(
-        board.next_seg(10, false),
-        Some(NextSeg::Rescue(span(90, 100)))
-    );
+    assert_eq!((outcome.acked, outcome.delivered, outcome.rtt), (40, 20, None));
+    assert_eq!(board.next_seg(10, false), Some(NextSeg::Rescue(span(90, 100))));
     board.on_rescue(span(90, 100), at(41));
     assert_eq!(board.pipe(), 30);
     assert_eq!(board.next_seg(10, false), None);
@@ -163,15 +148,9 @@ fn rule_3_sends_again_what_may_be_lost() {
     board.on_recovery();
     board.on_retransmit(span(0, 10), at(20));
     assert_eq!(board.pipe(), 60, "counted twice: not lost, and sent again");
-    assert_eq!(
-        board.next_seg(15, false),
-        Some(NextSeg::Again(span(10, 25)))
-    );
+    assert_eq!(board.next_seg(15, false), Some(NextSeg::Again(span(10, 25))));
     board.on_retransmit(span(10, 25), at(20));
-    assert_eq!(
-        board.next_seg(15, false),
-        Some(NextSeg::Again(span(25, 40)))
-    );
+    assert_eq!(board.next_seg(15, false), Some(NextSeg::Again(span(25, 40))));
     board.on_retransmit(span(25, 40), at(20));
     assert_eq!(board.next_seg(15, false), None);
     check(&board);
@@ -213,11 +192,7 @@ fn without_sack_the_pipe_is_new_renos_arithmetic() {
     for _ in 0..7 {
         board.on_duplicate_ack(SMSS);
     }
-    assert_eq!(
-        board.pipe(),
-        20,
-        "cwnd = 15, 12 outstanding: room for three"
-    );
+    assert_eq!(board.pipe(), 20, "cwnd = 15, 12 outstanding: room for three");
     // Partial ACK of three segments: cwnd = 15 - 3 + 1, 9 outstanding: room for four.
     let outcome = board.on_partial_ack(Seq(30), at(40));
     assert_eq!((outcome.acked, outcome.rtt), (30, None));
@@ -252,10 +227,7 @@ fn a_timeout_takes_everything_for_lost_but_what_is_sacked() {
     assert_eq!(board.next_lost(100), Some(span(0, 20)));
     board.on_retransmit(span(0, 10), at(20));
     board.on_retransmit(span(10, 20), at(20));
-    assert_eq!(
-        (board.pipe(), board.next_lost(100)),
-        (20, Some(span(30, 50)))
-    );
+    assert_eq!((board.pipe(), board.next_lost(100)), (20, Some(span(30, 50))));
     check(&board);
 }
 
@@ -290,20 +262,10 @@ fn duplicate_sack_is_told_from_sack() {
 #[test]
 fn an_original_that_arrives_late_is_reordering() {
     let mut board = sent(4);
-    assert!(
-        !board
-            .on_sack(Seq(0), &[block(30, 40), block(10, 20)], at(9))
-            .reordered
-    );
+    assert!(!board.on_sack(Seq(0), &[block(30, 40), block(10, 20)], at(9)).reordered);
     board.on_retransmit(span(0, 10), at(9));
-    assert!(
-        !board.on_cumulative_ack(Seq(10), at(9)).reordered,
-        "sent twice"
-    );
-    assert!(
-        board.on_cumulative_ack(Seq(40), at(9)).reordered,
-        "20..30 was sent once"
-    );
+    assert!(!board.on_cumulative_ack(Seq(10), at(9)).reordered, "sent twice");
+    assert!(board.on_cumulative_ack(Seq(40), at(9)).reordered, "20..30 was sent once");
 }
 
 #[test]
@@ -329,11 +291,7 @@ fn a_record_tells_what_was_delivered_when_it_was_sent() {
     board.on_send(5, at(9), false);
     let mut records = board.records();
     let first = records.next().copied().unwrap();
-    assert_eq!(
-        (first.delivered, first.delivered_at),
-        (10, at(8)),
-        "after idle"
-    );
+    assert_eq!((first.delivered, first.delivered_at), (10, at(8)), "after idle");
     assert!(first.app_limited);
     assert_eq!((first.first_sent, first.times_sent), (at(8), 1));
 }
@@ -366,11 +324,7 @@ impl Naive {
         let above = &self.octets[s + 1..];
         let octets = above.iter().filter(|o| o.sacked).count();
         let before = std::iter::once(&self.octets[s]).chain(above);
-        let ranges = above
-            .iter()
-            .zip(before)
-            .filter(|(o, before)| o.sacked && !before.sacked)
-            .count();
+        let ranges = above.iter().zip(before).filter(|(o, before)| o.sacked && !before.sacked).count();
         ranges >= 3 || octets > 2 * SMSS as usize
     }
 
@@ -383,12 +337,7 @@ impl Naive {
     }
 
     /// Delivers octets; the samples of those sent once.
-    fn deliver(
-        &mut self,
-        range: std::ops::Range<usize>,
-        now: u64,
-        sack: bool,
-    ) -> (u32, Option<u64>, bool) {
+    fn deliver(&mut self, range: std::ops::Range<usize>, now: u64, sack: bool) -> (u32, Option<u64>, bool) {
         let (mut n, mut oldest, mut twice) = (0, None, false);
         for o in &mut self.octets[range] {
             o.sacked |= sack;
@@ -416,11 +365,7 @@ impl Naive {
     fn next_seg(&self, limit: usize) -> Option<(usize, usize)> {
         let first = |from: usize, to: usize, fits: &dyn Fn(&Octet) -> bool| {
             let start = (from..to).find(|s| fits(&self.octets[*s]))?;
-            let len = self.octets[start..]
-                .iter()
-                .take_while(|o| fits(o))
-                .take(limit)
-                .count();
+            let len = self.octets[start..].iter().take_while(|o| fits(o)).take(limit).count();
             Some((start, start + len))
         };
         let n = self.octets.len();

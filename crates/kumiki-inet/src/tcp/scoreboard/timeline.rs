@@ -89,12 +89,7 @@ impl Scoreboard {
 
     /// Marks lost what was sent before `latest` (`None`: all) and at least `patience` before `now`, and is neither
     /// SACKed nor marked already: RACK_detect_loss with `patience` = RACK.rtt + RACK.reo_wnd.
-    pub fn mark_overdue(
-        &mut self,
-        latest: Option<&Sent>,
-        patience: Duration,
-        now: Instant,
-    ) -> Overdue {
+    pub fn mark_overdue(&mut self, latest: Option<&Sent>, patience: Duration, now: Instant) -> Overdue {
         let mut overdue = Overdue::default();
         while let Some(sending) = self.timeline.sendings.front().copied() {
             let decided = latest.is_none_or(|latest| sending.order < latest.order);
@@ -151,11 +146,7 @@ impl Scoreboard {
     /// take their places in the order of time again.
     pub fn unmark_pending(&mut self) {
         for index in 0..self.records.len() {
-            if self
-                .records
-                .get(index)
-                .is_some_and(|record| record.is_pending())
-            {
+            if self.records.get(index).is_some_and(|record| record.is_pending()) {
                 self.change(index, |record| record.lost = false);
             }
         }
@@ -167,11 +158,7 @@ impl Scoreboard {
             .records
             .iter()
             .filter(|record| !record.sacked)
-            .map(|record| Sending {
-                order: record.order,
-                at: record.last_sent,
-                span: record.span,
-            })
+            .map(|record| Sending { order: record.order, at: record.last_sent, span: record.span })
             .collect();
         sendings.sort_by_key(|sending| sending.order);
         self.timeline.sendings = sendings.into();
@@ -188,10 +175,7 @@ impl Scoreboard {
     pub fn last_segment(&self, limit: u32) -> Option<Span> {
         let span = self.records.back()?.span;
         let start = span.end - span.len().min(limit);
-        (start != span.end).then_some(Span {
-            start,
-            end: span.end,
-        })
+        (start != span.end).then_some(Span { start, end: span.end })
     }
 }
 

@@ -82,10 +82,7 @@ impl State {
 
     /// Data or a FIN may be under way.
     pub(crate) const fn may_transmit(self) -> bool {
-        matches!(
-            self,
-            Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck
-        )
+        matches!(self, Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck)
     }
 
     /// The peer may send.
@@ -124,13 +121,7 @@ impl Session {
         self.settle_urgent(io);
         if self.receive.fin {
             let session = user;
-            self.up(
-                Indication::Released {
-                    session,
-                    data: None,
-                },
-                io,
-            );
+            self.up(Indication::Released { session, data: None }, io);
         }
     }
 
@@ -175,12 +166,7 @@ impl Session {
             State::SynReceived => self.send.fin = Fin::Queued,
             State::Established => self.queue_fin(State::FinWait1),
             State::CloseWait => self.queue_fin(State::LastAck),
-            State::Closed
-            | State::FinWait1
-            | State::FinWait2
-            | State::Closing
-            | State::LastAck
-            | State::TimeWait => {}
+            State::Closed | State::FinWait1 | State::FinWait2 | State::Closing | State::LastAck | State::TimeWait => {}
         }
     }
 

@@ -79,13 +79,8 @@ impl Session {
     /// What took [`PEER_REPEATS`] or longer may have been answered more than once, and the time until the peer's timer ran out
     /// is no round trip: after an outage a first sample of a minute would hold RTO at its maximum for dozens of round trips.
     pub(super) fn syn_acked(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        let outcome = self
-            .board
-            .on_cumulative_ack(segment.ack.min(self.iss + 1), io.now());
-        let told = || {
-            self.echoed_trip(segment, io.now())
-                .filter(|&trip| trip < PEER_REPEATS)
-        };
+        let outcome = self.board.on_cumulative_ack(segment.ack.min(self.iss + 1), io.now());
+        let told = || self.echoed_trip(segment, io.now()).filter(|&trip| trip < PEER_REPEATS);
         if let Some(rtt) = outcome.rtt.or_else(told) {
             self.rtt.on_sample(rtt);
         }
@@ -105,8 +100,7 @@ impl Session {
         self.receive.scaling = config.window_scaling && options.window_scale.is_some();
         if let (true, Some(shift)) = (self.receive.scaling, options.window_scale) {
             self.send.shift = shift.min(kumiki_wire::inet::tcp::options::MAX_WINDOW_SCALE);
-            self.receive.shift =
-                crate::tcp::receive::Receive::shift_for(config, self.receive.most).unwrap_or(0);
+            self.receive.shift = crate::tcp::receive::Receive::shift_for(config, self.receive.most).unwrap_or(0);
         }
         self.sack = config.sack && options.sack_permitted;
         self.timestamps = config.timestamps && options.timestamps.is_some();

@@ -94,8 +94,7 @@ impl Session {
             && echo != 0
         {
             let age = self.ts_now(io.now()).wrapping_sub(echo);
-            self.buffers
-                .on_echo(Duration::from_millis(age.into()), io.now());
+            self.buffers.on_echo(Duration::from_millis(age.into()), io.now());
         }
         self.take_way(segment, io);
         if let Some(told) = segment.options.user_timeout {
@@ -141,22 +140,14 @@ impl Session {
         // Each answer to text that is ahead of the window would be a duplicate acknowledgment to the peer.
         let behind = self.receive.nxt.distance_from(segment.seq);
         let lately = i64::from(self.receive.buffer.max(65_535));
-        let is_late = segment.len() > 0
-            && !segment.has(Flags::SYN)
-            && (0..=lately).contains(&i64::from(behind));
-        let standing = if is_late {
-            Standing::Copy
-        } else {
-            Standing::Misplaced
-        };
+        let is_late = segment.len() > 0 && !segment.has(Flags::SYN) && (0..=lately).contains(&i64::from(behind));
+        let standing = if is_late { Standing::Copy } else { Standing::Misplaced };
         if !self.challenge(standing, io) {
             return;
         }
         if self.sack && is_copy {
-            self.receive.copy = Some(SackBlock {
-                left: segment.seq,
-                right: (segment.seq + segment.octets()).min(self.receive.nxt),
-            });
+            self.receive.copy =
+                Some(SackBlock { left: segment.seq, right: (segment.seq + segment.octets()).min(self.receive.nxt) });
         }
         let probes = self.receive.window() < self.send.mss;
         let shows = self.take_syn_ack_again(segment);
@@ -171,13 +162,8 @@ impl Session {
         io.shared.counters.unacceptable += 1;
         let now = io.now();
         let config = &io.shared.config;
-        let allowed = self
-            .challenges
-            .allow(standing, config.challenge_interval, now)
-            && io
-                .shared
-                .budget
-                .take(config.challenge_limit, now, io.cx.rng());
+        let allowed = self.challenges.allow(standing, config.challenge_interval, now)
+            && io.shared.budget.take(config.challenge_limit, now, io.cx.rng());
         if !allowed {
             io.shared.counters.challenges_spared += 1;
             return false;
@@ -223,9 +209,7 @@ impl Session {
         // A segment that fills a gap has a number below SND.WL1 and was yet sent later, where it acknowledges more than
         // SND.WL2: acknowledgments never go back. RFC 9293 section 3.10.7.4 leaves SND.WND alone then, and so moves
         // SND.UNA+SND.WND beyond what the peer has room for.
-        let newer = self.send.wl1.lt(seq)
-            || (self.send.wl1 == seq && self.send.wl2.leq(ack))
-            || self.send.wl2.lt(ack);
+        let newer = self.send.wl1.lt(seq) || (self.send.wl1 == seq && self.send.wl2.leq(ack)) || self.send.wl2.lt(ack);
         if ack.lt(self.board.una()) || !newer {
             return;
         }
@@ -294,10 +278,7 @@ impl Session {
             self.receive.owe_now(AckReason::OutOfOrder);
             return;
         }
-        let inserted = self
-            .receive
-            .queue
-            .insert(nxt, window, segment.seq, segment.text, fin);
+        let inserted = self.receive.queue.insert(nxt, window, segment.seq, segment.text, fin);
         self.receive.owe_now(AckReason::OutOfOrder);
         match inserted {
             Inserted::Queued(_) if segment.seq.gt(nxt) => io.shared.counters.out_of_order += 1,
@@ -330,11 +311,7 @@ impl Session {
             self.receive.held.push_back((text, push));
             return;
         }
-        let indication = Indication::Data {
-            session: self.user,
-            data: text,
-            end: push,
-        };
+        let indication = Indication::Data { session: self.user, data: text, end: push };
         self.up(indication, io);
         self.settle_urgent(io);
     }
@@ -350,13 +327,7 @@ impl Session {
         self.settle_urgent(io);
         if self.accepted {
             let session = self.user;
-            self.up(
-                Indication::Released {
-                    session,
-                    data: None,
-                },
-                io,
-            );
+            self.up(Indication::Released { session, data: None }, io);
         }
         match self.state {
             State::Established => self.state = State::CloseWait,

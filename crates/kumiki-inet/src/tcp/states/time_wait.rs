@@ -32,10 +32,7 @@ impl Session {
     pub(super) fn in_time_wait(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         let at_nxt = segment.seq == self.receive.nxt;
         let answered = if segment.has(Flags::RST) {
-            !at_nxt
-                && segment
-                    .seq
-                    .is_within(self.receive.nxt, self.receive.window())
+            !at_nxt && segment.seq.is_within(self.receive.nxt, self.receive.window())
         } else {
             !at_nxt || segment.len() > 0
         };

@@ -44,10 +44,7 @@ fn segments_from_and_to_groups_and_nobody_are_dropped_in_silence() {
         Unit {
             source: Address::Ip4(source.into()),
             destination: Address::Ip4(destination.into()),
-            options: UnitOptions {
-                group,
-                ..UnitOptions::default()
-            },
+            options: UnitOptions { group, ..UnitOptions::default() },
             data,
             ..Unit::default()
         }
@@ -123,13 +120,7 @@ fn a_passive_open_may_name_its_address_and_its_caller() {
 #[test]
 fn groups_and_nobody_cannot_be_called() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    for ip in [
-        [255; 4],
-        [224, 0, 0, 1],
-        [239, 1, 2, 3],
-        [0; 4],
-        [240, 0, 0, 1],
-    ] {
+    for ip in [[255; 4], [224, 0, 0, 1], [239, 1, 2, 3], [0; 4], [240, 0, 0, 1]] {
         let remote = Address::from(SocketAddr::new(Ipv4Addr::from(ip).into(), 9));
         pair.app(A).heard.clear();
         pair.ask(A, vec![open(Mode::Active, remote, 0)]);
@@ -154,10 +145,7 @@ fn one_may_call_oneself() {
 }
 
 fn by(last: u8) -> SourceRoute {
-    SourceRoute {
-        gateways: vec![Ipv4Addr::new(10, 0, 0, last)],
-        strict: false,
-    }
+    SourceRoute { gateways: vec![Ipv4Addr::new(10, 0, 0, last)], strict: false }
 }
 
 // RFC 9293: MUST-51, MUST-52
@@ -166,12 +154,7 @@ fn a_caller_may_say_the_way_and_nothing_that_comes_changes_it() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 5);
     pair.return_route = Some((B, by(9)));
-    let call = Open {
-        local: Address::None,
-        remote: address(B, PORT),
-        route: Some(Box::new(by(8))),
-        ..Open::default()
-    };
+    let call = Open { local: Address::None, remote: address(B, PORT), route: Some(Box::new(by(8))), ..Open::default() };
     pair.ask(A, vec![Request::Open(Box::new(call))]);
     pair.run_for(ms(100));
     pair.write(A, &numbered(2000));
@@ -189,16 +172,8 @@ fn a_caller_may_say_the_way_and_nothing_that_comes_changes_it() {
 // RFC 9293: MUST-53, SHLD-24
 #[test]
 fn who_is_called_by_a_source_route_answers_by_it_and_by_a_later_one() {
-    for (wanted, cookies) in [
-        (true, SynCookies::Never),
-        (true, SynCookies::Always),
-        (false, SynCookies::Never),
-    ] {
-        let config = Config {
-            return_routes: wanted,
-            syn_cookies: cookies,
-            ..plain()
-        };
+    for (wanted, cookies) in [(true, SynCookies::Never), (true, SynCookies::Always), (false, SynCookies::Never)] {
+        let config = Config { return_routes: wanted, syn_cookies: cookies, ..plain() };
         let mut pair = Pair::new(plain(), config, ms(10));
         pair.return_route = Some((A, by(8)));
         let mut pair = pair.connected();
@@ -234,12 +209,7 @@ fn a_call_that_claims_to_come_from_where_it_goes_soon_falls_silent() {
     header.emit(&mut octets);
     let mut data = Message::from_octets(&octets);
     data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
-    let unit = Unit {
-        source: ip(B),
-        destination: ip(B),
-        data,
-        ..Unit::default()
-    };
+    let unit = Unit { source: ip(B), destination: ip(B), data, ..Unit::default() };
     pair.deliver_unit(B, unit);
     pair.run_for(ms(600_000));
     assert!(pair.log.len() < 50, "{}", pair.log.len());
@@ -250,13 +220,13 @@ fn a_call_that_claims_to_come_from_where_it_goes_soon_falls_silent() {
 #[test]
 fn calls_that_cross_and_lose_a_segment_still_meet() {
     for lost in 0..5 {
-        let mut pair = Pair::with_rule(plain(), plain(), move |packet| {
-            if packet.number == lost {
-                Vec::new()
-            } else {
-                vec![ms(10)]
-            }
-        });
+        let mut pair = Pair::with_rule(
+            plain(),
+            plain(),
+            move |packet| {
+                if packet.number == lost { Vec::new() } else { vec![ms(10)] }
+            },
+        );
         for host in [A, B] {
             let call = open(Mode::Active, address(1 - host, PORT), PORT);
             pair.app(host).todo.push(call);
@@ -287,11 +257,7 @@ fn calls_that_cross_and_lose_a_segment_still_meet() {
         ..Header::default()
     };
     pair.inject(A, reply, b"");
-    let reset = Header {
-        flags: Flags::RST,
-        seq: Seq(501),
-        ..reply
-    };
+    let reset = Header { flags: Flags::RST, seq: Seq(501), ..reply };
     pair.inject(A, reset, b"");
     assert_eq!(pair.app(A).heard, ["aborted: Refused"]);
 }

@@ -23,18 +23,12 @@ fn transfer(pair: &mut Pair, octets: usize, mut attack: impl FnMut(&mut Pair)) -
 
 /// Holds a transfer of 2 MB under attack to 110 % of the time that it takes alone.
 fn unharmed(attack: impl FnMut(&mut Pair)) -> Pair {
-    let config = Config {
-        send_buffer: 2_000_000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 2_000_000, ..plain() };
     let alone = || Pair::new(config.clone(), config.clone(), ms(10)).connected();
     let free = transfer(&mut alone(), 2_000_000, |_| {});
     let mut pair = alone();
     let attacked = transfer(&mut pair, 2_000_000, attack);
-    assert!(
-        attacked <= free + free / 10,
-        "{attacked} ms, alone {free} ms"
-    );
+    assert!(attacked <= free + free / 10, "{attacked} ms, alone {free} ms");
     pair
 }
 
@@ -102,20 +96,10 @@ fn challenges_are_limited_per_connection_whatever_draws_them() {
 fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     // A comes to believe that B is far ahead, and B that A is.
-    let far = Header {
-        flags: Flags::ACK,
-        seq: Seq(50_000_000),
-        ack: Seq(1),
-        ..pair.header(B)
-    };
+    let far = Header { flags: Flags::ACK, seq: Seq(50_000_000), ack: Seq(1), ..pair.header(B) };
     let from = pair.log.len();
     pair.inject(A, far, b"");
-    let far = Header {
-        flags: Flags::ACK,
-        seq: Seq(60_000_000),
-        ack: Seq(50_000_000),
-        ..pair.header(A)
-    };
+    let far = Header { flags: Flags::ACK, seq: Seq(60_000_000), ack: Seq(50_000_000), ..pair.header(A) };
     pair.inject(B, far, b"");
     pair.run_for(Duration::from_secs(100));
     assert!(pair.log.len() - from <= 4, "{:#?}", pair.taken_log());
@@ -125,10 +109,7 @@ fn two_ends_that_disagree_do_not_answer_each_other_for_ever() {
 fn what_one_connection_is_asked_does_not_show_at_another() {
     // The attacker has a connection of his own, and counts its challenges while he guesses at another.
     let challenges = |guesses: u32, limit| {
-        let config = Config {
-            challenge_limit: limit,
-            ..plain()
-        };
+        let config = Config { challenge_limit: limit, ..plain() };
         let mut pair = Pair::new(plain(), config, ms(10)).connected();
         let victim = pair.header(A);
         pair.call(A);
@@ -139,19 +120,12 @@ fn what_one_connection_is_asked_does_not_show_at_another() {
         };
         let own = ports(&pair)[1];
         for _ in 0..guesses {
-            let header = Header {
-                flags: Flags::SYN,
-                ..victim
-            };
+            let header = Header { flags: Flags::SYN, ..victim };
             pair.inject(B, header, b"");
         }
         let from = pair.log.len();
         for _ in 0..10 {
-            let header = Header {
-                flags: Flags::SYN,
-                source_port: own,
-                ..victim
-            };
+            let header = Header { flags: Flags::SYN, source_port: own, ..victim };
             pair.inject(B, header, b"");
             pair.run_for(ms(500));
         }
@@ -182,14 +156,8 @@ fn flood(pair: &mut Pair, n: &mut u32) {
 
 #[test]
 fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
-    let config = Config {
-        half_open: 64,
-        send_buffer: 2_000_000,
-        timestamps: true,
-        sack: true,
-        window_scaling: true,
-        ..plain()
-    };
+    let config =
+        Config { half_open: 64, send_buffer: 2_000_000, timestamps: true, sack: true, window_scaling: true, ..plain() };
     let alone = || Pair::new(config.clone(), config.clone(), ms(10)).connected();
     let free = transfer(&mut alone(), 2_000_000, |_| {});
     let mut pair = alone();
@@ -198,10 +166,7 @@ fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
         flood(pair, &mut n);
         most = most.max(pair.tcp(B).half_open());
     });
-    assert!(
-        attacked <= free + free / 10,
-        "{attacked} ms, alone {free} ms"
-    );
+    assert!(attacked <= free + free / 10, "{attacked} ms, alone {free} ms");
     assert_eq!((most, pair.tcp(B).connections()), (64, 1));
     assert!(pair.counters(B).cookies_sent > 1000);
     // One SYN,ACK for each SYN, and a few again for those that are kept.
@@ -232,11 +197,7 @@ fn a_flood_of_syns_takes_bounded_memory_and_nobody_is_kept_out() {
 #[test]
 fn where_cookies_are_off_a_flood_takes_bounded_memory_and_connections_go_on() {
     let mut n = 0;
-    let config = Config {
-        syn_cookies: SynCookies::Never,
-        half_open: 32,
-        ..plain()
-    };
+    let config = Config { syn_cookies: SynCookies::Never, half_open: 32, ..plain() };
     let mut pair = Pair::new(plain(), config, ms(10)).connected();
     transfer(&mut pair, 200_000, |pair| flood(pair, &mut n));
     assert_eq!(pair.tcp(B).half_open(), 32);
@@ -248,10 +209,7 @@ fn where_cookies_are_off_a_flood_takes_bounded_memory_and_connections_go_on() {
 
 #[test]
 fn a_late_copy_of_what_brought_a_cookie_back_begins_no_second_connection() {
-    let config = Config {
-        syn_cookies: SynCookies::Always,
-        ..plain()
-    };
+    let config = Config { syn_cookies: SynCookies::Always, ..plain() };
     // The acknowledgment is lost, so that the first text brings the cookie back.
     let mut pair = Pair::with_rule(plain(), config, |packet| match packet.number {
         2 => Vec::new(),
@@ -279,20 +237,11 @@ fn a_late_copy_of_what_brought_a_cookie_back_begins_no_second_connection() {
     assert_eq!(pair.app(B).heard, ["offered", "released", "closed"]);
     assert_eq!(pair.app(B).received, b"pay once");
     // Who calls again gets in, also from the same port.
-    let syn = Header {
-        flags: Flags::SYN,
-        seq: first.seq + 5000,
-        ..first
-    };
+    let syn = Header { flags: Flags::SYN, seq: first.seq + 5000, ..first };
     pair.inject(B, syn, b"");
     let answer = pair.log.last().unwrap().header;
     assert!(answer.flags.contains(Flags::SYN | Flags::ACK));
-    let ack = Header {
-        flags: Flags::ACK,
-        seq: syn.seq + 1,
-        ack: answer.seq + 1,
-        ..first
-    };
+    let ack = Header { flags: Flags::ACK, seq: syn.seq + 1, ack: answer.seq + 1, ..first };
     pair.first = [None; 2];
     pair.inject(B, ack, b"and again");
     assert_eq!(pair.counters(B).cookies_returned, 2);
@@ -310,30 +259,17 @@ fn a_caller_takes_little_memory() {
 /// Text of A's stream for B, from A's place in it, `at` octets further on.
 fn ahead(pair: &Pair, at: u32) -> Header {
     let sent = pair.log.iter().rfind(|packet| packet.from == A).unwrap();
-    Header {
-        flags: Flags::ACK,
-        seq: Seq(sent.seq.wrapping_add(at)),
-        ack: Seq(1),
-        ..pair.header(A)
-    }
+    Header { flags: Flags::ACK, seq: Seq(sent.seq.wrapping_add(at)), ack: Seq(1), ..pair.header(A) }
 }
 
 #[test]
 fn endless_holes_take_bounded_memory_and_other_connections_go_on() {
-    let config = Config {
-        send_buffer: 2_000_000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 2_000_000, ..plain() };
     // Two connections; the first is the attacker's.
     let both = || {
         let mut pair = Pair::new(config.clone(), config.clone(), ms(10)).connected();
         let [a, b] = pair.first.map(Option::unwrap);
-        let own = Header {
-            flags: Flags::ACK,
-            seq: a,
-            ack: b + 1,
-            ..pair.header(A)
-        };
+        let own = Header { flags: Flags::ACK, seq: a, ack: b + 1, ..pair.header(A) };
         pair.call(A);
         pair.run_for(ms(500));
         (pair, own)
@@ -346,10 +282,7 @@ fn endless_holes_take_bounded_memory_and_other_connections_go_on() {
         // One octet, one hole, and overlaps of them; the octet at the left edge never comes.
         for _ in 0..20 {
             at = (at + 2) % 60_000;
-            let header = Header {
-                seq: own.seq + 2 + at,
-                ..own
-            };
+            let header = Header { seq: own.seq + 2 + at, ..own };
             let mut octets = vec![0; header.len()];
             header.emit(&mut octets);
             octets.resize(octets.len() + 1 + at as usize % 5, 0);
@@ -358,33 +291,26 @@ fn endless_holes_take_bounded_memory_and_other_connections_go_on() {
             pair.deliver(B, data);
         }
     });
-    assert!(
-        attacked <= free + free / 10,
-        "{attacked} ms, alone {free} ms"
-    );
+    assert!(attacked <= free + free / 10, "{attacked} ms, alone {free} ms");
     assert!(pair.counters(B).out_of_order > 3_000);
 }
 
 #[test]
 fn a_peer_that_acknowledges_what_was_not_sent_gains_nothing() {
-    let mut pair = Pair::with_rule(plain(), plain(), |packet| {
-        if packet.from == A && packet.len() > 0 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
-    })
-    .connected();
+    let mut pair =
+        Pair::with_rule(
+            plain(),
+            plain(),
+            |packet| {
+                if packet.from == A && packet.len() > 0 { Vec::new() } else { vec![ms(10)] }
+            },
+        )
+        .connected();
     pair.write(A, &numbered(60_000));
     let sent = |pair: &Pair| pair.counters(A).octets_sent;
     let before = sent(&pair);
     for n in 1..100 {
-        let header = Header {
-            flags: Flags::ACK,
-            seq: Seq(1),
-            ack: Seq(60_000 + 1000 * n),
-            ..pair.header(B)
-        };
+        let header = Header { flags: Flags::ACK, seq: Seq(1), ack: Seq(60_000 + 1000 * n), ..pair.header(B) };
         pair.inject(A, header, b"");
     }
     assert_eq!(sent(&pair), before);
@@ -395,21 +321,12 @@ fn a_peer_that_acknowledges_what_was_not_sent_gains_nothing() {
 fn acknowledgments_in_small_pieces_open_the_window_no_faster() {
     let octets_sent = |pieces: u32| {
         let mut pair = Pair::with_rule(plain(), plain(), |packet| {
-            if packet.from == A && packet.len() > 0 {
-                Vec::new()
-            } else {
-                vec![ms(10)]
-            }
+            if packet.from == A && packet.len() > 0 { Vec::new() } else { vec![ms(10)] }
         })
         .connected();
         pair.write(A, &numbered(60_000));
         for n in 1..=pieces {
-            let header = Header {
-                flags: Flags::ACK,
-                seq: Seq(1),
-                ack: Seq(1 + 4000 * n / pieces),
-                ..pair.header(B)
-            };
+            let header = Header { flags: Flags::ACK, seq: Seq(1), ack: Seq(1 + 4000 * n / pieces), ..pair.header(B) };
             pair.inject(A, header, b"");
         }
         pair.counters(A).octets_sent
@@ -419,16 +336,9 @@ fn acknowledgments_in_small_pieces_open_the_window_no_faster() {
 }
 
 #[test]
-fn peers_that_keep_their_windows_closed_are_ended_where_the_user_wants_and_cost_little_until_then()
-{
-    let config = Config {
-        user_timeout: Some(Duration::from_secs(120)),
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 1000,
-        ..plain()
-    };
+fn peers_that_keep_their_windows_closed_are_ended_where_the_user_wants_and_cost_little_until_then() {
+    let config = Config { user_timeout: Some(Duration::from_secs(120)), ..plain() };
+    let small = Config { receive_buffer: 1000, ..plain() };
     let mut pair = Pair::new(small, config, ms(10));
     pair.listen(B, 100);
     pair.app(A).idle = true;
@@ -472,10 +382,7 @@ fn a_peer_that_asks_for_segments_of_an_octet_gets_no_record_for_each() {
             flags: Flags::SYN,
             seq: Seq(100),
             window: 60_000,
-            options: kumiki_wire::inet::tcp::Options {
-                mss: Some(mss),
-                ..kumiki_wire::inet::tcp::Options::NONE
-            },
+            options: kumiki_wire::inet::tcp::Options { mss: Some(mss), ..kumiki_wire::inet::tcp::Options::NONE },
             ..Header::default()
         };
         pair.inject(B, syn, b"");

@@ -9,11 +9,7 @@ const KIB: u32 = 1024;
 
 /// 64 KiB at first, both ways.
 fn small() -> Config {
-    Config {
-        send_buffer: 64 * KIB,
-        receive_buffer: 64 * KIB,
-        ..defaults::modern()
-    }
+    Config { send_buffer: 64 * KIB, receive_buffer: 64 * KIB, ..defaults::modern() }
 }
 
 /// A line of 100 Mb/s, `delay` each way, with room for 2000 packets; small packets take no time.
@@ -36,9 +32,7 @@ fn widest(pair: &Pair, from: usize) -> u32 {
     let syn = pair.log.iter().find(|packet| packet.from == from);
     let shift = syn.unwrap().header.options.window_scale.unwrap_or(0);
     let sent = pair.log.iter().filter(|packet| packet.from == from).skip(1);
-    sent.map(|packet| u32::from(packet.header.window) << shift)
-        .max()
-        .unwrap()
+    sent.map(|packet| u32::from(packet.header.window) << shift).max().unwrap()
 }
 
 /// Gives A more to send than it can, and B's rate in Mb/s in the last of so many seconds.
@@ -66,11 +60,7 @@ fn a_long_line_is_filled_from_small_buffers() {
     let counters = pair.counters(A);
     assert_eq!((counters.timeouts, counters.over_credit), (0, 0));
 
-    let fixed = Config {
-        send_buffer_most: 0,
-        receive_buffer_most: 0,
-        ..small()
-    };
+    let fixed = Config { send_buffer_most: 0, receive_buffer_most: 0, ..small() };
     for (a, b) in [(fixed.clone(), small()), (small(), fixed.clone())] {
         let mut pair = over(a, b, ms(50));
         let reached = rate(&mut pair, 4);
@@ -80,10 +70,7 @@ fn a_long_line_is_filled_from_small_buffers() {
 
 #[test]
 fn without_timestamps_buffers_grow_as_well() {
-    let config = Config {
-        timestamps: false,
-        ..small()
-    };
+    let config = Config { timestamps: false, ..small() };
     let mut pair = over(config.clone(), config, ms(50));
     assert!(rate(&mut pair, 12) >= 95);
 }
@@ -95,10 +82,7 @@ fn buffers_grow_to_what_the_line_needs_and_not_with_the_queue() {
     assert!(rate(&mut pair, 3) >= 95);
     assert!(widest(&pair, B) <= 128 * KIB, "{}", widest(&pair, B));
     // At the largest there is an end.
-    let config = Config {
-        receive_buffer_most: 200 * KIB,
-        ..small()
-    };
+    let config = Config { receive_buffer_most: 200 * KIB, ..small() };
     let mut pair = over(small(), config, ms(50));
     rate(&mut pair, 5);
     let widest = widest(&pair, B);
@@ -121,11 +105,7 @@ fn a_slow_readers_window_does_not_grow() {
 #[test]
 fn a_tiny_buffer_has_a_window_that_can_be_told() {
     for first in [1, 7, 100, 1000, 5000] {
-        let config = Config {
-            receive_buffer: first,
-            receive_buffer_most: 1 << 30,
-            ..small()
-        };
+        let config = Config { receive_buffer: first, receive_buffer_most: 1 << 30, ..small() };
         let mut pair = over(small(), config, ms(1));
         pair.write(A, &numbered(20 * first as usize));
         pair.run_for(ms(60_000));
@@ -136,20 +116,8 @@ fn a_tiny_buffer_has_a_window_that_can_be_told() {
 #[test]
 fn who_asks_for_a_size_gets_it() {
     let mut pair = over(small(), small(), ms(50));
-    pair.change(
-        B,
-        Quality {
-            receive_buffer: Some(100 * KIB),
-            ..Quality::default()
-        },
-    );
-    pair.change(
-        A,
-        Quality {
-            send_buffer: Some(80 * KIB),
-            ..Quality::default()
-        },
-    );
+    pair.change(B, Quality { receive_buffer: Some(100 * KIB), ..Quality::default() });
+    pair.change(A, Quality { send_buffer: Some(80 * KIB), ..Quality::default() });
     rate(&mut pair, 3);
     assert!((99 * KIB..=100 * KIB).contains(&widest(&pair, B)));
     for host in [A, B] {
@@ -183,10 +151,7 @@ fn a_thousand_idle_connections_hold_nothing() {
     pair.run_for(ms(1000));
     assert_eq!(pair.tcp(A).connections(), 1000);
     for host in [A, B] {
-        assert_eq!(
-            (pair.tcp(host).held(), pair.counters(host).buffers_grown),
-            (0, 0)
-        );
+        assert_eq!((pair.tcp(host).held(), pair.counters(host).buffers_grown), (0, 0));
     }
     // One of them at work holds what it has under way and to send, and afterwards nothing again.
     pair.app(A).credit = 64 * 1024;
@@ -199,10 +164,7 @@ fn a_thousand_idle_connections_hold_nothing() {
 
 #[test]
 fn what_all_hold_is_bounded() {
-    let config = Config {
-        memory: 1 << 20,
-        ..small()
-    };
+    let config = Config { memory: 1 << 20, ..small() };
     let mut pair = Pair::new(config.clone(), config.clone(), ms(1));
     pair.app(B).idle = true;
     pair.listen(B, 200);
@@ -225,11 +187,7 @@ fn what_all_hold_is_bounded() {
     let gone: Vec<_> = pair.app(B).offers.clone();
     for session in gone {
         let reason = kumiki_graph::Reason::User;
-        let abort = kumiki_graph::Request::Abort {
-            session,
-            reason,
-            data: None,
-        };
+        let abort = kumiki_graph::Request::Abort { session, reason, data: None };
         pair.ask(B, vec![abort]);
     }
     pair.run_for(ms(1000));
@@ -238,10 +196,7 @@ fn what_all_hold_is_bounded() {
 
 #[test]
 fn without_memory_nothing_ahead_of_its_turn_is_kept_and_yet_all_arrives() {
-    let tight = Config {
-        memory: 1,
-        ..small()
-    };
+    let tight = Config { memory: 1, ..small() };
     let mut order = 0;
     let mut pair = Pair::with_rule(small(), tight, move |packet| {
         order += 1;

@@ -60,17 +60,11 @@ fn text_with_a_syn_is_kept_until_the_handshake_is_done() {
 
 #[test]
 fn a_caller_is_challenged_with_a_window_by_the_scale_that_both_offer() {
-    let scaling = Config {
-        window_scaling: true,
-        receive_buffer: 1_000_000,
-        ..plain()
-    };
+    let scaling = Config { window_scaling: true, receive_buffer: 1_000_000, ..plain() };
     // Units of 16; only SYNs have windows without a scale (RFC 7323 section 2.2).
-    for (config, offered, told) in [
-        (scaling.clone(), Some(3), 65_535 / 16),
-        (scaling, None, 65_535),
-        (plain(), Some(3), 64_000),
-    ] {
+    for (config, offered, told) in
+        [(scaling.clone(), Some(3), 65_535 / 16), (scaling, None, 65_535), (plain(), Some(3), 64_000)]
+    {
         let mut pair = listening(config);
         let mut syn = from_caller(Flags::SYN, 100, 0);
         syn.options.window_scale = offered;
@@ -116,11 +110,7 @@ fn a_wrong_acknowledgment_in_syn_received_is_reset_and_the_right_one_still_count
     let iss = called(&mut pair, b"");
     for wrong in [0, 2, 77_777] {
         pair.first = [None; 2];
-        pair.inject(
-            B,
-            from_caller(Flags::ACK, 101, iss.wrapping_add(wrong)),
-            b"",
-        );
+        pair.inject(B, from_caller(Flags::ACK, 101, iss.wrapping_add(wrong)), b"");
         let answer = pair.log.last().unwrap().header;
         assert_eq!(answer.flags, Flags::RST);
         assert_eq!(answer.seq.0, iss.wrapping_add(wrong));
@@ -153,10 +143,7 @@ fn a_caller_that_never_answers_is_forgotten_after_three_minutes() {
 
 #[test]
 fn a_cookie_opens_a_connection_with_all_that_was_offered() {
-    let always = |config: Config| Config {
-        syn_cookies: SynCookies::Always,
-        ..config
-    };
+    let always = |config: Config| Config { syn_cookies: SynCookies::Always, ..config };
     for (config, options) in [(defaults::modern(), true), (plain(), false)] {
         let mut pair = Pair::new(config.clone(), always(config), ms(10)).connected();
         assert_eq!(pair.tcp(B).half_open(), 0);
@@ -173,10 +160,7 @@ fn a_cookie_opens_a_connection_with_all_that_was_offered() {
         assert_eq!(pair.counters(A).retransmissions, 0);
     }
     // Without timestamps there is no place for shift count and SACK, and none is offered.
-    let without = Config {
-        timestamps: false,
-        ..defaults::modern()
-    };
+    let without = Config { timestamps: false, ..defaults::modern() };
     let mut pair = Pair::new(without.clone(), always(without), ms(10)).connected();
     let answer = pair.log[1].header.options;
     assert!(answer.window_scale.is_none() && !answer.sack_permitted);
@@ -187,17 +171,9 @@ fn a_cookie_opens_a_connection_with_all_that_was_offered() {
 
 #[test]
 fn the_first_text_may_bring_a_cookie_back_where_the_acknowledgment_is_lost() {
-    let config = Config {
-        syn_cookies: SynCookies::Always,
-        ..plain()
-    };
-    let mut pair = Pair::with_rule(plain(), config, |packet| {
-        if packet.number == 2 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
-    });
+    let config = Config { syn_cookies: SynCookies::Always, ..plain() };
+    let mut pair =
+        Pair::with_rule(plain(), config, |packet| if packet.number == 2 { Vec::new() } else { vec![ms(10)] });
     pair.listen(B, 5);
     pair.call(A);
     pair.run_for(ms(100));
@@ -209,10 +185,7 @@ fn the_first_text_may_bring_a_cookie_back_where_the_acknowledgment_is_lost() {
 
 #[test]
 fn text_behind_lost_text_does_not_end_what_a_cookie_can_still_begin() {
-    let config = Config {
-        syn_cookies: SynCookies::Always,
-        ..plain()
-    };
+    let config = Config { syn_cookies: SynCookies::Always, ..plain() };
     // The acknowledgment and the first text are lost.
     let mut pair = Pair::with_rule(plain(), config, |packet| match packet.number {
         2 | 3 => Vec::new(),
@@ -229,10 +202,7 @@ fn text_behind_lost_text_does_not_end_what_a_cookie_can_still_begin() {
 
 #[test]
 fn an_acknowledgment_that_brings_no_cookie_is_reset() {
-    let config = Config {
-        syn_cookies: SynCookies::Always,
-        ..plain()
-    };
+    let config = Config { syn_cookies: SynCookies::Always, ..plain() };
     let mut pair = listening(config);
     let iss = called(&mut pair, b"");
     pair.inject(B, from_caller(Flags::ACK, 101, iss + 0x12_3456), b"");

@@ -22,18 +22,11 @@ fn both_ends_may_close_at_once() {
         ]
     );
     for host in [A, B] {
-        assert!(
-            pair.app(host)
-                .heard
-                .ends_with(&["released".into(), "closed".into()])
-        );
+        assert!(pair.app(host).heard.ends_with(&["released".into(), "closed".into()]));
         assert_eq!(pair.tcp(host).connections(), 1);
     }
     pair.run_for(ms(61_000));
-    assert_eq!(
-        (pair.tcp(A).connections(), pair.tcp(B).connections()),
-        (0, 0)
-    );
+    assert_eq!((pair.tcp(A).connections(), pair.tcp(B).connections()), (0, 0));
 }
 
 #[test]
@@ -75,10 +68,7 @@ fn an_abort_resets_the_peer() {
     pair.run_for(ms(100));
     assert_eq!(pair.app(A).heard, ["opened"]);
     assert_eq!(pair.app(B).heard, ["offered", "aborted: Reset"]);
-    assert_eq!(
-        (pair.tcp(A).connections(), pair.tcp(B).connections()),
-        (0, 0)
-    );
+    assert_eq!((pair.tcp(A).connections(), pair.tcp(B).connections()), (0, 0));
 }
 
 #[test]
@@ -118,22 +108,14 @@ fn in_time_wait(config: Config) -> Pair {
     pair.release(B);
     pair.run_for(ms(30));
     assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
-    assert_eq!(
-        (pair.tcp(A).connections(), pair.tcp(B).connections()),
-        (1, 0)
-    );
+    assert_eq!((pair.tcp(A).connections(), pair.tcp(B).connections()), (1, 0));
     pair.taken_log();
     pair
 }
 
 /// B's segment `flags` with sequence number `seq`.
 fn from_b(pair: &Pair, flags: Flags, seq: u32) -> Header {
-    Header {
-        flags,
-        seq: Seq(seq),
-        ack: Seq(2),
-        ..pair.header(B)
-    }
+    Header { flags, seq: Seq(seq), ack: Seq(2), ..pair.header(B) }
 }
 
 // RFC 9293: MUST-13
@@ -197,11 +179,7 @@ fn a_later_syn_ends_time_wait_and_begins_beyond_it() {
         pair.listen(A, 2);
         // A called, so its port is not the one listened on: a listener there.
         let port = pair.header(A).source_port;
-        let listen = open(
-            kumiki_graph::Mode::Passive { backlog: 2 },
-            kumiki_graph::Address::None,
-            port,
-        );
+        let listen = open(kumiki_graph::Mode::Passive { backlog: 2 }, kumiki_graph::Address::None, port);
         pair.ask(A, vec![listen]);
         let last = pair.log.iter().rfind(|p| p.from == B).unwrap();
         let recent = last.header.options.timestamps.map_or(0, |(value, _)| value);
@@ -222,10 +200,7 @@ fn a_later_syn_ends_time_wait_and_begins_beyond_it() {
 #[test]
 fn time_wait_takes_little_memory_and_the_oldest_makes_room() {
     assert!(size_of::<crate::tcp::time_waits::Remains>() <= 124);
-    let config = Config {
-        time_waits: 10,
-        ..plain()
-    };
+    let config = Config { time_waits: 10, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10));
     pair.listen(B, 5);
     for _ in 0..15 {
@@ -266,10 +241,7 @@ fn text_with_a_fin_is_delivered_in_every_state_that_receives() {
         let heard = pair.app(A).heard.clone();
         assert_eq!(heard[1], "released");
         let at_once = released >= 1;
-        assert_eq!(
-            heard.get(2).map(String::as_str),
-            closed.filter(|_| at_once && heard.len() > 2)
-        );
+        assert_eq!(heard.get(2).map(String::as_str), closed.filter(|_| at_once && heard.len() > 2));
         assert_eq!(heard.len() > 2, released >= 2, "{heard:?}");
         assert_eq!(pair.log.last().unwrap().ack, 12);
     }

@@ -1,7 +1,4 @@
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "numbers in tests are small"
-)]
+#![allow(clippy::cast_possible_truncation, reason = "numbers in tests are small")]
 
 mod addresses;
 mod attacks;
@@ -25,9 +22,6 @@ mod windows;
 /// The version of IP below the tests of this module.
 const IPV6: bool = false;
 
-#[expect(
-    clippy::duplicate_mod,
-    reason = "the same over the other version of IP"
-)]
+#[expect(clippy::duplicate_mod, reason = "the same over the other version of IP")]
 #[allow(dead_code, reason = "some of `pair` is for tests of IPv4 alone")]
 mod over_ipv6;

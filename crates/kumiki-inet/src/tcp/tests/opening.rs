@@ -16,11 +16,7 @@ fn a_handshake_is_three_segments() {
     pair.run_for(ms(100));
     assert_eq!(
         pair.taken_log(),
-        [
-            "0.000 a S 0:0(0) win 64000",
-            "0.010 b S. 0:0(0) ack 1 win 64000",
-            "0.020 a . 1:1(0) ack 1 win 64000",
-        ]
+        ["0.000 a S 0:0(0) win 64000", "0.010 b S. 0:0(0) ack 1 win 64000", "0.020 a . 1:1(0) ack 1 win 64000",]
     );
     assert_eq!(pair.app(A).heard, ["opened"]);
     assert_eq!(pair.app(B).heard, ["offered"]);
@@ -43,10 +39,7 @@ fn data_goes_both_ways_and_both_ends_close() {
     }
     assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
     assert_eq!(pair.app(B).heard, ["offered", "released", "closed"]);
-    assert_eq!(
-        (pair.tcp(A).connections(), pair.tcp(B).connections()),
-        (1, 0)
-    );
+    assert_eq!((pair.tcp(A).connections(), pair.tcp(B).connections()), (1, 0));
     pair.run_for(ms(60_000));
     assert_eq!(pair.tcp(A).connections(), 0);
 }
@@ -94,10 +87,7 @@ fn options_are_used_only_where_both_offer_them() {
     assert_eq!(pair.log.last().unwrap().len(), usize::from(MSS) - 12);
     assert!(pair.log.last().unwrap().header.options.timestamps.is_some());
 
-    let old = Config {
-        mss: None,
-        ..plain()
-    };
+    let old = Config { mss: None, ..plain() };
     let mut pair = Pair::new(modern, old, ms(10)).connected();
     let answer = pair.log[1].header.options;
     assert!(answer.timestamps.is_none() && answer.window_scale.is_none());
@@ -110,10 +100,7 @@ fn options_are_used_only_where_both_offer_them() {
 // RFC 9293: MUST-14, MUST-16
 #[test]
 fn the_smaller_mss_counts() {
-    let of = |mss| Config {
-        mss: Some(mss),
-        ..plain()
-    };
+    let of = |mss| Config { mss: Some(mss), ..plain() };
     let mut pair = Pair::new(of(1400), of(600), ms(10)).connected();
     pair.write(A, &numbered(5000));
     pair.write(B, &numbered(5000));
@@ -133,10 +120,7 @@ fn a_full_backlog_lets_callers_wait() {
     pair.run_for(ms(500));
     assert_eq!(pair.app(B).offers.len(), 2);
     // The third has been answered, but its acknowledgment found no place.
-    assert_eq!(
-        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
-        (1, 1)
-    );
+    assert_eq!((pair.counters(B).backlog_full, pair.tcp(B).half_open()), (1, 1));
     // One is taken; the third gets through when our SYN,ACK is sent again.
     let session = pair.app(B).offers[0];
     let accept = accept(session);
@@ -147,10 +131,7 @@ fn a_full_backlog_lets_callers_wait() {
     // A fourth that calls while the places are taken is not answered at all.
     pair.call(A);
     pair.run_for(ms(500));
-    assert_eq!(
-        (pair.counters(B).backlog_full, pair.tcp(B).half_open()),
-        (2, 0)
-    );
+    assert_eq!((pair.counters(B).backlog_full, pair.tcp(B).half_open()), (2, 0));
 }
 
 #[test]
@@ -194,13 +175,7 @@ fn a_passive_open_can_be_ended() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 2);
     let session = pair.app(B).listener.unwrap();
-    pair.ask(
-        B,
-        vec![Request::Release {
-            session,
-            data: None,
-        }],
-    );
+    pair.ask(B, vec![Request::Release { session, data: None }]);
     assert_eq!(pair.app(B).heard, ["closed"]);
     pair.call(A);
     pair.run_for(ms(100));
@@ -212,12 +187,7 @@ fn a_passive_open_can_be_ended() {
 fn bad_addresses_are_refused() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     let broadcast = core::net::SocketAddr::new(core::net::Ipv4Addr::BROADCAST.into(), 1);
-    for remote in [
-        Address::None,
-        Address::Mac([0; 6]),
-        Address::from(broadcast),
-        address(B, 0),
-    ] {
+    for remote in [Address::None, Address::Mac([0; 6]), Address::from(broadcast), address(B, 0)] {
         pair.app(A).heard.clear();
         pair.ask(A, vec![open(Mode::Active, remote, 0)]);
         assert_eq!(pair.app(A).heard, ["aborted: BadAddress"], "{remote}");
@@ -231,19 +201,12 @@ fn bad_addresses_are_refused() {
 // RFC 9293: MUST-22, SHLD-9
 #[test]
 fn a_call_that_nobody_answers_is_given_up() {
-    let config = Config {
-        syn_retries: 3,
-        ..plain()
-    };
+    let config = Config { syn_retries: 3, ..plain() };
     let mut pair = Pair::with_rule(config, plain(), |_| Vec::new());
     pair.call(A);
     pair.run_for(ms(100_000));
     assert_eq!(pair.app(A).heard, ["notice: NoAnswer", "aborted: TimedOut"]);
-    let times: Vec<u64> = pair
-        .log
-        .iter()
-        .map(|p| p.at.as_nanos() / 1_000_000)
-        .collect();
+    let times: Vec<u64> = pair.log.iter().map(|p| p.at.as_nanos() / 1_000_000).collect();
     assert_eq!(times, [0, 1000, 3000, 7000]);
     assert_eq!(pair.tcp(A).connections(), 0);
 }
@@ -257,12 +220,7 @@ fn many_connections_have_ports_of_their_own() {
     }
     pair.run_for(ms(1000));
     assert_eq!(pair.tcp(A).connections(), 300);
-    let mut ports: Vec<u16> = pair
-        .log
-        .iter()
-        .filter(|p| p.from == A)
-        .map(|p| p.header.source_port)
-        .collect();
+    let mut ports: Vec<u16> = pair.log.iter().filter(|p| p.from == A).map(|p| p.header.source_port).collect();
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), 300);
@@ -271,24 +229,13 @@ fn many_connections_have_ports_of_their_own() {
 // RFC 9293: MUST-54, MUST-56
 #[test]
 fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
-    let (hard, soft) = (
-        Problem::Hard { kind: 3, code: 3 },
-        Problem::Soft { kind: 3, code: 0 },
-    );
+    let (hard, soft) = (Problem::Hard { kind: 3, code: 3 }, Problem::Soft { kind: 3, code: 0 });
     let unreachable = |pair: &Pair, problem: Problem| {
         let first = pair.log.last().unwrap();
         let mut start = vec![0; 20];
-        let header = Header {
-            options: kumiki_wire::inet::tcp::Options::NONE,
-            ..first.header
-        };
+        let header = Header { options: kumiki_wire::inet::tcp::Options::NONE, ..first.header };
         header.emit(&mut start);
-        Report::Unreachable {
-            source: ip(A),
-            destination: ip(B),
-            problem,
-            start: Message::from_octets(&start[..8]),
-        }
+        Report::Unreachable { source: ip(A), destination: ip(B), problem, start: Message::from_octets(&start[..8]) }
     };
     // That the next hop is silent our own link tells, and not ICMP.
     for end in [hard, Problem::NoNeighbour] {
@@ -296,10 +243,7 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
         pair.call(A);
         let report = unreachable(&pair, soft);
         pair.report(A, report);
-        assert_eq!(
-            core::mem::take(&mut pair.app(A).heard),
-            ["notice: Problem(Soft { kind: 3, code: 0 })"]
-        );
+        assert_eq!(core::mem::take(&mut pair.app(A).heard), ["notice: Problem(Soft { kind: 3, code: 0 })"]);
         let report = unreachable(&pair, end);
         pair.report(A, report);
         assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
@@ -312,19 +256,13 @@ fn a_port_that_cannot_be_reached_ends_a_call_but_no_connection() {
     assert_eq!(pair.app(A).heard, ["opened"]);
     let report = unreachable(&pair, Problem::NoNeighbour);
     pair.report(A, report);
-    assert_eq!(
-        pair.app(A).heard,
-        ["opened", "notice: Problem(NoNeighbour)"]
-    );
+    assert_eq!(pair.app(A).heard, ["opened", "notice: Problem(NoNeighbour)"]);
 }
 
 // RFC 9293: MUST-14, MUST-15, MUST-65, SHLD-5, MAY-3
 #[test]
 fn the_mss_goes_with_syns_only_and_is_the_least_of_the_version_where_none_is_told() {
-    let config = Config {
-        mss: None,
-        ..plain()
-    };
+    let config = Config { mss: None, ..plain() };
     let mut pair = Pair::new(config.clone(), config.clone(), ms(10)).connected();
     pair.write(A, &numbered(20_000));
     pair.run_for(ms(500));
@@ -347,19 +285,13 @@ fn the_mss_goes_with_syns_only_and_is_the_least_of_the_version_where_none_is_tol
     };
     pair.inject(A, reply, b"");
     pair.write(A, &numbered(2000));
-    assert_eq!(
-        pair.log.last().unwrap().len(),
-        if IPV6 { 1220 } else { 536 }
-    );
+    assert_eq!(pair.log.last().unwrap().len(), if IPV6 { 1220 } else { 536 });
 }
 
 // RFC 9293: MUST-67, SHLD-6
 #[test]
 fn an_open_waits_to_know_its_route_but_not_for_ever() {
-    let config = || Config {
-        mss: None,
-        ..plain()
-    };
+    let config = || Config { mss: None, ..plain() };
     let mut pair = Pair::silent(config(), config());
     pair.call(A);
     pair.run_for(ms(99));
@@ -370,13 +302,7 @@ fn an_open_waits_to_know_its_route_but_not_for_ever() {
     let mut pair = Pair::silent(config(), config());
     pair.call(A);
     let source = ip(76);
-    let route = |source, unit| Report::Route {
-        to: ip(B),
-        source,
-        unit,
-        burst: 1,
-        bypass: None,
-    };
+    let route = |source, unit| Report::Route { to: ip(B), source, unit, burst: 1, bypass: None };
     pair.report(A, route(source, 820));
     assert_eq!(pair.log[0].header.options.mss, Some(800));
     pair.call(A);
@@ -423,19 +349,11 @@ fn no_round_trip_is_measured_by_a_handshake_of_which_anything_went_twice() {
     // The first SYN,ACK is lost, and the caller asks again after a second, before the timer of the other end.
     let config = Config {
         trace: true,
-        rto: crate::tcp::rtt::Config {
-            initial: ms(3000),
-            ..crate::tcp::rtt::Config::LINUX
-        },
+        rto: crate::tcp::rtt::Config { initial: ms(3000), ..crate::tcp::rtt::Config::LINUX },
         ..plain()
     };
-    let mut pair = Pair::with_rule(plain(), config, |packet| {
-        if packet.number == 1 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
-    });
+    let mut pair =
+        Pair::with_rule(plain(), config, |packet| if packet.number == 1 { Vec::new() } else { vec![ms(10)] });
     pair.listen(B, 5);
     pair.call(A);
     pair.run_for(ms(5000));

@@ -76,24 +76,15 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
     let task = graph.add_task("host");
     let mut config = config;
     config.address = of_host(number as usize);
-    graph
-        .add_node("app", task, Box::new(App::default()))
-        .unwrap();
-    graph
-        .add_node("tcp", task, Box::new(Tcp::new(config)))
-        .unwrap();
+    graph.add_node("app", task, Box::new(App::default())).unwrap();
+    graph.add_node("tcp", task, Box::new(Tcp::new(config))).unwrap();
     let wire = graph.add_device("wire", Service::UnitData).unwrap();
     let control = graph.add_device("control", Service::Frame).unwrap();
     graph.connect("app", "tcp").unwrap();
     graph.connect("app", "control").unwrap();
     graph.connect("tcp", "wire").unwrap();
     graph.start(Instant::ZERO).unwrap();
-    Host {
-        graph,
-        task,
-        wire,
-        control,
-    }
+    Host { graph, task, wire, control }
 }
 
 pub(super) fn address(host: usize, port: u16) -> Address {
@@ -102,11 +93,7 @@ pub(super) fn address(host: usize, port: u16) -> Address {
 
 fn of_host(host: usize) -> IpAddr {
     let low = 1 + host as u8;
-    if IPV6 {
-        Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, low.into()).into()
-    } else {
-        Ipv4Addr::new(10, 0, 0, low).into()
-    }
+    if IPV6 { Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, low.into()).into() } else { Ipv4Addr::new(10, 0, 0, low).into() }
 }
 
 /// Simple: exact buffers, no options, as little as possible that a test does not ask for.
@@ -131,11 +118,7 @@ impl Pair {
         Self::seeded(a, b, 1, 9180, Box::new(move |_| vec![delay]))
     }
 
-    pub(super) fn with_rule(
-        a: Config,
-        b: Config,
-        rule: impl FnMut(&Packet) -> Fate + 'static,
-    ) -> Self {
+    pub(super) fn with_rule(a: Config, b: Config, rule: impl FnMut(&Packet) -> Fate + 'static) -> Self {
         Self::seeded(a, b, 1, 9180, Box::new(rule))
     }
 
@@ -243,9 +226,7 @@ impl Pair {
 
     /// A write of `octets`.
     pub(super) fn write(&mut self, host: usize, octets: &[u8]) {
-        self.app(host)
-            .outbox
-            .push_back(Message::from_octets(octets));
+        self.app(host).outbox.push_back(Message::from_octets(octets));
         self.ask(host, Vec::new());
     }
 
@@ -264,26 +245,13 @@ impl Pair {
 
     pub(super) fn release(&mut self, host: usize) {
         let session = self.app(host).session.unwrap();
-        self.ask(
-            host,
-            vec![Request::Release {
-                session,
-                data: None,
-            }],
-        );
+        self.ask(host, vec![Request::Release { session, data: None }]);
     }
 
     pub(super) fn abort(&mut self, host: usize) {
         let session = self.app(host).session.unwrap();
         let reason = Reason::User;
-        self.ask(
-            host,
-            vec![Request::Abort {
-                session,
-                reason,
-                data: None,
-            }],
-        );
+        self.ask(host, vec![Request::Abort { session, reason, data: None }]);
     }
 
     /// Changes what the user of the connection asks for.
@@ -329,12 +297,7 @@ impl Pair {
     }
 
     fn deliver_from(&mut self, source: Address, host: usize, data: Message) {
-        let unit = Unit {
-            source,
-            destination: ip(host),
-            data,
-            ..Unit::default()
-        };
+        let unit = Unit { source, destination: ip(host), data, ..Unit::default() };
         self.deliver_unit(host, unit);
     }
 
@@ -399,13 +362,7 @@ impl Pair {
         let (unit, burst) = (mtu - IP, 1);
         let report = match manage {
             Manage::Limits => Report::Limits { unit, burst },
-            Manage::Route { to } => Report::Route {
-                to,
-                source: ip(from),
-                unit,
-                burst,
-                bypass: None,
-            },
+            Manage::Route { to } => Report::Route { to, source: ip(from), unit, burst, bypass: None },
             Manage::Refuse { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
@@ -413,9 +370,7 @@ impl Pair {
             | Manage::Narrow { .. }
             | Manage::Link(_) => return,
         };
-        let Host {
-            graph, wire, task, ..
-        } = &mut self.hosts[from];
+        let Host { graph, wire, task, .. } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
         graph.run(*task, self.now, 1);
     }
@@ -426,11 +381,7 @@ pub(super) fn ip(host: usize) -> Address {
 }
 
 fn anywhere() -> IpAddr {
-    if IPV6 {
-        Ipv6Addr::UNSPECIFIED.into()
-    } else {
-        Ipv4Addr::UNSPECIFIED.into()
-    }
+    if IPV6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() }
 }
 
 pub(super) fn open(mode: Mode, remote: Address, port: u16) -> Request {

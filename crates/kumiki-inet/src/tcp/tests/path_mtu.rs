@@ -11,12 +11,7 @@ use crate::tcp::{Config, Event, defaults};
 const LEAST: u32 = if IPV6 { 1280 } else { 552 };
 
 fn modern(path_mtu: PathMtu) -> Config {
-    Config {
-        path_mtu,
-        trace: true,
-        slow_start_after_idle: false,
-        ..defaults::modern()
-    }
+    Config { path_mtu, trace: true, slow_start_after_idle: false, ..defaults::modern() }
 }
 
 /// A connection over links of 9180 octets, 20 ms there and back, with something narrower on the way.
@@ -62,16 +57,10 @@ fn what_a_router_finds_too_big_goes_again_at_once_and_is_no_congestion() {
         let mut pair = over(&modern(path_mtu), 9180, None);
         // Before the first acknowledgment a smaller MSS means a smaller initial window (RFC 5681 section 3.1).
         send(&mut pair, 60_000, ms(1000));
-        pair.narrow = Some(Narrow {
-            mtu: 1400,
-            tells: Some(ms(5)),
-        });
+        pair.narrow = Some(Narrow { mtu: 1400, tells: Some(ms(5)) });
         let begin = (pair.now, pair.log.len());
         send(&mut pair, 60_000, ms(1000));
-        let again = pair.log[begin.1..]
-            .iter()
-            .filter(|it| it.len() > 0)
-            .find(|it| it.size <= 1400);
+        let again = pair.log[begin.1..].iter().filter(|it| it.len() > 0).find(|it| it.size <= 1400);
         assert_eq!(again.unwrap().at, begin.0 + ms(5));
         let first = pair.log[begin.1].size;
         assert_eq!(first, 9180);
@@ -90,10 +79,7 @@ fn what_a_router_finds_too_big_goes_again_at_once_and_is_no_congestion() {
 fn a_path_that_narrows_twice_is_followed_twice() {
     let mut pair = over(&modern(PathMtu::Icmp), 4352, Some(ms(5)));
     send(&mut pair, 100_000, ms(1000));
-    pair.narrow = Some(Narrow {
-        mtu: 1500,
-        tells: Some(ms(5)),
-    });
+    pair.narrow = Some(Narrow { mtu: 1500, tells: Some(ms(5)) });
     let then = pair.log.len();
     send(&mut pair, 100_000, ms(1000));
     assert_eq!(largest(&pair, then), 4352);
@@ -137,15 +123,8 @@ fn forged_reports_do_nothing_or_little() {
 
 #[test]
 fn after_ten_minutes_more_is_tried() {
-    for (path_mtu, sack) in [
-        (PathMtu::Icmp, true),
-        (PathMtu::ProbeOnBlackHole, true),
-        (PathMtu::Probe, false),
-    ] {
-        let config = Config {
-            sack,
-            ..modern(path_mtu)
-        };
+    for (path_mtu, sack) in [(PathMtu::Icmp, true), (PathMtu::ProbeOnBlackHole, true), (PathMtu::Probe, false)] {
+        let config = Config { sack, ..modern(path_mtu) };
         let mut pair = over(&config, 1400, Some(ms(5)));
         send(&mut pair, 100_000, ms(1000));
         pair.narrow = None;
@@ -176,29 +155,14 @@ fn a_path_that_carries_all_is_found_out_with_one_probe() {
     let at = sent.iter().position(|&size| size == 9180).unwrap();
     // After the probe small segments, until it is answered.
     assert_eq!(sent[at + 1], base);
-    assert!(
-        sent.iter()
-            .skip(at + 1)
-            .filter(|&&size| size == 9180)
-            .count()
-            > 10
-    );
+    assert!(sent.iter().skip(at + 1).filter(|&&size| size == 9180).count() > 10);
     assert_eq!(counters.retransmissions, 0);
 }
 
 #[test]
 fn probes_find_what_a_silent_path_carries_and_their_loss_is_no_congestion() {
-    for loss_detection in [
-        crate::tcp::config::LossDetection::Rack,
-        crate::tcp::config::LossDetection::Sack,
-    ] {
-        for (mtu, found) in [
-            (9180, 9180),
-            (9000, 9000),
-            (1500, 1500),
-            (1480, 1480),
-            (3333, 3326),
-        ] {
+    for loss_detection in [crate::tcp::config::LossDetection::Rack, crate::tcp::config::LossDetection::Sack] {
+        for (mtu, found) in [(9180, 9180), (9000, 9000), (1500, 1500), (1480, 1480), (3333, 3326)] {
             let config = Config {
                 loss_detection,
                 hystart: false,
@@ -263,10 +227,7 @@ fn a_black_hole_is_found_and_measured() {
 
 #[test]
 fn a_hole_deeper_than_the_base_is_found_too() {
-    let config = Config {
-        path_mtu_base: 4000,
-        ..modern(PathMtu::ProbeOnBlackHole)
-    };
+    let config = Config { path_mtu_base: 4000, ..modern(PathMtu::ProbeOnBlackHole) };
     let mut pair = over(&config, 1300, None);
     pair.write(A, &numbered(60_000));
     pair.run_for(ms(60_000));
@@ -280,10 +241,7 @@ fn after_an_outage_segments_are_soon_long_again() {
     let mut pair = over(&modern(PathMtu::ProbeOnBlackHole), 9180, None);
     send(&mut pair, 100_000, ms(1000));
     // Nothing at all arrives.
-    pair.narrow = Some(Narrow {
-        mtu: 0,
-        tells: None,
-    });
+    pair.narrow = Some(Narrow { mtu: 0, tells: None });
     pair.write(A, &numbered(100_000));
     pair.run_for(ms(8000));
     assert!(pair.counters(A).black_holes > 0);

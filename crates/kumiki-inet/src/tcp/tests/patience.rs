@@ -16,19 +16,12 @@ const TWO_HOURS: u64 = 2 * 3600;
 fn deaf(a: Config, b: Config, from: u64, to: u64) -> Pair {
     Pair::with_rule(a, b, move |packet| {
         let at = packet.at.as_nanos() / 1_000_000_000;
-        if (from..to).contains(&at) {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
+        if (from..to).contains(&at) { Vec::new() } else { vec![ms(10)] }
     })
 }
 
 fn asking() -> Quality {
-    Quality {
-        keep_alive: Some(defaults::modern().keep_alive_times),
-        ..Quality::default()
-    }
+    Quality { keep_alive: Some(defaults::modern().keep_alive_times), ..Quality::default() }
 }
 
 // RFC 9293: MUST-24, MUST-25, MUST-26, MUST-28, SHLD-12, MAY-5
@@ -51,15 +44,9 @@ fn an_idle_peer_is_asked_only_on_request_after_two_hours() {
     assert_eq!((asked[0].from, asked[0].seq, asked[0].len()), (A, 1, 0));
     assert_eq!((asked[1].from, asked[1].ack), (B, 2));
     let apart = asked[2].at.saturating_since(asked[0].at);
-    assert!(
-        apart >= secs(TWO_HOURS) && apart < secs(TWO_HOURS + 100),
-        "{apart}"
-    );
+    assert!(apart >= secs(TWO_HOURS) && apart < secs(TWO_HOURS + 100), "{apart}");
     // MUST-24: and off again.
-    let quality = Quality {
-        keep_alive: Some(KeepAlive::OFF),
-        ..Quality::default()
-    };
+    let quality = Quality { keep_alive: Some(KeepAlive::OFF), ..Quality::default() };
     pair.change(A, quality);
     pair.run_for(secs(10 * TWO_HOURS));
     assert_eq!(pair.log.len(), from + 4);
@@ -70,11 +57,7 @@ fn an_idle_peer_is_asked_only_on_request_after_two_hours() {
 fn one_question_without_an_answer_means_nothing_but_many_do() {
     let config = Config {
         keep_alive: true,
-        keep_alive_times: KeepAlive {
-            idle: secs(100),
-            interval: secs(10),
-            count: 3,
-        },
+        keep_alive_times: KeepAlive { idle: secs(100), interval: secs(10), count: 3 },
         ..plain()
     };
     // The first answer is lost.
@@ -96,11 +79,7 @@ fn one_question_without_an_answer_means_nothing_but_many_do() {
 fn who_is_heard_of_or_has_data_under_way_is_not_asked() {
     let config = Config {
         keep_alive: true,
-        keep_alive_times: KeepAlive {
-            idle: secs(100),
-            interval: secs(10),
-            count: 3,
-        },
+        keep_alive_times: KeepAlive { idle: secs(100), interval: secs(10), count: 3 },
         ..plain()
     };
     let mut pair = Pair::new(config.clone(), plain(), ms(10)).connected();
@@ -148,10 +127,7 @@ fn an_answer_after_r1_is_told_too() {
     pair.write(A, b"anybody there?");
     pair.run_for(secs(60));
     assert_eq!(pair.advice, [(A, false), (A, true)]);
-    assert_eq!(
-        pair.app(A).heard,
-        ["opened", "notice: NoAnswer", "notice: Answered"]
-    );
+    assert_eq!(pair.app(A).heard, ["opened", "notice: NoAnswer", "notice: Answered"]);
     assert_eq!(pair.app(B).received, b"anybody there?");
 }
 
@@ -160,10 +136,7 @@ fn an_answer_after_r1_is_told_too() {
 fn the_user_sets_r2_while_the_connection_stands() {
     let mut pair = deaf(plain(), plain(), 1, u64::MAX).connected();
     pair.run_for(secs(1));
-    let quality = Quality {
-        retransmissions: Some(4),
-        ..Quality::default()
-    };
+    let quality = Quality { retransmissions: Some(4), ..Quality::default() };
     pair.change(A, quality);
     pair.write(A, b"x");
     pair.run_for(secs(60));
@@ -172,10 +145,7 @@ fn the_user_sets_r2_while_the_connection_stands() {
 
     let mut pair = deaf(plain(), plain(), 1, u64::MAX).connected();
     pair.run_for(secs(1));
-    let quality = Quality {
-        retransmissions: Some(u32::MAX),
-        ..Quality::default()
-    };
+    let quality = Quality { retransmissions: Some(u32::MAX), ..Quality::default() };
     pair.change(A, quality);
     pair.write(A, b"x");
     pair.run_for(secs(100_000));
@@ -199,10 +169,7 @@ fn a_call_is_tried_for_three_minutes_and_r1_is_told_of() {
 fn a_user_hears_of_soft_errors_unless_it_does_not_want_to() {
     for wanted in [true, false] {
         let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
-        let quality = Quality {
-            notices: Some(wanted),
-            ..Quality::default()
-        };
+        let quality = Quality { notices: Some(wanted), ..Quality::default() };
         pair.change(A, quality);
         pair.write(A, b"x");
         for (kind, code) in [(3, 0), (3, 1), (3, 5), (11, 0), (12, 0)] {
@@ -216,10 +183,7 @@ fn a_user_hears_of_soft_errors_unless_it_does_not_want_to() {
 
 #[test]
 fn a_user_timeout_replaces_the_count_and_can_be_changed_while_data_waits() {
-    let of = |limit| Quality {
-        user_timeout: Some(limit),
-        ..Quality::default()
-    };
+    let of = |limit| Quality { user_timeout: Some(limit), ..Quality::default() };
     let mut pair = deaf(plain(), plain(), 1, u64::MAX).connected();
     pair.run_for(secs(1));
     pair.write(A, b"x");
@@ -233,14 +197,8 @@ fn a_user_timeout_replaces_the_count_and_can_be_changed_while_data_waits() {
 
 #[test]
 fn a_peer_that_keeps_its_window_closed_is_not_borne_longer_than_the_user_wants() {
-    let config = Config {
-        user_timeout: Some(secs(300)),
-        ..plain()
-    };
-    let small = Config {
-        receive_buffer: 1000,
-        ..plain()
-    };
+    let config = Config { user_timeout: Some(secs(300)), ..plain() };
+    let small = Config { receive_buffer: 1000, ..plain() };
     let mut pair = Pair::new(config, small, ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(3000));
@@ -253,27 +211,13 @@ fn a_peer_that_keeps_its_window_closed_is_not_borne_longer_than_the_user_wants()
 /// RFC 5482 section 3.1: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)).
 #[test]
 fn user_timeouts_are_told_to_the_peer_which_adapts_within_limits() {
-    let of = |limit| Config {
-        user_timeout: Some(secs(limit)),
-        user_timeout_option: true,
-        ..plain()
-    };
+    let of = |limit| Config { user_timeout: Some(secs(limit)), user_timeout_option: true, ..plain() };
     // Ours 200 s; the peer's, and what we then wait.
     for (theirs, waits) in [(50, 200), (1000, 1000), (40_000, 3600)] {
         let mut pair = deaf(of(200), of(theirs), 1, u64::MAX).connected();
         let told = |n: usize| pair.log[n].header.options.user_timeout;
-        assert_eq!(
-            told(0),
-            Some(UserTimeout {
-                value: 200,
-                minutes: false
-            })
-        );
-        let their = if theirs < 32_768 {
-            (theirs as u16, false)
-        } else {
-            (theirs.div_ceil(60) as u16, true)
-        };
+        assert_eq!(told(0), Some(UserTimeout { value: 200, minutes: false }));
+        let their = if theirs < 32_768 { (theirs as u16, false) } else { (theirs.div_ceil(60) as u16, true) };
         let (value, minutes) = their;
         assert_eq!(told(1), Some(UserTimeout { value, minutes }));
         // With the SYN and with the first segment after it, and no more.
@@ -293,36 +237,21 @@ fn user_timeouts_are_told_to_the_peer_which_adapts_within_limits() {
 /// RFC 5482 sections 3 and 3.4.
 #[test]
 fn a_peer_does_not_change_what_the_user_set_and_cannot_say_zero() {
-    let config = Config {
-        user_timeout_option: true,
-        ..plain()
-    };
+    let config = Config { user_timeout_option: true, ..plain() };
     let mut pair = deaf(config.clone(), plain(), 2, u64::MAX).connected();
     let tell = |pair: &mut Pair, value| {
         let mut header = pair.header(B);
         header.flags = Flags::ACK;
         (header.seq, header.ack) = (Seq(1), Seq(1));
-        header.options = Options {
-            user_timeout: Some(UserTimeout {
-                value,
-                minutes: true,
-            }),
-            ..Options::NONE
-        };
+        header.options = Options { user_timeout: Some(UserTimeout { value, minutes: true }), ..Options::NONE };
         pair.inject(A, header, b"");
     };
     tell(&mut pair, 0);
     assert_eq!(pair.app(A).heard, ["opened"]);
-    let quality = Quality {
-        user_timeout: Some(secs(30)),
-        ..Quality::default()
-    };
+    let quality = Quality { user_timeout: Some(secs(30)), ..Quality::default() };
     pair.change(A, quality);
     tell(&mut pair, 9);
-    assert_eq!(
-        pair.app(A).heard[1],
-        format!("notice: UserTimeout({:?})", secs(540))
-    );
+    assert_eq!(pair.app(A).heard[1], format!("notice: UserTimeout({:?})", secs(540)));
     pair.run_for(secs(2));
     pair.write(A, b"x");
     // RFC 5482 section 3: the new value goes with the next segment.
@@ -335,19 +264,11 @@ fn a_peer_does_not_change_what_the_user_set_and_cannot_say_zero() {
 // RFC 9293: MUST-48, MUST-49, SHLD-21, SHLD-22
 #[test]
 fn time_to_live_and_dscp_are_settable_and_change_while_the_connection_stands() {
-    let config = Config {
-        ttl: 9,
-        tos: 0x28,
-        ..plain()
-    };
+    let config = Config { ttl: 9, tos: 0x28, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     assert_eq!(pair.travelled[0], (A, 9, 0x28));
     assert_eq!(pair.travelled[1], (B, 0, 0));
-    let quality = Quality {
-        ttl: Some(33),
-        tos: Some(0xb8),
-        ..Quality::default()
-    };
+    let quality = Quality { ttl: Some(33), tos: Some(0xb8), ..Quality::default() };
     pair.change(A, quality);
     pair.write(A, b"x");
     assert_eq!(*pair.travelled.last().unwrap(), (A, 33, 0xb8));

@@ -11,23 +11,11 @@ use crate::tcp::{Config, defaults};
 
 pub(super) fn profiles() -> impl Strategy<Value = Config> {
     const DETECTIONS: [LossDetection; 2] = [LossDetection::Rack, LossDetection::Sack];
-    const REDUCTIONS: [RateReduction; 4] = [
-        RateReduction::AtOnce,
-        RateReduction::Prr,
-        RateReduction::PrrCrb,
-        RateReduction::PrrSsrb,
-    ];
-    let base = prop_oneof![
-        Just(plain()),
-        Just(defaults::modern()),
-        Just(defaults::bsd43()),
-        Just(defaults::solaris23())
-    ];
-    let congestion = prop_oneof![
-        Just(Algorithm::NewReno),
-        Just(Algorithm::Cubic),
-        Just(Algorithm::Fixed)
-    ];
+    const REDUCTIONS: [RateReduction; 4] =
+        [RateReduction::AtOnce, RateReduction::Prr, RateReduction::PrrCrb, RateReduction::PrrSsrb];
+    let base =
+        prop_oneof![Just(plain()), Just(defaults::modern()), Just(defaults::bsd43()), Just(defaults::solaris23())];
+    let congestion = prop_oneof![Just(Algorithm::NewReno), Just(Algorithm::Cubic), Just(Algorithm::Fixed)];
     let sizes = (500u32..100_000, 500u32..100_000, 100u16..9000);
     let recovery = (
         prop::sample::select(&DETECTIONS[..]),
@@ -68,14 +56,12 @@ pub(super) struct Weather {
 }
 
 pub(super) fn weather() -> impl Strategy<Value = Weather> {
-    (0.0..0.15, 0.0..0.1, 0.0..0.4, any::<u64>()).prop_map(
-        |(loss, duplication, reordering, seed)| Weather {
-            loss,
-            duplication,
-            reordering,
-            seed,
-        },
-    )
+    (0.0..0.15, 0.0..0.1, 0.0..0.4, any::<u64>()).prop_map(|(loss, duplication, reordering, seed)| Weather {
+        loss,
+        duplication,
+        reordering,
+        seed,
+    })
 }
 
 pub(super) fn pair(a: Config, b: Config, weather: Weather) -> Pair {
@@ -138,13 +124,9 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
     for heard in &heard {
         // A caller may give up before the other side has heard of it. Where the acknowledgment of a FIN is lost again and
         // again, the peer's TIME-WAIT may be over first, and the last FIN is answered by a reset: nothing is lost then.
-        let in_order = |last: &String| {
-            last == "closed" || (last == "aborted: Reset" && heard.contains(&"released".into()))
-        };
-        assert!(
-            heard.is_empty() || timed_out || heard.last().is_some_and(in_order),
-            "{heard:?}\n{tail}"
-        );
+        let in_order =
+            |last: &String| last == "closed" || (last == "aborted: Reset" && heard.contains(&"released".into()));
+        assert!(heard.is_empty() || timed_out || heard.last().is_some_and(in_order), "{heard:?}\n{tail}");
     }
 }
 

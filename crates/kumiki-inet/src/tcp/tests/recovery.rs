@@ -11,22 +11,14 @@ use crate::tcp::congestion::InitialWindow;
 pub(super) fn prompt() -> Config {
     Config {
         sack: true,
-        ack: AckRule {
-            every: 1,
-            count_small: true,
-            pushed: false,
-        },
+        ack: AckRule { every: 1, count_small: true, pushed: false },
         initial_window: InitialWindow::Segments(10),
         ..plain()
     }
 }
 
 /// Two hosts 10 ms apart, and data from A whose segments arrive as `fate` says: (first octet, copies sent before).
-pub(super) fn with_fates(
-    a: Config,
-    b: Config,
-    mut fate: impl FnMut(u32, u32) -> Fate + 'static,
-) -> Pair {
+pub(super) fn with_fates(a: Config, b: Config, mut fate: impl FnMut(u32, u32) -> Fate + 'static) -> Pair {
     let mut copies = std::collections::BTreeMap::new();
     Pair::with_rule(a, b, move |packet| {
         if packet.from == B || packet.text.is_empty() {
@@ -41,22 +33,15 @@ pub(super) fn with_fates(
 
 /// When A sent what, in ms since 500 ms: (time, first octet) of each segment with text.
 pub(super) fn sent(pair: &Pair) -> Vec<(u64, u32)> {
-    let data = pair
-        .log
-        .iter()
-        .filter(|packet| packet.from == A && packet.len() > 0);
-    data.map(|packet| (packet.at.as_nanos() / 1_000_000 - 500, packet.seq - 1))
-        .collect()
+    let data = pair.log.iter().filter(|packet| packet.from == A && packet.len() > 0);
+    data.map(|packet| (packet.at.as_nanos() / 1_000_000 - 500, packet.seq - 1)).collect()
 }
 
 #[test]
 fn figure_1_of_rfc_8985_is_repeated_to_the_millisecond() {
     // P1, P2 and P3 are lost, then the retransmission of P1. The figure leaves rate reduction out: PRR would let P2 go
     // only after P1 had been acknowledged.
-    let config = Config {
-        rate_reduction: RateReduction::AtOnce,
-        ..prompt()
-    };
+    let config = Config { rate_reduction: RateReduction::AtOnce, ..prompt() };
     let mut pair = with_fates(config, prompt(), |octet, copy| match (octet, copy) {
         (1000, 0 | 1) | (2000 | 3000, 0) => Vec::new(),
         _ => vec![ms(10)],
@@ -88,10 +73,7 @@ fn figure_1_of_rfc_8985_is_repeated_to_the_millisecond() {
 #[test]
 fn a_timeout_marks_only_what_was_sent_a_round_trip_ago() {
     // Section 3.5: the acknowledgment of the first segment is late, and two more were sent just before the timer expires.
-    let config = Config {
-        tail_loss_probe: false,
-        ..prompt()
-    };
+    let config = Config { tail_loss_probe: false, ..prompt() };
     let mut pair = with_fates(config.clone(), config, |octet, copy| match (octet, copy) {
         (0, 0) => vec![ms(195)],
         _ => vec![ms(10)],
@@ -109,14 +91,7 @@ fn any_loss_at_the_tail_is_repaired_without_a_timeout() {
     // Of ten segments the last `n` are lost.
     for n in 1..=9 {
         for ack_every in [1, 2] {
-            let config = Config {
-                ack: AckRule {
-                    every: ack_every,
-                    count_small: true,
-                    pushed: false,
-                },
-                ..prompt()
-            };
+            let config = Config { ack: AckRule { every: ack_every, count_small: true, pushed: false }, ..prompt() };
             let mut pair = with_fates(config.clone(), config, move |octet, copy| {
                 let lost = octet >= 10_000 - n * 1000 && copy == 0;
                 if lost { Vec::new() } else { vec![ms(10)] }
@@ -126,11 +101,7 @@ fn any_loss_at_the_tail_is_repaired_without_a_timeout() {
             let log = pair.taken_log().join("\n");
             let counters = pair.counters(A);
             assert_eq!(pair.app(B).received.len(), 10_000, "{log}");
-            assert_eq!(
-                (counters.timeouts, counters.loss_probes),
-                (0, 1),
-                "{n} lost\n{log}"
-            );
+            assert_eq!((counters.timeouts, counters.loss_probes), (0, 1), "{n} lost\n{log}");
             assert_eq!(counters.retransmissions, u64::from(n), "{n} lost\n{log}");
         }
     }
@@ -173,9 +144,7 @@ fn a_probe_of_what_had_arrived_is_told_by_the_duplicate() {
 #[test]
 fn a_segment_a_little_late_is_not_sent_again() {
     // Two were sent later and arrive before; a quarter of the round trip is waited for.
-    let mut pair = with_fates(prompt(), prompt(), |octet, _| {
-        vec![ms(if octet == 2000 { 14 } else { 10 })]
-    });
+    let mut pair = with_fates(prompt(), prompt(), |octet, _| vec![ms(if octet == 2000 { 14 } else { 10 })]);
     pair.write(A, &numbered(5000));
     pair.run_for(ms(1000));
     let counters = pair.counters(A);
@@ -189,19 +158,13 @@ fn a_segment_a_little_late_is_not_sent_again() {
 #[test]
 fn reordering_once_seen_is_waited_for_whatever_is_sacked() {
     let late = [2000, 20_000];
-    let mut pair = with_fates(prompt(), prompt(), move |octet, _| {
-        vec![ms(if late.contains(&octet) { 14 } else { 10 })]
-    });
+    let mut pair =
+        with_fates(prompt(), prompt(), move |octet, _| vec![ms(if late.contains(&octet) { 14 } else { 10 })]);
     pair.write(A, &numbered(5000));
     pair.run_for(ms(200));
     pair.write(A, &numbered(25_000));
     pair.run_for(ms(1000));
-    assert_eq!(
-        pair.counters(A).retransmissions,
-        0,
-        "{}",
-        pair.taken_log().join("\n")
-    );
+    assert_eq!(pair.counters(A).retransmissions, 0, "{}", pair.taken_log().join("\n"));
     assert!(pair.counters(A).duplicate_acks > 5);
 }
 
@@ -282,14 +245,8 @@ fn time_over_lossy_path(config: &Config, percent: u64, seed: u64) -> u64 {
 fn time_tells_losses_better_than_rfc_6675_at_one_to_five_per_cent() {
     for percent in 1..=5 {
         let total = |loss_detection, rate_reduction| {
-            let config = Config {
-                loss_detection,
-                rate_reduction,
-                ..prompt()
-            };
-            (0..16)
-                .map(|seed| time_over_lossy_path(&config, percent, seed))
-                .sum::<u64>()
+            let config = Config { loss_detection, rate_reduction, ..prompt() };
+            (0..16).map(|seed| time_over_lossy_path(&config, percent, seed)).sum::<u64>()
         };
         let rack = total(LossDetection::Rack, RateReduction::Prr);
         let sack = total(LossDetection::Sack, RateReduction::AtOnce);
@@ -382,11 +339,7 @@ fn a_timeout_for_nothing_is_found_out_and_nothing_else_is_sent_again() {
             let log = pair.taken_log().join("\n");
             let counters = pair.counters(A);
             assert_eq!(pair.app(B).received.len(), 65_000, "{case}\n{log}");
-            assert_eq!(
-                (counters.timeouts, counters.spurious_timeouts),
-                (1, 1),
-                "{case}\n{log}"
-            );
+            assert_eq!((counters.timeouts, counters.spurious_timeouts), (1, 1), "{case}\n{log}");
             assert_eq!(counters.retransmissions, 1, "{case}\n{log}");
             // Where it was for something, nobody thinks otherwise.
             let mut pair = stalled(&config, true);
@@ -449,11 +402,7 @@ fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
             hystart: false,
             slow_start_limit: 100,
             // Many segments to an acknowledgment, so that each lets many go.
-            ack: AckRule {
-                every: 30,
-                count_small: true,
-                pushed: false,
-            },
+            ack: AckRule { every: 30, count_small: true, pushed: false },
             send_buffer: 1_000_000,
             receive_buffer: 1_000_000,
             window_scaling: true,
@@ -463,10 +412,7 @@ fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
         pair.write(A, &numbered(400_000));
         pair.run_for(ms(5000));
         assert_eq!(pair.app(B).received.len(), 400_000);
-        let data = pair
-            .log
-            .iter()
-            .filter(|packet| packet.from == A && packet.len() > 0);
+        let data = pair.log.iter().filter(|packet| packet.from == A && packet.len() > 0);
         let times: Vec<_> = data.map(|packet| packet.at).collect();
         let bursts = times.chunk_by(|one, two| one == two).skip(1);
         let longest = bursts.map(<[_]>::len).max().unwrap();
@@ -485,10 +431,7 @@ fn a_paced_sender_sends_no_bursts_and_is_as_fast() {
 #[test]
 fn the_probe_is_new_data_where_there_is_some() {
     // The whole window is lost, and the window is full.
-    let config = Config {
-        initial_window: InitialWindow::Segments(4),
-        ..prompt()
-    };
+    let config = Config { initial_window: InitialWindow::Segments(4), ..prompt() };
     let mut pair = with_fates(config, prompt(), |octet, copy| match (octet, copy) {
         (0..4000, 0) => Vec::new(),
         _ => vec![ms(10)],
@@ -496,10 +439,7 @@ fn the_probe_is_new_data_where_there_is_some() {
     pair.write(A, &numbered(8000));
     pair.run_for(ms(1000));
     let sent = sent(&pair);
-    assert_eq!(
-        sent[..6],
-        [(0, 0), (0, 1000), (0, 2000), (0, 3000), (40, 4000), (60, 0)]
-    );
+    assert_eq!(sent[..6], [(0, 0), (0, 1000), (0, 2000), (0, 3000), (40, 4000), (60, 0)]);
     let counters = pair.counters(A);
     assert_eq!((counters.timeouts, counters.retransmissions), (0, 4));
     assert_eq!(pair.app(B).received, numbered(8000));
@@ -509,27 +449,22 @@ fn the_probe_is_new_data_where_there_is_some() {
 fn new_data_that_trickles_out_does_not_put_the_timer_off() {
     // Nothing arrives from 495 ms on, and A writes ten octets each 50 ms. RTO is its minimum of 200 ms: the probe goes no
     // later than that, and one RTO after it the head (RFC 8985 sections 7.2 and 7.3).
-    let config = Config {
-        coalesce: kumiki_graph::Coalesce::Never,
-        ..prompt()
-    };
-    let mut pair = Pair::with_rule(config, prompt(), |packet| {
-        if packet.at.as_nanos() < 495_000_000 {
-            vec![ms(10)]
-        } else {
-            Vec::new()
-        }
-    })
-    .connected();
+    let config = Config { coalesce: kumiki_graph::Coalesce::Never, ..prompt() };
+    let mut pair =
+        Pair::with_rule(
+            config,
+            prompt(),
+            |packet| {
+                if packet.at.as_nanos() < 495_000_000 { vec![ms(10)] } else { Vec::new() }
+            },
+        )
+        .connected();
     pair.write(A, &numbered(10));
     pair.run_for(ms(10));
     for _ in 0..20 {
         pair.write(A, &numbered(10));
         pair.run_for(ms(50));
     }
-    let head: Vec<u64> = sent(&pair)
-        .into_iter()
-        .filter_map(|(at, octet)| (octet == 0).then_some(at))
-        .collect();
+    let head: Vec<u64> = sent(&pair).into_iter().filter_map(|(at, octet)| (octet == 0).then_some(at)).collect();
     assert_eq!(head, [0, 400, 800], "{}", pair.taken_log().join("\n"));
 }

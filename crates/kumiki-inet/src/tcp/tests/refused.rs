@@ -67,14 +67,8 @@ struct Forgery {
 }
 
 fn forgeries() -> impl Strategy<Value = Vec<Forgery>> {
-    let one = (
-        0..STEPS,
-        any::<bool>(),
-        prop::sample::select(&REASONS[..]),
-        any::<(u32, u32)>(),
-        0usize..1400,
-        any::<u16>(),
-    );
+    let one =
+        (0..STEPS, any::<bool>(), prop::sample::select(&REASONS[..]), any::<(u32, u32)>(), 0usize..1400, any::<u16>());
     let one = one.prop_map(|(step, to, reason, places, len, flags)| Forgery {
         step,
         to: usize::from(to),
@@ -108,10 +102,7 @@ fn ends(pair: &Pair, host: usize) -> Option<Ends> {
         _ => sent.header.destination_port,
     };
     let socket = |host| address(host, port(host)).socket().unwrap();
-    Some(Ends {
-        local: socket(host),
-        remote: socket(1 - host),
-    })
+    Some(Ends { local: socket(host), remote: socket(1 - host) })
 }
 
 /// How `host` stands, by what it knows itself.
@@ -123,21 +114,13 @@ fn stand(pair: &mut Pair, host: usize) -> Option<Stand> {
         let end = of.map(|it| {
             let len = it.len() as u32;
             let flags = [Flags::SYN, Flags::FIN];
-            it.seq
-                + len
-                + flags
-                    .map(|flag| u32::from(it.has(flag)))
-                    .iter()
-                    .sum::<u32>()
+            it.seq + len + flags.map(|flag| u32::from(it.has(flag))).iter().sum::<u32>()
         });
         pair.first[from].unwrap_or_default() + end.max().unwrap_or(0)
     };
     let (nxt, max) = (sent(1 - host), sent(host));
     let stamps = pair.log.iter().filter(|packet| packet.from != host);
-    let oldest = stamps
-        .filter_map(|packet| packet.header.options.timestamps)
-        .map(|(value, _)| value)
-        .next();
+    let oldest = stamps.filter_map(|packet| packet.header.options.timestamps).map(|(value, _)| value).next();
     let tcp = pair.tcp_mut(host);
     if let Some(it) = tcp.table.sessions().next() {
         return Some(Stand {
@@ -193,9 +176,7 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     let ends = ends(pair, to)?;
     let wrong = |r: u32| it.max + 1 + r % (1 << 29);
     let inside = it.nxt + r % it.window.max(1);
-    let old = it
-        .recent
-        .map(|recent| recent.wrapping_sub(1 + s % (1 << 29)));
+    let old = it.recent.map(|recent| recent.wrapping_sub(1 + s % (1 << 29)));
     let mut value = it.recent.unwrap_or(s).wrapping_add(s % (1 << 29));
     let mut stamped = true;
     let (mut seq, mut ack, mut len) = (inside, it.max, forgery.len);
@@ -314,10 +295,7 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     let syn = flags.contains(Flags::SYN);
     let mut options = Options {
         timestamps: stamped.then_some((value, 7)),
-        user_timeout: Some(UserTimeout {
-            value: 1,
-            minutes: false,
-        }),
+        user_timeout: Some(UserTimeout { value: 1, minutes: false }),
         accecn: Some(AccEcn::new(Order::Zero, 3, s, r, 77)),
         mss: syn.then_some(28),
         window_scale: syn.then_some(14),
@@ -326,10 +304,7 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     };
     if !syn {
         let left = it.una + r % 3000;
-        options.sack.push(SackBlock {
-            left,
-            right: left + s % 3000,
-        });
+        options.sack.push(SackBlock { left, right: left + s % 3000 });
     }
     let header = Header {
         source_port: ends.remote.port(),
@@ -355,14 +330,8 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     Some(Unit {
         source: ip(1 - to),
         destination: ip(to),
-        options: UnitOptions {
-            tos: Codepoint::Ce.bits(),
-            ..UnitOptions::NONE
-        },
-        route: Some(Box::new(SourceRoute {
-            gateways: vec![[192, 0, 2, 9].into()],
-            strict: false,
-        })),
+        options: UnitOptions { tos: Codepoint::Ce.bits(), ..UnitOptions::NONE },
+        route: Some(Box::new(SourceRoute { gateways: vec![[192, 0, 2, 9].into()], strict: false })),
         data,
     })
 }
@@ -372,11 +341,7 @@ fn icmp(pair: &mut Pair, forgery: &Forgery) -> Option<Report> {
     let it = stand(pair, forgery.to)?;
     let ends = ends(pair, forgery.to)?;
     let (r, s) = forgery.places;
-    let seq = if r & 1 == 0 {
-        it.una - 1 - s % (1 << 29)
-    } else {
-        it.max + s % (1 << 29)
-    };
+    let seq = if r & 1 == 0 { it.una - 1 - s % (1 << 29) } else { it.max + s % (1 << 29) };
     let mut start = Vec::new();
     start.extend(ends.local.port().to_be_bytes());
     start.extend(ends.remote.port().to_be_bytes());
@@ -384,11 +349,7 @@ fn icmp(pair: &mut Pair, forgery: &Forgery) -> Option<Report> {
     Some(Report::Unreachable {
         source: ip(forgery.to),
         destination: ip(1 - forgery.to),
-        problem: if r & 2 == 0 {
-            Problem::TooBig { mtu: 600 }
-        } else {
-            Problem::NoNeighbour
-        },
+        problem: if r & 2 == 0 { Problem::TooBig { mtu: 600 } } else { Problem::NoNeighbour },
         start: Message::from_octets(&start),
     })
 }
@@ -411,46 +372,31 @@ struct Plan {
 fn plans() -> impl Strategy<Value = Plan> {
     let more = || {
         const WISHES: [EcnUse; 3] = [EcnUse::Off, EcnUse::Classic, EcnUse::Accurate];
-        (
-            profiles(),
-            prop::sample::select(&WISHES[..]),
-            any::<(bool, bool)>(),
-        )
-            .prop_map(|(config, ecn, (keep_alive, user_timeout_option))| Config {
+        (profiles(), prop::sample::select(&WISHES[..]), any::<(bool, bool)>()).prop_map(
+            |(config, ecn, (keep_alive, user_timeout_option))| Config {
                 ecn,
                 keep_alive,
-                keep_alive_times: KeepAlive {
-                    idle: ms(700),
-                    interval: ms(1000),
-                    count: 5,
-                },
+                keep_alive_times: KeepAlive { idle: ms(700), interval: ms(1000), count: 5 },
                 // What is refused of the peer's own, as PAWS does with late copies, has the same account as what is forged. That much a
                 // forger can do: here there is no limit, and scripts show whose account is whose.
                 challenge_interval: Duration::ZERO,
                 user_timeout_option,
                 user_timeout: user_timeout_option.then_some(ms(60_000)),
                 ..config
-            })
+            },
+        )
     };
     let writes = || prop::collection::vec(1usize..6000, 0..4);
     let steps = prop::collection::vec(0u64..120, STEPS);
-    (
-        (more(), more()),
-        weather(),
-        (writes(), writes()),
-        steps,
-        any::<bool>(),
-    )
-        .prop_map(|((a, b), weather, (forth, back), steps, stops)| Plan {
+    ((more(), more()), weather(), (writes(), writes()), steps, any::<bool>()).prop_map(
+        |((a, b), weather, (forth, back), steps, stops)| Plan {
             configs: [a, b],
-            weather: Weather {
-                loss: weather.loss / 3.0,
-                ..weather
-            },
+            weather: Weather { loss: weather.loss / 3.0, ..weather },
             writes: [forth, back],
             steps,
             stops,
-        })
+        },
+    )
 }
 
 /// What can be seen of a session from outside.
@@ -523,11 +469,7 @@ fn run(plan: &Plan, forgeries: &[Forgery]) -> Seen {
 /// The usual number of cases, unless more are asked for.
 fn cases() -> u32 {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    if asked {
-        ProptestConfig::default().cases
-    } else {
-        96
-    }
+    if asked { ProptestConfig::default().cases } else { 96 }
 }
 
 proptest! {

@@ -2,9 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{
-    Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request, SourceRoute,
-};
+use kumiki_graph::{Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request, SourceRoute};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
@@ -34,9 +32,7 @@ fn checksum(source: [u8; 4], destination: [u8; 4], segment: &[u8]) -> u16 {
     octets.extend((segment.len() as u16).to_be_bytes());
     octets.extend(segment);
     octets.resize(octets.len().next_multiple_of(2), 0);
-    let words = octets
-        .chunks(2)
-        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let words = octets.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
     let mut sum: u32 = words.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -123,30 +119,22 @@ fn data_is_pushed_at_its_end_and_only_there() {
 // RFC 9293: MUST-34, SHLD-15, SHLD-16, SHLD-17
 #[test]
 fn a_window_that_shrinks_is_survived() {
-    let config = Config {
-        max_retransmissions: 3,
-        ..plain()
-    };
-    let mut pair = Pair::with_rule(config, plain(), |packet| {
-        if packet.at.as_nanos() >= 500_000_000 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
-    })
-    .connected();
+    let config = Config { max_retransmissions: 3, ..plain() };
+    let mut pair =
+        Pair::with_rule(
+            config,
+            plain(),
+            |packet| {
+                if packet.at.as_nanos() >= 500_000_000 { Vec::new() } else { vec![ms(10)] }
+            },
+        )
+        .connected();
     pair.write(A, &numbered(8000));
     let sent = pair.log.last().unwrap().ack;
     assert_eq!(sent, 1);
     let from = pair.log.len();
     let shrunk = |pair: &mut Pair, window| {
-        let header = Header {
-            flags: Flags::ACK,
-            seq: Seq(1),
-            ack: Seq(1),
-            window,
-            ..pair.header(B)
-        };
+        let header = Header { flags: Flags::ACK, seq: Seq(1), ack: Seq(1), window, ..pair.header(B) };
         pair.inject(A, header, b"");
     };
     // From 64,000 to 2,000 behind which 8,000 are sent: nothing new goes, and what lies inside is sent again.
@@ -186,13 +174,7 @@ fn what_comes_ahead_of_its_turn_is_kept() {
 fn initial_sequence_numbers_go_with_the_clock_and_are_keyed() {
     let first = |seed, wait| {
         let config = defaults::modern();
-        let mut pair = Pair::seeded(
-            config.clone(),
-            config,
-            seed,
-            9180,
-            Box::new(|_| vec![ms(10)]),
-        );
+        let mut pair = Pair::seeded(config.clone(), config, seed, 9180, Box::new(|_| vec![ms(10)]));
         pair.run_for(wait);
         pair.ask(A, vec![open(Mode::Active, address(B, PORT), 5555)]);
         pair.log[0].header.seq
@@ -219,13 +201,7 @@ fn a_call_waits_for_ip_to_choose_its_address() {
     let mut pair = silent();
     pair.call(A);
     assert!(pair.log.is_empty());
-    let route = Report::Route {
-        to: ip(B),
-        source: ip(A),
-        unit: 9160,
-        burst: 1,
-        bypass: None,
-    };
+    let route = Report::Route { to: ip(B), source: ip(A), unit: 9160, burst: 1, bypass: None };
     pair.report(A, route);
     // The wire refuses segments from any other address.
     assert!(pair.log[0].has(Flags::SYN));
@@ -243,11 +219,7 @@ fn a_connection_keeps_the_address_that_it_was_opened_with() {
     let other = Ipv4Addr::new(10, 0, 0, 77);
     let mut pair = configured(Pair::new(plain(), plain(), ms(10)), other);
     pair.listen(B, 5);
-    let call = Open {
-        local: ip(A),
-        remote: address(B, PORT),
-        ..Open::default()
-    };
+    let call = Open { local: ip(A), remote: address(B, PORT), ..Open::default() };
     pair.ask(A, vec![Request::Open(Box::new(call))]);
     pair.run_for(ms(100));
     pair.write(A, &numbered(3000));
@@ -283,11 +255,7 @@ fn an_icmp_error_concerns_only_the_connection_that_it_quotes() {
 fn rounds_around_a_timeout(config: Config) -> ([usize; 6], [usize; 6]) {
     let config = Config {
         initial_window: crate::tcp::congestion::InitialWindow::Segments(2),
-        ack: crate::tcp::config::AckRule {
-            every: 1,
-            count_small: true,
-            pushed: false,
-        },
+        ack: crate::tcp::config::AckRule { every: 1, count_small: true, pushed: false },
         send_buffer: 1_000_000,
         ..config
     };
@@ -334,10 +302,7 @@ fn what_was_lost_goes_again_in_slow_start_once_f_rto_finds_the_time_out_genuine(
                 f_rto: true,
                 tail_loss_probe: false,
                 // More than two round trips, for the timer does not start again at a duplicate.
-                rto: crate::tcp::rtt::Config {
-                    minimum: ms(250),
-                    ..crate::tcp::rtt::Config::LINUX
-                },
+                rto: crate::tcp::rtt::Config { minimum: ms(250), ..crate::tcp::rtt::Config::LINUX },
                 loss_detection,
                 sack,
                 timestamps,
@@ -361,27 +326,15 @@ fn what_is_sent_in_time_wait_travels_as_the_connection_did() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.return_route = Some((A, SourceRoute { gateways, strict }));
     let mut pair = pair.connected();
-    let quality = Quality {
-        ttl: Some(33),
-        tos: Some(0xb8),
-        ..Quality::default()
-    };
+    let quality = Quality { ttl: Some(33), tos: Some(0xb8), ..Quality::default() };
     pair.change(B, quality);
     pair.release(B);
     pair.run_for(ms(100));
     pair.release(A);
     pair.run_for(ms(100));
-    assert_eq!(
-        (pair.tcp(A).connections(), pair.tcp(B).connections()),
-        (0, 1)
-    );
+    assert_eq!((pair.tcp(A).connections(), pair.tcp(B).connections()), (0, 1));
     let before = pair.log.len();
-    let fin = Header {
-        flags: Flags::FIN | Flags::ACK,
-        seq: Seq(1),
-        ack: Seq(2),
-        ..pair.header(A)
-    };
+    let fin = Header { flags: Flags::FIN | Flags::ACK, seq: Seq(1), ack: Seq(2), ..pair.header(A) };
     pair.inject(B, fin, b"");
     assert_eq!(pair.log.len(), before + 1);
     assert_eq!(*pair.travelled.last().unwrap(), (B, 33, 0xb8));
@@ -398,12 +351,7 @@ fn data_with_an_acknowledgment_that_is_too_old_is_not_taken() {
     assert_eq!(pair.app(A).received.len(), 70_000);
     // A never offered more than 64,000 octets.
     for (ack, taken) in [(70_001 - 64_001, ""), (70_001 - 64_000, "data")] {
-        let header = Header {
-            flags: Flags::ACK,
-            seq: Seq(1),
-            ack: Seq(ack),
-            ..pair.header(A)
-        };
+        let header = Header { flags: Flags::ACK, seq: Seq(1), ack: Seq(ack), ..pair.header(A) };
         pair.inject(B, header, b"data");
         assert_eq!(pair.app(B).received, taken.as_bytes());
     }
@@ -417,10 +365,7 @@ fn the_user_of_a_connection_switches_nagle_off() {
     pair.write(A, b"one");
     pair.write(A, b"two");
     assert_eq!(pair.taken_log().len(), 1);
-    let quality = Quality {
-        coalesce: Some(Coalesce::Never),
-        ..Quality::default()
-    };
+    let quality = Quality { coalesce: Some(Coalesce::Never), ..Quality::default() };
     pair.run_for(ms(100));
     pair.change(A, quality);
     pair.taken_log();
@@ -432,20 +377,12 @@ fn the_user_of_a_connection_switches_nagle_off() {
 // RFC 9293: MUST-39
 #[test]
 fn an_acknowledgment_opens_a_closed_window_far_or_not_at_all() {
-    let small = Config {
-        receive_buffer: 4000,
-        ..plain()
-    };
+    let small = Config { receive_buffer: 4000, ..plain() };
     let mut pair = Pair::new(plain(), small, ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(4000));
     pair.run_for(ms(100));
-    let probe = Header {
-        flags: Flags::ACK,
-        seq: Seq(4001),
-        ack: Seq(1),
-        ..pair.header(A)
-    };
+    let probe = Header { flags: Flags::ACK, seq: Seq(4001), ack: Seq(1), ..pair.header(A) };
     for (taken, window) in [(0, 0), (999, 0), (1, 1000)] {
         pair.take(B, taken);
         pair.run_for(ms(1000));
@@ -476,21 +413,13 @@ fn the_way_by_which_a_syn_came_is_kept_though_nothing_else_comes_by_it() {
 // RFC 9293: MUST-66
 #[test]
 fn urg_and_rst_count_at_a_closed_window_also_with_text_that_has_no_room() {
-    let small = Config {
-        receive_buffer: 2000,
-        ..plain()
-    };
+    let small = Config { receive_buffer: 2000, ..plain() };
     let mut pair = Pair::new(plain(), small, ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(2000));
     pair.run_for(ms(100));
-    let mut header = Header {
-        flags: Flags::ACK | Flags::URG,
-        seq: Seq(2001),
-        ack: Seq(1),
-        urgent_pointer: 5,
-        ..pair.header(A)
-    };
+    let mut header =
+        Header { flags: Flags::ACK | Flags::URG, seq: Seq(2001), ack: Seq(1), urgent_pointer: 5, ..pair.header(A) };
     pair.inject(B, header, b"hurry");
     assert_eq!(pair.app(B).heard, ["offered", "urgent: 5 after 2000"]);
     header.flags = Flags::ACK | Flags::RST;

@@ -19,10 +19,7 @@ fn urgent_data_is_told_of_and_stays_in_its_place() {
     pair.write(A, b"go on");
     pair.run_for(ms(100));
     assert_eq!(pair.app(B).received, b"stopgo on");
-    assert_eq!(
-        pair.app(B).heard,
-        ["offered", "urgent: 4 after 0", "urgent: 0 after 4"]
-    );
+    assert_eq!(pair.app(B).heard, ["offered", "urgent: 4 after 0", "urgent: 0 after 4"]);
     // What follows is not urgent.
     assert!(!pair.log.last().unwrap().has(Flags::URG));
 }
@@ -30,10 +27,7 @@ fn urgent_data_is_told_of_and_stays_in_its_place() {
 // RFC 9293: MUST-31
 #[test]
 fn urgent_data_may_be_longer_than_the_pointer_reaches() {
-    let config = Config {
-        send_buffer: 300_000,
-        ..plain()
-    };
+    let config = Config { send_buffer: 300_000, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10)).connected();
     let data = numbered(200_000);
     pair.urge(A, &data);
@@ -54,13 +48,7 @@ fn a_pointer_that_advances_is_told_of_again_and_one_that_does_not_is_not() {
     let mut header = pair.header(A);
     header.flags = Flags::ACK | Flags::URG;
     (header.seq, header.ack) = (Seq(1), Seq(1));
-    for (pointer, tells) in [
-        (100, true),
-        (100, false),
-        (50, false),
-        (0, false),
-        (101, true),
-    ] {
+    for (pointer, tells) in [(100, true), (100, false), (50, false), (0, false), (101, true)] {
         header.urgent_pointer = pointer;
         let before = pair.app(B).heard.len();
         pair.inject(B, header, b"");
@@ -70,19 +58,13 @@ fn a_pointer_that_advances_is_told_of_again_and_one_that_does_not_is_not() {
     // A pointer beyond the end of all data says nothing once that has come.
     header.flags = Flags::ACK | Flags::FIN;
     pair.inject(B, header, b"short");
-    assert_eq!(
-        pair.app(B).heard[2..],
-        ["urgent: 101 after 0", "urgent: 0 after 5", "released"]
-    );
+    assert_eq!(pair.app(B).heard[2..], ["urgent: 101 after 0", "urgent: 0 after 5", "released"]);
 }
 
 // RFC 9293: MUST-66
 #[test]
 fn urgency_passes_a_closed_window_both_ways_and_so_does_a_reset() {
-    let small = Config {
-        receive_buffer: 2000,
-        ..plain()
-    };
+    let small = Config { receive_buffer: 2000, ..plain() };
     let mut pair = Pair::new(plain(), small, ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(2000));
@@ -90,10 +72,7 @@ fn urgency_passes_a_closed_window_both_ways_and_so_does_a_reset() {
     assert_eq!(pair.log.last().unwrap().header.window, 0);
     pair.taken_log();
     pair.urge(A, b"hurry");
-    assert_eq!(
-        pair.taken_log(),
-        ["0.600 a U. 2001:2001(0) ack 1 win 64000"]
-    );
+    assert_eq!(pair.taken_log(), ["0.600 a U. 2001:2001(0) ack 1 win 64000"]);
     pair.run_for(ms(50));
     assert_eq!(pair.app(B).heard, ["offered", "urgent: 5 after 2000"]);
     let mut reset = pair.header(A);
@@ -117,10 +96,7 @@ fn what_was_urgent_before_the_accept_is_told_of_before_the_data() {
     let session = pair.app(B).offers[0];
     pair.app(B).session = Some(session);
     pair.ask(B, vec![accept(session)]);
-    assert_eq!(
-        pair.app(B).heard,
-        ["offered", "urgent: 10 after 0", "urgent: 0 after 10"]
-    );
+    assert_eq!(pair.app(B).heard, ["offered", "urgent: 10 after 0", "urgent: 0 after 10"]);
     assert_eq!(pair.app(B).received, b"calmurgent");
 }
 

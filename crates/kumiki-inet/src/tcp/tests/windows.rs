@@ -7,10 +7,7 @@ use super::pair::*;
 use crate::tcp::Config;
 
 fn small_buffer(octets: u32) -> Config {
-    Config {
-        receive_buffer: octets,
-        ..plain()
-    }
+    Config { receive_buffer: octets, ..plain() }
 }
 
 // RFC 9293: MUST-35, MUST-36, SHLD-29, SHLD-30
@@ -58,10 +55,7 @@ fn a_closed_window_is_probed_until_it_opens() {
 // RFC 9293: MUST-37, MAY-8
 #[test]
 fn a_window_may_stay_closed_for_ever() {
-    let config = Config {
-        max_retransmissions: 3,
-        ..plain()
-    };
+    let config = Config { max_retransmissions: 3, ..plain() };
     let mut pair = Pair::new(config, small_buffer(1000), ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(3000));
@@ -77,11 +71,7 @@ fn a_window_may_stay_closed_for_ever() {
 #[test]
 fn a_lost_window_update_does_not_stop_a_connection() {
     let mut pair = Pair::with_rule(plain(), small_buffer(2000), |packet| {
-        if packet.from == B && packet.at.as_nanos() == 1_000_000_000 {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
+        if packet.from == B && packet.at.as_nanos() == 1_000_000_000 { Vec::new() } else { vec![ms(10)] }
     })
     .connected();
     pair.app(B).idle = true;
@@ -126,10 +116,7 @@ fn the_sender_waits_for_a_useful_window_but_not_for_ever() {
     pair.run_for(ms(150));
     assert!(pair.taken_log().is_empty());
     pair.run_for(ms(51));
-    assert_eq!(
-        pair.taken_log()[0],
-        "0.800 a . 2001:2301(300) ack 1 win 64000"
-    );
+    assert_eq!(pair.taken_log()[0], "0.800 a . 2001:2301(300) ack 1 win 64000");
     assert_eq!(pair.counters(A).overrides, 1);
 }
 
@@ -169,29 +156,19 @@ fn big_windows_are_scaled() {
 #[test]
 fn the_offered_edge_never_moves_back() {
     for (scaling, shift) in [(false, 0), (true, 4)] {
-        let of = |receive_buffer| Config {
-            window_scaling: scaling,
-            receive_buffer,
-            ..plain()
-        };
+        let of = |receive_buffer| Config { window_scaling: scaling, receive_buffer, ..plain() };
         let (unit, buffer) = (1 << shift, if scaling { 999_999 } else { 60_000 });
         let mut pair = Pair::new(of(64_000), of(buffer), ms(5));
         pair.listen(B, 1);
         pair.call(A);
         pair.run_for(ms(100));
-        assert_eq!(
-            pair.log[1].header.options.window_scale,
-            scaling.then_some(shift)
-        );
+        assert_eq!(pair.log[1].header.options.window_scale, scaling.then_some(shift));
         pair.app(B).idle = true;
         for len in [1, 3, 5, 7, 999, 1001, 17] {
             pair.write(A, &numbered(len));
             pair.run_for(ms(100));
             // The user takes nothing, and wants less room than was offered.
-            let quality = Quality {
-                receive_buffer: Some(5000),
-                ..Quality::default()
-            };
+            let quality = Quality { receive_buffer: Some(5000), ..Quality::default() };
             pair.change(B, quality);
         }
         let mut last = 0;
@@ -233,11 +210,7 @@ fn a_scaled_window_is_not_rounded_up_beyond_the_buffer_again_and_again() {
 #[test]
 fn the_acknowledgment_that_fills_a_gap_brings_its_window_with_it() {
     let deaf = |packet: &Packet| {
-        if packet.at.as_nanos() < 500_000_000 {
-            vec![ms(10)]
-        } else {
-            Vec::new()
-        }
+        if packet.at.as_nanos() < 500_000_000 { vec![ms(10)] } else { Vec::new() }
     };
     let mut pair = Pair::with_rule(plain(), plain(), deaf).connected();
     let from_b = |pair: &Pair, seq, ack, window| Header {
@@ -254,16 +227,10 @@ fn the_acknowledgment_that_fills_a_gap_brings_its_window_with_it() {
     // Sent later than what was ahead of it, since it acknowledges more; the edge is where it was.
     let gap = from_b(&pair, 1, 1001, 1000);
     pair.inject(A, gap, &numbered(200));
-    assert_eq!(
-        pair.taken_log(),
-        ["0.500 a . 2001:2001(0) ack 301 win 63700"]
-    );
+    assert_eq!(pair.taken_log(), ["0.500 a . 2001:2001(0) ack 301 win 63700"]);
     let later = from_b(&pair, 301, 2001, 1000);
     pair.inject(A, later, &[]);
-    assert_eq!(
-        pair.taken_log(),
-        ["0.500 a . 2001:3001(1000) ack 301 win 63700"]
-    );
+    assert_eq!(pair.taken_log(), ["0.500 a . 2001:3001(1000) ack 301 win 63700"]);
 }
 
 #[test]
@@ -274,11 +241,7 @@ fn sequence_numbers_wrap() {
             let mut count = 0;
             let mut pair = Pair::with_rule(config.clone(), config.clone(), move |packet| {
                 count += 1;
-                if packet.len() > 0 && count % 7 == 0 {
-                    Vec::new()
-                } else {
-                    vec![ms(5)]
-                }
+                if packet.len() > 0 && count % 7 == 0 { Vec::new() } else { vec![ms(5)] }
             });
             pair.run_for(wait);
             pair.listen(B, 1);
@@ -300,10 +263,7 @@ fn sequence_numbers_wrap() {
 
 #[test]
 fn an_old_timestamp_is_refused() {
-    let config = Config {
-        timestamps: true,
-        ..plain()
-    };
+    let config = Config { timestamps: true, ..plain() };
     let mut pair = Pair::new(config.clone(), config, ms(10)).connected();
     pair.write(A, b"good");
     pair.run_for(ms(100));
@@ -312,10 +272,7 @@ fn an_old_timestamp_is_refused() {
     let mut old = pair.header(A);
     old.flags = Flags::ACK;
     (old.seq, old.ack) = (Seq(5), Seq(1));
-    old.options = Options {
-        timestamps: Some((value - 1, 0)),
-        ..Options::NONE
-    };
+    old.options = Options { timestamps: Some((value - 1, 0)), ..Options::NONE };
     pair.inject(B, old, b"evil");
     assert_eq!(pair.counters(B).paws_rejected, 1);
     assert_eq!(pair.taken_log(), ["0.600 b . 1:1(0) ack 5 win 63996"]);
@@ -334,17 +291,10 @@ fn an_old_timestamp_is_refused() {
 fn what_went_as_a_probe_is_no_measure_of_the_round_trip() {
     let small = Config {
         receive_buffer: 1000,
-        ack: crate::tcp::config::AckRule {
-            every: 1,
-            count_small: true,
-            pushed: false,
-        },
+        ack: crate::tcp::config::AckRule { every: 1, count_small: true, pushed: false },
         ..plain()
     };
-    let config = Config {
-        trace: true,
-        ..plain()
-    };
+    let config = Config { trace: true, ..plain() };
     let mut pair = Pair::new(config, small, ms(10)).connected();
     pair.app(B).idle = true;
     pair.write(A, &numbered(1500));

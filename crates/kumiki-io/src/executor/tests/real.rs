@@ -55,11 +55,7 @@ struct Parrot {
 
 impl Protocol for Parrot {
     fn shape(&self) -> Shape {
-        Shape {
-            needs: &[Service::Frame],
-            below: (1, 1),
-            ..Shape::default()
-        }
+        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -79,11 +75,7 @@ impl Protocol for Parrot {
 }
 
 /// A parrot in the time of `clock` behind one end of a pair, and the other end.
-fn parrot<C: Clock>(
-    clock: C,
-    pace: Pace,
-    room: &Arc<Mutex<usize>>,
-) -> (Executor<C>, GraphId, RealId, UnixDatagram) {
+fn parrot<C: Clock>(clock: C, pace: Pace, room: &Arc<Mutex<usize>>) -> (Executor<C>, GraphId, RealId, UnixDatagram) {
     let (near, far) = UnixDatagram::pair().unwrap();
     near.set_nonblocking(true).unwrap();
     far.set_nonblocking(true).unwrap();
@@ -95,10 +87,7 @@ fn parrot<C: Clock>(
     graph.connect("parrot", "dev").unwrap();
     let mut executor = Executor::new(clock, pace);
     let id = executor.add_graph("a", graph);
-    let device = Pair {
-        socket: near,
-        room: Arc::clone(room),
-    };
+    let device = Pair { socket: near, room: Arc::clone(room) };
     let real = executor.add_real(Box::new(device)).unwrap();
     executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
     executor.start().unwrap();
@@ -117,10 +106,7 @@ fn come(far: &UnixDatagram) -> Vec<u8> {
 #[test]
 fn what_came_together_is_one_batch_and_goes_back_in_order() {
     let room = Arc::new(Mutex::new(100));
-    let pace = Pace {
-        batch: 4,
-        ..Pace::default()
-    };
+    let pace = Pace { batch: 4, ..Pace::default() };
     let (mut executor, id, real, far) = parrot(ManualClock::default(), pace, &room);
     // The start of the graph is an input too.
     executor.run(Duration::from_millis(1), |_| false);
@@ -134,22 +120,14 @@ fn what_came_together_is_one_batch_and_goes_back_in_order() {
     let graph = executor.graph(id).unwrap();
     let parrot: &Parrot = graph.protocol(graph.node("parrot").unwrap()).unwrap();
     assert_eq!(parrot.batches, [4, 4, 2]);
-    let counters = RealCounters {
-        received: 10,
-        sent: 10,
-        batches: 3,
-        ..RealCounters::default()
-    };
+    let counters = RealCounters { received: 10, sent: 10, batches: 3, ..RealCounters::default() };
     assert_eq!(executor.real_counters(real), counters);
 }
 
 #[test]
 fn what_finds_no_room_waits_in_order_and_too_much_is_dropped_and_counted() {
     let room = Arc::new(Mutex::new(1));
-    let pace = Pace {
-        queue: 3,
-        ..Pace::default()
-    };
+    let pace = Pace { queue: 3, ..Pace::default() };
     let (mut executor, _, real, far) = parrot(ManualClock::default(), pace, &room);
     for octet in 1..=6 {
         far.send(&[octet]).unwrap();
@@ -165,10 +143,7 @@ fn what_finds_no_room_waits_in_order_and_too_much_is_dropped_and_counted() {
     executor.run(Duration::from_millis(1), |_| false);
     assert_eq!(come(&far), [4, 7]);
     let counters = executor.real_counters(real);
-    assert_eq!(
-        (counters.waited, counters.overflowed, counters.sent),
-        (3, 2, 5)
-    );
+    assert_eq!((counters.waited, counters.overflowed, counters.sent), (3, 2, 5));
 }
 
 #[test]
@@ -203,11 +178,7 @@ struct Listener(Vec<String>);
 
 impl Protocol for Listener {
     fn shape(&self) -> Shape {
-        Shape {
-            needs: &[Service::Frame],
-            below: (1, 1),
-            ..Shape::default()
-        }
+        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -240,17 +211,12 @@ impl Called {
         graph.connect("listener", "dev").unwrap();
         let mut executor = Executor::new(RealClock::start(), Pace::default());
         let id = executor.add_graph("a", graph);
-        let path =
-            std::env::temp_dir().join(format!("kumiki-executor-{}-{name}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("kumiki-executor-{}-{name}", std::process::id()));
         let line = Line::open(&Opening::Listen(path.clone()), false).unwrap();
         let real = executor.add_real(Box::new(line)).unwrap();
         executor.plug(Plug::Device(id, DEVICE), Plug::Real(real));
         executor.start().unwrap();
-        Self {
-            executor,
-            graph: id,
-            path,
-        }
+        Self { executor, graph: id, path }
     }
 
     /// Runs until the graph has been told so many things: these.
@@ -261,16 +227,8 @@ impl Called {
             let node = graph.node("listener").unwrap();
             graph.protocol::<Listener>(node).unwrap().0.clone()
         };
-        let ended = self
-            .executor
-            .run(PATIENCE, |executor| heard(executor).len() >= things.len());
-        assert_eq!(
-            (heard(&self.executor), ended),
-            (
-                things.iter().map(ToString::to_string).collect(),
-                Ended::Done
-            )
-        );
+        let ended = self.executor.run(PATIENCE, |executor| heard(executor).len() >= things.len());
+        assert_eq!((heard(&self.executor), ended), (things.iter().map(ToString::to_string).collect(), Ended::Done));
     }
 
     /// Somebody calls, and has come when this returns: the kernel takes callers before they are accepted.
@@ -307,11 +265,7 @@ struct Answer(Vec<Address>);
 
 impl Protocol for Answer {
     fn shape(&self) -> Shape {
-        Shape {
-            needs: &[Service::Frame],
-            below: (1, 1),
-            ..Shape::default()
-        }
+        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -319,10 +273,7 @@ impl Protocol for Answer {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
             self.0.push(unit.source);
-            let back = UnitData {
-                destination: unit.source,
-                ..UnitData::of(unit.data)
-            };
+            let back = UnitData { destination: unit.source, ..UnitData::of(unit.data) };
             cx.down(Below(0), Request::Unit(back));
         }
     }
@@ -334,9 +285,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     graph.add_device("dev", Service::Frame).unwrap();
-    let node = graph
-        .add_node("answer", task, Box::new(Answer::default()))
-        .unwrap();
+    let node = graph.add_node("answer", task, Box::new(Answer::default())).unwrap();
     graph.connect("answer", "dev").unwrap();
     let any = "127.0.0.1:0";
     let udp = Udp::open(any.parse().unwrap(), Far::Any).unwrap();
@@ -352,12 +301,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
     }
     let ended = executor.run(PATIENCE, |executor| executor.real_counters(real).sent == 2);
     assert_eq!(ended, Ended::Done);
-    let told = &executor
-        .graph(id)
-        .unwrap()
-        .protocol::<Answer>(node)
-        .unwrap()
-        .0;
+    let told = &executor.graph(id).unwrap().protocol::<Answer>(node).unwrap().0;
     for ((peer, octet), told) in peers.iter().zip([7, 8]).zip(told) {
         let mut octets = [0; 2];
         assert_eq!(peer.recv_from(&mut octets).unwrap(), (1, at));

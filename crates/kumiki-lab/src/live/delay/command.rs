@@ -140,23 +140,10 @@ pub enum Command {
     Help,
 }
 
-const COMMANDS: [&str; 8] = [
-    "a>b", "b>a", "both", "stats", "settings", "reset", "quit", "help",
-];
+const COMMANDS: [&str; 8] = ["a>b", "b>a", "both", "stats", "settings", "reset", "quit", "help"];
 
-const SETTINGS: [&str; 11] = [
-    "rate",
-    "queue",
-    "overhead",
-    "loss",
-    "duplicate",
-    "corrupt",
-    "delay",
-    "jitter",
-    "order",
-    "reorder",
-    "clear",
-];
+const SETTINGS: [&str; 11] =
+    ["rate", "queue", "overhead", "loss", "duplicate", "corrupt", "delay", "jitter", "order", "reorder", "clear"];
 
 /// No time that is longer makes sense here, and sums of such times cannot overflow.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -176,9 +163,7 @@ impl Command {
             "a>b" | "ab" => Self::Set(Way::AToB, changes(&mut words)?),
             "b>a" | "ba" => Self::Set(Way::BToA, changes(&mut words)?),
             "both" => Self::Set(Way::Both, changes(&mut words)?),
-            "stats" => Self::Stats {
-                json: words.next_if("json"),
-            },
+            "stats" => Self::Stats { json: words.next_if("json") },
             "settings" => Self::Settings,
             "reset" => Self::Reset,
             "quit" => Self::Quit,
@@ -217,10 +202,7 @@ fn changes(words: &mut Words<'_>) -> Result<Vec<Change>, String> {
         changes.push(words.change(word).map_err(|why| format!("{word}: {why}"))?);
     }
     if changes.is_empty() {
-        Err(format!(
-            "a setting follows the direction, as in a>b delay 50ms; there are {}",
-            SETTINGS.join(", ")
-        ))
+        Err(format!("a setting follows the direction, as in a>b delay 50ms; there are {}", SETTINGS.join(", ")))
     } else {
         Ok(changes)
     }
@@ -228,10 +210,7 @@ fn changes(words: &mut Words<'_>) -> Result<Vec<Change>, String> {
 
 /// `word` is none of `known`.
 fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let near = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(word, known), *known))
-        .min();
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min();
     let near = near.filter(|(distance, _)| *distance <= 2);
     let near = near.map_or_else(String::new, |(_, near)| format!("; try {near}"));
     format!("`{word}` is {what}; there are {}{near}", known.join(", "))
@@ -327,7 +306,9 @@ impl<'a> Words<'a> {
         }
         let rate: quantity::Rate = self.quantity("a rate")?;
         if rate.bits_per_second() == 0 {
-            return Err("nothing ever leaves a line of no rate; loss 100% lets nothing pass, and none is no limit".to_owned());
+            return Err(
+                "nothing ever leaves a line of no rate; loss 100% lets nothing pass, and none is no limit".to_owned()
+            );
         }
         Ok(Some(rate))
     }
@@ -344,8 +325,7 @@ impl<'a> Words<'a> {
             return Ok(Queue::Packets(number));
         }
         let size = self.quantity::<Octets>("a length");
-        size.map(Queue::Octets)
-            .map_err(|why| format!("{why}; or a number of packets such as 100 packets, or none"))
+        size.map(Queue::Octets).map_err(|why| format!("{why}; or a number of packets such as 100 packets, or none"))
     }
 
     fn overhead(&mut self) -> Result<Octets, String> {
@@ -361,30 +341,17 @@ impl<'a> Words<'a> {
             return Ok(Loss::None);
         }
         if !self.next_if("gilbert") {
-            let share = self.share().map_err(|why| {
-                format!("{why}; or none, or gilbert TO_BAD TO_GOOD as in gilbert 1% 30%")
-            })?;
-            return Ok(if share == Share::default() {
-                Loss::None
-            } else {
-                Loss::Each(share)
-            });
+            let share = self
+                .share()
+                .map_err(|why| format!("{why}; or none, or gilbert TO_BAD TO_GOOD as in gilbert 1% 30%"))?;
+            return Ok(if share == Share::default() { Loss::None } else { Loss::Each(share) });
         }
         let (to_bad, to_good) = (self.share()?, self.share()?);
         let mut next = |otherwise| {
-            if self.has_number() {
-                self.share()
-            } else {
-                Ok(otherwise)
-            }
+            if self.has_number() { self.share() } else { Ok(otherwise) }
         };
         let (bad, good) = (next(Share::ONE)?, next(Share::default())?);
-        Ok(Loss::Gilbert {
-            to_bad,
-            to_good,
-            bad,
-            good,
-        })
+        Ok(Loss::Gilbert { to_bad, to_good, bad, good })
     }
 
     fn reorder(&mut self) -> Result<Option<(Share, Reorder)>, String> {
@@ -395,25 +362,17 @@ impl<'a> Words<'a> {
         if share == Share::default() && !matches!(self.0.front(), Some(&"by" | &"behind")) {
             return Ok(None);
         }
-        let reorder =
-            match self.next() {
-                Some("by") => Reorder::By(self.time()?),
-                Some("behind") => {
-                    let others: u64 = self.quantity("a number of units")?;
-                    let others = u32::try_from(others).ok().filter(|n| *n > 0);
-                    let others = others.ok_or("a unit is held back behind one other at least")?;
-                    let time = if self.has_number() {
-                        self.time()?
-                    } else {
-                        Duration::from_secs(1)
-                    };
-                    Reorder::Behind(others, time)
-                }
-                _ => return Err(
-                    "write by a time, as in 1% by 5ms, or behind so many units, as in 1% behind 3"
-                        .to_owned(),
-                ),
-            };
+        let reorder = match self.next() {
+            Some("by") => Reorder::By(self.time()?),
+            Some("behind") => {
+                let others: u64 = self.quantity("a number of units")?;
+                let others = u32::try_from(others).ok().filter(|n| *n > 0);
+                let others = others.ok_or("a unit is held back behind one other at least")?;
+                let time = if self.has_number() { self.time()? } else { Duration::from_secs(1) };
+                Reorder::Behind(others, time)
+            }
+            _ => return Err("write by a time, as in 1% by 5ms, or behind so many units, as in 1% behind 3".to_owned()),
+        };
         Ok(Some((share, reorder)))
     }
 }

@@ -37,10 +37,7 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
         return Ok(None);
     }
     if octets.last() != Some(&b'\n') && u64::try_from(octets.len()).is_ok_and(|n| n >= LINE) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("a line has {LINE} octets at most"),
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line has {LINE} octets at most")));
     }
     Ok(Some(String::from_utf8_lossy(&octets).trim().to_owned()))
 }
@@ -82,11 +79,7 @@ pub fn serve(input: impl io::Read, asking: &Asking, form: Form, mut say: impl Fn
 
 /// What ends the last line of `text`, where nothing does yet.
 fn gap(text: &str) -> &'static str {
-    if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    }
+    if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
 }
 
 /// Whether this process may read from the terminal that is its standard input without being stopped for it.
@@ -121,10 +114,7 @@ pub struct ControlError {
 
 impl ControlError {
     fn new(path: &Path, why: impl core::fmt::Display) -> Self {
-        Self {
-            path: path.to_owned(),
-            why: why.to_string(),
-        }
+        Self { path: path.to_owned(), why: why.to_string() }
     }
 }
 
@@ -137,23 +127,16 @@ impl Control {
         let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
         match std::fs::symlink_metadata(path) {
             Ok(file) if !file.file_type().is_socket() => {
-                return Err(failed(
-                    &"there is a file that is no socket; choose another name",
-                ));
+                return Err(failed(&"there is a file that is no socket; choose another name"));
             }
             Ok(_) if UnixStream::connect(path).is_ok() => {
-                return Err(failed(
-                    &"somebody listens there already; choose another name",
-                ));
+                return Err(failed(&"somebody listens there already; choose another name"));
             }
             Ok(_) => std::fs::remove_file(path).map_err(|why| failed(&why))?,
             Err(_) => {}
         }
         let listener = UnixListener::bind(path).map_err(|why| failed(&why))?;
-        let control = Self {
-            path: path.to_owned(),
-            listener: Some(listener),
-        };
+        let control = Self { path: path.to_owned(), listener: Some(listener) };
         let owner_only = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, owner_only).map_err(|why| failed(&why))?;
         Ok(control)
@@ -198,11 +181,8 @@ pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
     if command.contains('\n') {
         return Err(failed(&"one line at a time"));
     }
-    let mut stream = UnixStream::connect(path).map_err(|why| {
-        failed(&format!(
-            "{why}; a delay generator listens there that was started with --control"
-        ))
-    })?;
+    let mut stream = UnixStream::connect(path)
+        .map_err(|why| failed(&format!("{why}; a delay generator listens there that was started with --control")))?;
     writeln!(stream, "{command}").map_err(|why| failed(&why))?;
     let mut answer = String::new();
     for line in BufReader::new(stream).lines() {

@@ -36,16 +36,13 @@ pub struct Interface {
     pub up: bool,
 }
 
-const FORMS: &str =
-    "write tun:NAME, tap:NAME or udp:PORT, such as tun:d0,mtu=9000 or udp:5001,127.0.0.1:5002";
+const FORMS: &str = "write tun:NAME, tap:NAME or udp:PORT, such as tun:d0,mtu=9000 or udp:5001,127.0.0.1:5002";
 
 impl core::str::FromStr for End {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, rest) = text
-            .split_once(':')
-            .ok_or_else(|| format!("`{text}` is no end; {FORMS}"))?;
+        let (kind, rest) = text.split_once(':').ok_or_else(|| format!("`{text}` is no end; {FORMS}"))?;
         match kind {
             "tun" => Interface::parse(rest).map(Self::Tun),
             "tap" => Interface::parse(rest).map(Self::Tap),
@@ -61,9 +58,7 @@ impl core::str::FromStr for End {
                     ));
                 }
                 if remote.is_some_and(|remote| remote.port() == 0) {
-                    return Err(
-                        "nobody has port 0; leave the remote address out to learn it".to_owned(),
-                    );
+                    return Err("nobody has port 0; leave the remote address out to learn it".to_owned());
                 }
                 Ok(Self::Udp { local, remote })
             }
@@ -84,23 +79,17 @@ fn socket(text: &str) -> Result<SocketAddr, String> {
 impl Interface {
     fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
-        let mut interface = Self {
-            name: parts.next().unwrap_or_default().to_owned(),
-            mtu: None,
-            address: None,
-            up: false,
-        };
+        let mut interface =
+            Self { name: parts.next().unwrap_or_default().to_owned(), mtu: None, address: None, up: false };
         for part in parts {
             match part.split_once('=') {
                 Some(("mtu", mtu)) => {
                     let mtu = mtu.parse().ok().filter(|mtu| *mtu >= 68);
-                    interface.mtu = Some(mtu.ok_or_else(|| {
-                        format!("`{part}`: an MTU is a number of octets from 68 to 65535")
-                    })?);
+                    interface.mtu =
+                        Some(mtu.ok_or_else(|| format!("`{part}`: an MTU is a number of octets from 68 to 65535"))?);
                 }
                 Some(("addr", address)) => {
-                    interface.address =
-                        Some(address.parse().map_err(|why| format!("`{part}`: {why}"))?);
+                    interface.address = Some(address.parse().map_err(|why| format!("`{part}`: {why}"))?);
                     interface.up = true;
                 }
                 None if part == "up" => interface.up = true,
@@ -146,10 +135,7 @@ impl End {
                 let mut udp = Udp::open(*local, far).map_err(|why| why.to_string())?;
                 udp.tell_waits();
                 let local = udp.local();
-                let opened = Self::Udp {
-                    local,
-                    remote: *remote,
-                };
+                let opened = Self::Udp { local, remote: *remote };
                 Ok((Box::new(udp), opened.to_string()))
             }
         }
@@ -208,14 +194,8 @@ impl fmt::Display for End {
         match self {
             Self::Tun(interface) => write!(f, "tun:{interface}"),
             Self::Tap(interface) => write!(f, "tap:{interface}"),
-            Self::Udp {
-                local,
-                remote: Some(remote),
-            } => write!(f, "udp:{local},{remote}"),
-            Self::Udp {
-                local,
-                remote: None,
-            } => write!(f, "udp:{local}"),
+            Self::Udp { local, remote: Some(remote) } => write!(f, "udp:{local},{remote}"),
+            Self::Udp { local, remote: None } => write!(f, "udp:{local}"),
         }
     }
 }

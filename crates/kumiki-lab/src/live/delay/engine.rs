@@ -56,11 +56,7 @@ impl Asking {
     #[must_use]
     pub fn ask(&self, command: Command, json: bool) -> Option<String> {
         let (answer, answered) = channel();
-        let asked = Asked {
-            command,
-            json,
-            answer,
-        };
+        let asked = Asked { command, json, answer };
         self.commands.send(asked).ok()?;
         self.bell.ring();
         answered.recv().ok()
@@ -124,11 +120,7 @@ impl<C: Clock> Engine<C> {
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = channel();
-        let end = |device| End {
-            device,
-            waiting: VecDeque::new(),
-            is_full: false,
-        };
+        let end = |device| End { device, waiting: VecDeque::new(), is_full: false };
         let now = clock.now();
         Ok(Self {
             clock,
@@ -146,10 +138,7 @@ impl<C: Clock> Engine<C> {
     /// By which other threads have commands carried out.
     #[must_use]
     pub fn asking(&self) -> Asking {
-        Asking {
-            commands: self.asking.clone(),
-            bell: self.bell.clone(),
-        }
+        Asking { commands: self.asking.clone(), bell: self.bell.clone() }
     }
 
     /// Ringing it ends a wait.
@@ -168,11 +157,7 @@ impl<C: Clock> Engine<C> {
     ///
     /// # Errors
     /// [`Failed`] where a device is of no more use.
-    pub fn run(
-        &mut self,
-        until: Option<Instant>,
-        mut wish: impl FnMut() -> bool,
-    ) -> Result<Ended, Failed> {
+    pub fn run(&mut self, until: Option<Instant>, mut wish: impl FnMut() -> bool) -> Result<Ended, Failed> {
         loop {
             let more = self.pass()?;
             if self.obey() {
@@ -206,8 +191,7 @@ impl<C: Clock> Engine<C> {
         }
         self.path.run(self.clock.now());
         for from in [0, 1] {
-            self.write(from)
-                .map_err(|why| Failed { end: 1 - from, why })?;
+            self.write(from).map_err(|why| Failed { end: 1 - from, why })?;
         }
         Ok(more)
     }
@@ -243,9 +227,7 @@ impl<C: Clock> Engine<C> {
 
     /// Hands to the other end what has left, behind what waits for room there.
     fn write(&mut self, from: usize) -> io::Result<()> {
-        let Self {
-            clock, ends, path, ..
-        } = self;
+        let Self { clock, ends, path, .. } = self;
         let [a, b] = ends;
         let to = if from == 0 { b } else { a };
         while let Some(unit) = to.waiting.pop_front().or_else(|| path.take(from)) {
@@ -273,12 +255,7 @@ impl<C: Clock> Engine<C> {
     /// Carries out what others ask for; true where it is to end.
     fn obey(&mut self) -> bool {
         let mut quit = false;
-        while let Ok(Asked {
-            command,
-            json,
-            answer,
-        }) = self.commands.try_recv()
-        {
+        while let Ok(Asked { command, json, answer }) = self.commands.try_recv() {
             quit |= command == Command::Quit;
             let said = self.carry_out(self.clock.now(), command, json);
             // Who asked may have gone.
@@ -343,10 +320,7 @@ impl<C: Clock> Engine<C> {
     /// When there is something to do next that does not come from outside.
     fn next_deadline(&self) -> Option<Instant> {
         let scheduled = self.schedule.front().map(|(at, _)| *at);
-        [scheduled, self.path.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [scheduled, self.path.next_deadline()].into_iter().flatten().min()
     }
 
     fn wait(&self, until: Instant) {
@@ -372,13 +346,8 @@ impl End {
         let Descriptors { read, write } = self.device.descriptors();
         let read = read.filter(|_| !later);
         let write = write.filter(|_| self.is_full || !self.waiting.is_empty());
-        let watch = |descriptor, reading| Watch {
-            descriptor,
-            reading,
-            writing: !reading,
-        };
+        let watch = |descriptor, reading| Watch { descriptor, reading, writing: !reading };
         let read = read.map(|descriptor| watch(descriptor, true));
-        read.into_iter()
-            .chain(write.map(|descriptor| watch(descriptor, false)))
+        read.into_iter().chain(write.map(|descriptor| watch(descriptor, false)))
     }
 }

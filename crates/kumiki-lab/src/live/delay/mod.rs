@@ -85,14 +85,12 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
         }
     }
     let devices: [Box<dyn RealDevice>; 2] = [device_a, device_b];
-    let mut engine = Engine::new(clock, devices, path, config.schedule)
-        .map_err(system("no descriptor to wait with"))?;
+    let mut engine =
+        Engine::new(clock, devices, path, config.schedule).map_err(system("no descriptor to wait with"))?;
     let wish = Wish::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
-    let mut control = control
-        .map(Control::listen)
-        .transpose()
-        .map_err(|why| LiveError::Line(format!("--control {why}")))?;
+    let mut control =
+        control.map(Control::listen).transpose().map_err(|why| LiveError::Line(format!("--control {why}")))?;
     // Ahead of the threads, which have them from here.
     #[cfg(target_os = "linux")]
     {
@@ -119,10 +117,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
         Ok(Ended::Quit | Ended::Wish | Ended::TimedOut) => Ok(()),
         Err(engine::Failed { end, why }) => {
             let name = names.get(end).map_or("", String::as_str);
-            Err(LiveError::System {
-                what: format!("{name} is of no more use"),
-                why,
-            })
+            Err(LiveError::System { what: format!("{name} is of no more use"), why })
         }
     }
 }

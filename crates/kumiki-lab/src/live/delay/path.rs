@@ -39,10 +39,7 @@ pub struct Leaving {
 /// What travels in place of an address.
 fn ticket(came: Instant, number: u64) -> Address {
     let bits = u128::from(came.as_nanos()) << 64 | u128::from(number);
-    Address::Socket {
-        ip: IpAddr::V6(Ipv6Addr::from_bits(bits)),
-        port: 0,
-    }
+    Address::Socket { ip: IpAddr::V6(Ipv6Addr::from_bits(bits)), port: 0 }
 }
 
 fn punched(ticket: Address) -> Option<(Instant, u64)> {
@@ -115,21 +112,14 @@ impl One {
             if let Unit::Frame { data, address } = unit
                 && let Some((came, number)) = punched(address)
             {
-                self.ready.push_back(Leaving {
-                    data,
-                    came,
-                    due: self.time,
-                    number,
-                });
+                self.ready.push_back(Leaving { data, came, due: self.time, number });
             }
         }
     }
 
     fn under_way(&self) -> usize {
         let waiting = usize::try_from(self.line.backlog(self.port).frames).unwrap_or(usize::MAX);
-        waiting
-            .saturating_add(self.impaired.waiting(self.port))
-            .saturating_add(self.ready.len())
+        waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len())
     }
 
     fn offer(&mut self, at: Instant, data: Message) {
@@ -141,13 +131,9 @@ impl One {
         }
         // What came before something that has happened is late by that little.
         self.time = self.time.max(at);
-        let unit = Unit::Frame {
-            data,
-            address: ticket(at, self.came),
-        };
+        let unit = Unit::Frame { data, address: ticket(at, self.came) };
         self.came += 1;
-        self.line
-            .offer(self.time, self.port, unit, &mut self.off_line);
+        self.line.offer(self.time, self.port, unit, &mut self.off_line);
         self.counted.waits(self.line.backlog(self.port));
         self.run(self.time);
     }
@@ -158,8 +144,7 @@ impl One {
             change.apply(&mut self.settings);
         }
         self.line.set_config(self.port, self.settings.line());
-        self.line
-            .set_discipline(self.port, Box::new(self.settings.room()));
+        self.line.set_discipline(self.port, Box::new(self.settings.room()));
         self.impaired.set(self.port, self.settings.impairment());
     }
 }
@@ -173,9 +158,7 @@ impl Path {
     /// A path that does nothing to units; `seed` fixes what random settings will do.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self {
-            ways: [One::new(0, seed), One::new(1, seed)],
-        }
+        Self { ways: [One::new(0, seed), One::new(1, seed)] }
     }
 
     fn way(&mut self, from: usize) -> &mut One {

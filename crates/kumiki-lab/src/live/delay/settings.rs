@@ -3,9 +3,7 @@
 use core::fmt;
 
 use kumiki_graph::Duration;
-use kumiki_link::{
-    Carrier, DropTail, Hold, Impairment, Loss as LinkLoss, Rate as LinkRate, SerialConfig, Spread,
-};
+use kumiki_link::{Carrier, DropTail, Hold, Impairment, Loss as LinkLoss, Rate as LinkRate, SerialConfig, Spread};
 
 use crate::quantity::{Octets, Rate, Share};
 
@@ -101,11 +99,7 @@ impl Default for Settings {
 impl Settings {
     /// No unit that comes now leaves before so long.
     pub(super) fn least_delay(&self) -> Duration {
-        if self.spread == Spread::Normal && !self.jitter.is_zero() {
-            Duration::ZERO
-        } else {
-            self.delay
-        }
+        if self.spread == Spread::Normal && !self.jitter.is_zero() { Duration::ZERO } else { self.delay }
     }
 
     /// The line. One without a rate is so fast that nothing ever waits for it.
@@ -136,12 +130,7 @@ impl Settings {
             loss: match self.loss {
                 Loss::None => LinkLoss::None,
                 Loss::Each(share) => LinkLoss::Independent(share.as_f64()),
-                Loss::Gilbert {
-                    to_bad,
-                    to_good,
-                    bad,
-                    good,
-                } => LinkLoss::Gilbert {
+                Loss::Gilbert { to_bad, to_good, bad, good } => LinkLoss::Gilbert {
                     to_bad: to_bad.as_f64(),
                     to_good: to_good.as_f64(),
                     good: good.as_f64(),
@@ -179,12 +168,7 @@ impl fmt::Display for Loss {
         match self {
             Self::None => f.write_str("none"),
             Self::Each(share) => share.fmt(f),
-            Self::Gilbert {
-                to_bad,
-                to_good,
-                bad,
-                good,
-            } => write!(f, "gilbert {to_bad} {to_good} {bad} {good}"),
+            Self::Gilbert { to_bad, to_good, bad, good } => write!(f, "gilbert {to_bad} {to_good} {bad} {good}"),
         }
     }
 }

@@ -41,11 +41,7 @@ impl Times {
         if let Some(count) = self.boxes.get_mut(number) {
             *count += 1;
         }
-        self.least = if self.count == 0 {
-            ns
-        } else {
-            self.least.min(ns)
-        };
+        self.least = if self.count == 0 { ns } else { self.least.min(ns) };
         self.most = self.most.max(ns);
         self.count += 1;
         self.sum += u128::from(ns);
@@ -113,10 +109,7 @@ fn milliseconds(time: Duration) -> String {
 
 /// The box of a value: the first `BOXES` hold one each; from there on each power of two is divided into `BOXES`.
 fn number_of(ns: u64) -> usize {
-    let power = ns
-        .checked_ilog2()
-        .unwrap_or(0)
-        .saturating_sub(BOXES.ilog2());
+    let power = ns.checked_ilog2().unwrap_or(0).saturating_sub(BOXES.ilog2());
     let within = usize::try_from(ns >> power).unwrap_or(usize::MAX);
     let before = usize::try_from(power).unwrap_or(0) * BOXES;
     before.saturating_add(within)
@@ -127,10 +120,7 @@ fn last_of(number: usize) -> u64 {
     let power = (number / BOXES).saturating_sub(1);
     let within = u64::try_from(number - power * BOXES).unwrap_or(u64::MAX);
     let power = u32::try_from(power).unwrap_or(0);
-    ((u128::from(within) + 1) << power)
-        .saturating_sub(1)
-        .try_into()
-        .unwrap_or(u64::MAX)
+    ((u128::from(within) + 1) << power).saturating_sub(1).try_into().unwrap_or(u64::MAX)
 }
 
 /// What the elements of a direction have counted.
@@ -221,11 +211,7 @@ impl Direction {
 
     /// Counts from nothing again.
     pub(super) fn reset(&mut self, port: usize, line: &Counters, impaired: &Counters) {
-        *self = Self {
-            before: Elements::of(port, line, impaired),
-            next: self.next,
-            ..Self::default()
-        };
+        *self = Self { before: Elements::of(port, line, impaired), next: self.next, ..Self::default() };
     }
 
     pub(super) fn statistics(
@@ -330,11 +316,8 @@ impl Statistics {
             ("refused by the far end", self.refused),
             ("dropped for want of room there", self.overflowed),
         ];
-        let ours: Vec<String> = ours
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(what, count)| format!("{what} {count}"))
-            .collect();
+        let ours: Vec<String> =
+            ours.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} {count}")).collect();
         if !ours.is_empty() {
             let _ = writeln!(text, "     {}", ours.join(", "));
         }
@@ -359,11 +342,7 @@ impl Statistics {
     #[must_use]
     pub fn json(&self) -> Value {
         let times = |times: &Times| {
-            if times.count() > 0 {
-                times.json()
-            } else {
-                Value::Null
-            }
+            if times.count() > 0 { times.json() } else { Value::Null }
         };
         json!({
             "units_in": self.units_in,

@@ -41,9 +41,7 @@ fn unit(octets: usize, tag: u8) -> Message {
 
 /// Takes what has left: due time in us, first octet.
 fn left(path: &mut Path, from: usize) -> Vec<(u64, u8)> {
-    std::iter::from_fn(|| path.take(from))
-        .map(|unit| (unit.due.as_nanos() / 1000, unit.data.to_vec()[0]))
-        .collect()
+    std::iter::from_fn(|| path.take(from)).map(|unit| (unit.due.as_nanos() / 1000, unit.data.to_vec()[0])).collect()
 }
 
 #[test]
@@ -69,13 +67,7 @@ fn units_that_come_together_and_late_are_all_delayed() {
         path.offer(us(at), 0, unit(100, tag));
     }
     path.run(us(100_000));
-    let due = [
-        (20_500, 1),
-        (40_500, 2),
-        (40_500, 3),
-        (40_500, 4),
-        (40_600, 5),
-    ];
+    let due = [(20_500, 1), (40_500, 2), (40_500, 3), (40_500, 4), (40_600, 5)];
     assert_eq!(left(&mut path, 0), due);
 }
 
@@ -161,12 +153,7 @@ fn units_are_counted_by_what_became_of_them() {
         assert!((850..1150).contains(&count), "{count}");
     }
     assert_eq!(a.units_out, a.units_in - a.lost + a.doubled);
-    assert!(
-        a.reordered > 700 && a.reordered <= a.held,
-        "{} of {}",
-        a.reordered,
-        a.held
-    );
+    assert!(a.reordered > 700 && a.reordered <= a.held, "{} of {}", a.reordered, a.held);
     assert!(a.corrupted > 800);
     assert_eq!(a.intended.least(), Duration::from_millis(2));
     assert_eq!(a.measured.least(), Duration::from_millis(2) + late);
@@ -206,35 +193,19 @@ fn lines_set_what_they_say() {
          rate 45Mb/s queue 64KiB overhead 38 B # and so on",
     );
     assert_eq!(all.delay, Duration::from_millis(50));
-    assert_eq!(
-        (all.jitter, all.spread),
-        (Duration::from_millis(5), kumiki_link::Spread::Pareto)
-    );
-    let bursts = Loss::Gilbert {
-        to_bad: percent(1),
-        to_good: percent(30),
-        bad: percent(100),
-        good: percent(0),
-    };
+    assert_eq!((all.jitter, all.spread), (Duration::from_millis(5), kumiki_link::Spread::Pareto));
+    let bursts = Loss::Gilbert { to_bad: percent(1), to_good: percent(30), bad: percent(100), good: percent(0) };
     assert_eq!((all.overtake, all.loss), (true, bursts));
     assert_eq!((all.duplicate, all.corrupt), (percent(2), percent(3)));
     let behind = Reorder::Behind(3, Duration::from_secs(2));
     assert_eq!(all.reorder, Some((percent(4), behind)));
     assert_eq!(all.queue, Queue::Octets(Octets::new(65_536)));
-    assert_eq!(
-        of("both queue 100 packets delay 0").queue,
-        Queue::Packets(100)
-    );
+    assert_eq!(of("both queue 100 packets delay 0").queue, Queue::Packets(100));
     assert_eq!(of("ab delay 5ms clear"), Settings::default());
-    let time = Command::parse_timed("1.5 s both delay 1ms")
-        .unwrap()
-        .unwrap();
+    let time = Command::parse_timed("1.5 s both delay 1ms").unwrap().unwrap();
     assert_eq!(time.0, us(1_500_000));
     assert_eq!(Command::parse_timed("  # nothing"), Ok(None));
-    assert_eq!(
-        Command::parse("stats json"),
-        Ok(Command::Stats { json: true })
-    );
+    assert_eq!(Command::parse("stats json"), Ok(Command::Stats { json: true }));
 }
 
 #[test]
@@ -293,12 +264,7 @@ fn ends_are_printed_as_they_are_written() {
         assert_eq!(end.parse::<End>().unwrap().to_string(), end);
     }
     let beyond: End = "udp:5001,10.0.0.1:9".parse().unwrap();
-    assert!(
-        beyond
-            .keep_to_loopback()
-            .unwrap_err()
-            .contains("10.0.0.1:9")
-    );
+    assert!(beyond.keep_to_loopback().unwrap_err().contains("10.0.0.1:9"));
     let near: End = "udp:[::1]:5001".parse().unwrap();
     assert_eq!(near.keep_to_loopback(), Ok(()));
 }
@@ -376,10 +342,7 @@ impl RealDevice for Shelf {
 
 fn engine(a: &Shelf, b: &Shelf, lines: &[&str], schedule: &[&str]) -> Engine<ManualClock> {
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(a.clone()), Box::new(b.clone())];
-    let schedule = schedule
-        .iter()
-        .filter_map(|line| Command::parse_timed(line).unwrap())
-        .collect();
+    let schedule = schedule.iter().filter_map(|line| Command::parse_timed(line).unwrap()).collect();
     Engine::new(ManualClock::default(), devices, path(lines), schedule).unwrap()
 }
 
@@ -409,20 +372,13 @@ fn what_finds_no_room_waits_in_order() {
     engine.run(Some(us(2000)), || false).unwrap();
     assert_eq!(b.got(), (0..20).collect::<Vec<u8>>());
     // They had been due before.
-    assert_eq!(
-        engine.path().statistics()[0].late.most(),
-        Duration::from_millis(1)
-    );
+    assert_eq!(engine.path().statistics()[0].late.most(), Duration::from_millis(1));
 }
 
 #[test]
 fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
     let (a, b) = (Shelf::with(1, 99), Shelf::with(0, 99));
-    let schedule = [
-        "20ms a>b delay 1ms",
-        "10ms a>b delay 30ms",
-        "15ms b>a loss 5%",
-    ];
+    let schedule = ["20ms a>b delay 1ms", "10ms a>b delay 30ms", "15ms b>a loss 5%"];
     let mut engine = engine(&a, &b, &["a>b delay 25ms"], &schedule);
     engine.run(Some(us(12_000)), || false).unwrap();
     assert_eq!(engine.path().settings(0).delay, Duration::from_millis(30));
@@ -432,10 +388,7 @@ fn the_schedule_changes_the_path_at_its_times_and_ends_nothing_that_waits() {
     assert!(b.got().is_empty());
     engine.run(Some(us(26_000)), || false).unwrap();
     assert_eq!(b.got(), [0]);
-    assert_eq!(
-        engine.path().statistics()[0].measured.most(),
-        Duration::from_millis(25)
-    );
+    assert_eq!(engine.path().statistics()[0].measured.most(), Duration::from_millis(25));
 }
 
 #[test]
@@ -448,20 +401,11 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
     let mut control = Control::listen(&place).unwrap();
     control.begin(engine.asking());
     let taken = Control::listen(&place).unwrap_err();
-    assert!(
-        taken.to_string().contains("somebody listens there"),
-        "{taken}"
-    );
+    assert!(taken.to_string().contains("somebody listens there"), "{taken}");
     let asking = place.clone();
     let asker = std::thread::spawn(move || {
-        [
-            "a>b delay 7ms",
-            "settings",
-            "stats json",
-            "a>b dely 1ms",
-            "quit",
-        ]
-        .map(|line| send(&asking, line).map_err(|why| why.why))
+        ["a>b delay 7ms", "settings", "stats json", "a>b dely 1ms", "quit"]
+            .map(|line| send(&asking, line).map_err(|why| why.why))
     });
     let ended = engine.run(None, || false).unwrap();
     assert_eq!(ended, Ended::Quit);
@@ -505,11 +449,7 @@ fn lines_of_an_input_are_answered_as_text_or_as_json() {
     }
     let [text, json] = server.join().unwrap();
     assert_eq!(text[..2], ["ok", "ok"]);
-    assert!(
-        text[2].starts_with("error: a setting follows"),
-        "{}",
-        text[2]
-    );
+    assert!(text[2].starts_with("error: a setting follows"), "{}", text[2]);
     assert_eq!(text[3], "a>b delay 5 ms\nb>a delay 5 ms\nok");
     assert_eq!(json[0], r#"{"event":"done","line":"both delay 5ms"}"#);
     assert!(json[2].starts_with(r#"{"event":"error""#), "{}", json[2]);

@@ -60,10 +60,7 @@ fn make(store: &mut Store, at: &str, directory: bool) -> Result<(), Fault> {
     } else {
         ContentsType::binary()
     };
-    let file = NewFile {
-        contents_type,
-        ..NewFile::default()
-    };
+    let file = NewFile { contents_type, ..NewFile::default() };
     store.create(&user(), &name(at), &file, now())
 }
 
@@ -181,9 +178,7 @@ fn prepared(work: &Work, jumps: bool) -> Simulated {
     let disk = Simulated::default();
     for (path, text) in work.old {
         match path.strip_suffix('/') {
-            Some(directory) => disk
-                .make_directory(None, directory.as_ref(), 0o750)
-                .unwrap(),
+            Some(directory) => disk.make_directory(None, directory.as_ref(), 0o750).unwrap(),
             None => disk.place(path, text.as_bytes()),
         }
     }
@@ -204,11 +199,7 @@ fn run(work: &Work, disk: &Simulated) -> usize {
     let mut acknowledged = 0;
     if let Ok(mut store) = store(disk) {
         let done = (work.steps)(&mut store, &mut acknowledged);
-        assert!(
-            done.is_err() || acknowledged == work.new.len(),
-            "{}",
-            work.name
-        );
+        assert!(done.is_err() || acknowledged == work.new.len(), "{}", work.name);
     }
     let is_silent = work.name == A_FILE_THAT_STAYS_EMPTY;
     if is_silent && (disk.has_failed() || disk.has_stopped()) {
@@ -228,31 +219,21 @@ fn judge(work: &Work, disk: &Simulated, acknowledged: usize, how: &dyn Fn() -> S
     };
     let under_way = work.new.get(acknowledged);
     if there != files(before) && under_way.is_none_or(|after| there != files(after)) {
-        let there: Vec<_> = there
-            .keys()
-            .zip(there.values().map(|it| it.escape_ascii().to_string()))
-            .collect();
-        panic!(
-            "{}: {}; {acknowledged} steps were acknowledged, and then there was {there:?}",
-            work.name,
-            how()
-        );
+        let there: Vec<_> = there.keys().zip(there.values().map(|it| it.escape_ascii().to_string())).collect();
+        panic!("{}: {}; {acknowledged} steps were acknowledged, and then there was {there:?}", work.name, how());
     }
 }
 
 #[test]
-fn whatever_fails_and_whenever_power_is_lost_files_are_old_or_new_and_what_was_acknowledged_is_there()
- {
+fn whatever_fails_and_whenever_power_is_lost_files_are_old_or_new_and_what_was_acknowledged_is_there() {
     let mut ends = 0;
     let mut wrong = Vec::new();
     for work in WORKS {
         for jumps in [false, true] {
             let judged = std::panic::catch_unwind(|| {
-                every_end(
-                    &|| prepared(work, jumps),
-                    &|disk| run(work, disk),
-                    &|disk, acknowledged, how| judge(work, disk, *acknowledged, how),
-                )
+                every_end(&|| prepared(work, jumps), &|disk| run(work, disk), &|disk, acknowledged, how| {
+                    judge(work, disk, *acknowledged, how)
+                })
             });
             match judged {
                 Ok(seen) => ends += seen,

@@ -7,16 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_files::filestore::{
-    Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User,
-};
+use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User};
 use kumiki_octets::{Account, Claim, Message, Page};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
-use kumiki_osi_service::ftam::{
-    AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions,
-};
+use kumiki_osi_service::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
 
 use super::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use super::quota::NoEntry;
@@ -71,10 +67,7 @@ struct Seen {
 
 impl Seen {
     const fn of(meta: &Meta) -> Self {
-        Self {
-            size: meta.size,
-            modified: meta.modified,
-        }
+        Self { size: meta.size, modified: meta.modified }
     }
 }
 
@@ -248,9 +241,7 @@ impl<D: Disk> Directory<D> {
                 return Err(bad("a component has / or NUL in it"));
             }
         }
-        let directory = self
-            .directory(before)
-            .map_err(|why| fault(why, 3004, name))?;
+        let directory = self.directory(before).map_err(|why| fault(why, 3004, name))?;
         Ok((directory, OsStr::from_bytes(last.octets()).to_owned()))
     }
 
@@ -293,19 +284,14 @@ impl<D: Disk> Directory<D> {
     }
 
     fn actions(&self, of: PermittedActions) -> PermittedActions {
-        if self.read_only {
-            of & (PermittedActions::READ | PermittedActions::READ_ATTRIBUTE)
-        } else {
-            of
-        }
+        if self.read_only { of & (PermittedActions::READ | PermittedActions::READ_ATTRIBUTE) } else { of }
     }
 
     fn describe(&self, last: &OsStr, meta: &Meta) -> ReadAttributes {
         let is_directory = meta.kind == Kind::Directory;
         let date = |seconds: i64| {
-            Moment::from_unix_seconds(seconds).map_or(Attribute::NoValueAvailable, |it| {
-                GeneralizedTime::from(it).into()
-            })
+            Moment::from_unix_seconds(seconds)
+                .map_or(Attribute::NoValueAvailable, |it| GeneralizedTime::from(it).into())
         };
         let (kind, actions, contents) = if is_directory {
             let contents = ContentsType::directory(ENTRIES);
@@ -333,11 +319,7 @@ impl<D: Disk> Directory<D> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = self.disk.open(Some(directory), Path::new(last), flags, 0)?;
         let meta = self.disk.meta(&file)?;
-        if meta.kind == Kind::File {
-            Ok((file, meta))
-        } else {
-            Err(Errno::ISDIR)
-        }
+        if meta.kind == Kind::File { Ok((file, meta)) } else { Err(Errno::ISDIR) }
     }
 }
 
@@ -515,9 +497,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let (directory, last) = self.place(name)?;
         let is_directory = kind == Some(ObjectType::FileDirectory);
         let size = size_of(&self.disk, &directory, &last);
-        self.disk
-            .remove(Some(&directory), Path::new(&last), is_directory)
-            .map_err(|why| fault(why, 3007, name))?;
+        self.disk.remove(Some(&directory), Path::new(&last), is_directory).map_err(|why| fault(why, 3007, name))?;
         if let Some(quota) = &self.quota {
             quota.give(size);
         }
@@ -537,15 +517,9 @@ impl<D: Disk> Filestore for Directory<D> {
         })?;
         let id = self.take_entry(&new)?;
         let (old_path, new_path) = (Path::new(&old_last), Path::new(&new_last));
-        let renamed = self
-            .disk
-            .rename((Some(&old), old_path), (Some(&new), new_path), false);
+        let renamed = self.disk.rename((Some(&old), old_path), (Some(&new), new_path), false);
         // Either it is in its old place no more, or in its new one not yet.
-        self.give_entry(if renamed.is_ok() {
-            identity(&self.disk, &old)
-        } else {
-            id
-        });
+        self.give_entry(if renamed.is_ok() { identity(&self.disk, &old) } else { id });
         renamed.map_err(|why| match why {
             Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
             Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
@@ -557,13 +531,7 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(|why| fault(why, 4005, from))
     }
 
-    fn set_access_control(
-        &mut self,
-        _: &User,
-        _: &Name,
-        _: Vec<AccessControlElement>,
-        _: Moment,
-    ) -> Result<(), Fault> {
+    fn set_access_control(&mut self, _: &User, _: &Name, _: Vec<AccessControlElement>, _: Moment) -> Result<(), Fault> {
         Err(Fault::permanent(4002, "this store keeps no access control"))
     }
 
@@ -629,11 +597,9 @@ impl<D: Disk> Filestore for Directory<D> {
         };
         let (mut filled, mut failed) = (0, None);
         // The octets are read to where they stay: the page is the message.
-        let page = Page::build(most, |octets| {
-            match self.disk.read_full(file, octets, offset) {
-                Ok(len) => filled = len,
-                Err(why) => failed = Some(why),
-            }
+        let page = Page::build(most, |octets| match self.disk.read_full(file, octets, offset) {
+            Ok(len) => filled = len,
+            Err(why) => failed = Some(why),
         });
         match failed {
             Some(why) => Err(trouble(why, 5027)),
@@ -646,14 +612,7 @@ impl<D: Disk> Filestore for Directory<D> {
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        let Some(Opened::Writing(Unfinished {
-            disk,
-            file,
-            size,
-            taken,
-            ..
-        })) = self.opened.get_mut(&file.0)
-        else {
+        let Some(Opened::Writing(Unfinished { disk, file, size, taken, .. })) = self.opened.get_mut(&file.0) else {
             return Err(Fault::permanent(5026, "the file is not open for writing"));
         };
         if offset > *size {

@@ -35,9 +35,7 @@ impl core::fmt::Debug for Passwords {
 
 /// A line of a password file that is none.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error(
-    "line {line}: write NAME:{SCHEME}:ROUNDS:SALT:HASH, salt and hash in hexadecimal, hash of 32 octets"
-)]
+#[error("line {line}: write NAME:{SCHEME}:ROUNDS:SALT:HASH, salt and hash in hexadecimal, hash of 32 octets")]
 pub struct BadPasswords {
     /// Its number, from 1.
     pub line: usize,
@@ -50,10 +48,7 @@ impl Passwords {
     /// Everybody, whatever the name and password.
     #[must_use]
     pub const fn anonymous() -> Self {
-        Self {
-            users: BTreeMap::new(),
-            anonymous: true,
-        }
+        Self { users: BTreeMap::new(), anonymous: true }
     }
 
     /// Whether that is so.
@@ -75,10 +70,7 @@ impl Passwords {
             let (name, kept) = parse_line(text).ok_or(BadPasswords { line })?;
             users.insert(name, kept);
         }
-        Ok(Self {
-            users,
-            anonymous: false,
-        })
+        Ok(Self { users, anonymous: false })
     }
 
     /// Only these of the users.
@@ -112,11 +104,7 @@ impl Passwords {
         let known = self.users.get(name.octets());
         let all = self.users.values().map(|kept| kept.rounds);
         let most = all.max().unwrap_or(1);
-        let stranger = Kept {
-            rounds: most,
-            salt: Vec::new(),
-            hash: [0; 32],
-        };
+        let stranger = Kept { rounds: most, salt: Vec::new(), hash: [0; 32] };
         let kept = known.unwrap_or(&stranger);
         let hash = derive(given, &kept.salt, kept.rounds);
         // What others would have taken longer, and one round for everybody, so that it is twice for all.
@@ -124,11 +112,7 @@ impl Passwords {
         // All octets are looked at, whichever differs.
         let pairs = hash.iter().zip(&kept.hash);
         let differs = pairs.fold(0, |differs, (a, b)| differs | (a ^ b));
-        if known.is_some() && differs == 0 {
-            Ok(User { name })
-        } else {
-            Err(Fault::login())
-        }
+        if known.is_some() && differs == 0 { Ok(User { name }) } else { Err(Fault::login()) }
     }
 }
 
@@ -175,8 +159,8 @@ mod tests {
 
     #[test]
     fn everybody_costs_the_same_number_of_rounds() {
-        let lines = [("few", 10), ("many", 600), ("some", 100)]
-            .map(|(name, rounds)| hash(name, b"right", b"salt", rounds));
+        let lines =
+            [("few", 10), ("many", 600), ("some", 100)].map(|(name, rounds)| hash(name, b"right", b"salt", rounds));
         let passwords = Passwords::parse(&lines.join("\n")).unwrap();
         for (name, password, is_let_in) in [
             ("few", "right", true),
@@ -186,15 +170,9 @@ mod tests {
             ("nobody", "right", false),
             ("", "", false),
         ] {
-            let (user, given) = (
-                GraphicString::from(name.as_bytes()),
-                Password::Text(GraphicString::from(password.as_bytes())),
-            );
-            let login = Login {
-                initiator: Some(&user),
-                password: Some(&given),
-                ..Login::default()
-            };
+            let (user, given) =
+                (GraphicString::from(name.as_bytes()), Password::Text(GraphicString::from(password.as_bytes())));
+            let login = Login { initiator: Some(&user), password: Some(&given), ..Login::default() };
             let (mut calls, mut all) = (0, 0);
             let mut counted = |password: &[u8], salt: &[u8], rounds| {
                 (calls, all) = (calls + 1, all + rounds);

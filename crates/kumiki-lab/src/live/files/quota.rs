@@ -84,11 +84,7 @@ impl Quota {
     }
 
     /// One entry more is to be in `directory`, which is called `id` here and in which `count` finds how many there are.
-    pub(super) fn take_entry(
-        &self,
-        id: (u64, u64),
-        count: impl Fn() -> usize,
-    ) -> Result<(), NoEntry> {
+    pub(super) fn take_entry(&self, id: (u64, u64), count: impl Fn() -> usize) -> Result<(), NoEntry> {
         let most = self.most_entries.unwrap_or(u64::MAX);
         let more = |entries: u64| entries.checked_add(1).filter(|entries| *entries <= most);
         let (now, then) = (Ordering::SeqCst, Ordering::SeqCst);
@@ -127,9 +123,7 @@ impl Quota {
     fn give_any(&self) {
         let (now, then) = (Ordering::SeqCst, Ordering::SeqCst);
         // The result of the closure is always there.
-        let _ = self
-            .entries
-            .fetch_update(now, then, |entries| Some(entries.saturating_sub(1)));
+        let _ = self.entries.fetch_update(now, then, |entries| Some(entries.saturating_sub(1)));
     }
 
     /// How many octets there are.
@@ -141,22 +135,16 @@ impl Quota {
     /// So many octets more are to be there; false where there is no room for them, and then they do not count.
     pub(super) fn take(&self, octets: u64) -> bool {
         let most = self.most.unwrap_or(u64::MAX);
-        let taken = self
-            .used
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| {
-                used.checked_add(octets).filter(|used| *used <= most)
-            });
+        let taken = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| {
+            used.checked_add(octets).filter(|used| *used <= most)
+        });
         taken.is_ok()
     }
 
     /// So many octets are gone.
     pub(super) fn give(&self, octets: u64) {
         // The result of the closure is always there.
-        let _ = self
-            .used
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| {
-                Some(used.saturating_sub(octets))
-            });
+        let _ = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| Some(used.saturating_sub(octets)));
     }
 }
 
@@ -208,10 +196,7 @@ fn below<D: Disk>(disk: &D, directory: &D::File, depth: usize) -> Result<(u64, u
 /// Whether it is called like what a store writes: others that nobody is shown, such as the state of a collection, are no rubbish.
 fn is_unfinished(name: &[u8]) -> bool {
     let rest = name.strip_prefix(UNFINISHED.as_bytes());
-    rest.is_some_and(|rest| {
-        rest.iter()
-            .all(|octet| octet.is_ascii_digit() || *octet == b'-')
-    })
+    rest.is_some_and(|rest| rest.iter().all(|octet| octet.is_ascii_digit() || *octet == b'-'))
 }
 
 /// Removes what a crash has left and nobody has locked; gives how many octets that were, or none where it stays. That it stays where this fails hurts nobody.

@@ -49,9 +49,7 @@ fn counted(root: &Path, most: Option<u64>) -> Quota {
 
 fn files(root: &Path) -> Vec<String> {
     let all = fs::read_dir(root).unwrap();
-    let mut names: Vec<String> = all
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> = all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -74,16 +72,8 @@ fn no_link_leads_out_of_the_root_or_anywhere() {
         }
         assert!(store.list(&user, &name("etc"), 10).is_err());
         let file = NewFile::default();
-        assert!(
-            store
-                .create(&user, &name("dir_link/new"), &file, now())
-                .is_err()
-        );
-        assert!(
-            store
-                .rename(&user, &name("a"), &name("dir_link/a"), now())
-                .is_err()
-        );
+        assert!(store.create(&user, &name("dir_link/new"), &file, now()).is_err());
+        assert!(store.rename(&user, &name("a"), &name("dir_link/a"), now()).is_err());
         assert_eq!(get(&mut store, "a").unwrap(), b"old");
         let names = store.list(&user, &Name::default(), 10).unwrap();
         assert_eq!(names, ["a".into(), "d".into()]);
@@ -97,13 +87,7 @@ fn no_link_leads_out_of_the_root_or_anywhere() {
 
 #[test]
 fn names_that_lead_elsewhere_have_no_form() {
-    for bad in [
-        "..",
-        "../outer/secret",
-        "//etc/passwd",
-        "d/../../outer/secret",
-        "a\0",
-    ] {
+    for bad in ["..", "../outer/secret", "//etc/passwd", "d/../../outer/secret", "a\0"] {
         let parsed = Name::parse(&Pathname::from(bad));
         assert_eq!(parsed.unwrap_err().identifier, 3027, "{bad:?}");
     }
@@ -111,12 +95,7 @@ fn names_that_lead_elsewhere_have_no_form() {
     let below = Name::parse(&Pathname::from("/etc/passwd"));
     assert_eq!(below, Name::parse(&Pathname::from("etc/passwd")));
     let (_temp, [mut store, _]) = root();
-    let reserved = store.create(
-        &User::default(),
-        &name(".kumiki-1"),
-        &NewFile::default(),
-        now(),
-    );
+    let reserved = store.create(&User::default(), &name(".kumiki-1"), &NewFile::default(), now());
     assert_eq!(reserved.unwrap_err().identifier, 3027);
 }
 
@@ -153,9 +132,7 @@ fn writing_is_all_or_nothing_and_leaves_nothing_behind() {
     assert_eq!(files(&inner), ["a", "d"]);
     let (file, begin) = store.write_to(&user, &name("a"), Start::Extend).unwrap();
     assert_eq!(begin, 3);
-    store
-        .write(file, 3, Message::from_octets(b" and lost"))
-        .unwrap();
+    store.write(file, 3, Message::from_octets(b" and lost")).unwrap();
     // Back to a checkpoint: what is behind it is forgotten.
     store.write(file, 3, Message::from_octets(b"er")).unwrap();
     store.commit(&user, file, now()).unwrap();
@@ -197,10 +174,7 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
     // What is written again counts once.
     store.write(file, 4, Message::from_octets(b"!")).unwrap();
     store.commit(&user, file, now()).unwrap();
-    assert_eq!(
-        (quota.used(), get(&mut store, "a").unwrap()),
-        (5, b"new.!".to_vec())
-    );
+    assert_eq!((quota.used(), get(&mut store, "a").unwrap()), (5, b"new.!".to_vec()));
     let (file, begin) = store.write_to(&user, &name("a"), Start::Extend).unwrap();
     assert_eq!((begin, quota.used()), (5, 10));
     store.close(file);
@@ -212,45 +186,24 @@ fn what_a_crash_has_left_goes_and_what_is_being_written_stays() {
 fn what_the_system_refuses_has_the_right_number() {
     let (temp, [mut store, _]) = root();
     let user = User::default();
-    let directory = NewFile {
-        contents_type: ContentsType::directory(Default::default()),
-        ..NewFile::default()
-    };
+    let directory = NewFile { contents_type: ContentsType::directory(Default::default()), ..NewFile::default() };
     let number = |done: Result<(), Fault>| done.map_err(|fault| fault.identifier);
     let file = NewFile::default();
-    assert_eq!(
-        number(store.create(&user, &name("a"), &file, now())),
-        Err(3005)
-    );
-    assert_eq!(
-        number(store.create(&user, &name("x/y"), &file, now())),
-        Err(3006)
-    );
-    assert_eq!(
-        number(store.create(&user, &name("n"), &directory, now())),
-        Ok(())
-    );
+    assert_eq!(number(store.create(&user, &name("a"), &file, now())), Err(3005));
+    assert_eq!(number(store.create(&user, &name("x/y"), &file, now())), Err(3006));
+    assert_eq!(number(store.create(&user, &name("n"), &directory, now())), Ok(()));
     assert_eq!(number(store.delete(&user, &name("missing"))), Err(3004));
     fs::write(temp.path().join("root/n/f"), "").unwrap();
     assert_eq!(number(store.delete(&user, &name("n"))), Err(3007));
-    assert_eq!(
-        number(store.rename(&user, &name("a"), &name("n/f"), now())),
-        Err(4005)
-    );
-    assert_eq!(
-        number(store.rename(&user, &name("a"), &name("n/g"), now())),
-        Ok(())
-    );
+    assert_eq!(number(store.rename(&user, &name("a"), &name("n/f"), now())), Err(4005));
+    assert_eq!(number(store.rename(&user, &name("a"), &name("n/g"), now())), Ok(()));
     assert_eq!(get(&mut store, "n/g").unwrap(), b"old");
     // A hard link is a file.
     fs::hard_link(temp.path().join("root/n/g"), temp.path().join("root/h")).unwrap();
     assert_eq!(get(&mut store, "h").unwrap(), b"old");
     let mut store = store.read_only();
     assert_eq!(number(store.delete(&user, &name("h"))), Err(11));
-    let actions = store
-        .attributes(&user, &name("h"))
-        .unwrap()
-        .permitted_actions;
+    let actions = store.attributes(&user, &name("h")).unwrap().permitted_actions;
     let read = PermittedActions::READ | PermittedActions::READ_ATTRIBUTE;
     assert_eq!(actions, Some(read));
 }
@@ -264,11 +217,7 @@ fn only_who_has_the_password_is_let_in() {
     let passwords = Passwords::parse(&format!("# users\n\n{line}\n")).unwrap();
     let try_as = |user: &str, password: &str| {
         let (user, password) = (user.into(), Password::from(password));
-        let login = Login {
-            initiator: Some(&user),
-            account: None,
-            password: Some(&password),
-        };
+        let login = Login { initiator: Some(&user), account: None, password: Some(&password) };
         passwords.authenticate(&login)
     };
     assert_eq!(try_as("ada", "passwd").unwrap().name, "ada".into());
@@ -318,9 +267,7 @@ fn a_file_that_was_written_to_in_its_place_is_not_read_on() {
     let (temp, [mut first, mut second]) = root();
     let path = temp.path().join("root/a");
     let open = |store: &mut Directory| {
-        let (file, _) = store
-            .read_from(&User::default(), &name("a"), now())
-            .unwrap();
+        let (file, _) = store.read_from(&User::default(), &name("a"), now()).unwrap();
         store.detach(file).unwrap()
     };
     // Another file of its name is none of ours.
@@ -349,9 +296,7 @@ fn what_was_made_for_a_transfer_and_is_empty_goes_after_a_crash_unless_it_was_to
         store.create(&user, &name(made), &file, now()).unwrap();
     }
     store.made(&name("wanted"));
-    let (file, _) = store
-        .write_to(&user, &name("written"), Start::Replace)
-        .unwrap();
+    let (file, _) = store.write_to(&user, &name("written"), Start::Replace).unwrap();
     store.commit(&user, file, now()).unwrap();
     fs::write(inner.join("d/empty"), "").unwrap();
     counted(&inner, None);
@@ -390,10 +335,7 @@ fn entries_are_bounded_in_all_and_in_each_directory() {
     let mut store = store.with_quota(Arc::clone(&quota));
     let user = User::default();
     let make = |store: &mut Directory, path: &str| {
-        let file = NewFile {
-            contents_type: ContentsType::directory(Default::default()),
-            ..NewFile::default()
-        };
+        let file = NewFile { contents_type: ContentsType::directory(Default::default()), ..NewFile::default() };
         let made = store.create(&user, &name(path), &file, now());
         made.map_err(|fault| (fault.identifier, fault.text))
     };

@@ -9,9 +9,7 @@
 
 use std::path::PathBuf;
 
-use kumiki_files::file_user::{
-    Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want,
-};
+use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want};
 use kumiki_files::mms_files;
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
@@ -115,16 +113,8 @@ pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveErr
     let mut next = Some(executor(clock));
     let bell = next.as_ref().map(Executor::bell).unwrap_or_default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    let mut calling = Calling {
-        call,
-        errand,
-        clock,
-        bell,
-        wish,
-        heard: 0,
-        connections: 0,
-        whole: Association::default(),
-    };
+    let mut calling =
+        Calling { call, errand, clock, bell, wish, heard: 0, connections: 0, whole: Association::default() };
     let (mut broken, mut wait) = (None, FIRST_WAIT);
     loop {
         let executor = next.take().unwrap_or_else(|| executor(clock));
@@ -146,10 +136,7 @@ pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveErr
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 fn executor(clock: RealClock) -> Executor<RealClock> {
-    let pace = Pace {
-        batch: BATCH,
-        ..Pace::default()
-    };
+    let pace = Pace { batch: BATCH, ..Pace::default() };
     Executor::new(clock, pace)
 }
 
@@ -176,14 +163,9 @@ struct Calling<'a> {
 
 impl Calling<'_> {
     /// Makes a connection, and begins or goes on there.
-    fn connect(
-        &mut self,
-        mut executor: Executor<RealClock>,
-        broken: Option<Box<Client>>,
-    ) -> Result<Ended, LiveError> {
+    fn connect(&mut self, mut executor: Executor<RealClock>, broken: Option<Box<Client>>) -> Result<Ended, LiveError> {
         let (call, clock) = (self.call, self.clock);
-        self.errand
-            .told(&format!("network: connecting to {}", call.host));
+        self.errand.told(&format!("network: connecting to {}", call.host));
         let patience = call.lower.patience;
         let connection = match connected(&call.host, patience, clock, &self.bell, &self.wish) {
             Ok(connection) => connection,
@@ -191,8 +173,7 @@ impl Calling<'_> {
         };
         self.connections += 1;
         let ends = (connection.local, connection.remote);
-        self.errand
-            .told(&format!("network: connected, {} to {}", ends.0, ends.1));
+        self.errand.told(&format!("network: connected, {} to {}", ends.0, ends.1));
         self.tell_how();
         let seed = unguessable().map_err(system("no random number"))?;
         let upper = Upper {
@@ -211,20 +192,11 @@ impl Calling<'_> {
         let (graph, device) = stack(of, ("client", client), &call.lower, ends, seed)?;
         let node = graph.node("client");
         let budget = CaptureBudget::endless();
-        let pcap = call
-            .pcap
-            .as_deref()
-            .map(|path| numbered(path, self.connections.into()));
-        let (line, watcher) = Line::new(
-            connection,
-            clock,
-            pcap.as_deref().map(|path| (path, &budget)),
-        )
-        .map_err(|why| LiveError::Line(why.to_string()))?;
+        let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
+        let (line, watcher) = Line::new(connection, clock, pcap.as_deref().map(|path| (path, &budget)))
+            .map_err(|why| LiveError::Line(why.to_string()))?;
         let host = executor.add_graph("caller", graph);
-        let real = executor
-            .add_real(Box::new(line))
-            .map_err(system("no descriptor to wait for the connection"))?;
+        let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
         executor.start()?;
         let Some(node) = node else {
@@ -325,41 +297,24 @@ impl Calling<'_> {
 }
 
 /// The node on top.
-fn client(
-    call: &Call,
-    remote: Address,
-    upper: Upper,
-    broken: Option<Box<Client>>,
-) -> Box<dyn Protocol> {
+fn client(call: &Call, remote: Address, upper: Upper, broken: Option<Box<Client>>) -> Box<dyn Protocol> {
     match &call.calls {
         Calls::Ftam(settings) => {
-            let config = Config {
-                remote,
-                association: upper,
-                settings: settings.clone(),
-                ..Config::default()
-            };
+            let config = Config { remote, association: upper, settings: settings.clone(), ..Config::default() };
             // There is one connection: who goes on after it has broken makes another one.
             Box::new(match broken {
                 Some(client) => FileClient::going_on(config, *client).once(),
                 None => FileClient::new(config, Vec::new()).held().once(),
             })
         }
-        Calls::Mms {
-            initiate,
-            settings,
-            password,
-        } => {
+        Calls::Mms { initiate, settings, password } => {
             let authentication = password.as_ref().map(|password| Authentication {
                 mechanism: Some(PASSWORD_MECHANISM),
                 value: Credential::Text(password.octets().to_vec()),
             });
             let config = mms_files::ClientConfig {
                 remote,
-                association: Upper {
-                    authentication,
-                    ..upper
-                },
+                association: Upper { authentication, ..upper },
                 initiate: *initiate,
                 settings: *settings,
                 ..mms_files::ClientConfig::default()
@@ -400,9 +355,7 @@ impl Conversation<'_, '_> {
         if client.plan().stands() && !self.stood {
             self.stood = true;
             let agreed = client.agreed();
-            calling
-                .errand
-                .told(&format!("{of}: the association stands, with {agreed}"));
+            calling.errand.told(&format!("{of}: the association stands, with {agreed}"));
         }
         if let Some((title, why)) = client.take_anew() {
             calling.errand.anew(&title, &why);
@@ -489,12 +442,8 @@ fn is_stranger(graph: Option<&Graph>) -> bool {
     let Some(graph) = graph else {
         return false;
     };
-    let tpkt = graph
-        .node("tpkt")
-        .and_then(|node| Some(graph.protocol::<Tpkt>(node)?.counters()));
-    let xot = graph
-        .node("xot")
-        .and_then(|node| Some(graph.protocol::<Xot>(node)?.counters()));
+    let tpkt = graph.node("tpkt").and_then(|node| Some(graph.protocol::<Tpkt>(node)?.counters()));
+    let xot = graph.node("xot").and_then(|node| Some(graph.protocol::<Xot>(node)?.counters()));
     tpkt.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
         || xot.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
 }
@@ -531,19 +480,13 @@ fn silence(call: &Call) -> Failure {
 /// Who answers speaks something else.
 fn stranger(call: &Call, first: &[u8]) -> Failure {
     let shown = first.escape_ascii();
-    let meaning = format!(
-        "{}: who answers does not speak {}, but says \"{shown}\"",
-        call.host, call.lower.carrier
-    );
+    let meaning = format!("{}: who answers does not speak {}, but says \"{shown}\"", call.host, call.lower.carrier);
     failure(Layer::Network, meaning, "check the port", false)
 }
 
 /// Who answers only sends back.
 fn echo(call: &Call) -> Failure {
-    let meaning = format!(
-        "{}: who answers sends back what it is sent, and is no responder",
-        call.host
-    );
+    let meaning = format!("{}: who answers sends back what it is sent, and is no responder", call.host);
     failure(Layer::Network, meaning, "check the port", false)
 }
 
@@ -557,16 +500,11 @@ fn mute(call: &Call, closed: bool) -> Failure {
     let (meaning, remedy) = if closed {
         (
             format!("{}: the connection was closed without an answer", call.host),
-            format!(
-                "check the port, {carrier}, whether the responder lets this host call, and its limits"
-            ),
+            format!("check the port, {carrier}, whether the responder lets this host call, and its limits"),
         )
     } else {
         (
-            format!(
-                "{}: who took the connection has never answered, in {seconds} s",
-                call.host
-            ),
+            format!("{}: who took the connection has never answered, in {seconds} s", call.host),
             format!("check the port, and {carrier}, or wait longer with --timeout"),
         )
     };
@@ -576,13 +514,6 @@ fn mute(call: &Call, closed: bool) -> Failure {
 /// A refusal for the selectors, with what was called.
 fn wrongly_called(call: &Call, why: Failure) -> Failure {
     let called = spelled(&call.called);
-    let called = if called.is_empty() {
-        "no selector was called".to_owned()
-    } else {
-        format!("called: {called}")
-    };
-    Failure {
-        meaning: format!("{}; {called}", why.meaning),
-        ..why
-    }
+    let called = if called.is_empty() { "no selector was called".to_owned() } else { format!("called: {called}") };
+    Failure { meaning: format!("{}; {called}", why.meaning), ..why }
 }

@@ -221,16 +221,10 @@ impl Shared {
         };
         match read() {
             Ok(passwords) => {
-                *self
-                    .passwords
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner) = passwords;
+                *self.passwords.lock().unwrap_or_else(PoisonError::into_inner) = passwords;
                 say(&format!("{} SIGHUP: the passwords were read anew", date()));
             }
-            Err(why) => say(&format!(
-                "{} SIGHUP: {why}; who was let in before is let in as before",
-                date()
-            )),
+            Err(why) => say(&format!("{} SIGHUP: {why}; who was let in before is let in as before", date())),
         }
     }
 
@@ -255,11 +249,7 @@ impl Shared {
         }
         let guard = Guard::new(Box::new(Journaled::new(store, book, turnstile)))
             .sharing(Box::new(OfAll(Arc::clone(&self.table))));
-        if self.daemon.keeps() {
-            guard
-        } else {
-            guard.with_dockets(0)
-        }
+        if self.daemon.keeps() { guard } else { guard.with_dockets(0) }
     }
 }
 
@@ -381,17 +371,9 @@ pub fn serve(
         let watches: Vec<Watch<'_>> = listeners
             .iter()
             .filter(|_| !is_full && !door.is_short)
-            .map(|(listener, _)| Watch {
-                descriptor: listener.as_fd(),
-                reading: true,
-                writing: false,
-            })
+            .map(|(listener, _)| Watch { descriptor: listener.as_fd(), reading: true, writing: false })
             .collect();
-        let wait = if door.is_short {
-            LOOK
-        } else {
-            Duration::from_secs(3600)
-        };
+        let wait = if door.is_short { LOOK } else { Duration::from_secs(3600) };
         door.is_short = false;
         let now = clock.now();
         for line in door.throttle.due(now, false) {
@@ -405,12 +387,7 @@ pub fn serve(
     drop(listeners);
     shared.stopping.store(true, Ordering::SeqCst);
     shared.gate.end();
-    for bell in shared
-        .bells
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .values()
-    {
+    for bell in shared.bells.lock().unwrap_or_else(PoisonError::into_inner).values() {
         bell.ring();
     }
     for (_, serving) in core::mem::take(&mut door.serving) {
@@ -427,9 +404,7 @@ pub fn serve(
 
 fn advice(listen: &Listen, what: &str) -> String {
     if (1..1024).contains(&listen.at.port()) {
-        format!(
-            "{what} (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
-        )
+        format!("{what} (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)")
     } else {
         what.to_owned()
     }
@@ -532,9 +507,8 @@ impl Door {
             };
             // Those whose place was given away may take a moment to go.
             let most = limits.known.saturating_add(limits.full).saturating_mul(2);
-            let refused = refused.or_else(|| {
-                (self.serving.len() >= most).then(|| format!("{most} callers are being served"))
-            });
+            let refused =
+                refused.or_else(|| (self.serving.len() >= most).then(|| format!("{most} callers are being served")));
             if let Some(why) = refused {
                 self.shared.gate.leave(self.served.connections);
                 self.served.dropped += 1;
@@ -545,10 +519,7 @@ impl Door {
             let Ok(account) = self.shared.budget.account(memory::COMES) else {
                 self.shared.gate.leave(self.served.connections);
                 self.served.dropped += 1;
-                let line = format!(
-                    "{} - {remote}: dropped, for there is no memory for another caller",
-                    date()
-                );
+                let line = format!("{} - {remote}: dropped, for there is no memory for another caller", date());
                 self.tell(Kind::Short, line, say);
                 continue;
             };
@@ -569,20 +540,10 @@ impl Door {
         let number = self.served.connections;
         let let_go = Arc::new(AtomicBool::new(false));
         let is_let_go = Arc::clone(&let_go);
-        let (shared, teller, bell) = (
-            Arc::clone(&self.shared),
-            self.teller.clone(),
-            self.bell.clone(),
-        );
+        let (shared, teller, bell) = (Arc::clone(&self.shared), self.teller.clone(), self.bell.clone());
         let work = move || {
             kumiki_octets::keep_free(memory::FREE_PAGES);
-            let caller = Caller {
-                number,
-                socket,
-                remote,
-                carrier,
-                let_go: is_let_go,
-            };
+            let caller = Caller { number, socket, remote, carrier, let_go: is_let_go };
             let (kind, line, stood) = match Serve::run(caller, &account, &shared, &teller) {
                 Ok(ended) => ended,
                 Err(why) => {
@@ -600,9 +561,7 @@ impl Door {
             bells.remove(&number);
             bell.ring();
         };
-        let named = std::thread::Builder::new()
-            .name(format!("association {number}"))
-            .stack_size(memory::STACK);
+        let named = std::thread::Builder::new().name(format!("association {number}")).stack_size(memory::STACK);
         match named.spawn(work) {
             Ok(thread) => {
                 self.serving.insert(number, Serving { thread, let_go });

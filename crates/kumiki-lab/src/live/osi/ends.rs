@@ -53,14 +53,8 @@ pub(super) trait Caller {
 /// By which all these nodes are woken.
 pub(super) const WAKE: Token = file_user::FileClient::WAKE;
 const _: () = {
-    let (one, other) = (
-        WAKE.session.index,
-        filestore::FileServer::WAKE.session.index,
-    );
-    let (mms, served) = (
-        mms_files::FileClient::WAKE.session.index,
-        mms_files::FileServer::WAKE.session.index,
-    );
+    let (one, other) = (WAKE.session.index, filestore::FileServer::WAKE.session.index);
+    let (mms, served) = (mms_files::FileClient::WAKE.session.index, mms_files::FileServer::WAKE.session.index);
     assert!(one == other && one == mms && one == served);
 };
 
@@ -99,14 +93,10 @@ impl Caller for mms_files::FileClient {
         let Some(agreed) = self.client().agreed() else {
             return String::new();
         };
-        let octets = agreed
-            .local_detail
-            .map_or_else(|| "any number of".to_owned(), |octets| octets.to_string());
+        let octets = agreed.local_detail.map_or_else(|| "any number of".to_owned(), |octets| octets.to_string());
         format!(
             "PDUs of {octets} octets, {} and {} services at a time; the peer answers {}",
-            agreed.max_serv_outstanding_calling,
-            agreed.max_serv_outstanding_called,
-            agreed.services_supported
+            agreed.max_serv_outstanding_calling, agreed.max_serv_outstanding_called, agreed.services_supported
         )
     }
 
@@ -144,11 +134,7 @@ pub(super) fn caller(graph: &Graph, node: NodeId, of: Protocols) -> Option<&dyn 
 }
 
 /// The same, to be changed.
-pub(super) fn caller_mut(
-    graph: &mut Graph,
-    node: NodeId,
-    of: Protocols,
-) -> Option<&mut dyn Caller> {
+pub(super) fn caller_mut(graph: &mut Graph, node: NodeId, of: Protocols) -> Option<&mut dyn Caller> {
     match of {
         Protocols::Ftam => {
             let node: &mut file_user::FileClient = graph.protocol_mut(node)?;
@@ -211,11 +197,7 @@ impl Server for mms_files::FileServer {
 }
 
 /// The server in a graph.
-pub(super) fn server_mut(
-    graph: &mut Graph,
-    node: NodeId,
-    of: Protocols,
-) -> Option<&mut dyn Server> {
+pub(super) fn server_mut(graph: &mut Graph, node: NodeId, of: Protocols) -> Option<&mut dyn Server> {
     match of {
         Protocols::Ftam => {
             let node: &mut filestore::FileServer = graph.protocol_mut(node)?;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_files::filestore::{
-    Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User,
-};
+use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
@@ -45,10 +43,7 @@ pub(super) struct Book(Arc<Mutex<Journal>>);
 
 impl Book {
     pub(super) fn read(&self) -> Journal {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn with(&self, act: impl FnOnce(&mut Journal)) {
@@ -93,31 +88,18 @@ pub(super) struct Journaled<S> {
 
 impl<S: Filestore> Journaled<S> {
     pub(super) const fn new(store: S, book: Book, turnstile: Option<Turnstile>) -> Self {
-        Self {
-            store,
-            book,
-            turnstile,
-            opened: BTreeMap::new(),
-        }
+        Self { store, book, turnstile, opened: BTreeMap::new() }
     }
 
     fn keep(&mut self, file: FileId, name: &Name, writing: bool, size: u64) {
-        let opened = Opened {
-            name: name.clone(),
-            writing,
-            octets: 0,
-            size,
-        };
+        let opened = Opened { name: name.clone(), writing, octets: 0, size };
         self.opened.insert(file, opened);
     }
 }
 
 impl<S: Filestore> Filestore for Journaled<S> {
     fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
-        let octets = login
-            .initiator
-            .map(GraphicString::octets)
-            .unwrap_or_default();
+        let octets = login.initiator.map(GraphicString::octets).unwrap_or_default();
         let done = match &self.turnstile {
             Some(turnstile) => turnstile.judge(octets, || self.store.authenticate(login)),
             None => self.store.authenticate(login),
@@ -148,13 +130,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Ok(done)
     }
 
-    fn create(
-        &mut self,
-        user: &User,
-        name: &Name,
-        file: &NewFile,
-        now: Moment,
-    ) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
         let done = self.store.create(user, name, file, now);
         if done.is_ok() {
             self.book.note(format!("created {name}"));
@@ -245,13 +221,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     }
 
     fn close(&mut self, file: FileId) {
-        if let Some(Opened {
-            name,
-            writing,
-            octets,
-            size,
-        }) = self.opened.remove(&file)
-        {
+        if let Some(Opened { name, writing, octets, size }) = self.opened.remove(&file) {
             self.book.note(if writing {
                 format!("began to write {name} (gave up at {octets} octets)")
             } else if octets < size {
@@ -277,8 +247,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
 
     fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
         let taken = file.downcast::<(Detached, Opened)>();
-        let (inner, opened) =
-            taken.ok_or_else(|| Fault::docket("not of a store with a journal"))?;
+        let (inner, opened) = taken.ok_or_else(|| Fault::docket("not of a store with a journal"))?;
         let file = self.store.attach(inner)?;
         self.book.note(format!("went on with {}", opened.name));
         self.opened.insert(file, opened);

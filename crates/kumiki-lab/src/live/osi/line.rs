@@ -42,10 +42,7 @@ pub(in crate::live) struct Watcher(Arc<Mutex<Sight>>);
 impl Watcher {
     /// What was seen.
     pub(in crate::live) fn sight(&self) -> Sight {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Octets both ways, and whether the peer has gone.
@@ -102,24 +99,10 @@ impl Line {
         clock: RealClock,
         pcap: Option<(&Path, &CaptureBudget)>,
     ) -> io::Result<(Self, Watcher)> {
-        let Connection {
-            socket,
-            local,
-            remote,
-            called,
-            mute,
-        } = connection;
-        let tape = pcap
-            .map(|kept| Tape::begin(kept, clock, (local, remote), called))
-            .transpose()?
-            .flatten();
+        let Connection { socket, local, remote, called, mute } = connection;
+        let tape = pcap.map(|kept| Tape::begin(kept, clock, (local, remote), called)).transpose()?.flatten();
         let watcher = Watcher::default();
-        let line = Self {
-            stream: Stream::new(socket)?,
-            watcher: watcher.clone(),
-            tape,
-            mute,
-        };
+        let line = Self { stream: Stream::new(socket)?, watcher: watcher.clone(), tape, mute };
         Ok((line, watcher))
     }
 }

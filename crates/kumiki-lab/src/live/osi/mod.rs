@@ -271,16 +271,8 @@ fn joined(
         patience,
         ..tp0::Config::default()
     };
-    let session = session::Config {
-        functional_units: session::Config::ALL,
-        patience,
-        ..session::Config::default()
-    };
-    let pipe = pipe::Config {
-        local: local.into(),
-        remote: remote.into(),
-        ..pipe::Config::default()
-    };
+    let session = session::Config { functional_units: session::Config::ALL, patience, ..session::Config::default() };
+    let pipe = pipe::Config { local: local.into(), remote: remote.into(), ..pipe::Config::default() };
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
         (name, user),
         match of {
@@ -288,10 +280,7 @@ fn joined(
             Protocols::Mms => ("mms", Box::new(Mms::new(mms::Config::default()))),
         },
         ("acse", Box::new(Acse::new(acse::Config::default()))),
-        (
-            "presentation",
-            Box::new(Presentation::new(presentation::Config::default())),
-        ),
+        ("presentation", Box::new(Presentation::new(presentation::Config::default()))),
         ("session", Box::new(Session::new(session))),
         ("tp0", Box::new(Tp0::new(transport))),
     ];
@@ -342,11 +331,9 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
 /// Selectors as octets, with what a person may have written them as: `tsel 0x0103 (#259)`.
 fn spelled(selectors: &Selectors) -> String {
     let mut parts = Vec::new();
-    for (name, selector) in [
-        ("tsel", &selectors.transport),
-        ("ssel", &selectors.session),
-        ("psel", &selectors.presentation),
-    ] {
+    for (name, selector) in
+        [("tsel", &selectors.transport), ("ssel", &selectors.session), ("psel", &selectors.presentation)]
+    {
         if let Some(selector) = selector {
             parts.push(format!("{name} {}", in_octets(selector)));
         }
@@ -362,10 +349,7 @@ fn in_octets(selector: &Selector) -> String {
         .ok()
         .filter(|text| text.bytes().all(|octet| octet.is_ascii_digit()))
         .and_then(|text| text.parse::<u16>().ok());
-    let plain = !octets.is_empty()
-        && octets
-            .iter()
-            .all(|octet| octet.is_ascii_graphic() && *octet != b'"');
+    let plain = !octets.is_empty() && octets.iter().all(|octet| octet.is_ascii_graphic() && *octet != b'"');
     match (octets, number) {
         (_, Some(number)) => format!("0x{digits} (the text {selector}; the number is #{number})"),
         _ if plain => format!("0x{digits} (the text {selector})"),
@@ -380,11 +364,9 @@ fn in_octets(selector: &Selector) -> String {
 /// Selectors of a responder, as its log shows them.
 fn shown(selectors: &Selectors) -> String {
     let mut parts = Vec::new();
-    for (name, selector) in [
-        ("tsel", &selectors.transport),
-        ("ssel", &selectors.session),
-        ("psel", &selectors.presentation),
-    ] {
+    for (name, selector) in
+        [("tsel", &selectors.transport), ("ssel", &selectors.session), ("psel", &selectors.presentation)]
+    {
         if let Some(selector) = selector {
             parts.push(format!("{name} {selector}"));
         }

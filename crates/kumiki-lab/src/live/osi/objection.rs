@@ -110,11 +110,7 @@ pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str
             format!("the caller broke the protocol of {layer}: {found}")
         }
         Objection::Refused(Some(told)) if is_of_selectors(told) => {
-            let ours = if ours.is_empty() {
-                String::new()
-            } else {
-                format!(" ({ours})")
-            };
+            let ours = if ours.is_empty() { String::new() } else { format!(" ({ours})") };
             format!("refused by {layer}: not called under our selectors{ours}")
         }
         Objection::Refused(Some(told)) => format!("refused by {told}"),
@@ -151,11 +147,7 @@ mod tests {
             refused(Some(Told::PresentationRefused(5))),
             "refused by presentation: default context not supported (reason 5)"
         );
-        let contexts = Told::ContextsRefused {
-            refused: 1,
-            proposed: 2,
-            why: Some(2),
-        };
+        let contexts = Told::ContextsRefused { refused: 1, proposed: 2, why: Some(2) };
         assert_eq!(
             refused(Some(contexts)),
             "refused by presentation: 1 of 2 contexts refused, the first of them: none of the transfer syntaxes supported (reason 2)"

@@ -51,29 +51,14 @@ fn failure(code: Option<i64>, meaning: String, remedy: &str, transient: bool) ->
 /// What the operating system says of a connection that does not come about.
 fn refused(host: &Host, at: SocketAddr, why: Errno) -> Failure {
     let (what, remedy) = match why {
-        Errno::CONNREFUSED => (
-            "nobody listens there",
-            "check host and port, and whether a responder runs there",
-        ),
-        Errno::TIMEDOUT => (
-            "there is no answer",
-            "check host and line, and firewalls between",
-        ),
-        Errno::HOSTUNREACH | Errno::NETUNREACH => {
-            ("there is no way to it", "check the address and the network")
-        }
-        Errno::ACCESS | Errno::PERM => (
-            "this machine does not let us",
-            "check the firewall of this machine",
-        ),
+        Errno::CONNREFUSED => ("nobody listens there", "check host and port, and whether a responder runs there"),
+        Errno::TIMEDOUT => ("there is no answer", "check host and line, and firewalls between"),
+        Errno::HOSTUNREACH | Errno::NETUNREACH => ("there is no way to it", "check the address and the network"),
+        Errno::ACCESS | Errno::PERM => ("this machine does not let us", "check the firewall of this machine"),
         _ => ("the connection failed", "check host and line"),
     };
     let code = i64::from(why.raw_os_error());
-    let at = if host.name == at.ip().to_string() {
-        String::new()
-    } else {
-        format!(" ({at})")
-    };
+    let at = if host.name == at.ip().to_string() { String::new() } else { format!(" ({at})") };
     failure(
         Some(code),
         format!("{host}{at}: {what}: {}", io::Error::from(why)),
@@ -104,13 +89,7 @@ pub(super) fn connected(
             Ok(socket) => {
                 let said = |why: io::Error| refused(host, address, errno(&why));
                 let local = socket.local_addr().map_err(said)?;
-                return Ok(Connection {
-                    socket,
-                    local,
-                    remote: address,
-                    called: false,
-                    mute: Arc::default(),
-                });
+                return Ok(Connection { socket, local, remote: address, called: false, mute: Arc::default() });
             }
             Err(why) => last = Some(refused(host, address, why)),
         }
@@ -135,11 +114,7 @@ fn attempt(
     bell: &Bell,
     wish: &Wish,
 ) -> Result<TcpStream, Errno> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     match connect(&socket, &address) {
@@ -155,11 +130,7 @@ fn attempt(
         if wish.is_made() {
             return Err(Errno::CANCELED);
         }
-        let watch = Watch {
-            descriptor: socket.as_fd(),
-            reading: false,
-            writing: true,
-        };
+        let watch = Watch { descriptor: socket.as_fd(), reading: false, writing: true };
         clock.wait(until.min(now + LOOK), bell, &[watch]);
         sockopt::socket_error(&socket)??;
         if rustix::net::getpeername(&socket).is_ok() {

@@ -51,9 +51,7 @@ impl Tape {
             return Ok(None);
         };
         let mut file = PcapNg::new(file).map_err(said)?;
-        let interface = file
-            .add_interface("connection", LinkType::RawIp, 0)
-            .map_err(said)?;
+        let interface = file.add_interface("connection", LinkType::RawIp, 0).map_err(said)?;
         let mut tape = Self {
             path: path.to_owned(),
             file: Some(file),
@@ -83,9 +81,7 @@ impl Tape {
 
     fn pieces(&mut self, from: usize, octets: &[u8]) -> io::Result<()> {
         let flags = Flags::ACK.with(Flags::PSH);
-        octets
-            .chunks(MOST)
-            .try_for_each(|piece| self.segment(from, flags, piece))
+        octets.chunks(MOST).try_for_each(|piece| self.segment(from, flags, piece))
     }
 
     fn segment(&mut self, from: usize, flags: Flags, data: &[u8]) -> io::Result<()> {
@@ -93,20 +89,12 @@ impl Tape {
         let pick = |from: usize| if from == 0 { ends } else { [ends[1], ends[0]] };
         let [source, destination] = pick(from);
         let [ours, theirs] = self.next;
-        let (seq, ack) = if from == 0 {
-            (ours, theirs)
-        } else {
-            (theirs, ours)
-        };
+        let (seq, ack) = if from == 0 { (ours, theirs) } else { (theirs, ours) };
         let header = tcp::Header {
             source_port: source.port(),
             destination_port: destination.port(),
             seq,
-            ack: if flags.contains(Flags::ACK) {
-                ack
-            } else {
-                Seq(0)
-            },
+            ack: if flags.contains(Flags::ACK) { ack } else { Seq(0) },
             flags,
             window: u16::MAX,
             checksum: 0,
@@ -127,28 +115,17 @@ impl Tape {
             at_ns: self.clock.now().as_nanos(),
             octets: &datagram,
             original_len: datagram.len(),
-            direction: Some(if from == 0 {
-                Direction::Outbound
-            } else {
-                Direction::Inbound
-            }),
+            direction: Some(if from == 0 { Direction::Outbound } else { Direction::Inbound }),
             comment: None,
         };
         let Some(file) = &mut self.file else {
             return Ok(());
         };
-        file.write_packet(self.interface, &packet)
-            .map_err(|why| named(&self.path, &why))
+        file.write_packet(self.interface, &packet).map_err(|why| named(&self.path, &why))
     }
 
     /// The segment behind a header of IP, with its checksum.
-    fn datagram(
-        &mut self,
-        source: IpAddr,
-        destination: IpAddr,
-        header_len: usize,
-        mut segment: Vec<u8>,
-    ) -> Vec<u8> {
+    fn datagram(&mut self, source: IpAddr, destination: IpAddr, header_len: usize, mut segment: Vec<u8>) -> Vec<u8> {
         /// Protocol number of TCP.
         const TCP: u8 = 6;
         let len = u16::try_from(segment.len()).unwrap_or(u16::MAX);

@@ -13,9 +13,7 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
 use kumiki_io::stream::deepen;
-use kumiki_io::{
-    Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
-};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad_host::{Config, PadHost};
 
@@ -134,17 +132,9 @@ fn stack(
     let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let line = graph
-        .add_device("connection", Service::Frame)
-        .map_err(misfit)?;
-    let program = graph
-        .add_device("program", Service::Frame)
-        .map_err(misfit)?;
-    let below = pipe::Config {
-        local: ends.0.into(),
-        remote: ends.1.into(),
-        ..pipe::Config::default()
-    };
+    let line = graph.add_device("connection", Service::Frame).map_err(misfit)?;
+    let program = graph.add_device("program", Service::Frame).map_err(misfit)?;
+    let below = pipe::Config { local: ends.0.into(), remote: ends.1.into(), ..pipe::Config::default() };
     let build = || -> Result<(), Misfit> {
         graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;
         graph.connect("tcp", "connection")?;
@@ -210,26 +200,21 @@ fn converse(
     caller: Caller,
     journal: &dyn Fn(&str),
 ) -> Result<bool, LiveError> {
-    let Caller {
-        socket,
-        from,
-        number,
-        let_go,
-    } = caller;
+    let Caller { socket, from, number, let_go } = caller;
     let (gate, doors, wish) = (serving.gate, serving.doors, serving.wish);
     let (config, command) = (serving.config.clone(), serving.command);
     let account = match &network.budget {
-        Some(budget) => Some(budget.account(memory::COMES).map_err(|_| {
-            LiveError::Line("dropped, for there is no memory for another caller".to_owned())
-        })?),
+        Some(budget) => Some(
+            budget
+                .account(memory::COMES)
+                .map_err(|_| LiveError::Line("dropped, for there is no memory for another caller".to_owned()))?,
+        ),
         None => None,
     };
     let clock = RealClock::start();
     let mut executor = executor(clock);
-    let ends = socket
-        .local_addr()
-        .and_then(|local| Ok((local, socket.peer_addr()?)))
-        .map_err(system("the connection"))?;
+    let ends =
+        socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?))).map_err(system("the connection"))?;
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
     if let Some(account) = &account {
@@ -239,13 +224,7 @@ fn converse(
     }
     let mut tape = Tape::begin(network, &mut graph)?;
     let node = graph.node("host");
-    let connection = Connection {
-        socket,
-        local: ends.0,
-        remote: ends.1,
-        called: true,
-        mute: Arc::default(),
-    };
+    let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
     let (stream, watcher) = Line::new(connection, clock, None).map_err(system("the connection"))?;
     let hangs_up = Arc::new(AtomicBool::new(false));
     let wanted = Arc::new(AtomicBool::new(false));
@@ -261,12 +240,8 @@ fn converse(
         hangs_up: Arc::clone(&hangs_up),
     };
     let graph = executor.add_graph("host", graph);
-    let connection = executor
-        .add_real(Box::new(stream))
-        .map_err(system("no descriptor to wait for the connection"))?;
-    let terminal = executor
-        .add_real(Box::new(device))
-        .map_err(system("no descriptor to wait for the program"))?;
+    let connection = executor.add_real(Box::new(stream)).map_err(system("no descriptor to wait for the connection"))?;
+    let terminal = executor.add_real(Box::new(device)).map_err(system("no descriptor to wait for the program"))?;
     executor.plug(Plug::Device(graph, line), Plug::Real(connection));
     executor.plug(Plug::Device(graph, program), Plug::Real(terminal));
     executor.start()?;
@@ -331,9 +306,7 @@ fn converse(
                 return why.is_some() || wish.is_made();
             }
             if !is_over {
-                if doors.idle.is_some_and(|idle| now >= last + idle)
-                    && !hangs_up.swap(true, Ordering::SeqCst)
-                {
+                if doors.idle.is_some_and(|idle| now >= last + idle) && !hangs_up.swap(true, Ordering::SeqCst) {
                     journal("nothing has come for too long");
                 }
                 return wish.is_made();
@@ -356,10 +329,7 @@ fn converse(
     let host = executor.graph(graph);
     let host = node.and_then(|node| host?.protocol::<PadHost>(node));
     let counters = host.map(PadHost::counters).copied().unwrap_or_default();
-    let trouble = trouble
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(why) = trouble {
         let name = command.first().map(|name| name.to_string_lossy());
         journal(&format!("{}: {why}", name.unwrap_or_default()));

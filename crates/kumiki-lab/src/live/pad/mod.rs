@@ -168,10 +168,7 @@ fn numbered(path: Option<&PathBuf>, number: u64) -> Option<PathBuf> {
 }
 
 fn executor(clock: RealClock) -> Executor<RealClock> {
-    let pace = Pace {
-        batch: BATCH,
-        ..Pace::default()
-    };
+    let pace = Pace { batch: BATCH, ..Pace::default() };
     Executor::new(clock, pace)
 }
 
@@ -219,9 +216,7 @@ fn serve(
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
-    listener
-        .set_nonblocking(true)
-        .map_err(system("cannot listen"))?;
+    listener.set_nonblocking(true).map_err(system("cannot listen"))?;
     let once = doors.once;
     // Those whose place was given away may take a moment to go.
     let most = doors.limits.known.saturating_add(doors.limits.full);
@@ -235,13 +230,8 @@ fn serve(
         while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
             log.due(false);
             let under_way = busy.load(Ordering::SeqCst);
-            let is_full =
-                once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
-            let watch = Watch {
-                descriptor: std::os::fd::AsFd::as_fd(listener),
-                reading: true,
-                writing: false,
-            };
+            let is_full = once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
+            let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
             let watched = if is_full { &[][..] } else { &[watch][..] };
             clock.wait(clock.now() + LOOK, &bell, watched);
             if is_full {
@@ -271,12 +261,7 @@ fn serve(
                     let let_go = Arc::new(AtomicBool::new(false));
                     callers.insert(number, Arc::clone(&let_go));
                     let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
-                    let caller = Caller {
-                        socket,
-                        from,
-                        number,
-                        let_go,
-                    };
+                    let caller = Caller { socket, from, number, let_go };
                     let thread = std::thread::Builder::new().stack_size(memory::STACK);
                     let spawned = thread.spawn_scoped(scope, move || {
                         kumiki_octets::keep_free(memory::FREE_PAGES);
@@ -322,11 +307,7 @@ struct Log<'a> {
 
 impl<'a> Log<'a> {
     fn new(journal: &'a dyn Journal) -> Self {
-        Self {
-            journal,
-            throttle: Mutex::default(),
-            clock: RealClock::start(),
-        }
+        Self { journal, throttle: Mutex::default(), clock: RealClock::start() }
     }
 
     /// A line about somebody who is known.

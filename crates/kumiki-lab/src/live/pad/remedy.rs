@@ -8,19 +8,13 @@ use kumiki_osi_service::x25::{What, cause, diagnostic};
 pub fn remedy(why: Reason) -> Option<&'static str> {
     let Reason::Told(Told::X25(told)) = why else {
         return Some(match why {
-            Reason::Refused => {
-                "check the address and port of --xot, and whether an XOT peer listens there"
-            }
+            Reason::Refused => "check the address and port of --xot, and whether an XOT peer listens there",
             Reason::TimedOut => {
                 "nobody answers: check the line, the address of --xot and the number called, or wait longer with --timeout"
             }
-            Reason::Unreachable => {
-                "there is no way to the address of --xot: check it and the network"
-            }
+            Reason::Unreachable => "there is no way to the address of --xot: check it and the network",
             Reason::BadAddress => "no peer has that number: give one with --xot HOST",
-            Reason::Told(Told::Broken { by, .. }) if by != Finder::Xot => {
-                "write a capture with --pcap, and report it"
-            }
+            Reason::Told(Told::Broken { by, .. }) if by != Finder::Xot => "write a capture with --pcap, and report it",
             Reason::Protocol | Reason::Told(Told::Broken { .. }) => {
                 "who answers does not speak XOT: check the port of --xot"
             }
@@ -38,9 +32,7 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
         return match told.diagnostic {
             diagnostic::NONE | diagnostic::NORMAL => None,
             diagnostic::RESOURCES => Some("the host takes no more calls now: try later"),
-            diagnostic::CALL | 249 => {
-                Some("who was called takes no calls of PADs: check the number")
-            }
+            diagnostic::CALL | 249 => Some("who was called takes no calls of PADs: check the number"),
             diagnostic::TIMER_CALL => Some("who was called did not answer in time"),
             _ => Some("who was called has cleared: its log says why"),
         };
@@ -52,14 +44,10 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
         }
         cause::CLEAR_CONGESTION => "the network is congested: try later",
         cause::CLEAR_OUT_OF_ORDER => "the host or its line is down: try later",
-        cause::BARRED => {
-            "the network does not let this address call that one: check --address and closed user groups"
-        }
+        cause::BARRED => "the network does not let this address call that one: check --address and closed user groups",
         cause::NOT_OBTAINABLE => "the network does not know the number: check it",
         cause::CLEAR_REMOTE => "the host broke the protocol: write a capture with --pcap",
-        cause::CLEAR_LOCAL => {
-            "the network finds fault with what this end sent: write a capture with --pcap"
-        }
+        cause::CLEAR_LOCAL => "the network finds fault with what this end sent: write a capture with --pcap",
         cause::RPOA => "the transit network is down: choose another with T",
         cause::REVERSE => "the host does not pay for calls: leave R out",
         cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the number",
@@ -76,13 +64,7 @@ mod tests {
 
     #[test]
     fn a_call_that_ended_as_calls_end_needs_no_remedy() {
-        let told = |cause, diagnostic| {
-            Reason::Told(Told::X25(x25::Told {
-                what: What::Clear,
-                cause,
-                diagnostic,
-            }))
-        };
+        let told = |cause, diagnostic| Reason::Told(Told::X25(x25::Told { what: What::Clear, cause, diagnostic }));
         assert_eq!(remedy(told(0, 0)), None);
         assert!(remedy(told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
         let broken = |by| {

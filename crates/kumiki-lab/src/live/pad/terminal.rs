@@ -8,16 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{
-    Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, NodeId, Request, Service,
-};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, NodeId, Request, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig};
 use kumiki_io::stream::deepen;
-use kumiki_io::{
-    Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable,
-};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad::{Config, Outcome, Pad, State};
 use kumiki_x25::telnet::Telnet;
@@ -115,8 +111,7 @@ impl Visit {
             return known.err().map(Why::Full);
         }
         // How long an answer to a call takes is not the terminal's doing.
-        let is_late =
-            pad.state() != State::Connecting && now >= self.began + self.gate.begin(self.begin);
+        let is_late = pad.state() != State::Connecting && now >= self.began + self.gate.begin(self.begin);
         if self.account.as_ref().is_some_and(Account::is_sent_away) {
             Some(Why::Memory)
         } else if self.let_go.load(Ordering::SeqCst) {
@@ -172,20 +167,13 @@ impl RealDevice for Door {
 }
 
 /// The graph, and the devices of its network and its terminal.
-fn stack(
-    network: &Network,
-    config: Config,
-    has_telnet: bool,
-    seed: u64,
-) -> Result<(Graph, [DeviceId; 2]), LiveError> {
+fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Result<(Graph, [DeviceId; 2]), LiveError> {
     let (x25, xot) = network.layers(xot::PATIENCE)?;
     let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
     let tcp = graph.add_device("tcp", Service::Stream).map_err(misfit)?;
-    let tty = graph
-        .add_device("terminal", Service::Frame)
-        .map_err(misfit)?;
+    let tty = graph.add_device("terminal", Service::Frame).map_err(misfit)?;
     let config = Config {
         // Whoever came by Telnet and has vanished must not be waited for.
         drains: !has_telnet,
@@ -275,9 +263,7 @@ fn attend(
     let door = executor
         .add_real(Box::new(Door { sockets, listen }))
         .map_err(system("no descriptor to wait for connections"))?;
-    let real = executor
-        .add_real(device)
-        .map_err(system("no descriptor to wait for the terminal"))?;
+    let real = executor.add_real(device).map_err(system("no descriptor to wait for the terminal"))?;
     executor.plug(Plug::Device(host, tcp), Plug::Real(door));
     executor.plug(Plug::Device(host, tty), Plug::Real(real));
     executor.start()?;
@@ -307,9 +293,7 @@ fn attend(
                 return wish.is_made();
             }
             let since = *over.get_or_insert(now);
-            let is_shown = waiting
-                .as_ref()
-                .is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
+            let is_shown = waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
             let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
             // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
             is_shown && has_left || wish.is_made()
@@ -365,11 +349,8 @@ pub fn listen(
     walls::raise(&network.walls, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
-        let network = Network {
-            pcap: numbered(network.pcap.as_ref(), number),
-            pcap_budget: budget.clone(),
-            ..network.clone()
-        };
+        let network =
+            Network { pcap: numbered(network.pcap.as_ref(), number), pcap_budget: budget.clone(), ..network.clone() };
         let served = begin(&network, doors, &gate, caller)
             .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), journal));
         let who = format!("terminal {number}, {from}");
@@ -396,22 +377,14 @@ pub fn listen(
 }
 
 /// A terminal that has come.
-fn begin(
-    network: &Network,
-    doors: &Doors,
-    gate: &Arc<Gate>,
-    caller: Caller,
-) -> Result<Terminal, LiveError> {
-    let Caller {
-        socket,
-        from,
-        number,
-        let_go,
-    } = caller;
+fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> Result<Terminal, LiveError> {
+    let Caller { socket, from, number, let_go } = caller;
     let account = match &network.budget {
-        Some(budget) => Some(budget.account(memory::COMES).map_err(|_| {
-            LiveError::Line("dropped, for there is no memory for another terminal".to_owned())
-        })?),
+        Some(budget) => Some(
+            budget
+                .account(memory::COMES)
+                .map_err(|_| LiveError::Line("dropped, for there is no memory for another terminal".to_owned()))?,
+        ),
         None => None,
     };
     let what = || system("the terminal's connection");

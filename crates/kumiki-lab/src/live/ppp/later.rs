@@ -2,20 +2,12 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{
-    Above, Below, Context, Graph, Indication, Instant, Key, NodeId, Protocol, Request, Shape, Token,
-};
+use kumiki_graph::{Above, Below, Context, Graph, Indication, Instant, Key, NodeId, Protocol, Request, Shape, Token};
 
 use crate::live::Watcher;
 
 /// The token by which its owner has it begin.
-const BEGIN: Token = Token {
-    session: kumiki_graph::Handle {
-        index: u32::MAX,
-        generation: u32::MAX,
-    },
-    kind: u32::MAX,
-};
+const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };
 
 /// The node: `program`, once it may begin.
 pub(super) struct Later<P> {
@@ -91,10 +83,7 @@ where
 {
     fn node(&mut self) -> Box<dyn Protocol> {
         let nowhere = IpAddr::from([0, 0, 0, 0]);
-        Box::new(Later {
-            program: (self.make)(nowhere, nowhere),
-            has_begun: false,
-        })
+        Box::new(Later { program: (self.make)(nowhere, nowhere), has_begun: false })
     }
 
     fn begin(&mut self, graph: &mut Graph, node: NodeId, now: Instant, ends: (IpAddr, IpAddr)) {
@@ -107,8 +96,6 @@ where
 
     fn look(&mut self, graph: &Graph, node: NodeId, now: Instant) -> bool {
         let later = graph.protocol::<Later<P>>(node);
-        later
-            .filter(|later| later.has_begun)
-            .is_some_and(|later| self.watcher.look(&later.program, now))
+        later.filter(|later| later.has_begun).is_some_and(|later| self.watcher.look(&later.program, now))
     }
 }

@@ -19,8 +19,7 @@ use std::process::ExitStatus;
 use kumiki_graph::{Address, Agreement, Duration, Graph, Instant, NodeId, Protocol, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice,
-    Watch, Wish, unguessable,
+    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -51,13 +50,7 @@ use relay::Relay;
 const QUEUE: usize = 64;
 
 /// Any token that is no timer of the daemon's: it looks around when it is woken.
-const WAKE: Token = Token {
-    session: kumiki_graph::Handle {
-        index: 0,
-        generation: 0,
-    },
-    kind: u32::MAX,
-};
+const WAKE: Token = Token { session: kumiki_graph::Handle { index: 0, generation: 0 }, kind: u32::MAX };
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -134,11 +127,7 @@ impl<'a> User<'a> {
         watcher: &'a mut impl Watcher<P>,
     ) -> Self {
         let kind = core::marker::PhantomData;
-        let watched = Watched {
-            make,
-            watcher,
-            kind,
-        };
+        let watched = Watched { make, watcher, kind };
         Self(Use::Program(name, Box::new(watched)))
     }
 }
@@ -241,11 +230,7 @@ impl Stack {
     /// The layers of a PPP link, and what `user` stands on.
     fn ppp(user: &Use<'_>, options: &Options) -> Self {
         let below = |layers: &[&str]| layers.iter().map(|&it| it.to_owned()).collect();
-        let mut graph = vec![
-            ("ppp_daemon", below(&["ppp"])),
-            ("ppp", below(&["hdlc"])),
-            ("hdlc", below(&["line"])),
-        ];
+        let mut graph = vec![("ppp_daemon", below(&["ppp"])), ("ppp", below(&["hdlc"])), ("hdlc", below(&["line"]))];
         let mut settings = vec![("ppp", "mtu", format!("{} B", options.mtu))];
         let is_async = options.daemon.accm.is_some();
         let mru = options.daemon.mru.max(1500);
@@ -266,9 +251,7 @@ impl Stack {
                 graph.extend([(*name, below(&[upper])), ("tcp", below(&["ip"]))]);
             }
         }
-        let graph = graph
-            .into_iter()
-            .map(|(node, below): (&str, Vec<String>)| (node.to_owned(), below));
+        let graph = graph.into_iter().map(|(node, below): (&str, Vec<String>)| (node.to_owned(), below));
         let mut stack = Self::of(graph, program, "ip", "line");
         for (node, key, value) in settings {
             stack.put(node, key, value.into());
@@ -288,14 +271,9 @@ impl Stack {
 ///
 /// # Errors
 /// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
-pub fn run(
-    options: &Options,
-    user: User<'_>,
-    say: &mut dyn FnMut(&str),
-) -> Result<Summary, LiveError> {
+pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Result<Summary, LiveError> {
     let mut user = user.0;
-    let daemon = PppDaemon::new(options.daemon.clone())
-        .map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
+    let daemon = PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
     let mut stack = Stack::ppp(&user, options);
     stack.set(&options.set)?;
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
@@ -321,32 +299,19 @@ pub fn run(
     let (line_device, tun_device) = (device("line")?, device("tun"));
 
     let clock = RealClock::start();
-    let mut executor = Executor::new(
-        clock,
-        Pace {
-            batch: BATCH,
-            queue: QUEUE,
-            ..Pace::default()
-        },
-    );
+    let mut executor = Executor::new(clock, Pace { batch: BATCH, queue: QUEUE, ..Pace::default() });
     let host = executor.add_graph("host", graph);
     let mut kernel = None;
     if let Use::Tun(name) = &user {
         let (tun, end) = Kernel::open(name, options.mtu)?;
         kernel = Some(end);
-        let real = executor
-            .add_real(tun)
-            .map_err(system("no descriptor to wait for the device"))?;
-        let config = DeviceConfig {
-            mtu: options.mtu.into(),
-            burst: 1,
-        };
+        let real = executor.add_real(tun).map_err(system("no descriptor to wait for the device"))?;
+        let config = DeviceConfig { mtu: options.mtu.into(), burst: 1 };
         executor.set_device(host, tun_device?, config);
         executor.plug(Plug::Device(host, device("tun")?), Plug::Real(real));
     }
     let mut narrator = Narrator::new(options.form, options.verbose, say);
-    let mut line = Line::open(&options.line, options.persist)
-        .map_err(|why| LiveError::Line(why.to_string()))?;
+    let mut line = Line::open(&options.line, options.persist).map_err(|why| LiveError::Line(why.to_string()))?;
     if let Some(name) = line.terminal() {
         narrator.terminal(name);
     }
@@ -362,11 +327,7 @@ pub fn run(
         if came.is_some() || line.is_up() {
             continue;
         }
-        let read = line.descriptors().read.map(|descriptor| Watch {
-            descriptor,
-            reading: true,
-            writing: false,
-        });
+        let read = line.descriptors().read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
         let watches: Vec<Watch<'_>> = read.into_iter().collect();
         clock.wait(clock.now() + LOOK, &bell, &watches);
     }
@@ -376,9 +337,7 @@ pub fn run(
         let recorded = Recorded::new(device, prefix);
         device = Box::new(recorded.map_err(|why| LiveError::Line(why.to_string()))?);
     }
-    let real = executor
-        .add_real(device)
-        .map_err(system("no descriptor to wait for the line"))?;
+    let real = executor.add_real(device).map_err(system("no descriptor to wait for the line"))?;
     executor.plug(Plug::Device(host, line_device), Plug::Real(real));
     let mut session = Session {
         nodes: found,
@@ -539,10 +498,8 @@ impl Session<'_, '_> {
                 upper.begin(graph, node, now, (local.into(), remote.into()));
             }
             Some(_) if !self.has_begun => {
-                let why = Fault::new(
-                    "IPv4 has come up, and no address was agreed on for one of the ends",
-                )
-                .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
+                let why = Fault::new("IPv4 has come up, and no address was agreed on for one of the ends")
+                    .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
                 self.failed = Some(LiveError::Input(why));
                 return true;
             }
@@ -568,9 +525,7 @@ impl Session<'_, '_> {
             return Err(why);
         }
         if let Some((path, stream)) = self.capture {
-            stream
-                .finish()
-                .map_err(|why| LiveError::Capture { path, why })?;
+            stream.finish().map_err(|why| LiveError::Capture { path, why })?;
         }
         let elapsed = self.clock.now().saturating_since(self.began);
         let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;
@@ -584,11 +539,7 @@ impl Session<'_, '_> {
         };
         let end = daemon.and_then(PppDaemon::last_end);
         let end = end.cloned().unwrap_or(End::Asked);
-        let program = if end == End::LineDown {
-            self.program_end.wait()
-        } else {
-            self.program_end.take()
-        };
+        let program = if end == End::LineDown { self.program_end.wait() } else { self.program_end.take() };
         let summary = Summary {
             end,
             program,
@@ -620,11 +571,7 @@ impl Kernel {
         let tun = opened.map_err(|why| LiveError::Line(why.to_string()))?;
         let end = tun.kernel();
         end.leave_link_local_to_us();
-        let kernel = Self {
-            end,
-            mtu,
-            ipv6: None,
-        };
+        let kernel = Self { end, mtu, ipv6: None };
         Ok((Box::new(tun), kernel))
     }
 
@@ -643,11 +590,7 @@ impl Kernel {
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).min(self.mtu);
         self.end.set_mtu(mtu).map_err(said)?;
         if let Some((Address::Ip4(local), remote)) = ipv4 {
-            let peer = if let Address::Ip4(remote) = remote {
-                Some(remote)
-            } else {
-                None
-            };
+            let peer = if let Address::Ip4(remote) = remote { Some(remote) } else { None };
             self.end.set_address(local.into(), 32, peer).map_err(said)?;
         }
         self.end.set_up(true).map_err(said)?;

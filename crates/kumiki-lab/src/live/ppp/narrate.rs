@@ -59,10 +59,7 @@ impl<'a> Narrator<'a> {
         };
         let at = line.at.saturating_since(Instant::ZERO).as_secs_f64();
         let text = match self.form {
-            Form::Json => {
-                json!({ "event": "log", "at": at, "kind": kind, "text": line.to_string() })
-                    .to_string()
-            }
+            Form::Json => json!({ "event": "log", "at": at, "kind": kind, "text": line.to_string() }).to_string(),
             Form::Text => format!("{at:9.3} {line}"),
         };
         (self.say)(&text);
@@ -73,9 +70,7 @@ impl<'a> Narrator<'a> {
         let at = now.saturating_since(Instant::ZERO).as_secs_f64();
         let words = program_words(status);
         let text = match self.form {
-            Form::Json => {
-                json!({ "event": "log", "at": at, "kind": "note", "text": words }).to_string()
-            }
+            Form::Json => json!({ "event": "log", "at": at, "kind": "note", "text": words }).to_string(),
             Form::Text => format!("{at:9.3} {words}"),
         };
         (self.say)(&text);
@@ -94,8 +89,7 @@ impl<'a> Narrator<'a> {
                 let ends = |pair: Option<(Address, Address)>| {
                     pair.map(|(local, remote)| json!([local.to_string(), remote.to_string()]))
                 };
-                json!({ "event": "networks", "at": at, "ipv4": ends(ipv4), "ipv6": ends(ipv6) })
-                    .to_string()
+                json!({ "event": "networks", "at": at, "ipv4": ends(ipv4), "ipv6": ends(ipv6) }).to_string()
             }
             // The log has said so.
             Form::Text => return,
@@ -114,19 +108,13 @@ impl<'a> Narrator<'a> {
 }
 
 fn agreed(agreed: &Agreement) -> String {
-    let mut text = format!(
-        "MRU {} to the peer and {} to us",
-        agreed.peer_mru, agreed.mru
-    );
+    let mut text = format!("MRU {} to the peer and {} to us", agreed.peer_mru, agreed.mru);
     let _ = write!(
         text,
         "; ACCM {:08x} to the peer and {:08x} to us; FCS {} and {}",
         agreed.send_accm, agreed.receive_accm, agreed.send_fcs, agreed.receive_fcs
     );
-    for (is, what) in [
-        (agreed.acfc, "address and control left out"),
-        (agreed.pfc, "short protocol numbers"),
-    ] {
+    for (is, what) in [(agreed.acfc, "address and control left out"), (agreed.pfc, "short protocol numbers")] {
         if is {
             let _ = write!(text, "; {what} to the peer");
         }
@@ -136,11 +124,7 @@ fn agreed(agreed: &Agreement) -> String {
 
 fn text(summary: &Summary) -> String {
     let (line, driver) = (summary.traffic.line, summary.traffic.driver);
-    let mut text = format!(
-        "ended after {:.3} s: {}",
-        summary.elapsed.as_secs_f64(),
-        summary.why()
-    );
+    let mut text = format!("ended after {:.3} s: {}", summary.elapsed.as_secs_f64(), summary.why());
     if let Some(agreement) = &summary.agreed {
         let _ = write!(text, "\nagreed: {}", agreed(agreement));
     }
@@ -163,11 +147,8 @@ fn text(summary: &Summary) -> String {
         (line.runts, "too short"),
         (line.oversize, "too long"),
     ];
-    let damaged: Vec<String> = damaged
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let damaged: Vec<String> =
+        damaged.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if !damaged.is_empty() {
         let _ = write!(text, "\nframes damaged: {}", damaged.join(", "));
     }
@@ -176,9 +157,8 @@ fn text(summary: &Summary) -> String {
 
 fn json(summary: &Summary) -> serde_json::Value {
     let (line, driver) = (summary.traffic.line, summary.traffic.driver);
-    let ends = |pair: Option<(Address, Address)>| {
-        pair.map(|(local, remote)| json!([local.to_string(), remote.to_string()]))
-    };
+    let ends =
+        |pair: Option<(Address, Address)>| pair.map(|(local, remote)| json!([local.to_string(), remote.to_string()]));
     let agreed = summary.agreed.map(|agreed| {
         json!({
             "peer_mru": agreed.peer_mru,

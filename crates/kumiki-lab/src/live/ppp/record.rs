@@ -44,9 +44,7 @@ impl Out {
     }
 
     fn write(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.file
-            .write_all(octets)
-            .map_err(|why| named(&self.path, &why))
+        self.file.write_all(octets).map_err(|why| named(&self.path, &why))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -104,11 +102,7 @@ impl Recorded {
             }
         }
         let octets = data.to_vec();
-        let alone = if way == SENT {
-            &mut self.sent
-        } else {
-            &mut self.received
-        };
+        let alone = if way == SENT { &mut self.sent } else { &mut self.received };
         alone.write(&octets)?;
         for piece in octets.chunks(u16::MAX.into()) {
             let len = u16::try_from(piece.len()).unwrap_or(u16::MAX);

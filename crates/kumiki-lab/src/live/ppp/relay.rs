@@ -1,8 +1,7 @@
 //! Between a PPP link and a TUN device: datagrams as they are, each under the protocol that its version says.
 
 use kumiki_graph::{
-    Above, Below, Context, Indication, Key, Protocol, Request, Service, Shape, Unit,
-    UnitIndication, UnitOptions,
+    Above, Below, Context, Indication, Key, Protocol, Request, Service, Shape, Unit, UnitIndication, UnitOptions,
 };
 use kumiki_wire::ppp::ppp::protocol;
 
@@ -21,10 +20,7 @@ impl Protocol for Relay {
             offers: None,
             needs: &[Service::UnitData],
             below: (2, 2),
-            keys: vec![
-                Key::PppProtocol(protocol::IPV4),
-                Key::PppProtocol(protocol::IPV6),
-            ],
+            keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
         }
     }
 
@@ -54,10 +50,7 @@ impl Protocol for Relay {
             return;
         }
         let unit = Unit {
-            options: UnitOptions {
-                under: Some(Key::PppProtocol(number)),
-                ..UnitOptions::NONE
-            },
+            options: UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE },
             ..Unit::of(unit.data)
         };
         cx.down(LINK, Request::Unit(unit));

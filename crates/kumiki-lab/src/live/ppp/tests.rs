@@ -34,13 +34,9 @@ fn octets_are_kept_by_direction_and_in_order_with_times() {
     let shelf = Box::new(Shelf(came.into(), false));
     let mut recorded = Recorded::new(shelf, &prefix).unwrap();
     assert!(matches!(recorded.receive(), Ok(Some(Arrival::Up))));
-    recorded
-        .send(&Message::from_octets(b"went!"), Address::None)
-        .unwrap();
+    recorded.send(&Message::from_octets(b"went!"), Address::None).unwrap();
     // What finds no room is offered again, and kept then.
-    let full = recorded
-        .send(&Message::from_octets(b"again"), Address::None)
-        .unwrap();
+    let full = recorded.send(&Message::from_octets(b"again"), Address::None).unwrap();
     assert_eq!(full, Sent::Full);
     recorded.receive().unwrap();
     drop(recorded);
@@ -57,10 +53,7 @@ fn octets_are_kept_by_direction_and_in_order_with_times() {
     assert_eq!(both[0], 7);
     let rest = &both[5..];
     assert!(rest.ends_with(b"\x02\x00\x04came"), "{rest:?}");
-    assert!(
-        rest.windows(8).any(|it| it == b"\x01\x00\x05went!"),
-        "{rest:?}"
-    );
+    assert!(rest.windows(8).any(|it| it == b"\x01\x00\x05went!"), "{rest:?}");
 }
 
 #[test]
@@ -127,18 +120,12 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
             elapsed: Duration::ZERO,
         }
     };
-    let finished = || End::PeerFinished {
-        message: b"bye".to_vec(),
-    };
+    let finished = || End::PeerFinished { message: b"bye".to_vec() };
     for (end, is_up, outcome) in [
         (End::Asked, false, Outcome::AsAsked),
         (finished(), true, Outcome::AsAsked),
         (finished(), false, Outcome::NoAgreement),
-        (
-            End::NeverAnswered { requests: 10 },
-            false,
-            Outcome::NoAgreement,
-        ),
+        (End::NeverAnswered { requests: 10 }, false, Outcome::NoAgreement),
         (End::WillNotSayWho, false, Outcome::NotAuthenticated),
         (End::LineDown, true, Outcome::Lost),
         (End::LoopedBack, false, Outcome::LoopedBack),
@@ -174,19 +161,9 @@ fn a_relay_sorts_datagrams_by_their_version() {
         graph.input(now, tun, Indication::Unit(unit));
     }
     // The last has come under the other version's number.
-    for (number, octets) in [
-        (0x0021, [0x45, 4]),
-        (0x0057, [0x60, 5]),
-        (0x0021, [0x60, 6]),
-    ] {
-        let options = UnitOptions {
-            under: Some(Key::PppProtocol(number)),
-            ..UnitOptions::NONE
-        };
-        let back = Unit {
-            options,
-            ..Unit::of(Message::from_octets(&octets))
-        };
+    for (number, octets) in [(0x0021, [0x45, 4]), (0x0057, [0x60, 5]), (0x0021, [0x60, 6])] {
+        let options = UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE };
+        let back = Unit { options, ..Unit::of(Message::from_octets(&octets)) };
         graph.input(now, link, Indication::Unit(back));
     }
     graph.input(now, link, Indication::Report(Box::new(Report::Down)));

@@ -164,8 +164,7 @@ impl Callers {
         };
         let all = state.callers.iter().filter(|(_, it)| is_late(it));
         let late: Vec<u64> = all.map(|(number, _)| *number).collect();
-        late.into_iter()
-            .for_each(|number| state.let_go(number, Why::Late));
+        late.into_iter().for_each(|number| state.let_go(number, Why::Late));
         let gone = core::mem::take(&mut state.gone);
         let untold = gone.into_iter().filter(|(it, _)| !it.has_called);
         let lines = untold.map(|(caller, why)| {
@@ -268,11 +267,7 @@ pub(super) struct Door<D, C> {
 impl<D: RealDevice, C: Clock> Door<D, C> {
     fn abort(&mut self, session: Handle) -> io::Result<()> {
         let (reason, data) = (Reason::NoResources, None);
-        self.inner.request(Request::Abort {
-            session,
-            reason,
-            data,
-        })
+        self.inner.request(Request::Abort { session, reason, data })
     }
 
     /// Resets those that are let go.
@@ -286,11 +281,7 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
             self.gone(lower, why);
             self.abort(lower)?;
             let (reason, data) = (Reason::NoResources, None);
-            self.told.push_back(Indication::Aborted {
-                session,
-                reason,
-                data,
-            });
+            self.told.push_back(Indication::Aborted { session, reason, data });
         }
         Ok(())
     }

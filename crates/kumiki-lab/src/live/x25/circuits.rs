@@ -49,10 +49,7 @@ fn lacks(port: &Port, place: &Place) -> Option<(String, String)> {
         return Some(match known.as_slice() {
             [] => ("the port has no permanent circuits".to_owned(), table),
             _ => (
-                format!(
-                    "the port has permanent circuits of other channels alone: {}",
-                    known.join(", ")
-                ),
+                format!("the port has permanent circuits of other channels alone: {}", known.join(", ")),
                 format!("one of these, or {table}"),
             ),
         });
@@ -62,15 +59,9 @@ fn lacks(port: &Port, place: &Place) -> Option<(String, String)> {
     if i64::from(channel) <= most {
         return None;
     }
-    let room = format!(
-        "x25 = {{ permanent = {channel}, first_two_way = {} }}",
-        channel.saturating_add(1)
-    );
+    let room = format!("x25 = {{ permanent = {channel}, first_two_way = {} }}", channel.saturating_add(1));
     Some(if most == 0 {
-        (
-            "the port has no permanent circuits".to_owned(),
-            format!("room for it: {room}"),
-        )
+        ("the port has no permanent circuits".to_owned(), format!("room for it: {room}"))
     } else {
         (
             format!("the port's permanent circuits end with {most}"),
@@ -82,10 +73,7 @@ fn lacks(port: &Port, place: &Place) -> Option<(String, String)> {
 /// The tables of XOT's permanent circuits, by channel.
 fn permanent(port: &Port) -> impl Iterator<Item = (&str, &toml::Value)> {
     let tables = port.xot.get("permanent").and_then(toml::Value::as_table);
-    tables
-        .into_iter()
-        .flatten()
-        .map(|(channel, table)| (channel.as_str(), table))
+    tables.into_iter().flatten().map(|(channel, table)| (channel.as_str(), table))
 }
 
 /// Whether somebody sets up each circuit over XOT: we, or a peer that can call.
@@ -109,10 +97,9 @@ fn flow(port: &Port) -> Result<(), Fault> {
         return Ok(());
     }
     for (channel, table) in permanent(port) {
-        for (key, of_x25, usual, unit) in [
-            ("window", "default_window", 2, Unit::Packets),
-            ("packet", "default_packet", 128, Unit::Octets),
-        ] {
+        for (key, of_x25, usual, unit) in
+            [("window", "default_window", 2, Unit::Packets), ("packet", "default_packet", 128, Unit::Octets)]
+        {
             let (own, above) = (table.get(key), port.x25.get(of_x25));
             // What is no such number is told where the layers are built.
             let (Some(said), Some(used)) = (unit.of(own, usual), unit.of(above, usual)) else {
@@ -124,9 +111,7 @@ fn flow(port: &Port) -> Result<(), Fault> {
             let (said, used) = (unit.written(said), unit.written(used));
             let mut path = vec!["port", &port.name, "xot", "permanent", channel];
             path.extend(own.map(|_| key));
-            let why = format!(
-                "the circuit is set up with {key} = {said}, and x25 uses {of_x25} = {used} for it"
-            );
+            let why = format!("the circuit is set up with {key} = {said}, and x25 uses {of_x25} = {used} for it");
             let right = format!("{key} = {used} here, or {of_x25} = {said} in x25 of the port");
             return Err(Fault::at(path, why).expected(right));
         }
@@ -149,9 +134,7 @@ impl Unit {
         };
         match self {
             Self::Packets => value.as_integer()?.try_into().ok(),
-            Self::Octets => quantity::parse::<Octets>(value.as_str()?)
-                .ok()
-                .map(Octets::count),
+            Self::Octets => quantity::parse::<Octets>(value.as_str()?).ok().map(Octets::count),
         }
     }
 

@@ -184,14 +184,8 @@ const KINDS: [&str; 4] = ["xot", "lapb", "tun", "packets"];
 /// A [`Fault`] with line, key and value.
 pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
     let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-    let source = Source {
-        file,
-        root: &root,
-        sets: &[],
-    };
-    let read: File = root
-        .read()
-        .map_err(|why| source.locate(why.fault(&source, &[])))?;
+    let source = Source { file, root: &root, sets: &[] };
+    let read: File = root.read().map_err(|why| source.locate(why.fault(&source, &[])))?;
     let config = understand(read).map_err(|fault| source.locate(fault))?;
     for port in &config.ports {
         super::ports::nodes(port, None, PATIENCE).map_err(|fault| source.locate(fault))?;
@@ -207,9 +201,7 @@ fn understand(file: File) -> Result<Config, Fault> {
         ports.push(port);
     }
     if ports.is_empty() {
-        return Err(
-            Fault::at(["port"], "there is no port").expected("a table [port.NAME] for each")
-        );
+        return Err(Fault::at(["port"], "there is no port").expected("a table [port.NAME] for each"));
     }
     let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
     let mut routes = Vec::new();
@@ -221,9 +213,8 @@ fn understand(file: File) -> Result<Config, Fault> {
     let mut circuits = Vec::new();
     for (number, table) in file.circuit.into_iter().enumerate() {
         let number = number.to_string();
-        let place = |key: &str, text: &str| {
-            place(text, &names).map_err(|fault| fault.under(&["circuit", &number, key]))
-        };
+        let place =
+            |key: &str, text: &str| place(text, &names).map_err(|fault| fault.under(&["circuit", &number, key]));
         circuits.push([place("a", &table.a)?, place("b", &table.b)?]);
     }
     let mut switch = x25_switch::Config {
@@ -260,13 +251,7 @@ fn read_as<T: FromStr>(key: &str, text: &str, expected: &str) -> Result<T, Fault
 /// An address, with XOT's port where it has none.
 fn local(key: &str, text: &str) -> Result<SocketAddr, Fault> {
     let ip = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, XOT));
-    ip.or_else(|_| {
-        read_as(
-            key,
-            text,
-            "an address of this host, such as \"0.0.0.0:1998\"",
-        )
-    })
+    ip.or_else(|_| read_as(key, text, "an address of this host, such as \"0.0.0.0:1998\""))
 }
 
 /// A host by name or address, with XOT's port where it says none.
@@ -302,12 +287,7 @@ fn port(name: &str, table: PortTable) -> Result<Port, Fault> {
     };
     let is = |kind: &str| table.kind == kind;
     if !KINDS.contains(&table.kind.as_str()) {
-        return Err(Fault::unknown(
-            ["kind"],
-            "kind of port",
-            &table.kind,
-            &KINDS,
-        ));
+        return Err(Fault::unknown(["kind"], "kind of port", &table.kind, &KINDS));
     }
     only("listen", table.listen.is_some() && !is("xot"), "xot")?;
     only("peers", !table.peers.is_empty() && !is("xot"), "xot")?;
@@ -316,19 +296,9 @@ fn port(name: &str, table: PortTable) -> Result<Port, Fault> {
     only("xot", !table.xot.is_empty() && !is("xot"), "xot")?;
     only("lapb", !table.lapb.is_empty() && !is("lapb"), "lapb")?;
     only("frames", table.frames.is_some() && !is("lapb"), "lapb")?;
-    only(
-        "on",
-        table.on.is_some() && is("xot"),
-        "lapb, tun or packets",
-    )?;
+    only("on", table.on.is_some() && is("xot"), "lapb, tun or packets")?;
     let kind = if is("xot") { xot(&table)? } else { on(&table)? };
-    Ok(Port {
-        name: name.to_owned(),
-        kind,
-        x25: table.x25,
-        lapb: table.lapb,
-        xot: table.xot,
-    })
+    Ok(Port { name: name.to_owned(), kind, x25: table.x25, lapb: table.lapb, xot: table.xot })
 }
 
 fn xot(table: &PortTable) -> Result<Kind, Fault> {
@@ -346,30 +316,20 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
     }
     if hosts.is_empty() && listen.is_none() {
         return Err(
-            Fault::new("nobody can be called by it, and nobody can call")
-                .expected("`listen`, `host` or `hosts`"),
+            Fault::new("nobody can be called by it, and nobody can call").expected("`listen`, `host` or `hosts`")
         );
     }
     let peers = table.peers.iter().zip(0..).map(|(text, number): (_, u32)| {
-        let whole = text.parse::<IpAddr>().map(|address| Network {
-            address,
-            prefix: if address.is_ipv4() { 32 } else { 128 },
-        });
+        let whole =
+            text.parse::<IpAddr>().map(|address| Network { address, prefix: if address.is_ipv4() { 32 } else { 128 } });
         whole.or_else(|_| {
             text.parse().map_err(|_| {
-                Fault::at(
-                    ["peers", &number.to_string()],
-                    format!("{text:?} is no network"),
-                )
-                .expected("an address, or one with a prefix, such as \"192.0.2.0/24\"")
+                Fault::at(["peers", &number.to_string()], format!("{text:?} is no network"))
+                    .expected("an address, or one with a prefix, such as \"192.0.2.0/24\"")
             })
         })
     });
-    Ok(Kind::Xot {
-        listen: listen.transpose()?,
-        peers: peers.collect::<Result<_, _>>()?,
-        hosts,
-    })
+    Ok(Kind::Xot { listen: listen.transpose()?, peers: peers.collect::<Result<_, _>>()?, hosts })
 }
 
 fn on(table: &PortTable) -> Result<Kind, Fault> {
@@ -386,10 +346,9 @@ fn on(table: &PortTable) -> Result<Kind, Fault> {
     let wrong = |why: &str| Fault::at(["on"], why.to_owned()).expected(expected);
     let on: On = text.parse().map_err(|why: String| wrong(&why))?;
     match (table.kind.as_str(), on) {
-        ("lapb", On::Line(line)) if table.frames.as_deref() != Some("ethernet") => Ok(Kind::Lapb {
-            on: On::Line(line),
-            ethernet: false,
-        }),
+        ("lapb", On::Line(line)) if table.frames.as_deref() != Some("ethernet") => {
+            Ok(Kind::Lapb { on: On::Line(line), ethernet: false })
+        }
         ("lapb", on @ (On::Tap(_) | On::Udp(..))) => {
             let is_tap = matches!(on, On::Tap(_));
             let ethernet = match table.frames.as_deref() {
@@ -398,11 +357,7 @@ fn on(table: &PortTable) -> Result<Kind, Fault> {
                 Some("bare") if !is_tap => false,
                 Some(other) => {
                     let why = format!("{other:?} is not what is in these frames");
-                    let right = if is_tap {
-                        "\"ethernet\""
-                    } else {
-                        "\"ethernet\" or \"bare\""
-                    };
+                    let right = if is_tap { "\"ethernet\"" } else { "\"ethernet\" or \"bare\"" };
                     return Err(Fault::at(["frames"], why).expected(right));
                 }
             };
@@ -446,14 +401,8 @@ fn route(table: RouteTable, names: &[String]) -> Result<Route, Fault> {
             Fault::at(["user_data"], why).expected("pairs of digits, such as \"01000000\"")
         })?,
         to: table.to,
-        called: Rewrite {
-            strip: table.strip,
-            prepend: digits("prepend", &table.prepend)?,
-        },
-        calling: Rewrite {
-            strip: table.calling_strip,
-            prepend: digits("calling_prepend", &table.calling_prepend)?,
-        },
+        called: Rewrite { strip: table.strip, prepend: digits("prepend", &table.prepend)? },
+        calling: Rewrite { strip: table.calling_strip, prepend: digits("calling_prepend", &table.calling_prepend)? },
         back: table.back,
     })
 }
@@ -479,16 +428,8 @@ fn place(text: &str, names: &[String]) -> Result<Place, Fault> {
     };
     let (port, channel) = text.rsplit_once(':').ok_or_else(wrong)?;
     if !names.iter().any(|it| it == port) {
-        return Err(Fault::unknown(
-            core::iter::empty::<&str>(),
-            "port",
-            port,
-            names,
-        ));
+        return Err(Fault::unknown(core::iter::empty::<&str>(), "port", port, names));
     }
     let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it));
-    Ok(Place {
-        port: port.to_owned(),
-        channel: channel.ok_or_else(wrong)?,
-    })
+    Ok(Place { port: port.to_owned(), channel: channel.ok_or_else(wrong)? })
 }

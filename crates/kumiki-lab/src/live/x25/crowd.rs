@@ -1,9 +1,6 @@
 //! A crowd at a switch, in virtual time: all of it but the operating system's TCP, in whose place there is a script.
 
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::VecDeque;
@@ -11,13 +8,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::{
-    Address, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Offered, Opened, Reason,
-    Request, Rng, Service,
+    Address, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Offered, Opened, Reason, Request, Rng, Service,
 };
 use kumiki_io::admission::Limits;
-use kumiki_io::{
-    Arrival, Clock as _, Descriptors, Executor, GraphId, ManualClock, Pace, Plug, RealDevice, Sent,
-};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Executor, GraphId, ManualClock, Pace, Plug, RealDevice, Sent};
 use kumiki_octets::Message;
 use kumiki_x25::x25_switch::{self, Switch};
 use kumiki_x25::xot::PATIENCE;
@@ -159,10 +153,7 @@ impl Model {
             _ => None,
         });
         model.listener = passive.unwrap();
-        let opened = Opened {
-            user: model.listener,
-            ..Opened::default()
-        };
+        let opened = Opened { user: model.listener, ..Opened::default() };
         model.inside.tell(Indication::Opened(Box::new(opened)));
         model
     }
@@ -189,17 +180,10 @@ impl Model {
     /// Somebody connects.
     fn comes(&mut self, from: IpAddr) -> Handle {
         self.came += 1;
-        let provider = Handle {
-            index: self.came,
-            generation: 1,
-        };
+        let provider = Handle { index: self.came, generation: 1 };
         let port = u16::try_from(1024 + self.came % 50_000).unwrap();
-        let offered = Offered {
-            user: self.listener,
-            provider,
-            remote: SocketAddr::new(from, port).into(),
-            ..Offered::default()
-        };
+        let offered =
+            Offered { user: self.listener, provider, remote: SocketAddr::new(from, port).into(), ..Offered::default() };
         self.inside.tell(Indication::Offered(Box::new(offered)));
         provider
     }
@@ -207,9 +191,7 @@ impl Model {
     /// What was asked of the connections that others made.
     fn asked(&mut self) -> Vec<Request> {
         let asked = self.inside.asked();
-        let resets = asked
-            .iter()
-            .filter(|it| matches!(it, Request::Abort { .. }));
+        let resets = asked.iter().filter(|it| matches!(it, Request::Abort { .. }));
         self.reset += u32::try_from(resets.count()).unwrap();
         asked
     }
@@ -324,11 +306,7 @@ fn one_call_too_many_of_a_host_is_cleared_and_a_place_is_free_again_when_one_has
     model.calls(honest(2)).unwrap();
     assert_eq!(model.stand(), 3);
     let (session, reason, data) = (first, Reason::Reset, None);
-    model.inside.tell(Indication::Aborted {
-        session,
-        reason,
-        data,
-    });
+    model.inside.tell(Indication::Aborted { session, reason, data });
     model.pass(Duration::from_millis(1));
     model.asked();
     model.calls(honest(1)).unwrap();

@@ -43,11 +43,7 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
 ///
 /// # Errors
 /// A [`Fault`] whose path leads to the setting.
-pub(super) fn nodes(
-    port: &Port,
-    listens: Option<SocketAddr>,
-    patience: Duration,
-) -> Result<Vec<Layer>, Fault> {
+pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, patience: Duration) -> Result<Vec<Layer>, Fault> {
     let mut layers: Vec<Layer> = Vec::new();
     let lower = |what: &str| format!("{}.{what}", port.name);
     let mut x25 = port.x25.clone();
@@ -60,19 +56,19 @@ pub(super) fn nodes(
     };
     if let Some(other) = x25.get("over").filter(|it| it.as_str() != Some(over)) {
         let why = format!("{other} is not what a port of this kind is over");
-        return Err(Fault::at(["port", &port.name, "x25", "over"], why)
-            .expected(format!("nothing, or {over:?}")));
+        return Err(Fault::at(["port", &port.name, "x25", "over"], why).expected(format!("nothing, or {over:?}")));
     }
     unless(&mut x25, "over", over);
     if over != "link" && x25.contains_key("idle") {
         let why = "a port of this kind has no link that could be ended and asked for again";
-        return Err(Fault::at(["port", &port.name, "x25", "idle"], why)
-            .expected("this with kind \"lapb\", and nothing here"));
+        return Err(
+            Fault::at(["port", &port.name, "x25", "idle"], why).expected("this with kind \"lapb\", and nothing here")
+        );
     }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
         let key = if kind == "eth" { "on" } else { kind };
-        let node = node_of(kind, table, &[below.to_owned()])
-            .map_err(|fault| fault.under(&["port", &port.name, key]))?;
+        let node =
+            node_of(kind, table, &[below.to_owned()]).map_err(|fault| fault.under(&["port", &port.name, key]))?;
         layers.push((name, kind, node));
         Ok::<(), Fault>(())
     };
@@ -81,10 +77,8 @@ pub(super) fn nodes(
         Kind::Xot { listen, hosts, .. } => {
             add(port.name.clone(), "x25", &x25, &lower("xot"))?;
             let mut xot = port.xot.clone();
-            let routes: Vec<toml::Value> = hosts
-                .iter()
-                .map(|(number, host)| format!("{number} = {host}").into())
-                .collect();
+            let routes: Vec<toml::Value> =
+                hosts.iter().map(|(number, host)| format!("{number} = {host}").into()).collect();
             unless(&mut xot, "routes", routes);
             unless(&mut xot, "patience", format!("{} ns", patience.as_nanos()));
             match listens.or(*listen) {
@@ -149,9 +143,7 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
                     let _ = tap.kernel().set_up(true);
                     Box::new(tap)
                 }
-                On::Udp(local, remote) => {
-                    Box::new(Udp::open(*local, Far::Given(*remote)).map_err(|why| said(&why))?)
-                }
+                On::Udp(local, remote) => Box::new(Udp::open(*local, Far::Given(*remote)).map_err(|why| said(&why))?),
                 On::Line(line) => {
                     let line = Line::open(line, true).map_err(|why| said(&why))?;
                     Box::new(Records::new(line))
@@ -170,10 +162,5 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
             (Service::UnitData, Box::new(Records::new(line)))
         }
     };
-    Ok(Device {
-        name: format!("{}.device", port.name),
-        service,
-        device,
-        listens,
-    })
+    Ok(Device { name: format!("{}.device", port.name), service, device, listens })
 }

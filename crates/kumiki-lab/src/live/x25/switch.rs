@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_io::{
-    Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable,
-};
+use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_osi_service::x25::{Told, What};
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
@@ -110,9 +108,7 @@ fn build(
         let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
         names.push(device.name.clone());
         for (name, _, node) in layers {
-            graph
-                .add_node(&name, task, node)
-                .map_err(|why| misfit(&why))?;
+            graph.add_node(&name, task, node).map_err(|why| misfit(&why))?;
         }
         for pair in names.windows(2) {
             if let [upper, lower] = pair {
@@ -124,25 +120,15 @@ fn build(
         }
         devices.push((id, device));
     }
-    let node = Box::new(Switch::new(x25_switch::Config {
-        idle,
-        ..config.switch.clone()
-    }));
-    let switch = graph
-        .add_node("switch", task, node)
-        .map_err(|why| misfit(&why))?;
+    let node = Box::new(Switch::new(x25_switch::Config { idle, ..config.switch.clone() }));
+    let switch = graph.add_node("switch", task, node).map_err(|why| misfit(&why))?;
     for Port { name, .. } in &config.ports {
         connections.push(("switch".to_owned(), name.clone()));
     }
     for (upper, lower) in &connections {
         graph.connect(upper, lower).map_err(|why| misfit(&why))?;
     }
-    Ok(Built {
-        graph,
-        switch,
-        devices,
-        packets,
-    })
+    Ok(Built { graph, switch, devices, packets })
 }
 
 /// What the ports need when they stand: lines that are opened anew, and connections to the hosts of routes.
@@ -151,10 +137,7 @@ fn needs(config: &Config) -> Needs {
     let mut connects = Vec::new();
     for port in &config.ports {
         match &port.kind {
-            PortKind::Lapb {
-                on: On::Line(line), ..
-            }
-            | PortKind::Packets(line) => lines.push(line),
+            PortKind::Lapb { on: On::Line(line), .. } | PortKind::Packets(line) => lines.push(line),
             PortKind::Lapb { .. } | PortKind::Tun(_) => {}
             PortKind::Xot { hosts, .. } => {
                 connects.extend(hosts.iter().map(|(_, host)| host.port()));
@@ -163,10 +146,7 @@ fn needs(config: &Config) -> Needs {
     }
     connects.sort_unstable();
     connects.dedup();
-    Needs {
-        connects,
-        ..walls::of_lines(lines, Vec::new())
-    }
+    Needs { connects, ..walls::of_lines(lines, Vec::new()) }
 }
 
 /// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
@@ -177,11 +157,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     let clock = RealClock::start();
     let seed = unguessable().map_err(system("no random number"))?;
     let callers = Callers::new(wanted.limits, wanted.begin, Rng::new(seed, 0));
-    let gate = ports::Gate {
-        callers: &callers,
-        begin: wanted.begin,
-        clock,
-    };
+    let gate = ports::Gate { callers: &callers, begin: wanted.begin, clock };
     let mut built = build(config, wanted.idle, &gate, &mut say)?;
     if let Some(most) = wanted.memory {
         let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
@@ -196,17 +172,12 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {
-            let fault = |why: &dyn core::fmt::Display| {
-                Fault::new(format!("--pcap: {}: {why}", path.display()))
-            };
+            let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
             let file = Kept::create(path, &CaptureBudget::new(wanted.pcap_most));
             let file = file.map_err(|why| fault(&why))?;
             let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
-            let taps: Vec<(&str, &str, &str)> = built
-                .packets
-                .iter()
-                .map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str()))
-                .collect();
+            let taps: Vec<(&str, &str, &str)> =
+                built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
             let stream = capture::Stream::several(&mut built.graph, &taps, file);
             Some((path.clone(), stream.map_err(|why| fault(&why))?))
         }
@@ -216,9 +187,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     for (id, device) in built.devices {
         let mtu = DeviceConfig { mtu: MTU, burst: 1 };
         executor.set_device(graph, id, mtu);
-        let real = executor
-            .add_real(device.device)
-            .map_err(system("no descriptor to wait for a device"))?;
+        let real = executor.add_real(device.device).map_err(system("no descriptor to wait for a device"))?;
         executor.plug(Plug::Device(graph, id), Plug::Real(real));
     }
     let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
@@ -290,21 +259,14 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
             Failure::Device(..) => "the device of a port is of no more use",
             Failure::Graph(..) => "the switch cannot go on",
         };
-        return Err(LiveError::System {
-            what: what.to_owned(),
-            why: failure.to_error(),
-        });
+        return Err(LiveError::System { what: what.to_owned(), why: failure.to_error() });
     }
     Ok(())
 }
 
 /// What a clearing or reset said, without the word for it.
 fn why(what: What, cause: u8, diagnostic: u8) -> String {
-    let told = Told {
-        what,
-        cause,
-        diagnostic,
-    };
+    let told = Told { what, cause, diagnostic };
     let text = told.to_string();
     match text.split_once(": ") {
         Some((_, rest)) => rest.to_owned(),
@@ -313,12 +275,7 @@ fn why(what: What, cause: u8, diagnostic: u8) -> String {
 }
 
 /// Looks around after a pass: what is to be told, and of what kind, where others could have it told often.
-pub(super) fn look(
-    graph: &mut Graph,
-    switch: NodeId,
-    callers: &Callers,
-    now: Instant,
-) -> Vec<(Option<Kind>, String)> {
+pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: Instant) -> Vec<(Option<Kind>, String)> {
     let mut lines = Vec::new();
     let mut sent_away = Vec::new();
     let Some(node) = graph.protocol_mut::<Switch>(switch) else {
@@ -394,32 +351,15 @@ fn line(event: &Event) -> Option<String> {
     let call = format!("{}{}", event.call, who(event));
     Some(match &event.what {
         Happened::Came { .. } => return None,
-        Happened::SetUp {
-            from,
-            to,
-            calling,
-            called,
-        } => {
+        Happened::SetUp { from, to, calling, called } => {
             let to = end(to, called_peer);
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
-        Happened::Refused {
-            from,
-            calling,
-            called,
-            cause,
-            diagnostic,
-        } => {
+        Happened::Refused { from, calling, called, cause, diagnostic } => {
             let why = why(What::Clear, *cause, *diagnostic);
             format!("call {call}: {calling} to {called} refused, from {from}: {why}")
         }
-        Happened::Cleared {
-            by,
-            cause,
-            diagnostic,
-            octets: [there, back],
-            lasted,
-        } => {
+        Happened::Cleared { by, cause, diagnostic, octets: [there, back], lasted } => {
             let milliseconds = lasted.as_nanos() / 1_000_000;
             let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
             let by = by.as_deref().unwrap_or("us");
@@ -428,21 +368,13 @@ fn line(event: &Event) -> Option<String> {
                 "call {call}: cleared by {by}: {why}; {there} octets from the caller, {back} to it, {seconds}.{rest:03} s"
             )
         }
-        Happened::Reset {
-            by,
-            cause,
-            diagnostic,
-        } => {
+        Happened::Reset { by, cause, diagnostic } => {
             let why = why(What::Reset, *cause, *diagnostic);
             format!("call {call}: reset by {by}: {why}")
         }
         Happened::Joined(place) => {
             let (port, channel) = (&place.port, place.channel);
-            format!(
-                "circuit {}: {port}:{channel} is there{}",
-                event.call,
-                ends(event)
-            )
+            format!("circuit {}: {port}:{channel} is there{}", event.call, ends(event))
         }
         Happened::Parted(place, reason) => {
             let (port, channel) = (&place.port, place.channel);
@@ -455,24 +387,14 @@ fn line(event: &Event) -> Option<String> {
 
 /// Where the ends of a permanent circuit are, as far as they are reached by XOT.
 fn ends(event: &Event) -> String {
-    let known: Vec<String> = event
-        .peers
-        .iter()
-        .flatten()
-        .map(ToString::to_string)
-        .collect();
+    let known: Vec<String> = event.peers.iter().flatten().map(ToString::to_string).collect();
     if known.is_empty() {
         return String::new();
     }
     format!(" ({})", known.join(" and "))
 }
 
-fn summary(
-    executor: &Executor<RealClock>,
-    graph: GraphId,
-    switch: NodeId,
-    say: &mut impl FnMut(&str),
-) {
+fn summary(executor: &Executor<RealClock>, graph: GraphId, switch: NodeId, say: &mut impl FnMut(&str)) {
     let it = executor.graph(graph);
     let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
         return;

@@ -78,126 +78,47 @@ fn a_whole_configuration_is_understood() {
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
     let cases: [(&str, &str, &[&str]); 26] = [
-        (
-            "kind = \"tun\"",
-            "kind = \"tum\"",
-            &["x.toml:30: ", "port.kernel.kind", "tun"],
-        ),
-        (
-            "on = \"tun:x25tun0\"",
-            "on = \"tap:x25tun0\"",
-            &["port.kernel.on", "tun:NAME"],
-        ),
-        (
-            "on = \"tap:x25tap0\"",
-            "",
-            &["port.wire", "\"on\" is missing", "tap:NAME"],
-        ),
+        ("kind = \"tun\"", "kind = \"tum\"", &["x.toml:30: ", "port.kernel.kind", "tun"]),
+        ("on = \"tun:x25tun0\"", "on = \"tap:x25tun0\"", &["port.kernel.on", "tun:NAME"]),
+        ("on = \"tap:x25tap0\"", "", &["port.wire", "\"on\" is missing", "tap:NAME"]),
         ("k = 3", "k = 300", &["port.lyon.lapb.k", "127"]),
         ("t1 = \"1 s\"", "t9 = \"1 s\"", &["port.lyon.lapb.t9", "t1"]),
         ("window = 3", "window = 9", &["port.paris", "window of 9"]),
-        (
-            "frames = \"ethernet\"",
-            "frames = \"odd\"",
-            &["port.lyon.frames", "bare"],
-        ),
-        (
-            "role = \"dte\"",
-            "over = \"link\", role = \"dxe\"",
-            &["port.lyon.x25.role", "dte"],
-        ),
-        (
-            "x25 = { window = 3 }",
-            "x25 = { over = \"link\" }",
-            &["port.paris.x25.over", "circuits"],
-        ),
-        (
-            "to = [\"lyon\", \"paris\"]",
-            "to = [\"lyons\"]",
-            &["route.0.to.0", "did you mean \"lyon\"?"],
-        ),
-        (
-            "\"192.0.2.0/24\"",
-            "\"192.0.2.0/240\"",
-            &["port.paris.peers.0", "192.0.2.0/24"],
-        ),
-        (
-            "\"2342\" = ",
-            "\"23x2\" = ",
-            &["port.paris.hosts.23x2", "2342"],
-        ),
-        (
-            "user_data = \"01 00\"",
-            "user_data = \"010\"",
-            &["route.0.user_data", "pairs"],
-        ),
-        (
-            "a = \"lyon:1\"",
-            "a = \"lyon:0\"",
-            &["circuit.0.a", "1 to 4095"],
-        ),
+        ("frames = \"ethernet\"", "frames = \"odd\"", &["port.lyon.frames", "bare"]),
+        ("role = \"dte\"", "over = \"link\", role = \"dxe\"", &["port.lyon.x25.role", "dte"]),
+        ("x25 = { window = 3 }", "x25 = { over = \"link\" }", &["port.paris.x25.over", "circuits"]),
+        ("to = [\"lyon\", \"paris\"]", "to = [\"lyons\"]", &["route.0.to.0", "did you mean \"lyon\"?"]),
+        ("\"192.0.2.0/24\"", "\"192.0.2.0/240\"", &["port.paris.peers.0", "192.0.2.0/24"]),
+        ("\"2342\" = ", "\"23x2\" = ", &["port.paris.hosts.23x2", "2342"]),
+        ("user_data = \"01 00\"", "user_data = \"010\"", &["route.0.user_data", "pairs"]),
+        ("a = \"lyon:1\"", "a = \"lyon:0\"", &["circuit.0.a", "1 to 4095"]),
         ("strip = 4", "stripp = 4", &["stripp", "strip"]),
         (
             "a = \"lyon:1\"",
             "a = \"lyon:2\"",
-            &[
-                "x.toml:52: ",
-                "circuit.0.a",
-                "end with 1",
-                "a channel from 1 to 1",
-                "permanent = 2, first_two_way = 3",
-            ],
+            &["x.toml:52: ", "circuit.0.a", "end with 1", "a channel from 1 to 1", "permanent = 2, first_two_way = 3"],
         ),
         (
             "a = \"lyon:1\"",
             "a = \"wire:3\"",
-            &[
-                "circuit.0.a",
-                "no permanent circuits",
-                "permanent = 3, first_two_way = 4",
-            ],
+            &["circuit.0.a", "no permanent circuits", "permanent = 3, first_two_way = 4"],
         ),
         (
             "b = \"paris:7\"",
             "b = \"paris:8\"",
-            &[
-                "circuit.1.b",
-                "other channels alone: 7",
-                "[port.paris.xot.permanent.8]",
-            ],
+            &["circuit.1.b", "other channels alone: 7", "[port.paris.xot.permanent.8]"],
         ),
         (
             "[port.paris.xot.permanent.7]\ninterface = \"Serial0\"\npeer_interface = \"Serial1\"\n",
             "",
-            &[
-                "circuit.1.b",
-                "no permanent circuits",
-                "[port.paris.xot.permanent.7]",
-            ],
+            &["circuit.1.b", "no permanent circuits", "[port.paris.xot.permanent.7]"],
         ),
-        (
-            "a = \"lab:2\"",
-            "a = \"lab:1\"",
-            &[
-                "circuit.1.a",
-                "two circuits, also as circuit.0.b",
-                "no other circuit",
-            ],
-        ),
-        (
-            "b = \"lab:1\"",
-            "b = \"lyon:1\"",
-            &["circuit.0.b", "two circuits, also as circuit.0.a"],
-        ),
+        ("a = \"lab:2\"", "a = \"lab:1\"", &["circuit.1.a", "two circuits, also as circuit.0.b", "no other circuit"]),
+        ("b = \"lab:1\"", "b = \"lyon:1\"", &["circuit.0.b", "two circuits, also as circuit.0.a"]),
         (
             "listen = \"127.0.0.1:0\"\npeers = [\"192.0.2.0/24\", \"::1\"]\n",
             "",
-            &[
-                "port.paris.xot.permanent.7",
-                "no calls come in",
-                "`peer`",
-                "`listen`",
-            ],
+            &["port.paris.xot.permanent.7", "no calls come in", "`peer`", "`listen`"],
         ),
         (
             "x25 = { window = 3 }",
@@ -218,16 +139,8 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
                 "packet = \"128 B\" here, or default_packet = \"256 B\" in x25",
             ],
         ),
-        (
-            "x25 = { window = 3 }",
-            "x25 = { idle = \"1 min\" }",
-            &["port.paris.x25.idle", "no link", "lapb"],
-        ),
-        (
-            "retry = \"1 min\"",
-            "retry = \"1 x\"",
-            &["switch.retry", "duration"],
-        ),
+        ("x25 = { window = 3 }", "x25 = { idle = \"1 min\" }", &["port.paris.x25.idle", "no link", "lapb"]),
+        ("retry = \"1 min\"", "retry = \"1 x\"", &["switch.retry", "duration"]),
     ];
     for (from, to, wanted) in cases {
         assert!(WHOLE.contains(from), "{from}");
@@ -242,13 +155,8 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
 
 #[test]
 fn xot_and_x25_may_say_the_same_of_a_permanent_circuit_in_other_words() {
-    let both = WHOLE
-        .replacen(
-            "x25 = { window = 3 }",
-            "x25 = { default_window = 3, default_packet = \"1 KiB\" }",
-            1,
-        )
-        .replacen(
+    let both =
+        WHOLE.replacen("x25 = { window = 3 }", "x25 = { default_window = 3, default_packet = \"1 KiB\" }", 1).replacen(
             "peer_interface = \"Serial1\"\n",
             "peer_interface = \"Serial1\"\npacket = \"1024 B\"\nwindow = 3\n",
             1,
@@ -260,28 +168,17 @@ fn xot_and_x25_may_say_the_same_of_a_permanent_circuit_in_other_words() {
 fn a_link_of_lapb_may_be_idle_unless_it_has_permanent_circuits() {
     let idle = |more: &str| {
         let head = "[port.a]\nkind = \"lapb\"\non = \"tap:x\"\n";
-        parse(
-            "x.toml",
-            &format!("{head}x25 = {{ idle = \"1 min\"{more} }}\n"),
-        )
+        parse("x.toml", &format!("{head}x25 = {{ idle = \"1 min\"{more} }}\n"))
     };
     assert!(idle("").is_ok());
-    let why = idle(", permanent = 1, first_two_way = 2")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        why.contains("port.a.x25") && why.contains("one or the other"),
-        "{why}"
-    );
+    let why = idle(", permanent = 1, first_two_way = 2").unwrap_err().to_string();
+    assert!(why.contains("port.a.x25") && why.contains("one or the other"), "{why}");
 }
 
 #[test]
 fn a_port_that_nobody_can_use_is_refused() {
     let why = parse("x.toml", "[port.a]\nkind = \"xot\"\n").unwrap_err();
-    assert!(
-        why.to_string().contains("`listen`, `host` or `hosts`"),
-        "{why}"
-    );
+    assert!(why.to_string().contains("`listen`, `host` or `hosts`"), "{why}");
     let why = parse("x.toml", "port = {}\n").unwrap_err();
     assert!(why.to_string().contains("[port.NAME]"), "{why}");
 }

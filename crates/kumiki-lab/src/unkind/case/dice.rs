@@ -54,11 +54,7 @@ impl Dice {
 
     pub(super) fn pick<T: Copy>(&mut self, of: &[T], or: T) -> T {
         let n = self.0.below(u64::try_from(of.len()).unwrap_or(0));
-        usize::try_from(n)
-            .ok()
-            .and_then(|n| of.get(n))
-            .copied()
-            .unwrap_or(or)
+        usize::try_from(n).ok().and_then(|n| of.get(n)).copied().unwrap_or(or)
     }
 }
 

@@ -45,11 +45,8 @@ fn listener(dice: &mut Dice, end: &mut End) {
 
 fn keep_alive(dice: &mut Dice, end: &mut End) {
     end.tcp.keep_alive = dice.one_in(8);
-    end.tcp.keep_alive_times = KeepAlive {
-        idle: dice.time(ms(10), s(100)),
-        interval: dice.time(s(1), s(100)),
-        count: dice.narrow(2, 16),
-    };
+    end.tcp.keep_alive_times =
+        KeepAlive { idle: dice.time(ms(10), s(100)), interval: dice.time(s(1), s(100)), count: dice.narrow(2, 16) };
 }
 
 /// Some writes, or all of them, are urgent.
@@ -102,11 +99,7 @@ pub(super) fn whole_flights(dice: &mut Dice, stack: Stack, ends: [&mut End; 2], 
         return;
     }
     let [near, far] = ends;
-    let (writer, reader) = if dice.one_in(2) {
-        (&mut *near, &mut *far)
-    } else {
-        (&mut *far, &mut *near)
-    };
+    let (writer, reader) = if dice.one_in(2) { (&mut *near, &mut *far) } else { (&mut *far, &mut *near) };
     let window = writer.send_buffer().min(reader.receive_buffer());
     let segment = programs::segment(writer, reader);
     let most = (1_000 * u64::from(window)).min(500 * u64::from(segment));
@@ -158,11 +151,7 @@ fn outages(dice: &mut Dice, trip: Duration) -> Vec<(Instant, Instant)> {
     (0..dice.uniform(1, 8))
         .map(|_| {
             let from = at + dice.time(trip, trip * 8);
-            let length = if dice.one_in(3) {
-                dice.time(ms(100), s(4))
-            } else {
-                dice.time(trip / 4, trip * 4)
-            };
+            let length = if dice.one_in(3) { dice.time(ms(100), s(4)) } else { dice.time(trip / 4, trip * 4) };
             at = from + length;
             (from, at)
         })

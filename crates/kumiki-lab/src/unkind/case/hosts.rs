@@ -2,8 +2,7 @@
 
 use kumiki_graph::{Coalesce, Duration, EcnUse, Quality};
 use kumiki_inet::tcp::config::{
-    AckRule, AckTimer, Beat, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding,
-    WindowUpdate,
+    AckRule, AckTimer, Beat, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding, WindowUpdate,
 };
 use kumiki_inet::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_inet::tcp::{self, defaults, rtt};
@@ -19,8 +18,7 @@ pub(super) fn end(seed: u64, number: u64) -> End {
         _ => ("solaris23", defaults::solaris23()),
     };
     if dice.one_in(2) {
-        (tcp.timestamps, tcp.sack, tcp.window_scaling) =
-            (dice.one_in(2), dice.one_in(2), dice.one_in(2));
+        (tcp.timestamps, tcp.sack, tcp.window_scaling) = (dice.one_in(2), dice.one_in(2), dice.one_in(2));
     }
     if dice.one_in(2) {
         tcp.send_buffer = buffer(dice);
@@ -71,23 +69,11 @@ pub(super) fn end(seed: u64, number: u64) -> End {
         xtp: None,
         quality,
         mtu,
-        batch: if dice.one_in(4) {
-            usize::try_from(dice.uniform(2, 8)).unwrap_or(1)
-        } else {
-            1
-        },
+        batch: if dice.one_in(4) { usize::try_from(dice.uniform(2, 8)).unwrap_or(1) } else { 1 },
         clusters: None,
         opening: Opening::Listens {
-            after: if dice.one_in(16) {
-                dice.time(us(1), s(10))
-            } else {
-                Duration::ZERO
-            },
-            accepts_after: if dice.one_in(5) {
-                dice.time(us(1), s(5))
-            } else {
-                Duration::ZERO
-            },
+            after: if dice.one_in(16) { dice.time(us(1), s(10)) } else { Duration::ZERO },
+            accepts_after: if dice.one_in(5) { dice.time(us(1), s(5)) } else { Duration::ZERO },
             refuses: dice.one_in(64),
             stays: dice.one_in(2),
         },
@@ -121,11 +107,7 @@ fn sending(dice: &mut Dice, tcp: &mut tcp::Config) {
     let controls = [Algorithm::NewReno, Algorithm::Cubic, Algorithm::Fixed];
     tcp.congestion = dice.pick(&controls, Algorithm::NewReno);
     let segments = dice.narrow(1, 16);
-    let windows = [
-        InitialWindow::Rfc6928,
-        InitialWindow::Rfc3390,
-        InitialWindow::Segments(segments),
-    ];
+    let windows = [InitialWindow::Rfc6928, InitialWindow::Rfc3390, InitialWindow::Segments(segments)];
     tcp.initial_window = dice.pick(&windows, InitialWindow::Rfc6928);
     tcp.slow_start_limit = dice.narrow(1, 8);
     tcp.slow_start_after_idle = dice.one_in(2);
@@ -136,11 +118,7 @@ fn sending(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.half_window = dice.pick(&halves, HalfWindow::Rfc);
     // RFC 9293 section 3.8.6.2.1: 0.1 to 1 s.
     tcp.override_timeout = dice.time(ms(100), s(1));
-    tcp.send_granularity = if dice.one_in(2) {
-        0
-    } else {
-        dice.narrow(64, 8_192)
-    };
+    tcp.send_granularity = if dice.one_in(2) { 0 } else { dice.narrow(64, 8_192) };
     tcp.low_water = dice.narrow(1, 16_384);
 }
 
@@ -150,12 +128,7 @@ fn recovery(dice: &mut Dice, tcp: &mut tcp::Config) {
     }
     let detections = [LossDetection::Sack, LossDetection::Rack];
     tcp.loss_detection = dice.pick(&detections, LossDetection::Rack);
-    let reductions = [
-        RateReduction::AtOnce,
-        RateReduction::Prr,
-        RateReduction::PrrCrb,
-        RateReduction::PrrSsrb,
-    ];
+    let reductions = [RateReduction::AtOnce, RateReduction::Prr, RateReduction::PrrCrb, RateReduction::PrrSsrb];
     tcp.rate_reduction = dice.pick(&reductions, RateReduction::Prr);
     tcp.tail_loss_probe = dice.one_in(2);
     tcp.undo = dice.one_in(2);
@@ -169,13 +142,7 @@ fn marks(dice: &mut Dice, tcp: &mut tcp::Config) {
     if dice.one_in(3) {
         return;
     }
-    let uses = [
-        EcnUse::Off,
-        EcnUse::Passive,
-        EcnUse::Classic,
-        EcnUse::Accurate,
-        EcnUse::Accurate,
-    ];
+    let uses = [EcnUse::Off, EcnUse::Passive, EcnUse::Classic, EcnUse::Accurate, EcnUse::Accurate];
     tcp.ecn = dice.pick(&uses, EcnUse::Classic);
     tcp.abe = dice.one_in(4);
 }
@@ -188,19 +155,12 @@ fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {
         percent: u32::try_from(dice.uniform(10, 60)).unwrap_or(50),
     };
     tcp.edge = dice.pick(&[EdgeRule::Rfc, EdgeRule::Bsd], EdgeRule::Rfc);
-    tcp.ack = AckRule {
-        every: u32::try_from(dice.below(5)).unwrap_or(2),
-        count_small: dice.one_in(2),
-        pushed: false,
-    };
+    tcp.ack = AckRule { every: u32::try_from(dice.below(5)).unwrap_or(2), count_small: dice.one_in(2), pushed: false };
     // MUST-40: less than half a second.
     tcp.ack_timer = if dice.one_in(2) {
         AckTimer::Timeout(dice.time(ms(1), ms(490)))
     } else {
-        AckTimer::Heartbeat(Beat {
-            period: dice.time(ms(1), ms(490)),
-            phase: None,
-        })
+        AckTimer::Heartbeat(Beat { period: dice.time(ms(1), ms(490)), phase: None })
     };
 }
 
@@ -209,16 +169,10 @@ fn timing(dice: &mut Dice, tcp: &mut tcp::Config) {
         rtt::Config::LINUX,
         rtt::Config::RFC6298,
         rtt::Config::BSD,
-        rtt::Config {
-            maximum: Duration::from_secs(60),
-            ..rtt::Config::LINUX
-        },
+        rtt::Config { maximum: Duration::from_secs(60), ..rtt::Config::LINUX },
     ];
     tcp.rto = dice.pick(&rtos, rtt::Config::LINUX);
-    tcp.slow_beat = dice.one_in(3).then(|| Beat {
-        period: dice.time(ms(10), ms(500)),
-        phase: None,
-    });
+    tcp.slow_beat = dice.one_in(3).then(|| Beat { period: dice.time(ms(10), ms(500)), phase: None });
     tcp.max_retransmissions = u32::try_from(dice.uniform(8, 15)).unwrap_or(15);
     tcp.syn_retries = u32::try_from(dice.uniform(3, 8)).unwrap_or(7);
     tcp.user_timeout = dice.one_in(8).then(|| dice.time(s(10), s(600)));

@@ -11,11 +11,8 @@ pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
     // be longer than the round trip.
     let least = u64::from(mtu) * 8 / 2;
     let rate = dice.spread(least.max(10_000), 10_000_000_000);
-    let back = if stack != Stack::Cells && dice.one_in(4) {
-        (rate / dice.spread(1, 64)).max(least).max(10_000)
-    } else {
-        rate
-    };
+    let back =
+        if stack != Stack::Cells && dice.one_in(4) { (rate / dice.spread(1, 64)).max(least).max(10_000) } else { rate };
     let queue = if dice.one_in(3) {
         u64::MAX
     } else if stack == Stack::Cells {
@@ -34,11 +31,7 @@ pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
     };
     Line {
         rates: [rate, back],
-        propagation: if dice.one_in(8) {
-            Duration::ZERO
-        } else {
-            dice.time(us(1), s(1))
-        },
+        propagation: if dice.one_in(8) { Duration::ZERO } else { dice.time(us(1), s(1)) },
         queue,
         weather: [Impairment::default(), Impairment::default()],
         squeeze: [0, 0],
@@ -50,11 +43,7 @@ pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
 pub(super) fn marking(dice: &mut Dice, line: &mut Line) {
     for weather in &mut line.weather {
         if dice.one_in(2) {
-            weather.mark = if dice.one_in(12) {
-                1.0
-            } else {
-                dice.probability(400)
-            };
+            weather.mark = if dice.one_in(12) { 1.0 } else { dice.probability(400) };
         }
     }
 }
@@ -67,11 +56,7 @@ pub(super) fn bad_weather(dice: &mut Dice, line: &mut Line, stack: Stack) {
         _ => first.clone(),
     };
     let turned = dice.one_in(2);
-    line.weather = if turned {
-        [second, first]
-    } else {
-        [first, second]
-    };
+    line.weather = if turned { [second, first] } else { [first, second] };
 }
 
 fn one_way(dice: &mut Dice, stack: Stack) -> Impairment {
@@ -105,11 +90,7 @@ fn one_way(dice: &mut Dice, stack: Stack) -> Impairment {
     if stack != Stack::Cells && dice.one_in(3) {
         let time = dice.time(us(10), s(2));
         let followers = dice.narrow(1, 12);
-        let hold = if dice.one_in(2) {
-            Hold::Time(time)
-        } else {
-            Hold::Followers(followers, time)
-        };
+        let hold = if dice.one_in(2) { Hold::Time(time) } else { Hold::Followers(followers, time) };
         it.hold = Some((dice.probability(300), hold));
     }
     if dice.one_in(6) {

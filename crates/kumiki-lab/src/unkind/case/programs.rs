@@ -14,11 +14,7 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
     let [near, far] = ends;
     let one_way = dice.below(3);
     for number in 0..2 {
-        let (from, to) = if number == 0 {
-            (&mut *near, &mut *far)
-        } else {
-            (&mut *far, &mut *near)
-        };
+        let (from, to) = if number == 0 { (&mut *near, &mut *far) } else { (&mut *far, &mut *near) };
         let wanted = match dice.below(32) {
             0 => 0,
             1 => dice.spread(1 << 20, MOST_OCTETS),
@@ -35,27 +31,16 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
         let rate = line.rates.iter().copied().min().unwrap_or(1);
         // A day and a half on the slowest lines.
         most = most.min(rate / 8 * 100_000);
-        let total = if one_way == 1 + number {
-            0
-        } else {
-            wanted.min(most.max(1))
-        };
+        let total = if one_way == 1 + number { 0 } else { wanted.min(most.max(1)) };
         let least = (total / 4_000).max(1);
         let piece = dice.spread(least, 128 << 10);
         from.writing = Writing {
             total,
-            piece: if dice.one_in(2) {
-                (piece, piece)
-            } else {
-                (least, piece)
-            },
+            piece: if dice.one_in(2) { (piece, piece) } else { (least, piece) },
             pause: dice.one_in(4).then(|| {
                 let writes = total / piece.max(1);
                 let every = dice.spread(1, 1_000).max(writes / 200);
-                (
-                    u32::try_from(every).unwrap_or(u32::MAX),
-                    dice.time(us(1), s(3)),
-                )
+                (u32::try_from(every).unwrap_or(u32::MAX), dice.time(us(1), s(3)))
             }),
             urgent: None,
             messages: true,
@@ -64,10 +49,7 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
         };
         let reading = match dice.below(8) {
             0 => Reading::Late(dice.time(us(1), s(2))),
-            1 => Reading::Bits(
-                dice.spread(1, 64 << 10).max(total / 1_000).max(1),
-                dice.time(us(1), s(2)),
-            ),
+            1 => Reading::Bits(dice.spread(1, 64 << 10).max(total / 1_000).max(1), dice.time(us(1), s(2))),
             2 => Reading::Pauses(dice.below(total + 1), dice.time(ms(1), s(200))),
             _ => Reading::AtOnce,
         };
@@ -76,9 +58,7 @@ pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
     // With few enough octets, memory can be modelled without ever being short of receive memory.
     if near.writing.total + far.writing.total <= 1 << 15 {
         for end in [near, far] {
-            end.clusters = dice
-                .one_in(3)
-                .then(|| u32::try_from(dice.spread(1, 64)).unwrap_or(1));
+            end.clusters = dice.one_in(3).then(|| u32::try_from(dice.spread(1, 64)).unwrap_or(1));
         }
     }
 }

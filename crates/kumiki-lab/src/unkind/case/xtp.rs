@@ -83,11 +83,7 @@ fn buffers(dice: &mut Dice, config: &mut Config) {
     };
     config.send_buffer = size().unwrap_or(config.send_buffer);
     config.receive_buffer = size().unwrap_or(config.receive_buffer);
-    config.low_water = if dice.one_in(4) {
-        dice.narrow(1, 16_384)
-    } else {
-        1
-    };
+    config.low_water = if dice.one_in(4) { dice.narrow(1, 16_384) } else { 1 };
     config.first_alloc = match dice.below(4) {
         0 => 0,
         1 => dice.narrow(1, 1 << 20),
@@ -108,9 +104,7 @@ fn modes(dice: &mut Dice, end: &mut End, config: &mut Config) {
         1..=2 => FlowControl::Reservation,
         _ => FlowControl::Window,
     };
-    config.priority = dice
-        .one_in(4)
-        .then(|| u16::try_from(dice.below(1 << 16)).unwrap_or(0));
+    config.priority = dice.one_in(4).then(|| u16::try_from(dice.below(1 << 16)).unwrap_or(0));
     if dice.one_in(2) {
         // The user says so instead.
         let quality = &mut end.quality;
@@ -176,10 +170,7 @@ fn rates(dice: &mut Dice, end: &mut End, config: &mut Config) {
         })
     };
     if let Some((octets_per_second, burst)) = limit(6) {
-        end.quality.rate = Some(RateLimit {
-            octets_per_second,
-            burst,
-        });
+        end.quality.rate = Some(RateLimit { octets_per_second, burst });
     }
     if let Some(rate) = limit(12) {
         (config.rate, config.burst) = rate;
@@ -219,11 +210,7 @@ pub(super) fn most(from: &End, to: &End, packet: u64) -> u64 {
     let rates = [asked, own.rate, own.total_rate, peer.in_rate];
     let limit = rates.into_iter().filter(|rate| *rate > 0).min();
     let limit = limit.map_or(u64::MAX, |rate| u64::from(rate) * MOST_SECONDS);
-    let control = if own.congestion == congestion::Kind::Off {
-        500 * packet
-    } else {
-        u64::MAX
-    };
+    let control = if own.congestion == congestion::Kind::Off { 500 * packet } else { u64::MAX };
     limit.min(control)
 }
 

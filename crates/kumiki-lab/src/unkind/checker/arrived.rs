@@ -110,11 +110,10 @@ impl Checker {
         let expected = receiving.must.max(receiving.acked);
         let window = receiving.edge - expected;
         let old = has_timestamps
-            && header.options.timestamps.is_some_and(|(value, _)| {
-                receiving
-                    .ts_recent
-                    .is_some_and(|recent| Seq(value).lt(Seq(recent)))
-            });
+            && header
+                .options
+                .timestamps
+                .is_some_and(|(value, _)| receiving.ts_recent.is_some_and(|recent| Seq(value).lt(Seq(recent))));
         let within = |at: i64| expected <= at && at < receiving.edge;
         let acceptable = match (end > start, window > 0) {
             (false, false) => start == expected,
@@ -161,10 +160,7 @@ impl Checker {
         sending.perhaps_marked(now, bounds);
         let mut sack: Option<(i64, i64, i64)> = None;
         for block in header.options.sack.as_slice() {
-            let (left, right) = (
-                position(block.left, sending.iss),
-                position(block.right, sending.iss),
-            );
+            let (left, right) = (position(block.left, sending.iss), position(block.right, sending.iss));
             sending.reported(left, right);
             let (least, low, high) = sack.unwrap_or((left, right, right));
             sack = Some((least.min(left), low.min(right), high.max(right)));
@@ -172,13 +168,7 @@ impl Checker {
         let same = edge == sending.last_edge;
         if let Some(clock) = sending.clock.take() {
             let duplicate = ack == una && end == start && same;
-            let tick = Tick {
-                ack,
-                una,
-                duplicate,
-                echo,
-                sack,
-            };
+            let tick = Tick { ack, una, duplicate, echo, sack };
             sending.clock = clock.on_ack(now, &tick);
         }
         let (wl1, wl2) = sending.wl;
@@ -212,8 +202,7 @@ impl Checker {
         }
         if start <= expected && end > expected && !over {
             // A FIN needs no room.
-            let most =
-                receiving.edge.max(expected) + i64::from(fin && start + text <= receiving.edge);
+            let most = receiving.edge.max(expected) + i64::from(fin && start + text <= receiving.edge);
             let must = end.min(most);
             if must > receiving.must {
                 receiving.must = must;

@@ -104,12 +104,7 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    pub(super) fn new(
-        number: usize,
-        (version, end): (Version, &End),
-        pattern: Pattern,
-        facts: &Arc<Facts>,
-    ) -> Self {
+    pub(super) fn new(number: usize, (version, end): (Version, &End), pattern: Pattern, facts: &Arc<Facts>) -> Self {
         Self {
             end: number,
             version,
@@ -152,9 +147,10 @@ impl Checker {
     pub(in crate::unkind) fn has_something_to_say(&mut self, now: Instant) -> bool {
         self.look_at_clock(now);
         !self.doubtful
-            && self.sending.as_ref().is_some_and(|sending| {
-                sending.is_busy() || self.waiting(sending, self.facts.handed())
-            })
+            && self
+                .sending
+                .as_ref()
+                .is_some_and(|sending| sending.is_busy() || self.waiting(sending, self.facts.handed()))
     }
 
     /// Looks at the clock once more.
@@ -163,9 +159,7 @@ impl Checker {
     }
 
     pub(super) fn malformed(&mut self, now: Instant, why: &'static str) {
-        self.breaks(now, "malformed", || {
-            format!("sent something malformed: {why}")
-        });
+        self.breaks(now, "malformed", || format!("sent something malformed: {why}"));
     }
 
     pub(super) fn damaged(&mut self, now: Instant) {
@@ -175,36 +169,21 @@ impl Checker {
 
     fn breaks(&mut self, at: Instant, rule: &'static str, what: impl FnOnce() -> String) {
         if self.violation.is_none() {
-            self.violation = Some(Violation {
-                at,
-                end: self.end,
-                rule,
-                what: what(),
-            });
+            self.violation = Some(Violation { at, end: self.end, rule, what: what() });
         }
     }
 
     fn mix(&mut self, word: u64) {
         // FNV-1a by words, and a turn so that high bits count.
-        self.hash = (self.hash ^ word)
-            .wrapping_mul(0x0000_0100_0000_01b3)
-            .rotate_left(23);
+        self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
     }
 
     fn mix_segment(&mut self, now: Instant, seen: &Seen, sent: bool) {
-        let Header {
-            seq,
-            ack,
-            flags,
-            window,
-            ..
-        } = seen.header;
+        let Header { seq, ack, flags, window, .. } = seen.header;
         self.mix(now.as_nanos());
         self.mix(u64::from(seq.0) << 32 | u64::from(ack.0));
         let len = seen.text.len() as u64;
-        self.mix(
-            len << 40 | u64::from(flags.bits()) << 24 | u64::from(window) << 1 | u64::from(sent),
-        );
+        self.mix(len << 40 | u64::from(flags.bits()) << 24 | u64::from(window) << 1 | u64::from(sent));
         self.segments += 1;
         self.last = now;
     }
@@ -255,14 +234,10 @@ impl Checker {
         };
         // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
         let one = sending.max - sending.una == 1;
-        let probing = sending.una >= sending.sure_edge.max(1)
-            || (one && sending.una >= sending.last_edge.max(1));
+        let probing = sending.una >= sending.sure_edge.max(1) || (one && sending.una >= sending.last_edge.max(1));
         let sack = self.has_sack();
-        let mut deadline = if probing {
-            sending.head_at + self.bounds.persist(sending)
-        } else {
-            self.bounds.again(sending, sack)
-        };
+        let mut deadline =
+            if probing { sending.head_at + self.bounds.persist(sending) } else { self.bounds.again(sending, sack) };
         if one && !probing {
             // It may have been a probe, and its octet now waits with others for a window that is worth while.
             deadline = deadline.max(sending.head_at + self.bounds.overrides + self.bounds.beats);

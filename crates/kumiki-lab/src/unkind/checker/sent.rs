@@ -17,10 +17,7 @@ impl Checker {
         self.look_at_clock(now);
         self.mix_segment(now, seen, true);
         let Header { flags, .. } = seen.header;
-        let (own, peer) = (
-            self.version.address(self.end),
-            self.version.address(1 - self.end),
-        );
+        let (own, peer) = (self.version.address(self.end), self.version.address(1 - self.end));
         if (seen.source, seen.destination) != (own, peer) {
             self.breaks(now, "malformed", || "sent to or from a stranger".to_owned());
         }
@@ -42,17 +39,13 @@ impl Checker {
         }
         let options = &seen.header.options;
         if options.mss.is_some() || options.window_scale.is_some() || options.sack_permitted {
-            self.breaks(now, "options", || {
-                format!("{options} outside of a SYN (MUST-65)")
-            });
+            self.breaks(now, "options", || format!("{options} outside of a SYN (MUST-65)"));
         }
         if !flags.contains(Flags::ACK) {
             self.breaks(now, "malformed", || format!("{flags} without ACK"));
         }
         if self.sending.is_none() || self.receiving.is_none() {
-            self.breaks(now, "no connection", || {
-                format!("{} without a connection", seen.header)
-            });
+            self.breaks(now, "no connection", || format!("{} without a connection", seen.header));
             return;
         }
         self.sent_ack(now, &seen.header, false);
@@ -73,31 +66,19 @@ impl Checker {
         if !seen.text.is_empty() {
             self.breaks(now, "malformed", || "a SYN with text".to_owned());
         }
-        let again = self
-            .sending
-            .as_ref()
-            .is_some_and(|sending| sending.iss == header.seq);
+        let again = self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
         if !again {
             if self.facts.opened() {
-                self.breaks(now, "second connection", || {
-                    "a SYN with a new ISS after the connection stood".to_owned()
-                });
+                self.breaks(now, "second connection", || "a SYN with a new ISS after the connection stood".to_owned());
             }
             self.sending = Some(Sending::new(now, header));
             self.receiving = None;
         }
         if header.flags.contains(Flags::ACK) {
             if self.receiving.is_none() {
-                let caller = self
-                    .callers
-                    .iter()
-                    .rev()
-                    .find(|(seq, ..)| *seq + 1 == header.ack)
-                    .copied();
+                let caller = self.callers.iter().rev().find(|(seq, ..)| *seq + 1 == header.ack).copied();
                 let Some((irs, syn, window)) = caller else {
-                    self.breaks(now, "acknowledgment", || {
-                        format!("{header} answers a SYN that never came")
-                    });
+                    self.breaks(now, "acknowledgment", || format!("{header} answers a SYN that never came"));
                     return;
                 };
                 self.meet(irs, syn, window);
@@ -115,10 +96,7 @@ impl Checker {
             sending.occupies(now, (0, 1), false, &self.bounds, false);
             if self.passive && self.bounds.cookies {
                 // Nobody has kept when a cookie was sent.
-                sending
-                    .flights
-                    .iter_mut()
-                    .for_each(|flight| flight.forgotten = true);
+                sending.flights.iter_mut().for_each(|flight| flight.forgotten = true);
             }
             self.most_again = self.most_again.max(sending.again);
             self.most_unanswered = self.most_unanswered.max(sending.unanswered);
@@ -166,9 +144,7 @@ impl Checker {
             });
         }
         if ack < acked {
-            self.breaks(now, "acknowledgment", || {
-                format!("acknowledges {ack} after {acked}")
-            });
+            self.breaks(now, "acknowledgment", || format!("acknowledges {ack} after {acked}"));
         }
         // Where RCV.NXT lies between two units of the scale, the edge must move on or back (RFC 7323 section 2.4).
         if edge + (1 << shift) <= offered {
@@ -210,9 +186,7 @@ impl Checker {
 
     fn sent_options(&mut self, now: Instant, options: &Options) {
         if self.has_timestamps() != options.timestamps.is_some() {
-            self.breaks(now, "options", || {
-                "timestamps only in some segments (RFC 7323 section 3.2)".to_owned()
-            });
+            self.breaks(now, "options", || "timestamps only in some segments (RFC 7323 section 3.2)".to_owned());
         }
         let (Some(sending), Some(receiving)) = (&mut self.sending, &self.receiving) else {
             return;
@@ -280,18 +254,11 @@ impl Checker {
             let max = sending.max;
             broken = Some(("sequence", format!("position {start} after {max}")));
         } else if text > 0 && text_end > handed {
-            broken = Some((
-                "content",
-                format!("sends up to {text_end}, but only what is before {handed} was written"),
-            ));
+            broken = Some(("content", format!("sends up to {text_end}, but only what is before {handed} was written")));
         } else if text > 0 && text_end > sending.edge && !(text == 1 && start == sending.edge) {
             let edge = sending.edge;
-            broken = Some((
-                "window",
-                format!(
-                    "sends {start} to {text_end} beyond the peer's window, which ends at {edge}"
-                ),
-            ));
+            broken =
+                Some(("window", format!("sends {start} to {text_end} beyond the peer's window, which ends at {edge}")));
         } else if text > 0
             && start >= sending.max
             && text_end > sending.present_edge(now)
@@ -300,30 +267,17 @@ impl Checker {
             let edge = sending.present_edge(now);
             broken = Some((
                 "window",
-                format!(
-                    "sends new data up to {text_end} after the window has shrunk to {edge} (SHLD-15)"
-                ),
+                format!("sends new data up to {text_end} after the window has shrunk to {edge} (SHLD-15)"),
             ));
         } else if text > 1 && text + options > mss {
             broken = Some((
                 "too long",
-                format!(
-                    "{text} octets of text and {options} of options, the peer's MSS is {mss} (MUST-16)"
-                ),
+                format!("{text} octets of text and {options} of options, the peer's MSS is {mss} (MUST-16)"),
             ));
-        } else if sending
-            .fin
-            .is_some_and(|at| (text > 0 && text_end > at) || (fin && text_end != at))
-        {
-            broken = Some((
-                "FIN",
-                format!("FIN or text at {text_end}, after another FIN"),
-            ));
+        } else if sending.fin.is_some_and(|at| (text > 0 && text_end > at) || (fin && text_end != at)) {
+            broken = Some(("FIN", format!("FIN or text at {text_end}, after another FIN")));
         } else if fin && (text_end != handed || !self.facts.releasing()) {
-            broken = Some((
-                "FIN",
-                format!("FIN at {text_end}, but the program's octets end at {handed}"),
-            ));
+            broken = Some(("FIN", format!("FIN at {text_end}, but the program's octets end at {handed}")));
         } else if text > 0
             && let Ok(offset) = u64::try_from(start - 1)
             && let Some(at) = first_wrong(self.pattern, offset, &seen.text)

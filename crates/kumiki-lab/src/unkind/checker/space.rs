@@ -224,13 +224,7 @@ impl Sending {
     }
 
     /// An acceptable segment acknowledges everything before `ack`, with TSecr `echo` where there are timestamps.
-    pub(super) fn acknowledged(
-        &mut self,
-        now: Instant,
-        ack: i64,
-        echo: Option<u32>,
-        bounds: &Bounds,
-    ) {
+    pub(super) fn acknowledged(&mut self, now: Instant, ack: i64, echo: Option<u32>, bounds: &Bounds) {
         if ack <= self.una || ack > self.max {
             return;
         }
@@ -311,11 +305,7 @@ impl Sending {
     /// The window has a new right edge.
     pub(super) fn move_edge(&mut self, now: Instant, edge: i64) {
         let (at, most) = self.changed_edge;
-        let before = if at == now {
-            most.max(self.last_edge)
-        } else {
-            self.last_edge
-        };
+        let before = if at == now { most.max(self.last_edge) } else { self.last_edge };
         self.changed_edge = (now, before);
         self.last_edge = edge;
     }
@@ -340,13 +330,7 @@ impl Sending {
     }
 
     /// An end that has more room than it could say has heard that everything before `ack` arrived.
-    pub(super) fn perhaps_acknowledged(
-        &mut self,
-        now: Instant,
-        ack: i64,
-        echo: Option<u32>,
-        bounds: &Bounds,
-    ) {
+    pub(super) fn perhaps_acknowledged(&mut self, now: Instant, ack: i64, echo: Option<u32>, bounds: &Bounds) {
         if ack > self.una.max(self.perhaps) {
             if let Some((low, high)) = self.sample(now, ack, now, echo).trip {
                 self.trips.take(low, high, false, bounds);
@@ -371,10 +355,7 @@ impl Sending {
         if let Some(flight) = self.flights.get_mut(index)
             && flight.start < at
         {
-            let rest = Flight {
-                start: at,
-                ..*flight
-            };
+            let rest = Flight { start: at, ..*flight };
             flight.end = at;
             self.flights.insert(index + 1, rest);
         }
@@ -451,12 +432,7 @@ impl Receiving {
 
     /// Whether all of `left` to `right` has arrived.
     pub(super) fn has(&self, left: i64, right: i64) -> bool {
-        right <= self.nxt
-            || self
-                .ahead
-                .range(..=left)
-                .next_back()
-                .is_some_and(|(_, until)| right <= *until)
+        right <= self.nxt || self.ahead.range(..=left).next_back().is_some_and(|(_, until)| right <= *until)
     }
 }
 

@@ -41,24 +41,12 @@ impl Bench {
     /// Windows count in units of 8 octets: 32,000 are offered.
     fn scaled() -> Self {
         let window_scale = Some(3);
-        Self::of(
-            10_000,
-            Options {
-                window_scale,
-                ..Options::NONE
-            },
-        )
+        Self::of(10_000, Options { window_scale, ..Options::NONE })
     }
 
     /// RACK with tail loss probes.
     fn rack() -> Self {
-        Self::of(
-            10_000,
-            Options {
-                sack_permitted: true,
-                ..Options::NONE
-            },
-        )
+        Self::of(10_000, Options { sack_permitted: true, ..Options::NONE })
     }
 
     /// With `offered` by both SYNs; a tail is probed where it has SACK.
@@ -74,10 +62,7 @@ impl Bench {
             acked: 0,
             timestamps: offered.timestamps.is_some(),
         };
-        let syn = Options {
-            mss: Some(1000),
-            ..offered
-        };
+        let syn = Options { mss: Some(1000), ..offered };
         bench.sent(0, header(Flags::SYN, OWN, 0, 4000, syn), 0);
         let answer = header(Flags::SYN | Flags::ACK, PEER, OWN + 1, 3000, syn);
         bench.arrived(10, answer, 0);
@@ -88,13 +73,11 @@ impl Bench {
 
     fn sent(&mut self, ms: u64, header: Header, text: usize) {
         let offset = u64::from(header.seq.0.wrapping_sub(OWN + 1));
-        self.checker
-            .sent(at(ms), &seen(self.end, header, offset, text));
+        self.checker.sent(at(ms), &seen(self.end, header, offset, text));
     }
 
     fn arrived(&mut self, ms: u64, header: Header, text: usize) {
-        self.checker
-            .arrived(at(ms), &seen(1 - self.end, header, 0, text));
+        self.checker.arrived(at(ms), &seen(1 - self.end, header, 0, text));
     }
 
     /// An acknowledgment of `octets`.
@@ -107,23 +90,15 @@ impl Bench {
 
     fn options(&self, ms: u64) -> Options {
         let value = u32::try_from(ms).expect("a test takes no month");
-        Options {
-            timestamps: self.timestamps.then_some((value, 1)),
-            ..Options::NONE
-        }
+        Options { timestamps: self.timestamps.then_some((value, 1)), ..Options::NONE }
     }
 
     /// An acknowledgment of `acked` octets of ours, with TSecr `echo` and a SACK block from the first to the second of `sack`.
     fn echo(&mut self, ms: u64, acked: u32, echo: u32, sack: Option<(u32, u32)>) {
-        let mut options = Options {
-            timestamps: Some((1, echo)),
-            ..Options::NONE
-        };
+        let mut options = Options { timestamps: Some((1, echo)), ..Options::NONE };
         if let Some((left, right)) = sack {
-            options.sack = SackBlocks::from_slice(&[SackBlock {
-                left: Seq(OWN + 1 + left),
-                right: Seq(OWN + 1 + right),
-            }]);
+            options.sack =
+                SackBlocks::from_slice(&[SackBlock { left: Seq(OWN + 1 + left), right: Seq(OWN + 1 + right) }]);
         }
         let seq = PEER.wrapping_add(1);
         let header = header(Flags::ACK, seq, OWN + 1 + acked, 3000, options);
@@ -153,14 +128,7 @@ impl Bench {
 }
 
 fn header(flags: Flags, seq: u32, ack: u32, window: u16, options: Options) -> Header {
-    Header {
-        flags,
-        seq: Seq(seq),
-        ack: Seq(ack),
-        window,
-        options,
-        ..Header::default()
-    }
+    Header { flags, seq: Seq(seq), ack: Seq(ack), window, options, ..Header::default() }
 }
 
 fn seen(from: usize, header: Header, offset: u64, text: usize) -> Seen {
@@ -212,13 +180,7 @@ fn new_octets_beyond_a_window_that_has_shrunk_are_named_and_old_ones_are_not() {
         bench.text(20, 0, 1000);
         bench.text(20, 1000, 1000);
         // The window had ended at 3000, and ends at 1500 now.
-        let ack = header(
-            Flags::ACK,
-            PEER.wrapping_add(1),
-            OWN + 1,
-            1500,
-            Options::NONE,
-        );
+        let ack = header(Flags::ACK, PEER.wrapping_add(1), OWN + 1, 1500, Options::NONE);
         bench.arrived(30, ack, 0);
         bench
     };
@@ -348,11 +310,7 @@ fn what_is_not_sent_again_in_time_is_named_and_back_off_is_borne() {
 /// RFC 7323 section 5.3: an acknowledgment that was lost is repeated with the same TSecr, which is no round trip then.
 #[test]
 fn an_echo_of_what_was_sent_before_the_last_copy_is_no_measure() {
-    let timed = Options {
-        sack_permitted: true,
-        timestamps: Some((1, 1)),
-        ..Options::NONE
-    };
+    let timed = Options { sack_permitted: true, timestamps: Some((1, 1)), ..Options::NONE };
     let rule = |reported: Option<(u32, u32)>, echo| {
         let mut bench = Bench::of(10_000, timed);
         bench.text(20, 0, 900);
@@ -391,23 +349,14 @@ fn the_answer_to_a_syn_that_came_twice_is_no_measure() {
             timestamps: false,
         };
         assert!(bench.checker.passive && !bench.checker.bounds.cookies);
-        let syn = Options {
-            mss: Some(1000),
-            ..Options::NONE
-        };
+        let syn = Options { mss: Some(1000), ..Options::NONE };
         // The answer to the first is lost before it comes by here.
         for n in 0..syns {
             let call = header(Flags::SYN, PEER, 0, 3000, syn);
             bench.arrived(1_000 * n, call, 0);
         }
         let began = 1_000 * (syns - 1);
-        let answer = header(
-            Flags::SYN | Flags::ACK,
-            OWN,
-            PEER.wrapping_add(1),
-            4000,
-            syn,
-        );
+        let answer = header(Flags::SYN | Flags::ACK, OWN, PEER.wrapping_add(1), 4000, syn);
         bench.sent(began, answer, 0);
         bench.peer(began + 10, (0, 0), 0);
         facts.open(at(began + 10), 10_000);
@@ -426,11 +375,7 @@ fn an_acknowledgment_beyond_what_a_scaled_window_could_say_may_count_or_not() {
         bench.peer(30, (from, 0), 1000);
         bench
     };
-    assert_eq!(
-        acknowledged(31_999).rule(900),
-        Some((231, "stall")),
-        "the rest waits"
-    );
+    assert_eq!(acknowledged(31_999).rule(900), Some((231, "stall")), "the rest waits");
     assert_eq!(acknowledged(32_000).rule(900), None);
     assert_eq!(acknowledged(32_006).rule(900), None);
     assert_eq!(acknowledged(32_007).rule(900), Some((221, "stall")));
@@ -502,13 +447,7 @@ fn the_first_probe_of_a_closed_window_comes_after_the_time_out_and_each_takes_tw
     let closed = || {
         let mut bench = Bench::new();
         bench.text(20, 0, 1000);
-        let closed = header(
-            Flags::ACK,
-            PEER.wrapping_add(1),
-            OWN + 1001,
-            0,
-            Options::NONE,
-        );
+        let closed = header(Flags::ACK, PEER.wrapping_add(1), OWN + 1001, 0, Options::NONE);
         bench.arrived(30, closed, 0);
         bench
     };

@@ -62,14 +62,8 @@ impl Bounds {
 
     /// RTO at the most, backed off `times` times.
     fn rto(&self, trips: &Trips, times: u32) -> Duration {
-        let measured = trips.estimate.map_or(Duration::ZERO, |it| {
-            it.most + (it.variation * 4).max(self.granularity)
-        });
-        let rto = if trips.sure {
-            measured
-        } else {
-            measured.max(self.initial).max(AFTER_SYN_LOSS)
-        };
+        let measured = trips.estimate.map_or(Duration::ZERO, |it| it.most + (it.variation * 4).max(self.granularity));
+        let rto = if trips.sure { measured } else { measured.max(self.initial).max(AFTER_SYN_LOSS) };
         let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
         let rto = rto.max(self.minimum).saturating_mul(factor);
         (rto + self.tick).min(self.maximum)
@@ -81,11 +75,7 @@ impl Bounds {
 
     /// When the retransmission timer expires at the latest, unless a probe has started it again; `sack`: SACK is on.
     pub(super) fn expiry(&self, sending: &Sending, sack: bool) -> Instant {
-        let since = if self.rack && sack {
-            sending.resent_at.max(sending.head_at)
-        } else {
-            sending.head_at
-        };
+        let since = if self.rack && sack { sending.resent_at.max(sending.head_at) } else { sending.head_at };
         since + self.timer(sending)
     }
 
@@ -104,11 +94,7 @@ impl Bounds {
 
     /// Until when marks that an acknowledgment tells of `now` can hold new data back.
     pub(super) fn held_until(&self, now: Instant, sending: &Sending) -> Instant {
-        if self.ecn {
-            now + self.timer(sending)
-        } else {
-            now
-        }
+        if self.ecn { now + self.timer(sending) } else { now }
     }
 
     /// How long a closed window may go without a probe.
@@ -140,18 +126,11 @@ struct Estimate {
 
 impl Estimate {
     fn first((low, high): (Duration, Duration)) -> Self {
-        Self {
-            least: low,
-            most: high,
-            variation: high / 2,
-        }
+        Self { least: low, most: high, variation: high / 2 }
     }
 
     fn with(self, (low, high): (Duration, Duration)) -> Self {
-        let error = self
-            .most
-            .saturating_sub(low)
-            .max(high.saturating_sub(self.least));
+        let error = self.most.saturating_sub(low).max(high.saturating_sub(self.least));
         Self {
             least: (self.least * 7 + low) / 8,
             most: (self.most * 7 + high) / 8,
@@ -265,15 +244,7 @@ pub(super) struct Tick {
 impl Clock {
     /// The head was sent again, up to `end`, by a time-out; all before `recover` had been sent.
     pub(super) const fn new(recover: i64, end: i64, ts: Option<u32>) -> Self {
-        Self {
-            recover,
-            resent: end,
-            news: 0,
-            news_end: 0,
-            told: 0,
-            ts,
-            idle_since: None,
-        }
+        Self { recover, resent: end, news: 0, news_end: 0, told: 0, ts, idle_since: None }
     }
 
     /// Something more was sent, which occupies `start` to `end`.
@@ -294,10 +265,7 @@ impl Clock {
             return None;
         }
         let old = |left: i64| left < tick.ack;
-        if tick
-            .sack
-            .is_some_and(|(left, right, _)| old(left) || right <= self.recover)
-        {
+        if tick.sack.is_some_and(|(left, right, _)| old(left) || right <= self.recover) {
             // D-SACK, or what arrived though it was taken for lost.
             return None;
         }

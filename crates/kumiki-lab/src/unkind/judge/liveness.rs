@@ -77,22 +77,14 @@ fn loss(weather: &Impairment, stack: Stack, octets: u64) -> u64 {
     let of_units = match weather.loss {
         Loss::None => 0.0,
         Loss::Independent(probability) => probability,
-        Loss::Gilbert {
-            to_bad,
-            to_good,
-            good,
-            bad,
-        } => {
+        Loss::Gilbert { to_bad, to_good, good, bad } => {
             let often = to_bad / (to_bad + to_good).max(f64::MIN_POSITIVE);
             often * bad + (1.0 - often) * good
         }
     };
     let of_units = of_units + weather.corrupt;
-    let units = if stack == Stack::Cells {
-        i32::try_from((octets + PDU).div_ceil(CELL)).unwrap_or(i32::MAX)
-    } else {
-        1
-    };
+    let units =
+        if stack == Stack::Cells { i32::try_from((octets + PDU).div_ceil(CELL)).unwrap_or(i32::MAX) } else { 1 };
     parts(1.0 - (1.0 - of_units.min(1.0)).powi(units)).min(MOST_LOST)
 }
 
@@ -120,19 +112,15 @@ impl Way<'_> {
 
     /// Nothing controls congestion.
     fn is_free(&self) -> bool {
-        self.from.xtp.as_ref().map_or_else(
-            || self.from.tcp.congestion == Algorithm::Fixed,
-            |it| it.congestion == congestion::Kind::Off,
-        )
+        self.from
+            .xtp
+            .as_ref()
+            .map_or_else(|| self.from.tcp.congestion == Algorithm::Fixed, |it| it.congestion == congestion::Kind::Off)
     }
 
     /// The longest time-out that a step may wait for, where it is no exception.
     fn time_out(&self) -> Duration {
-        if self.from.xtp.is_none() && self.is_free() {
-            self.from.tcp.rto.maximum
-        } else {
-            Duration::ZERO
-        }
+        if self.from.xtp.is_none() && self.is_free() { self.from.tcp.rto.maximum } else { Duration::ZERO }
     }
 
     /// How often a packet leaves where nothing controls congestion, for each that the queue takes.
@@ -145,27 +133,15 @@ impl Way<'_> {
             let asked = self.from.quality.flow_control;
             asked.unwrap_or(it.flow_control) == FlowControl::None
         });
-        let most = if no_flow {
-            self.from.send_buffer().into()
-        } else {
-            self.window
-        };
+        let most = if no_flow { self.from.send_buffer().into() } else { self.window };
         let out = most.min(self.octets) / packet;
         let queue = if self.case.stack == Stack::Cells {
             self.case.line.queue
         } else {
             self.case.line.queue / (self.segment + PDU)
         };
-        let kept = if self.to.xtp.is_some() {
-            (self.window / SPARSE).max(FEW)
-        } else {
-            u64::MAX
-        };
-        let room = if no_flow {
-            u64::from(self.to.receive_buffer()) / packet
-        } else {
-            u64::MAX
-        };
+        let kept = if self.to.xtp.is_some() { (self.window / SPARSE).max(FEW) } else { u64::MAX };
+        let room = if no_flow { u64::from(self.to.receive_buffer()) / packet } else { u64::MAX };
         let queue = queue.min(kept).min(room);
         1 + out / queue.saturating_mul(2).max(2)
     }
@@ -197,9 +173,9 @@ impl Way<'_> {
     fn waits(&self) -> Duration {
         let writing = &self.from.writing;
         let writes = self.octets / writing.piece.0.max(1);
-        let pauses = writing.pause.map_or(Duration::ZERO, |(every, pause)| {
-            pause.saturating_mul(writes / u64::from(every.max(1)) + 1)
-        });
+        let pauses = writing
+            .pause
+            .map_or(Duration::ZERO, |(every, pause)| pause.saturating_mul(writes / u64::from(every.max(1)) + 1));
         let reads = match self.to.reading {
             Reading::AtOnce => Duration::ZERO,
             Reading::Late(time) => time.saturating_mul(self.octets / self.window.max(1) + 1),
@@ -220,11 +196,7 @@ impl Way<'_> {
 
 fn at_rate(octets: u64, per_second: u64) -> Duration {
     let nanos = u128::from(octets) * 1_000_000_000 / u128::from(per_second.max(1));
-    Duration::from_nanos(
-        u64::try_from(nanos)
-            .unwrap_or(u64::MAX / 64)
-            .min(u64::MAX / 64),
-    )
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX / 64).min(u64::MAX / 64))
 }
 
 /// What `case` may have taken by `now`, with what its programs have written.
@@ -242,10 +214,8 @@ pub(in crate::unkind) fn allowed(case: &Case, reports: &[Report; 2], now: Instan
         segment: Case::segment(from, to).into(),
         window: from.send_buffer().min(to.receive_buffer()).max(1).into(),
     });
-    let through: u64 = ways
-        .iter()
-        .map(|way| WHOLE - way.loss())
-        .fold(WHOLE, |product, one| (product * one / WHOLE).max(1));
+    let through: u64 =
+        ways.iter().map(|way| WHOLE - way.loss()).fold(WHOLE, |product, one| (product * one / WHOLE).max(1));
     let over = |n: u64| n.saturating_mul(WHOLE * WHOLE) / (through * through);
     let meddled = case.line.squeeze != [0, 0] || case.line.liars.iter().any(Option::is_some);
     let times = if meddled { MEDDLED } else { 1 };
@@ -253,26 +223,15 @@ pub(in crate::unkind) fn allowed(case: &Case, reports: &[Report; 2], now: Instan
     let took = now.saturating_since(Instant::ZERO);
     let by_time = PER_SECOND.saturating_mul(took.as_millis() / 1_000);
     let (mut packets, mut time) = (0_u64, TIME);
-    let trip = ways
-        .iter()
-        .map(Way::delay)
-        .fold(Duration::ZERO, |a, b| a + b);
+    let trip = ways.iter().map(Way::delay).fold(Duration::ZERO, |a, b| a + b);
     for way in &ways {
         let steps = over(way.steps());
         let each = PER_STEP.saturating_mul(way.times());
         packets = packets.saturating_add(steps.saturating_mul(each));
-        let down: Duration = way
-            .weather
-            .down
-            .iter()
-            .map(|(from, to)| to.saturating_since(*from))
-            .fold(Duration::ZERO, |a, b| a + b);
+        let down: Duration =
+            way.weather.down.iter().map(|(from, to)| to.saturating_since(*from)).fold(Duration::ZERO, |a, b| a + b);
         let per_step = trip * 2 + STEP + way.time_out();
-        time = time
-            + per_step.saturating_mul(steps)
-            + way.on_the_line(way.octets) * 8
-            + way.waits() * 2
-            + down * 4;
+        time = time + per_step.saturating_mul(steps) + way.on_the_line(way.octets) * 8 + way.waits() * 2 + down * 4;
     }
     let strangers = case.ends.iter().filter_map(|end| end.strangers);
     let strangers: u64 = strangers.map(|it| u64::from(it.calls)).sum();
@@ -289,10 +248,7 @@ mod tests {
     use crate::unkind::Transport;
 
     fn reports(case: &Case) -> [Report; 2] {
-        case.ends.each_ref().map(|end| Report {
-            written: end.writing.total,
-            ..Report::none()
-        })
+        case.ends.each_ref().map(|end| Report { written: end.writing.total, ..Report::none() })
     }
 
     #[test]
@@ -301,10 +257,7 @@ mod tests {
         let case = Case::of(Transport::Xtp, 5_003_745);
         let end = Instant::ZERO + Duration::from_secs(660);
         let allowed = allowed(&case, &reports(&case), end);
-        assert!(
-            (100_000..4_000_000).contains(&allowed.packets),
-            "{allowed:?}"
-        );
+        assert!((100_000..4_000_000).contains(&allowed.packets), "{allowed:?}");
     }
 
     #[test]
@@ -318,10 +271,7 @@ mod tests {
             weather.loss = Loss::Independent(0.5);
         }
         let ratio = steps(&case) / kind.max(1);
-        assert!(
-            (15..=16).contains(&ratio) || case.stack == Stack::Cells,
-            "{ratio}"
-        );
+        assert!((15..=16).contains(&ratio) || case.stack == Stack::Cells, "{ratio}");
     }
 
     #[test]

@@ -7,24 +7,13 @@ use crate::unkind::case::{Case, End, Opening, Reading, Stack, Version};
 use crate::unkind::user::{Over, Report};
 
 /// Whether end `own` may have been ended for `reason`.
-pub(super) fn may_end(
-    case: &Case,
-    own: usize,
-    reason: Reason,
-    ends: &[Report; 2],
-    evidence: &[Evidence; 2],
-) -> bool {
+pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2], evidence: &[Evidence; 2]) -> bool {
     let other = 1 - own;
-    let (Some(report), Some(peer), Some(seen)) =
-        (ends.get(own), ends.get(other), evidence.get(own))
-    else {
+    let (Some(report), Some(peer), Some(seen)) = (ends.get(own), ends.get(other), evidence.get(own)) else {
         return false;
     };
     // All that was written both ways has come, or will not be sent again: nothing is lost by how it ends.
-    let gaps = case
-        .ends
-        .get(own)
-        .is_some_and(End::sends_without_error_control);
+    let gaps = case.ends.get(own).is_some_and(End::sends_without_error_control);
     let came = peer.received == report.written || gaps;
     let done = report.peer_released && report.released && came;
     let gone = has_cut(peer) || matches!(peer.over, Some(Over::Never));
@@ -47,12 +36,9 @@ pub(super) fn may_end(
             let bits = weather.map(|it| it.corrupt).sum::<f64>() > 0.0;
             case.version == Version::Six && case.stack == Stack::Ip && bits
         }
-        Reason::User
-        | Reason::BadAddress
-        | Reason::NoResources
-        | Reason::Protocol
-        | Reason::Down
-        | Reason::Told(_) => false,
+        Reason::User | Reason::BadAddress | Reason::NoResources | Reason::Protocol | Reason::Down | Reason::Told(_) => {
+            false
+        }
     }
 }
 
@@ -63,10 +49,7 @@ fn may_stall(case: &Case, own: usize) -> bool {
     let stalls = end
         .and_then(|it| it.xtp.as_ref())
         .is_some_and(|it| !it.stall.is_zero() || it.flow_control == FlowControl::None);
-    let slow = case
-        .ends
-        .get(1 - own)
-        .is_some_and(|it| it.reading != Reading::AtOnce);
+    let slow = case.ends.get(1 - own).is_some_and(|it| it.reading != Reading::AtOnce);
     stalls && slow
 }
 

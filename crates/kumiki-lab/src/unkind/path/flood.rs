@@ -36,12 +36,7 @@ pub(super) struct Strangers {
 
 impl Strangers {
     /// What `flood` says, to end `number` and its `port`.
-    pub(super) fn new(
-        case: &Case,
-        flood: Flood,
-        (number, port): (usize, u16),
-        address: Address,
-    ) -> Self {
+    pub(super) fn new(case: &Case, flood: Flood, (number, port): (usize, u16), address: Address) -> Self {
         Self {
             stack: case.stack,
             version: case.version,
@@ -65,9 +60,7 @@ impl Strangers {
             }
             Version::Six => {
                 let number = u128::from(self.rng.below(1 << 60)) << 8 | u128::from(number);
-                IpAddr::V6(Ipv6Addr::from_bits(
-                    0xfd00 << 112 | number & ((1 << 64) - 1),
-                ))
+                IpAddr::V6(Ipv6Addr::from_bits(0xfd00 << 112 | number & ((1 << 64) - 1)))
             }
         }
     }
@@ -82,10 +75,7 @@ impl Strangers {
             seq,
             flags: Flags::SYN,
             window: 65_535,
-            options: Options {
-                mss: Some(1_000),
-                ..Options::NONE
-            },
+            options: Options { mss: Some(1_000), ..Options::NONE },
             ..tcp::Header::default()
         };
         let mut data = segment(self.stranger(), to, header);
@@ -139,13 +129,7 @@ pub(super) fn segment(source: IpAddr, destination: IpAddr, header: tcp::Header) 
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let pseudo = ipv4::pseudo_header(source, destination, protocol, len);
             summed(&mut data, &header, &pseudo);
-            let ip = ipv4::Header {
-                total_length: 20 + len,
-                protocol,
-                source,
-                destination,
-                ..ipv4::Header::default()
-            };
+            let ip = ipv4::Header { total_length: 20 + len, protocol, source, destination, ..ipv4::Header::default() };
             ip.emit_summed(data.push(ipv4::MIN_LEN));
         }
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
@@ -169,11 +153,7 @@ pub(super) fn segment(source: IpAddr, destination: IpAddr, header: tcp::Header) 
 fn summed(data: &mut Message, header: &tcp::Header, pseudo_header: &[u8]) {
     let checksum = Sum::of(pseudo_header).plus(data.sum()).checksum();
     *data = Message::new();
-    tcp::Header {
-        checksum,
-        ..*header
-    }
-    .emit(data.push(header.len()));
+    tcp::Header { checksum, ..*header }.emit(data.push(header.len()));
 }
 
 /// The CPCS-PDU of AAL5 around `sdu`.
@@ -181,10 +161,7 @@ fn pdu(sdu: &Message) -> Message {
     let mut octets = sdu.to_vec();
     let length = u16::try_from(octets.len()).unwrap_or(0);
     octets.resize(octets.len() + aal5::pad_len(octets.len()) + aal5::LEN, 0);
-    let mut trailer = aal5::Trailer {
-        length,
-        ..aal5::Trailer::default()
-    };
+    let mut trailer = aal5::Trailer { length, ..aal5::Trailer::default() };
     let at = octets.len() - aal5::LEN;
     let (front, back) = octets.split_at_mut(at);
     trailer.emit(back);
@@ -217,18 +194,10 @@ mod tests {
                 let end = (version, &case.ends[1]);
                 let checker = Checker::new(1, end, Pattern::Counter, &Arc::new(Facts::default()));
                 let known = None;
-                let witness = TcpWitness {
-                    stack,
-                    known,
-                    checker,
-                };
+                let witness = TcpWitness { stack, known, checker };
                 let shared: Shared = Arc::new(Mutex::new(witness));
                 let mut tap = Tap::new(&shared);
-                let flood = Flood {
-                    calls: 100,
-                    after: Duration::ZERO,
-                    every: Duration::from_micros(1),
-                };
+                let flood = Flood { calls: 100, after: Duration::ZERO, every: Duration::from_micros(1) };
                 let mut strangers = Strangers::new(&case, flood, (1, 7), VC);
                 let mut out = Outlet::default();
                 while let Some(at) = strangers.next_deadline() {

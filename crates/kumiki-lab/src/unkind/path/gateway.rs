@@ -109,15 +109,11 @@ fn step(options: &Options) -> Option<(Ipv4Addr, Options)> {
         return None;
     }
     // The pointer counts from 1.
-    let place = option
-        .get_mut(usize::from(pointer).checked_sub(1)?..)?
-        .first_chunk_mut::<4>()?;
+    let place = option.get_mut(usize::from(pointer).checked_sub(1)?..)?.first_chunk_mut::<4>()?;
     let next = Ipv4Addr::from(core::mem::replace(place, ADDRESS.octets()));
     *option.get_mut(2)? = pointer.checked_add(4)?;
     let mut octets = options.as_octets().to_vec();
-    octets
-        .get_mut(at..at + option.len())?
-        .copy_from_slice(&option);
+    octets.get_mut(at..at + option.len())?.copy_from_slice(&option);
     Some((next, Options::new(&octets)?))
 }
 
@@ -143,19 +139,11 @@ mod tests {
     #[test]
     fn a_datagram_goes_on_to_the_next_address_and_leaves_the_gateways() {
         let mut data = datagram(ADDRESS, &[131, 7, 4, 10, 0, 0, 2]);
-        assert_eq!(
-            last_hop(&Options::new(&[131, 7, 4, 10, 0, 0, 2]).unwrap()),
-            Some([10, 0, 0, 2].into())
-        );
+        assert_eq!(last_hop(&Options::new(&[131, 7, 4, 10, 0, 0, 2]).unwrap()), Some([10, 0, 0, 2].into()));
         assert!(forward(&mut data));
         let expected = ipv4::Header {
             time_to_live: 63,
-            ..ipv4::Header::parse(
-                &datagram([10, 0, 0, 2].into(), &[131, 7, 8, 10, 0, 0, 254]).to_vec(),
-                28,
-            )
-            .unwrap()
-            .0
+            ..ipv4::Header::parse(&datagram([10, 0, 0, 2].into(), &[131, 7, 8, 10, 0, 0, 254]).to_vec(), 28).unwrap().0
         };
         let mut octets = [0; 28];
         expected.emit_summed(&mut octets);
@@ -166,12 +154,7 @@ mod tests {
 
     #[test]
     fn what_has_no_route_to_follow_is_let_be() {
-        for option in [
-            &[][..],
-            &[131, 7, 8, 10, 0, 0, 2],
-            &[131, 6, 4, 10, 0, 0],
-            &[1, 7, 7, 4],
-        ] {
+        for option in [&[][..], &[131, 7, 8, 10, 0, 0, 2], &[131, 6, 4, 10, 0, 0], &[1, 7, 7, 4]] {
             let mut data = datagram(ADDRESS, option);
             let before = data.to_vec();
             assert!(!forward(&mut data));

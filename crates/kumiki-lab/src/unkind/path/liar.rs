@@ -64,12 +64,7 @@ impl Teller {
             let octets = packet.get(at..).and_then(<[u8]>::first_chunk);
             octets.map_or(0, |it| u64::from_be_bytes(*it))
         };
-        let (rseq, alloc, left, right) = (
-            number(RSEQ),
-            number(ALLOC),
-            number(SPANS),
-            number(SPANS + 8),
-        );
+        let (rseq, alloc, left, right) = (number(RSEQ), number(ALLOC), number(SPANS), number(SPANS + 8));
         match self.rng.below(4) {
             0 => put(packet, RSEQ, &self.near(rseq).to_be_bytes()),
             1 => put(packet, ALLOC, &self.near(alloc).to_be_bytes()),

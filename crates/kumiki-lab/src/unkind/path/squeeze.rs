@@ -34,12 +34,7 @@ pub(super) struct Squeeze {
 
 impl Squeeze {
     pub(super) const fn new(at: usize, often: u16, rng: Rng) -> Self {
-        Self {
-            at,
-            often: often as u64,
-            rng,
-            squeezed: 0,
-        }
+        Self { at, often: often as u64, rng, squeezed: 0 }
     }
 
     /// What becomes of a window: nothing is left of it, or a part.
@@ -92,9 +87,7 @@ fn squeeze(frame: &mut Message, at: usize, smaller: impl FnOnce(u16) -> u16) -> 
     let Some(front) = front.get_mut(..end) else {
         return false;
     };
-    let Some([_, flags, w0, w1, c0, c1]) = front
-        .get_mut(tcp + FLAGS - 1..)
-        .and_then(<[u8]>::first_chunk_mut::<6>)
+    let Some([_, flags, w0, w1, c0, c1]) = front.get_mut(tcp + FLAGS - 1..).and_then(<[u8]>::first_chunk_mut::<6>)
     else {
         return false;
     };
@@ -143,11 +136,7 @@ mod tests {
     use crate::unkind::tap::is_intact;
 
     fn packet(version: Version, flags: Flags) -> Message {
-        let header = tcp::Header {
-            flags,
-            window: 1000,
-            ..tcp::Header::default()
-        };
+        let header = tcp::Header { flags, window: 1000, ..tcp::Header::default() };
         segment(version.address(0), version.address(1), header)
     }
 

@@ -24,11 +24,7 @@ pub(super) fn layer(
     mtu: u32,
     below: &str,
 ) -> Result<Box<dyn Protocol>, Misfit> {
-    let refused = |why: String| Misfit::Refused {
-        upper: kind.to_owned(),
-        lower: below.to_owned(),
-        why,
-    };
+    let refused = |why: String| Misfit::Refused { upper: kind.to_owned(), lower: below.to_owned(), why };
     let last = u8::try_from(number + 1).unwrap_or(0);
     let station = MacAddr([2, 0, 0, 0, 0, last]);
     Ok(match kind {
@@ -36,17 +32,11 @@ pub(super) fn layer(
         "aal5" => Box::new(Aal5::new(aal5::Config { max_sdu: u16::MAX })),
         "llc" => Box::new(Llc::new(llc::Config::default())),
         "eth" => {
-            let config = eth::Config {
-                mtu,
-                ..eth::Config::new(station)
-            };
+            let config = eth::Config { mtu, ..eth::Config::new(station) };
             Box::new(Eth::new(config).map_err(|why| refused(why.to_string()))?)
         }
         "fddi" => {
-            let config = fddi::Config {
-                mtu,
-                ..fddi::Config::new(station)
-            };
+            let config = fddi::Config { mtu, ..fddi::Config::new(station) };
             Box::new(Fddi::new(config).map_err(|why| refused(why.to_string()))?)
         }
         "arp" => {
@@ -57,10 +47,7 @@ pub(super) fn layer(
             Box::new(layer.map_err(|why| refused(why.to_string()))?)
         }
         "vnet" => {
-            let config = vnet::Config {
-                interfaces: vec![vnet::Interface::new(below, own, 24)],
-                routes: Vec::new(),
-            };
+            let config = vnet::Config { interfaces: vec![vnet::Interface::new(below, own, 24)], routes: Vec::new() };
             Box::new(Vnet::new(config).map_err(|why| refused(why.to_string()))?)
         }
         _ => network(own, mtu, below)?,
@@ -69,25 +56,15 @@ pub(super) fn layer(
 
 /// IP for a host at `own`, on the layer `below`, where nobody has to be told apart.
 fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Misfit> {
-    let refused = |why: String| Misfit::Refused {
-        upper: "ip".to_owned(),
-        lower: below.to_owned(),
-        why,
-    };
+    let refused = |why: String| Misfit::Refused { upper: "ip".to_owned(), lower: below.to_owned(), why };
     Ok(match own {
         IpAddr::V4(own) => {
-            let interface = ip::Interface {
-                mtu,
-                ..ip::Interface::new(below, own, 24)
-            };
+            let interface = ip::Interface { mtu, ..ip::Interface::new(below, own, 24) };
             let layer = Ip::new(ip::Config::host(interface));
             Box::new(layer.map_err(|why| refused(why.to_string()))?)
         }
         IpAddr::V6(own) => {
-            let interface = ipv6::Interface {
-                mtu,
-                ..ipv6::Interface::new(below, own, 64)
-            };
+            let interface = ipv6::Interface { mtu, ..ipv6::Interface::new(below, own, 64) };
             let layer = ipv6::Ip::new(ipv6::Config::host(interface));
             Box::new(layer.map_err(|why| refused(why.to_string()))?)
         }

@@ -85,10 +85,7 @@ impl Facts {
     /// beginning and end.
     pub(in crate::unkind) fn marks(&self, from: u64, to: u64) -> (Marked, Marked) {
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        (
-            marked(&marks.tags, (from, to), from),
-            marked(&marks.ends, (from + 1, to), to),
-        )
+        (marked(&marks.tags, (from, to), from), marked(&marks.ends, (from + 1, to), to))
     }
 
     /// No more octets will be handed over: a FIN is to follow.

@@ -36,13 +36,7 @@ pub(super) struct Heard {
 
 impl Heard {
     pub(super) const fn new(expected: Expected) -> Self {
-        Self {
-            expected,
-            octets: 0,
-            position: Some(0),
-            least: 0,
-            crc: Aal5Crc::new(),
-        }
+        Self { expected, octets: 0, position: Some(0), least: 0, crc: Aal5Crc::new() }
     }
 
     /// CRC-32 of what came as real octets.
@@ -54,12 +48,7 @@ impl Heard {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn take(
-        &mut self,
-        data: &Message,
-        tag: Option<[u8; 8]>,
-        end: bool,
-    ) -> Result<(), String> {
+    pub(super) fn take(&mut self, data: &Message, tag: Option<[u8; 8]>, end: bool) -> Result<(), String> {
         if data.slices().iter().all(|slice| slice.pattern().is_none()) {
             data.for_each(|octets| self.crc.update(octets));
         }
@@ -70,17 +59,9 @@ impl Heard {
         };
         let to = from + octets;
         (self.position, self.least) = (Some(to), to);
-        let Expected {
-            pattern,
-            facts,
-            messages,
-            wrong,
-            ..
-        } = &self.expected;
+        let Expected { pattern, facts, messages, wrong, .. } = &self.expected;
         if !wrong && let Some(position) = first_wrong(*pattern, from, data) {
-            return Err(format!(
-                "octet {position} of the stream was delivered wrong"
-            ));
+            return Err(format!("octet {position} of the stream was delivered wrong"));
         }
         if !messages {
             return Ok(());
@@ -88,26 +69,17 @@ impl Heard {
         let (tags, ends) = facts.marks(from, to);
         // A gap can swallow the end of a message and what begins the next one.
         if !tags.is(tag.is_some()) {
-            return Err(format!(
-                "octets {from} to {to} came with the tag {tag:02x?}, and written was: {tags:?}"
-            ));
+            return Err(format!("octets {from} to {to} came with the tag {tag:02x?}, and written was: {tags:?}"));
         }
         if !ends.is(end) {
-            return Err(format!(
-                "octets {from} to {to} end a message: {end}, and written was: {ends:?}"
-            ));
+            return Err(format!("octets {from} to {to} end a message: {end}, and written was: {ends:?}"));
         }
         Ok(())
     }
 
     /// Where in the stream `data` belongs; none where that cannot be said.
     fn place(&mut self, data: &Message, tag: Option<[u8; 8]>) -> Result<Option<u64>, String> {
-        let Expected {
-            pattern,
-            gaps,
-            wrong,
-            ..
-        } = self.expected;
+        let Expected { pattern, gaps, wrong, .. } = self.expected;
         let told = tag.map(u64::from_be_bytes);
         if !gaps {
             if let Some(told) = told
@@ -128,9 +100,7 @@ impl Heard {
             return Ok(Some(told));
         }
         // Where a message went in two packets, one of them may be missing.
-        self.position = self
-            .position
-            .filter(|at| first_wrong(pattern, *at, data).is_none());
+        self.position = self.position.filter(|at| first_wrong(pattern, *at, data).is_none());
         Ok(self.position)
     }
 }

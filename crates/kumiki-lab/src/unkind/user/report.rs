@@ -63,18 +63,10 @@ impl Report {
             Some(Over::Never) => 4,
             Some(Over::Aborted(reason)) => 5 + reason.to_string().len() as u64,
         };
-        [
-            how,
-            self.over_at.as_nanos(),
-            self.written,
-            self.received,
-            u64::from(self.crc),
-        ]
-        .into_iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
-            (hash ^ word)
-                .wrapping_mul(0x0000_0100_0000_01b3)
-                .rotate_left(23)
-        })
+        [how, self.over_at.as_nanos(), self.written, self.received, u64::from(self.crc)]
+            .into_iter()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+                (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+            })
     }
 }

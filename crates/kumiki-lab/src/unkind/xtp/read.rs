@@ -3,8 +3,7 @@
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::Malformed;
 use kumiki_wire::xtp::{
-    BTAG_LEN, Control, Diagnosis, Errors, First, Format, Header, Join, LEN, Options, Span,
-    TrafficControl, covered,
+    BTAG_LEN, Control, Diagnosis, Errors, First, Format, Header, Join, LEN, Options, Span, TrafficControl, covered,
 };
 
 /// No control packet has more octets of payload: 512 spans and what is before them, and there is room for more.
@@ -13,17 +12,9 @@ const MOST: usize = 1 << 14;
 /// What a packet says.
 #[derive(Debug)]
 pub(super) enum Body {
-    First {
-        text: Message,
-    },
-    Data {
-        tag: Option<[u8; BTAG_LEN]>,
-        text: Message,
-    },
-    Control {
-        control: Control,
-        spans: Vec<Span>,
-    },
+    First { text: Message },
+    Data { tag: Option<[u8; BTAG_LEN]>, text: Message },
+    Control { control: Control, spans: Vec<Span> },
     Diag(Diagnosis),
 }
 
@@ -83,11 +74,7 @@ pub(super) fn read(packet: &Message, strictly: bool) -> Result<Seen, String> {
         }
     }
     data.truncate(whole);
-    let sum = if covered == LEN {
-        Sum::of(&front)
-    } else {
-        data.sum()
-    };
+    let sum = if covered == LEN { Sum::of(&front) } else { data.sum() };
     if !sum.is_valid() {
         return Err("the checksum is wrong".to_owned());
     }

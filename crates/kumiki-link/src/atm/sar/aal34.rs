@@ -33,10 +33,7 @@ pub struct Aal34 {
 
 impl Aal34 {
     /// One PDU at a time, both sublayers.
-    pub const WHOLE: Self = Self {
-        mids: 1,
-        cpcs: true,
-    };
+    pub const WHOLE: Self = Self { mids: 1, cpcs: true };
 
     /// The cells' payload for what the host gives, and its MID, where `turn` units went before it on its channel. `None`
     /// where it cannot be sent: it is empty or too long, or no CPCS-PDU though it should be.
@@ -96,10 +93,7 @@ pub fn segments(pdu: &Message, mid: u16, crc: bool) -> Message {
     let page = Page::build(cells * PAYLOAD_LEN, |room| {
         let (cells, _) = room.as_chunks_mut::<PAYLOAD_LEN>();
         let mut at = 0;
-        let mut header = sar::Header {
-            mid,
-            ..sar::Header::default()
-        };
+        let mut header = sar::Header { mid, ..sar::Header::default() };
         for cell in cells {
             let len = sar::PAYLOAD_LEN.min(total - at);
             let mut payload = [0; sar::PAYLOAD_LEN];

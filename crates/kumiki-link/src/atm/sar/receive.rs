@@ -69,11 +69,7 @@ impl Receiver {
             return;
         }
         self.announce(&run, out);
-        self.coming.push(Coming {
-            first: now,
-            end: run.end(now),
-            run,
-        });
+        self.coming.push(Coming { first: now, end: run.end(now), run });
         self.poll(now, out);
     }
 
@@ -102,12 +98,8 @@ impl Receiver {
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
         // Cells of a line follow each other, so there is more than one run only where something brought them out of order.
-        while let Some((at, _)) = self
-            .coming
-            .iter()
-            .enumerate()
-            .filter(|(_, coming)| coming.end <= now)
-            .min_by_key(|(_, coming)| coming.end)
+        while let Some((at, _)) =
+            self.coming.iter().enumerate().filter(|(_, coming)| coming.end <= now).min_by_key(|(_, coming)| coming.end)
         {
             let coming = self.coming.remove(at);
             self.take(coming, out);
@@ -116,11 +108,7 @@ impl Receiver {
 
     /// All cells of a run have arrived.
     fn take(&mut self, coming: Coming, out: &mut Outlet) {
-        let Coming {
-            first,
-            end,
-            mut run,
-        } = coming;
+        let Coming { first, end, mut run } = coming;
         self.cells += u64::from(run.count);
         let vc = (run.vpi, run.vci);
         let full = self.reassemblies.len() >= self.config.max_reassemblies;

@@ -11,10 +11,7 @@ fn frame(data: Message) -> Unit {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    (0..text.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
-        .collect()
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// Two adapters, ports 0 of elements 0 and 2, and a wire between.
@@ -60,10 +57,7 @@ fn a_checksum_left_to_the_device_is_completed() {
 
 #[test]
 fn a_pdu_arrives_with_its_last_cell() {
-    let mut bench = back_to_back(SarConfig {
-        announce: true,
-        ..SarConfig::new(slots())
-    });
+    let mut bench = back_to_back(SarConfig { announce: true, ..SarConfig::new(slots()) });
     let data = Message::generated(Pattern::Counter, 0, 100);
     bench.offer(Instant::from_nanos(1), (0, HOST), frame(data.clone()));
     bench.run();
@@ -71,11 +65,7 @@ fn a_pdu_arrives_with_its_last_cell() {
         .take()
         .into_iter()
         .map(|(at, element, unit)| match unit {
-            Unit::Sent {
-                number: 0,
-                whole: true,
-                ..
-            } => (at, element, "sent"),
+            Unit::Sent { number: 0, whole: true, .. } => (at, element, "sent"),
             Unit::Arriving { address, head } => {
                 assert_eq!((address, head.len()), (VC, 48));
                 (at, element, "arriving")
@@ -84,11 +74,9 @@ fn a_pdu_arrives_with_its_last_cell() {
                 assert_eq!(got, data);
                 (at, element, "whole")
             }
-            Unit::Sent { .. }
-            | Unit::Cells(_)
-            | Unit::Cut { .. }
-            | Unit::Report(_)
-            | Unit::Circuit(_) => (at, element, "?"),
+            Unit::Sent { .. } | Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) | Unit::Circuit(_) => {
+                (at, element, "?")
+            }
         })
         .collect();
     // 108 octets are three cells, in slots 1 to 3.
@@ -96,12 +84,8 @@ fn a_pdu_arrives_with_its_last_cell() {
     let five = Duration::from_micros(5);
     assert_eq!(
         seen,
-        [
-            (after(2) + five, 2, "arriving"),
-            (after(4), 0, "sent"),
-            (after(4) + five, 2, "whole"),
-        ]
-        .map(|(at, element, what)| (at, element, what))
+        [(after(2) + five, 2, "arriving"), (after(4), 0, "sent"), (after(4) + five, 2, "whole"),]
+            .map(|(at, element, what)| (at, element, what))
     );
 }
 
@@ -115,38 +99,24 @@ fn goodput_of_paper_2_is_134_580() {
         bench.offer(Instant::ZERO, (0, HOST), frame(sdu));
     }
     bench.run();
-    let whole: Vec<_> = bench
-        .take()
-        .into_iter()
-        .filter_map(|(at, element, _)| (element == 2).then_some(at))
-        .collect();
+    let whole: Vec<_> = bench.take().into_iter().filter_map(|(at, element, _)| (element == 2).then_some(at)).collect();
     assert_eq!(whole.len(), n);
     let last = *whole.last().unwrap();
     assert_eq!(last, slots().at(172_000) + Duration::from_micros(5));
     let first = *whole.first().unwrap();
     let mbps = (n - 1) as f64 * 8192.0 * 8.0 / last.saturating_since(first).as_secs_f64() / 1e6;
-    assert!(
-        (mbps - 149.76 * 8192.0 / (172.0 * 53.0)).abs() < 1e-6,
-        "{mbps}"
-    );
+    assert!((mbps - 149.76 * 8192.0 / (172.0 * 53.0)).abs() < 1e-6, "{mbps}");
 }
 
 #[test]
 fn channels_take_turns_cell_by_cell() {
-    let mut bench = back_to_back(SarConfig {
-        interleave: true,
-        checksum_unit: true,
-        ..SarConfig::new(slots())
-    });
+    let mut bench = back_to_back(SarConfig { interleave: true, checksum_unit: true, ..SarConfig::new(slots()) });
     let other = Address::Vc { vpi: 1, vci: 33 };
     let long = Message::generated(Pattern::Random { seed: 1 }, 0, 48 * 10 - 8);
     let short = Message::generated(Pattern::Random { seed: 2 }, 0, 48 * 2 - 8);
     bench.offer(Instant::ZERO, (0, HOST), frame(long.clone()));
     // Slots 0 to 3 have begun: 4 and 6 go to the long one, 5 and 7 to the short one.
-    let unit = Unit::Frame {
-        data: short.clone(),
-        address: other,
-    };
+    let unit = Unit::Frame { data: short.clone(), address: other };
     bench.offer(slots().at(3) + Duration::from_nanos(1), (0, HOST), unit);
     bench.run();
     let whole: Vec<_> = bench
@@ -160,38 +130,25 @@ fn channels_take_turns_cell_by_cell() {
         })
         .collect();
     let five = Duration::from_micros(5);
-    let [
-        (at_short, vc_short, got_short),
-        (at_long, vc_long, got_long),
-    ] = &whole[..]
-    else {
-        panic!("{whole:?}")
-    };
+    let [(at_short, vc_short, got_short), (at_long, vc_long, got_long)] = &whole[..] else { panic!("{whole:?}") };
     assert_eq!((*at_short, *vc_short), (slots().at(8) + five, other));
     assert_eq!((*at_long, *vc_long), (slots().at(12) + five, VC));
     for (got, sent) in [(got_short, &short), (got_long, &long)] {
         assert_eq!(got, sent);
-        let Checksum::Sum(sum) = got.meta().checksum else {
-            panic!("no sum")
-        };
+        let Checksum::Sum(sum) = got.meta().checksum else { panic!("no sum") };
         assert_eq!(sum, sent.clone().sum());
     }
 }
 
 #[test]
 fn a_full_queue_refuses_and_says_so() {
-    let mut bench = back_to_back(SarConfig {
-        queue: 1,
-        ..SarConfig::new(slots())
-    });
+    let mut bench = back_to_back(SarConfig { queue: 1, ..SarConfig::new(slots()) });
     for _ in 0..2 {
         bench.offer(Instant::ZERO, (0, HOST), frame(Message::from_octets(b"x")));
     }
     bench.run();
-    let refused = bench
-        .take()
-        .into_iter()
-        .any(|(_, _, unit)| matches!(unit, Unit::Sent { number: 1, whole, .. } if !whole));
+    let refused =
+        bench.take().into_iter().any(|(_, _, unit)| matches!(unit, Unit::Sent { number: 1, whole, .. } if !whole));
     assert!(refused);
     assert_eq!(bench.counter(0, "refused"), 1);
     assert_eq!(bench.counter(2, "pdus_in"), 1);
@@ -236,46 +193,23 @@ fn faults_are_told_apart() {
         octets
     };
     let bench = receive(config, vec![(1, one_octet_wrong, true)]);
-    assert_eq!(
-        (bench.counter(0, "crc"), bench.counter(0, "pdus_in")),
-        (1, 0)
-    );
+    assert_eq!((bench.counter(0, "crc"), bench.counter(0, "pdus_in")), (1, 0));
     // Without its last cell, a PDU and the next become one.
-    let bench = receive(
-        config,
-        vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)],
-    );
+    let bench = receive(config, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);
     assert_eq!(bench.counter(0, "crc"), 1);
     let abort = cpcs_pdu(Message::new(), true).to_vec();
-    assert_eq!(
-        receive(config, vec![(1, abort, true)]).counter(0, "abort"),
-        1
-    );
-    let glued = SarConfig {
-        crc: false,
-        ..config
-    };
-    let bench = receive(
-        glued,
-        vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)],
-    );
+    assert_eq!(receive(config, vec![(1, abort, true)]).counter(0, "abort"), 1);
+    let glued = SarConfig { crc: false, ..config };
+    let bench = receive(glued, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);
     assert_eq!(bench.counter(0, "length"), 1);
 }
 
 #[test]
 fn a_pdu_that_grows_too_long_is_given_up_to_its_end() {
-    let config = SarConfig {
-        max_sdu: 100,
-        ..SarConfig::new(slots())
-    };
+    let config = SarConfig { max_sdu: 100, ..SarConfig::new(slots()) };
     let bench = receive(
         config,
-        vec![
-            (1, vec![0; 480], false),
-            (1, vec![0; 480], true),
-            (1, pdu(100), true),
-            (1, pdu(101), true),
-        ],
+        vec![(1, vec![0; 480], false), (1, vec![0; 480], true), (1, pdu(100), true), (1, pdu(101), true)],
     );
     assert_eq!(bench.counter(0, "oversize"), 2);
     assert_eq!(bench.counter(0, "pdus_in"), 1);
@@ -283,17 +217,10 @@ fn a_pdu_that_grows_too_long_is_given_up_to_its_end() {
 
 #[test]
 fn no_more_reassemblies_than_there_is_room_for() {
-    let config = SarConfig {
-        max_reassemblies: 1,
-        ..SarConfig::new(slots())
-    };
+    let config = SarConfig { max_reassemblies: 1, ..SarConfig::new(slots()) };
     let bench = receive(
         config,
-        vec![
-            (1, pdu(100)[..96].to_vec(), false),
-            (2, pdu(10), true),
-            (1, pdu(100)[96..].to_vec(), true),
-        ],
+        vec![(1, pdu(100)[..96].to_vec(), false), (2, pdu(10), true), (1, pdu(100)[96..].to_vec(), true)],
     );
     assert_eq!(bench.counter(0, "no_context"), 1);
     assert_eq!(bench.counter(0, "pdus_in"), 1);
@@ -301,17 +228,10 @@ fn no_more_reassemblies_than_there_is_room_for() {
 
 #[test]
 fn a_pdu_that_stands_still_is_given_up() {
-    let config = SarConfig {
-        timeout: Some(slots().cell_time() * 5),
-        ..SarConfig::new(slots())
-    };
+    let config = SarConfig { timeout: Some(slots().cell_time() * 5), ..SarConfig::new(slots()) };
     let half = pdu(100)[..96].to_vec();
     // The other channel's 6 cells let the first one's time pass.
-    let runs = vec![
-        (1, half, false),
-        (2, pdu(6 * 48 - 8), true),
-        (1, pdu(50), true),
-    ];
+    let runs = vec![(1, half, false), (2, pdu(6 * 48 - 8), true), (1, pdu(50), true)];
     let bench = receive(config, runs);
     assert_eq!(bench.counter(0, "timeout"), 1);
     assert_eq!(bench.counter(0, "pdus_in"), 2);
@@ -319,10 +239,7 @@ fn a_pdu_that_stands_still_is_given_up() {
 
 #[test]
 fn the_monitor_shows_pdus_good_and_bad() {
-    let config = SarConfig {
-        monitor: true,
-        ..SarConfig::new(slots())
-    };
+    let config = SarConfig { monitor: true, ..SarConfig::new(slots()) };
     let mut bad = pdu(100);
     bad[0] ^= 1;
     let mut bench = receive(config, vec![(1, bad.clone(), true), (1, pdu(100), true)]);

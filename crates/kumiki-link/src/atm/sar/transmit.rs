@@ -123,13 +123,7 @@ impl Transmitter {
         self.waiting
     }
 
-    pub(super) fn offer(
-        &mut self,
-        now: Instant,
-        data: Message,
-        address: Address,
-        out: &mut Outlet,
-    ) {
+    pub(super) fn offer(&mut self, now: Instant, data: Message, address: Address, out: &mut Outlet) {
         let number = self.offered;
         self.offered += 1;
         self.poll(now, out);
@@ -183,11 +177,7 @@ impl Transmitter {
             return;
         }
         self.take_back(now, out);
-        self.ring.push_back(Queue {
-            vc: pdu.vc,
-            mid: pdu.mid,
-            pdus: [pdu].into(),
-        });
+        self.ring.push_back(Queue { vc: pdu.vc, mid: pdu.mid, pdus: [pdu].into() });
     }
 
     /// Takes back the slots given ahead of time that have not begun before `now`.
@@ -230,11 +220,7 @@ impl Transmitter {
             if !alone && self.config.slots.at(slot) >= now {
                 return;
             }
-            let Some(pdu) = self
-                .ring
-                .front_mut()
-                .and_then(|queue| queue.pdus.front_mut())
-            else {
+            let Some(pdu) = self.ring.front_mut().and_then(|queue| queue.pdus.front_mut()) else {
                 return;
             };
             let count = if alone { pdu.cells - pdu.placed } else { 1 };
@@ -250,12 +236,8 @@ impl Transmitter {
             self.line.place(slot, run);
             if alone {
                 let end = slot + u64::from(count);
-                self.ahead = Some(Ahead {
-                    slot,
-                    count,
-                    last: self.config.slots.at(end - 1),
-                    end: self.config.slots.at(end),
-                });
+                self.ahead =
+                    Some(Ahead { slot, count, last: self.config.slots.at(end - 1), end: self.config.slots.at(end) });
             } else {
                 self.turn();
             }
@@ -267,11 +249,7 @@ impl Transmitter {
         let Some(mut queue) = self.ring.pop_front() else {
             return;
         };
-        if queue
-            .pdus
-            .front()
-            .is_some_and(|pdu| pdu.placed == pdu.cells)
-        {
+        if queue.pdus.front().is_some_and(|pdu| pdu.placed == pdu.cells) {
             queue.pdus.pop_front();
         }
         if !queue.pdus.is_empty() {
@@ -287,10 +265,7 @@ impl Transmitter {
             (_, None) => None,
         };
         let leaving = self.leaving.front().map(|pdu| pdu.end);
-        [decision, leaving, self.line.next_deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [decision, leaving, self.line.next_deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
@@ -306,22 +281,11 @@ impl Transmitter {
 
     fn say(&self, number: u64, address: Address, whole: bool, out: &mut Outlet) {
         if self.config.say_sent {
-            out.put(
-                HOST,
-                Unit::Sent {
-                    number,
-                    address,
-                    whole,
-                },
-            );
+            out.put(HOST, Unit::Sent { number, address, whole });
         }
     }
 
     pub(super) fn counters(&self) -> Vec<(&'static str, u64)> {
-        vec![
-            ("pdus_out", self.pdus),
-            ("cells_out", self.cells),
-            ("refused", self.refused),
-        ]
+        vec![("pdus_out", self.pdus), ("cells_out", self.cells), ("refused", self.refused)]
     }
 }

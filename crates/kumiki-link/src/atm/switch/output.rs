@@ -25,14 +25,7 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) const fn new(port: usize, branch: usize, first: Instant, run: CellRun) -> Self {
-        Self {
-            port,
-            branch,
-            id: run.id,
-            first,
-            run,
-            next: 0,
-        }
+        Self { port, branch, id: run.id, first, run, next: 0 }
     }
 
     /// When cell `k` joins.
@@ -87,11 +80,7 @@ impl Branch {
             }
             Frame::Between | Frame::Passing => {
                 self.count.overflow += 1;
-                if config.ppd {
-                    Frame::Tail
-                } else {
-                    Frame::Passing
-                }
+                if config.ppd { Frame::Tail } else { Frame::Passing }
             }
             Frame::Tail => {
                 if last && !full {
@@ -159,11 +148,7 @@ impl Output {
     }
 
     pub(super) fn add_branch(&mut self, to: PortVc) -> usize {
-        self.branches.push(Branch {
-            to,
-            frame: Frame::Between,
-            count: CellCount::default(),
-        });
+        self.branches.push(Branch { to, frame: Frame::Between, count: CellCount::default() });
         self.branches.len() - 1
     }
 
@@ -193,22 +178,13 @@ impl Output {
     }
 
     /// Cells of a run will not come. Nothing has joined at `joins` or later.
-    pub(super) fn cut(
-        &mut self,
-        joins: Instant,
-        (port, branch, id): (usize, usize, u64),
-        keep: u32,
-        out: &mut Outlet,
-    ) {
+    pub(super) fn cut(&mut self, joins: Instant, (port, branch, id): (usize, usize, u64), keep: u32, out: &mut Outlet) {
         self.settle(joins);
         let named = |source: &Source| (source.port, source.branch, source.id) == (port, branch, id);
         let Some(at) = self.sources.iter().position(named) else {
             return;
         };
-        if self
-            .ahead
-            .is_some_and(|ahead| ahead.from + ahead.count > keep)
-        {
+        if self.ahead.is_some_and(|ahead| ahead.from + ahead.count > keep) {
             self.shorten(keep, out);
         }
         if let Some(source) = self.sources.get_mut(at) {
@@ -257,11 +233,7 @@ impl Output {
         if ahead.marked {
             self.efci_marked -= u64::from(back);
         }
-        branch.frame = if ahead.count == 0 {
-            ahead.frame
-        } else {
-            Frame::Passing
-        };
+        branch.frame = if ahead.count == 0 { ahead.frame } else { Frame::Passing };
         ahead.until = source.joins(keep.saturating_sub(1));
         let slot = ahead.slot + u64::from(ahead.count);
         let next_free = if ahead.count == 0 { ahead.free } else { slot };
@@ -291,12 +263,8 @@ impl Output {
             if only && self.give_ahead() {
                 continue;
             }
-            let first = self
-                .sources
-                .iter()
-                .enumerate()
-                .map(|(at, source)| (source.joins(source.next), source.port, at))
-                .min();
+            let first =
+                self.sources.iter().enumerate().map(|(at, source)| (source.joins(source.next), source.port, at)).min();
             let Some((_, _, at)) = first.filter(|(when, ..)| *when < joins) else {
                 return;
             };
@@ -321,10 +289,7 @@ impl Output {
             return;
         };
         let last = source.run.ends_pdu && source.next + 1 == source.run.count;
-        let admitted = self
-            .branches
-            .get_mut(source.branch)
-            .is_some_and(|branch| branch.admit(backlog, last, config));
+        let admitted = self.branches.get_mut(source.branch).is_some_and(|branch| branch.admit(backlog, last, config));
         if admitted {
             let mut cell = source.run.part(source.next, 1);
             if config.efci.is_some_and(|limit| backlog >= limit) {
@@ -379,11 +344,7 @@ impl Output {
             frame: branch.frame,
         });
         branch.count.passed += u64::from(count);
-        branch.frame = if run.ends_pdu {
-            Frame::Between
-        } else {
-            Frame::Passing
-        };
+        branch.frame = if run.ends_pdu { Frame::Between } else { Frame::Passing };
         if marked {
             run.efci = true;
             self.efci_marked += u64::from(count);
@@ -395,14 +356,7 @@ impl Output {
 
     /// How many cells of `source` take slots one after the other from `slot` on, in the same state of the queue; the first,
     /// which joins at `first` and finds `backlog` cells, does.
-    fn follow(
-        &self,
-        source: &Source,
-        first: Instant,
-        slot: u64,
-        backlog: u64,
-        marked: bool,
-    ) -> u32 {
+    fn follow(&self, source: &Source, first: Instant, slot: u64, backlog: u64, marked: bool) -> u32 {
         let slots = self.line.slots();
         let rest = source.run.count - source.next;
         // At equal rates every cell meets its slot as the first does, up to the nanosecond that rounding moves it and the
@@ -424,8 +378,7 @@ impl Output {
                 return false;
             }
             let backlog = slot - slots.first_at_or_after(joins);
-            backlog < self.config.queue
-                && self.config.efci.is_some_and(|limit| backlog >= limit) == marked
+            backlog < self.config.queue && self.config.efci.is_some_and(|limit| backlog >= limit) == marked
         };
         let more = (1..rest).take_while(follows).count();
         u32::try_from(more).unwrap_or(u32::MAX).saturating_add(1)

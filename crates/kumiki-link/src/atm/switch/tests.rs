@@ -15,10 +15,7 @@ const fn vc(port: usize, vci: u16) -> PortVc {
 }
 
 fn frame(vci: u16, len: usize, seed: u64) -> Unit {
-    Unit::Frame {
-        data: Message::generated(Pattern::Random { seed }, 0, len),
-        address: Address::Vc { vpi: 0, vci },
-    }
+    Unit::Frame { data: Message::generated(Pattern::Random { seed }, 0, len), address: Address::Vc { vpi: 0, vci } }
 }
 
 fn slots() -> Slots {
@@ -31,10 +28,7 @@ fn two_adapters_talk_through_a_switch() {
     let config = SarConfig::new(slots());
     let a = bench.add(Box::new(Sar::new(config)));
     let b = bench.add(Box::new(Sar::new(config)));
-    let mut switch = Switch::new(
-        Duration::from_micros(10),
-        &[OutputConfig::new(slots(), 100); 2],
-    );
+    let mut switch = Switch::new(Duration::from_micros(10), &[OutputConfig::new(slots(), 100); 2]);
     assert!(switch.connect_both(vc(0, 100), vc(1, 200)));
     assert!(!switch.connect(vc(0, 100), vc(2, 200)));
     let switch = bench.add(Box::new(switch));
@@ -47,10 +41,7 @@ fn two_adapters_talk_through_a_switch() {
     let mut seen = Vec::new();
     for (at, element, unit) in bench.take() {
         if let Unit::Frame { address, data } = unit {
-            assert_eq!(
-                data,
-                Message::generated(Pattern::Random { seed: 3 }, 0, 1000)
-            );
+            assert_eq!(data, Message::generated(Pattern::Random { seed: 3 }, 0, 1000));
             seen.push((at, element, address));
         }
     }
@@ -59,15 +50,8 @@ fn two_adapters_talk_through_a_switch() {
     let address = |vci| Address::Vc { vpi: 0, vci };
     assert_eq!(
         seen,
-        [
-            (slots().at(lag + 21), b, address(200)),
-            (slots().at(lag + 22), a, address(100)),
-        ]
-        .map(|(at, element, address)| (
-            Instant::from_nanos(at.as_nanos()),
-            element,
-            address
-        ))
+        [(slots().at(lag + 21), b, address(200)), (slots().at(lag + 22), a, address(100)),]
+            .map(|(at, element, address)| (Instant::from_nanos(at.as_nanos()), element, address))
     );
     assert_eq!(bench.counter(switch, "unknown"), 21);
     assert_eq!(bench.counter(switch, "cells_out"), 42);
@@ -109,20 +93,11 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
     let mut outputs: Vec<_> = (0..case.sars).map(|port| out(line(port))).collect();
     outputs.extend([out(Slots::new(case.out_rate)), out(slots())]);
     let mut first = Switch::new(latency, &outputs);
-    let mut second = Switch::new(
-        latency,
-        &[out(slots()), out(slots()), out(Slots::new(case.out_rate))],
-    );
+    let mut second = Switch::new(latency, &[out(slots()), out(slots()), out(Slots::new(case.out_rate))]);
     let (to_sink, to_second) = (case.sars, case.sars + 1);
     for port in 0..case.sars {
         let vci = |k| 200 + 10 * port as u16 + k;
-        for (k, to) in [
-            (0, to_sink),
-            (1, to_second),
-            (2, to_second),
-            (3, to_sink),
-            (3, to_second),
-        ] {
+        for (k, to) in [(0, to_sink), (1, to_second), (2, to_second), (3, to_sink), (3, to_second)] {
             first.connect(vc(port, 100 + k), vc(to, vci(k)));
         }
         for k in 1..4 {
@@ -174,17 +149,7 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
         .into_iter()
         .map(|(at, element, unit)| match unit {
             Unit::Frame { data, address } => (at, element, 0, address, data.to_vec()),
-            Unit::Sent {
-                number,
-                address,
-                whole,
-            } => (
-                at,
-                element,
-                1 + u8::from(whole),
-                address,
-                vec![number as u8],
-            ),
+            Unit::Sent { number, address, whole } => (at, element, 1 + u8::from(whole), address, vec![number as u8]),
             Unit::Arriving { address, head } => (at, element, 3, address, head.to_vec()),
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Report(_) | Unit::Circuit(_) => {
                 panic!("cells left the bench")
@@ -193,24 +158,14 @@ fn run(case: Case, max_run: u32) -> (Vec<Event>, Vec<Counters>) {
         .collect();
     events.sort();
     // Not of wires, which count units: in runs there are fewer.
-    let counters = sars
-        .into_iter()
-        .chain(switches)
-        .map(|element| bench.counters(element));
+    let counters = sars.into_iter().chain(switches).map(|element| bench.counters(element));
     let counters: Vec<_> = counters.collect();
     (events, counters)
 }
 
 fn case() -> impl Strategy<Value = Case> {
     (
-        (
-            any::<u64>(),
-            1..5_usize,
-            1..60_u64,
-            prop::option::of(0..30_u64),
-            any::<bool>(),
-            prop::option::of(0..30_u64),
-        ),
+        (any::<u64>(), 1..5_usize, 1..60_u64, prop::option::of(0..30_u64), any::<bool>(), prop::option::of(0..30_u64)),
         (
             prop_oneof![Just(0), 0..20_000_u64],
             prop_oneof![Just(0), 0..20_000_u64],
@@ -226,10 +181,7 @@ fn case() -> impl Strategy<Value = Case> {
         ),
     )
         .prop_map(
-            |(
-                (seed, sars, queue, epd, ppd, efci),
-                (latency, propagation, phase, interleave, out_rate, gap),
-            )| Case {
+            |((seed, sars, queue, epd, ppd, efci), (latency, propagation, phase, interleave, out_rate, gap))| Case {
                 seed,
                 sars,
                 queue,
@@ -299,10 +251,7 @@ fn numbered(seed: u64, interleave: bool) -> [Vec<(Address, u32)>; 2] {
     }
     let switch = bench.add(Box::new(switch));
     for port in 0..3 {
-        let config = SarConfig {
-            interleave,
-            ..SarConfig::new(slots())
-        };
+        let config = SarConfig { interleave, ..SarConfig::new(slots()) };
         let sar = bench.add(Box::new(Sar::new(config)));
         bench.plug((sar, LINE), (switch, port));
     }
@@ -373,11 +322,7 @@ fn runs(bench: &mut Bench) -> Vec<(u64, u16, u32, bool, bool)> {
     let see = |(_, _, unit)| match unit {
         Unit::Cells(run) => (run.slot, run.vci, run.count, run.ends_pdu, run.efci),
         Unit::Cut { keep, .. } => (0, 0, keep, false, false),
-        Unit::Frame { .. }
-        | Unit::Sent { .. }
-        | Unit::Arriving { .. }
-        | Unit::Report(_)
-        | Unit::Circuit(_) => {
+        Unit::Frame { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) | Unit::Circuit(_) => {
             panic!("no cells")
         }
     };
@@ -394,10 +339,7 @@ fn a_run_alone_stays_a_run() {
 
 #[test]
 fn a_second_run_cuts_the_first_and_cells_alternate_lower_port_first() {
-    let mut bench = through(
-        OutputConfig::new(slots(), 10),
-        &[(0, 1, 1, 4, true), (2, 0, 2, 2, true)],
-    );
+    let mut bench = through(OutputConfig::new(slots(), 10), &[(0, 1, 1, 4, true), (2, 0, 2, 2, true)]);
     assert_eq!(
         runs(&mut bench),
         [
@@ -413,19 +355,11 @@ fn a_second_run_cuts_the_first_and_cells_alternate_lower_port_first() {
 
 #[test]
 fn partial_discard_keeps_the_last_cell() {
-    let config = OutputConfig {
-        ppd: true,
-        ..OutputConfig::new(slots(), 2)
-    };
+    let config = OutputConfig { ppd: true, ..OutputConfig::new(slots(), 2) };
     let contention = [(0, 0, 1, 5, true), (0, 1, 2, 10, true)];
     let mut bench = through(config, &contention);
     let seen = runs(&mut bench);
-    let cells = |vci| -> u32 {
-        seen.iter()
-            .filter(|run| run.1 == vci)
-            .map(|run| run.2)
-            .sum()
-    };
+    let cells = |vci| -> u32 { seen.iter().filter(|run| run.1 == vci).map(|run| run.2).sum() };
     // The second channel loses its second cell, since two wait; then it is out of the way until its last.
     assert_eq!((cells(1), cells(2)), (5, 2));
     assert_eq!(bench.counter(0, "overflow"), 1);
@@ -434,34 +368,17 @@ fn partial_discard_keeps_the_last_cell() {
 
 #[test]
 fn early_discard_refuses_whole_pdus() {
-    let config = OutputConfig {
-        epd: Some(2),
-        ..OutputConfig::new(slots(), 100)
-    };
-    let bench = through(
-        config,
-        &[
-            (0, 0, 1, 10, true),
-            (0, 1, 2, 10, true),
-            (10, 0, 3, 5, true),
-        ],
-    );
+    let config = OutputConfig { epd: Some(2), ..OutputConfig::new(slots(), 100) };
+    let bench = through(config, &[(0, 0, 1, 10, true), (0, 1, 2, 10, true), (10, 0, 3, 5, true)]);
     assert_eq!(bench.counter(0, "cells_out"), 20);
     assert_eq!(bench.counter(0, "epd"), 5);
 }
 
 #[test]
 fn a_long_queue_marks_cells() {
-    let config = OutputConfig {
-        efci: Some(3),
-        ..OutputConfig::new(slots(), 100)
-    };
+    let config = OutputConfig { efci: Some(3), ..OutputConfig::new(slots(), 100) };
     let mut bench = through(config, &[(0, 0, 1, 5, true), (0, 1, 2, 5, true)]);
-    let marked: u32 = runs(&mut bench)
-        .iter()
-        .filter(|run| run.4)
-        .map(|run| run.2)
-        .sum();
+    let marked: u32 = runs(&mut bench).iter().filter(|run| run.4).map(|run| run.2).sum();
     assert_eq!(u64::from(marked), bench.counter(0, "efci"));
     // Joining at the same times, the two find 0, 1; 1, 2; 2, 3; 3, 4; and 4, 5 cells waiting.
     assert_eq!(marked, 5);

@@ -23,10 +23,9 @@ fn told(report: &Report) -> Left {
         Report::Up => Left::Up,
         Report::Down => Left::Down,
         Report::Link(LinkReport::Alarm { defect, present }) => Left::Alarm(*defect, *present),
-        Report::Link(_)
-        | Report::Limits { .. }
-        | Report::Route { .. }
-        | Report::Unreachable { .. } => panic!("{report:?}"),
+        Report::Link(_) | Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {
+            panic!("{report:?}")
+        }
     }
 }
 
@@ -43,12 +42,7 @@ struct Bench<E> {
 
 impl<E: Element> Bench<E> {
     fn new(element: E) -> Self {
-        Self {
-            element,
-            log: Vec::new(),
-            offers_first: true,
-            events: 0,
-        }
+        Self { element, log: Vec::new(), offers_first: true, events: 0 }
     }
 
     fn take(&mut self, now: Instant, out: &mut Outlet) {
@@ -74,9 +68,7 @@ impl<E: Element> Bench<E> {
             self.element.poll(due, &mut out);
             self.events += 1;
             self.take(due, &mut out);
-            assert!(
-                self.element.next_deadline() > Some(due) || self.element.next_deadline().is_none()
-            );
+            assert!(self.element.next_deadline() > Some(due) || self.element.next_deadline().is_none());
         }
     }
 
@@ -85,8 +77,7 @@ impl<E: Element> Bench<E> {
         let mut out = Outlet::default();
         let data = Message::from_octets(octets);
         let address = Address::None;
-        self.element
-            .offer(at, port, Unit::Frame { data, address }, &mut out);
+        self.element.offer(at, port, Unit::Frame { data, address }, &mut out);
         self.take(at, &mut out);
     }
 
@@ -108,9 +99,7 @@ fn ms(n: u64) -> Instant {
 
 fn frame(len: usize, tag: u64) -> Vec<u8> {
     let octet = |at: usize| {
-        let mixed = (at as u64 + 1)
-            .wrapping_mul(tag | 1)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (at as u64 + 1).wrapping_mul(tag | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // One in eight means something on the line.
         match (mixed >> 40) % 16 {
             0 => 0x7e,
@@ -196,10 +185,7 @@ proptest! {
 
 #[test]
 fn a_line_that_rests_counts_the_frames_it_passes_over() {
-    let mut line = Bench::new(Section::new(
-        SectionConfig::ppp(Level::Sts3c),
-        DropTail::UNLIMITED,
-    ));
+    let mut line = Bench::new(Section::new(SectionConfig::ppp(Level::Sts3c), DropTail::UNLIMITED));
     line.offer(ms(1_000_000), 0, &frame(100, 1));
     line.run(ms(1_000_001), true);
     // A thousand seconds of 8000 frames.
@@ -209,19 +195,12 @@ fn a_line_that_rests_counts_the_frames_it_passes_over() {
 }
 
 fn outage(from: Instant, until: Instant) -> Trouble {
-    Trouble {
-        from,
-        until,
-        what: Troubled::NoSignal,
-    }
+    Trouble { from, until, what: Troubled::NoSignal }
 }
 
 #[test]
 fn an_outage_is_told_at_both_ends_and_passes() {
-    let config = SectionConfig {
-        propagation: Duration::from_millis(2),
-        ..SectionConfig::ppp(Level::Sts3c)
-    };
+    let config = SectionConfig { propagation: Duration::from_millis(2), ..SectionConfig::ppp(Level::Sts3c) };
     let mut section = Section::new(config, DropTail::UNLIMITED);
     section.spoil(0, 0.0, &[outage(ms(10), ms(20))]);
     let mut line = Bench::new(section);
@@ -251,20 +230,13 @@ fn an_outage_is_told_at_both_ends_and_passes() {
         ]
     );
     let time = |port, left: Left| {
-        let at = line
-            .log
-            .iter()
-            .find(|(_, by, what)| *by == port && *what == left);
+        let at = line.log.iter().find(|(_, by, what)| *by == port && *what == left);
         at.unwrap().0 / 1000
     };
     // 25 us of silence behind the propagation, told by the end of the frame.
     assert_eq!(time(1, Left::Down), 12_125);
     // Two frames to be in frame, three for the pointer.
-    assert!(
-        (22_250..22_750).contains(&time(1, Left::Up)),
-        "{}",
-        time(1, Left::Up)
-    );
+    assert!((22_250..22_750).contains(&time(1, Left::Up)), "{}", time(1, Left::Up));
     // Back over the line, and five frames until it is believed.
     let back = time(0, Left::Alarm(Defect::MsRdi, true));
     assert!((14_500..15_000).contains(&back), "{back}");
@@ -280,11 +252,7 @@ fn alarms_are_told_and_taken_back() {
         (Alarm::Unequipped, vec![Defect::Unequipped]),
     ] {
         let mut section = Section::new(SectionConfig::ppp(Level::Sts12c), DropTail::UNLIMITED);
-        let trouble = Trouble {
-            from: ms(5),
-            until: ms(10),
-            what: Troubled::Alarm(alarm),
-        };
+        let trouble = Trouble { from: ms(5), until: ms(10), what: Troubled::Alarm(alarm) };
         section.spoil(1, 0.0, &[trouble]);
         let mut line = Bench::new(section);
         line.run(ms(100), true);
@@ -293,9 +261,7 @@ fn alarms_are_told_and_taken_back() {
             assert!(told.contains(&Left::Alarm(*defect, true)), "{told:?}");
             assert!(told.contains(&Left::Alarm(*defect, false)), "{told:?}");
         }
-        let turns = told
-            .iter()
-            .filter(|left| matches!(left, Left::Up | Left::Down));
+        let turns = told.iter().filter(|left| matches!(left, Left::Up | Left::Down));
         assert_eq!(turns.collect::<Vec<_>>(), [&Left::Down, &Left::Up]);
         assert!(line.told(1).contains(&Left::Alarm(Defect::PathRdi, false)));
         assert_eq!(line.element.next_deadline(), None);
@@ -310,10 +276,7 @@ fn ends_that_disagree_about_the_scrambler_are_down_from_the_beginning() {
     line.offer(ms(1), 0, &frame(100, 1));
     line.run(ms(5), true);
     for port in [0, 1] {
-        assert_eq!(
-            line.told(port),
-            [Left::Alarm(Defect::PayloadMismatch, true), Left::Down]
-        );
+        assert_eq!(line.told(port), [Left::Alarm(Defect::PayloadMismatch, true), Left::Down]);
     }
     config.ends[1].label = label::PPP_SCRAMBLED;
     let mut line = Bench::new(Section::new(config, DropTail::UNLIMITED));
@@ -325,10 +288,7 @@ fn ends_that_disagree_about_the_scrambler_are_down_from_the_beginning() {
 
 /// Sends small frames over a line with wrong bits; how many arrived, and nothing but what was sent did.
 fn over_noise(rate: f64, frames: u64, seed: u64) -> u64 {
-    let config = SectionConfig {
-        seed,
-        ..SectionConfig::ppp(Level::Sts3c)
-    };
+    let config = SectionConfig { seed, ..SectionConfig::ppp(Level::Sts3c) };
     let mut section = Section::new(config, DropTail::UNLIMITED);
     section.spoil(0, rate, &[]);
     let mut line = Bench::new(section);
@@ -344,10 +304,7 @@ fn over_noise(rate: f64, frames: u64, seed: u64) -> u64 {
         for (_, port, left) in log.drain(..) {
             if let (1, Left::Frame(octets)) = (port, left) {
                 let number = u64::from_be_bytes(octets[..8].try_into().unwrap());
-                assert!(
-                    number >= next && octets == numbered(number),
-                    "{octets:02x?}"
-                );
+                assert!(number >= next && octets == numbered(number), "{octets:02x?}");
                 next = number + 1;
                 arrived += 1;
             }
@@ -396,10 +353,7 @@ fn no_wrong_frame_is_delivered_over_wrong_bits() {
 #[test]
 #[ignore = "seven million frames take a minute"]
 fn no_wrong_frame_is_delivered_over_wrong_bits_in_a_million_frames_of_each_rate() {
-    for (rate, seed) in [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
-        .into_iter()
-        .zip(1..)
-    {
+    for (rate, seed) in [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3].into_iter().zip(1..) {
         over_noise(rate, 1_000_000, seed);
     }
 }
@@ -418,13 +372,11 @@ fn frames_arrive_again_within_the_time_that_alignment_and_pointer_take() {
             line.offer(Instant::from_nanos(number * 5_000), 0, &frame(40, number));
         }
         line.run(ms(50), true);
-        let arrivals = line.log.iter().filter_map(|(at, port, left)| {
-            (*port == 1 && matches!(left, Left::Frame(_))).then_some(*at)
-        });
-        let after = arrivals
-            .into_iter()
-            .find(|at| *at > until.as_nanos())
-            .unwrap();
+        let arrivals = line
+            .log
+            .iter()
+            .filter_map(|(at, port, left)| (*port == 1 && matches!(left, Left::Frame(_))).then_some(*at));
+        let after = arrivals.into_iter().find(|at| *at > until.as_nanos()).unwrap();
         // One frame until an alignment word passes, one until the next, up to three for pointers, and a frame of 40 octets.
         let took = after - until.as_nanos();
         assert!(took <= 5 * 125_000 + 10_000, "{took}");

@@ -4,11 +4,10 @@
 //! octets that all are flags, and who sends the octets chooses them. Eight octets through a table cost the same whatever they are.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_set1_epi8, _mm_shuffle_epi8,
-    _mm_storeu_si128, _mm_unpacklo_epi8, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_extract_epi64,
-    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8,
-    _mm256_srli_epi16, _mm256_storeu_si256, _mm256_xor_si256,
+    __m128i, __m256i, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_set1_epi8, _mm_shuffle_epi8, _mm_storeu_si128,
+    _mm_unpacklo_epi8, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_extract_epi64, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi64x,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256, _mm256_xor_si256,
 };
 use std::mem::MaybeUninit;
 
@@ -93,10 +92,7 @@ fn load_part(octets: &[u8]) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first(octets: &[u8]) -> (__m256i, usize) {
-    octets.first_chunk().map_or_else(
-        || (load_part(octets), octets.len()),
-        |whole| (load(whole), V),
-    )
+    octets.first_chunk().map_or_else(|| (load_part(octets), octets.len()), |whole| (load(whole), V))
 }
 
 #[inline]
@@ -118,10 +114,7 @@ fn store_half(to: &mut [MaybeUninit<u8>; 16], vector: __m128i) {
 #[target_feature(enable = "avx2")]
 fn row(table: &[[u8; 16]; 256], set: u64) -> __m128i {
     let [set, ..] = set.to_le_bytes();
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "an octet is a valid index of 256 entries"
-    )]
+    #[expect(clippy::indexing_slicing, reason = "an octet is a valid index of 256 entries")]
     let row = &table[usize::from(set)];
     // SAFETY: the reference is valid for reading the 16 octets loaded, and the instruction needs no alignment.
     unsafe { _mm_loadu_si128(row.as_ptr().cast()) }
@@ -161,14 +154,10 @@ impl Map {
         let octets = _mm256_set1_epi32(accm.bits().cast_signed());
         let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
         let first = _mm256_shuffle_epi8(octets, halves(0, 0x0101_0101_0101_0101));
-        let second =
-            _mm256_shuffle_epi8(octets, halves(0x0202_0202_0202_0202, 0x0303_0303_0303_0303));
+        let second = _mm256_shuffle_epi8(octets, halves(0x0202_0202_0202_0202, 0x0303_0303_0303_0303));
         let first = _mm256_cmpeq_epi8(_mm256_and_si256(first, bit), bit);
         let second = _mm256_cmpeq_epi8(_mm256_and_si256(second, bit), bit);
-        let rows = _mm256_or_si256(
-            _mm256_and_si256(first, all(1)),
-            _mm256_and_si256(second, all(2)),
-        );
+        let rows = _mm256_or_si256(_mm256_and_si256(first, all(1)), _mm256_and_si256(second, all(2)));
         Self { rows }
     }
 
@@ -195,15 +184,8 @@ impl Map {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn escaped<const MAP: bool>(octets: __m256i, map: Map) -> u64 {
-    let two = _mm256_or_si256(
-        _mm256_cmpeq_epi8(octets, all(FLAG)),
-        _mm256_cmpeq_epi8(octets, all(ESCAPE)),
-    );
-    if MAP {
-        bits(two) | map.controls(octets)
-    } else {
-        bits(two)
-    }
+    let two = _mm256_or_si256(_mm256_cmpeq_epi8(octets, all(FLAG)), _mm256_cmpeq_epi8(octets, all(ESCAPE)));
+    if MAP { bits(two) | map.controls(octets) } else { bits(two) }
 }
 
 /// Complements the octets that a set names.
@@ -211,11 +193,7 @@ fn escaped<const MAP: bool>(octets: __m256i, map: Map) -> u64 {
 #[target_feature(enable = "avx2")]
 fn complement(octets: __m256i, which: u64) -> __m256i {
     let [a, b, c, d, ..] = which.to_le_bytes();
-    let eight = |set: u8| {
-        0x0101_0101_0101_0101_u64
-            .wrapping_mul(u64::from(set))
-            .cast_signed()
-    };
+    let eight = |set: u8| 0x0101_0101_0101_0101_u64.wrapping_mul(u64::from(set)).cast_signed();
     let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
     let sets = _mm256_setr_epi64x(eight(a), eight(b), eight(c), eight(d));
     let found = _mm256_cmpeq_epi8(_mm256_and_si256(sets, bit), bit);
@@ -244,11 +222,7 @@ fn ones(mask: u64) -> usize {
 /// How many of `octets` are sent as two.
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn escapes(octets: &[u8], accm: Accm) -> usize {
-    if accm == Accm::NONE {
-        count::<false>(octets, accm)
-    } else {
-        count::<true>(octets, accm)
-    }
+    if accm == Accm::NONE { count::<false>(octets, accm) } else { count::<true>(octets, accm) }
 }
 
 #[inline]
@@ -290,10 +264,7 @@ impl To<'_> {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn put(&mut self, vector: __m256i, len: usize) {
-        let to = self
-            .room
-            .get_mut(self.at..)
-            .and_then(|room| room.first_chunk_mut());
+        let to = self.room.get_mut(self.at..).and_then(|room| room.first_chunk_mut());
         store(to.expect("no room for a vector"), vector);
         self.at += len;
     }
@@ -302,10 +273,7 @@ impl To<'_> {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn put_half(&mut self, vector: __m128i, len: usize) {
-        let to = self
-            .room
-            .get_mut(self.at..)
-            .and_then(|room| room.first_chunk_mut());
+        let to = self.room.get_mut(self.at..).and_then(|room| room.first_chunk_mut());
         store_half(to.expect("no room for half a vector"), vector);
         self.at += len;
     }
@@ -330,11 +298,7 @@ impl To<'_> {
 /// If the room is less than twice the octets and [`super::SLACK`] more.
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn stuff(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> usize {
-    if accm == Accm::NONE {
-        stuff_all::<false>(octets, accm, room)
-    } else {
-        stuff_all::<true>(octets, accm, room)
-    }
+    if accm == Accm::NONE { stuff_all::<false>(octets, accm, room) } else { stuff_all::<true>(octets, accm, room) }
 }
 
 #[inline]
@@ -368,10 +332,7 @@ fn stuff_vector(vector: __m256i, escaped: u64, len: usize, to: &mut To<'_>) {
         // An escape and an octet in turn, of which those are sent that are wanted.
         let pairs = _mm_unpacklo_epi8(_mm_set1_epi8(ESCAPE.cast_signed()), _mm_cvtsi64_si128(word));
         let octets = len.min(8);
-        to.put_half(
-            _mm_shuffle_epi8(pairs, row(&WITH_ESCAPES, left)),
-            octets + ones(left & 0xFF),
-        );
+        to.put_half(_mm_shuffle_epi8(pairs, row(&WITH_ESCAPES, left)), octets + ones(left & 0xFF));
         left >>= 8;
         len -= octets;
     }
@@ -384,13 +345,7 @@ fn stuff_vector(vector: __m256i, escaped: u64, len: usize, to: &mut To<'_>) {
 ///
 /// If the room is less than `limit` and [`super::SLACK`] more.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn unstuff(
-    octets: &[u8],
-    accm: Accm,
-    escape: &mut bool,
-    limit: usize,
-    room: &mut [MaybeUninit<u8>],
-) -> Run {
+pub(super) fn unstuff(octets: &[u8], accm: Accm, escape: &mut bool, limit: usize, room: &mut [MaybeUninit<u8>]) -> Run {
     if accm == Accm::NONE {
         unstuff_all::<false>(octets, accm, escape, limit, room)
     } else {
@@ -428,11 +383,7 @@ fn unstuff_all<const MAP: bool>(
                 }
                 // Senders do not escape escapes.
                 let doubled = found & (found << 1 | u64::from(pending)) != 0;
-                let standing = if doubled {
-                    standing(found, pending)
-                } else {
-                    found
-                };
+                let standing = if doubled { standing(found, pending) } else { found };
                 let complemented = (standing << 1) | u64::from(pending);
                 to.put_some(complement(vector, complemented), !standing & lowest(V));
                 pending = standing >> (V - 1) & 1 == 1;
@@ -443,8 +394,7 @@ fn unstuff_all<const MAP: bool>(
             break;
         }
         let (vector, len) = first(rest);
-        let Some((place, still)) = unstuff_vector::<MAP>(vector, len, map, pending, limit, &mut to)
-        else {
+        let Some((place, still)) = unstuff_vector::<MAP>(vector, len, map, pending, limit, &mut to) else {
             break;
         };
         pending = still;
@@ -457,11 +407,7 @@ fn unstuff_all<const MAP: bool>(
         rest = rest.get(V..).unwrap_or_default();
     }
     *escape = pending;
-    Run {
-        taken: octets.len() - rest.len(),
-        written: to.at,
-        flag,
-    }
+    Run { taken: octets.len() - rest.len(), written: to.at, flag }
 }
 
 /// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64, and
@@ -484,11 +430,7 @@ fn unstuff_vector<const MAP: bool>(
         if removed != 0 {
             let kept = lowest(len) & !removed;
             let mut room = [MaybeUninit::new(0); V + 16];
-            To {
-                room: &mut room,
-                at: 0,
-            }
-            .put_some(vector, kept);
+            To { room: &mut room, at: 0 }.put_some(vector, kept);
             let whole = room.first_chunk().map(|whole: &[MaybeUninit<u8>; V]| {
                 // SAFETY: octets are initialized where the room was made, and `MaybeUninit` has the layout of what it holds.
                 unsafe { &*core::ptr::from_ref(whole).cast::<[u8; V]>() }

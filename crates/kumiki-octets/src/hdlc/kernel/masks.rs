@@ -3,11 +3,7 @@
 /// The lowest `count` bits, at most 64.
 #[inline]
 pub(super) const fn lowest(count: usize) -> u64 {
-    if count >= 64 {
-        u64::MAX
-    } else {
-        (1 << count) - 1
-    }
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
 /// Every second bit, from the first on.
@@ -55,11 +51,7 @@ mod tests {
             (u64::MAX, false, EVEN),
             (u64::MAX, true, !EVEN),
         ] {
-            assert_eq!(
-                standing(escapes, pending),
-                expected,
-                "{escapes:b} {pending}"
-            );
+            assert_eq!(standing(escapes, pending), expected, "{escapes:b} {pending}");
         }
     }
 }

@@ -19,19 +19,12 @@ fn octets(most: usize) -> impl Strategy<Value = Vec<u8>> {
         2 => Just(0x55),
     ];
     let run = (octet, prop_oneof![4 => 1..3_usize, 1 => 1..70_usize]);
-    prop::collection::vec(run, 0..most).prop_map(|runs| {
-        runs.into_iter()
-            .flat_map(|(octet, count)| std::iter::repeat_n(octet, count))
-            .collect()
-    })
+    prop::collection::vec(run, 0..most)
+        .prop_map(|runs| runs.into_iter().flat_map(|(octet, count)| std::iter::repeat_n(octet, count)).collect())
 }
 
 fn accm() -> impl Strategy<Value = Accm> {
-    prop_oneof![
-        Just(Accm::NONE),
-        Just(Accm::ALL),
-        any::<u32>().prop_map(Accm::new)
-    ]
+    prop_oneof![Just(Accm::NONE), Just(Accm::ALL), any::<u32>().prop_map(Accm::new)]
 }
 
 /// Every call's answer and what came out, of octets given in pieces as large as `cuts` says in turn.

@@ -1,12 +1,11 @@
 //! Stuffing and unstuffing with AVX-512 VBMI2: 64 octets at a time, of which `VPCOMPRESSB` keeps those that a mask names.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
-    _mm512_cvtepu8_epi16, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8, _mm512_maskz_mov_epi8,
-    _mm512_movepi8_mask, _mm512_movm_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_slli_epi16, _mm512_storeu_si512, _mm512_sub_epi8,
-    _mm512_xor_si512, _pdep_u64,
+    __m512i, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_maskz_mov_epi8, _mm512_movepi8_mask, _mm512_movm_epi8, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_slli_epi16, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_xor_si512,
+    _pdep_u64,
 };
 use std::mem::MaybeUninit;
 
@@ -35,10 +34,7 @@ fn load_part(octets: &[u8]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn first(octets: &[u8]) -> (__m512i, usize) {
-    octets.first_chunk().map_or_else(
-        || (load_part(octets), octets.len()),
-        |whole| (load(whole), V),
-    )
+    octets.first_chunk().map_or_else(|| (load_part(octets), octets.len()), |whole| (load(whole), V))
 }
 
 #[inline]
@@ -70,11 +66,7 @@ fn controls(octets: __m512i, accm: Accm) -> u64 {
 fn escaped<const MAP: bool>(octets: __m512i, accm: Accm) -> u64 {
     // 0x7D and 0x7E are neighbours.
     let two = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(octets, all(ESCAPE)), all(2));
-    if MAP {
-        two | controls(octets, accm)
-    } else {
-        two
-    }
+    if MAP { two | controls(octets, accm) } else { two }
 }
 
 #[inline]
@@ -86,11 +78,7 @@ fn complement(octets: __m512i, which: u64) -> __m512i {
 /// How many of `octets` are sent as two.
 #[target_feature(enable = "bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
 pub(super) fn escapes(octets: &[u8], accm: Accm) -> usize {
-    if accm == Accm::NONE {
-        count::<false>(octets, accm)
-    } else {
-        count::<true>(octets, accm)
-    }
+    if accm == Accm::NONE { count::<false>(octets, accm) } else { count::<true>(octets, accm) }
 }
 
 #[inline]
@@ -135,10 +123,7 @@ impl To<'_> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn put(&mut self, vector: __m512i, len: usize) {
-        let to = self
-            .room
-            .get_mut(self.at..)
-            .and_then(|room| room.first_chunk_mut());
+        let to = self.room.get_mut(self.at..).and_then(|room| room.first_chunk_mut());
         store(to.expect("no room for a vector"), vector);
         self.at += len;
     }
@@ -158,11 +143,7 @@ fn ones(mask: u64) -> usize {
 /// If the room is less than twice the octets and [`super::SLACK`] more.
 #[target_feature(enable = "bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
 pub(super) fn stuff(octets: &[u8], accm: Accm, room: &mut [MaybeUninit<u8>]) -> usize {
-    if accm == Accm::NONE {
-        stuff_all::<false>(octets, accm, room)
-    } else {
-        stuff_all::<true>(octets, accm, room)
-    }
+    if accm == Accm::NONE { stuff_all::<false>(octets, accm, room) } else { stuff_all::<true>(octets, accm, room) }
 }
 
 #[inline]
@@ -205,10 +186,7 @@ fn stuff_vector(vector: __m512i, escaped: u64, len: usize, to: &mut To<'_>) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn doubled(words: __m512i) -> __m512i {
-    _mm512_or_si512(
-        _mm512_slli_epi16::<8>(words),
-        _mm512_set1_epi16(ESCAPE as i16),
-    )
+    _mm512_or_si512(_mm512_slli_epi16::<8>(words), _mm512_set1_epi16(ESCAPE as i16))
 }
 
 /// All octets and the escapes of those that `escaped` names.
@@ -226,13 +204,7 @@ fn keep(doubled: __m512i, escaped: u64) -> __m512i {
 ///
 /// If the room is less than `limit` and [`super::SLACK`] more.
 #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
-pub(super) fn unstuff(
-    octets: &[u8],
-    accm: Accm,
-    escape: &mut bool,
-    limit: usize,
-    room: &mut [MaybeUninit<u8>],
-) -> Run {
+pub(super) fn unstuff(octets: &[u8], accm: Accm, escape: &mut bool, limit: usize, room: &mut [MaybeUninit<u8>]) -> Run {
     if accm == Accm::NONE {
         unstuff_all::<false>(octets, accm, escape, limit, room)
     } else {
@@ -269,16 +241,9 @@ fn unstuff_all<const MAP: bool>(
                 }
                 // Senders do not escape escapes.
                 let doubled = found & (found << 1 | u64::from(pending)) != 0;
-                let standing = if doubled {
-                    standing(found, pending)
-                } else {
-                    found
-                };
+                let standing = if doubled { standing(found, pending) } else { found };
                 let complemented = (standing << 1) | u64::from(pending);
-                to.put(
-                    _mm512_maskz_compress_epi8(!standing, complement(vector, complemented)),
-                    V - ones(standing),
-                );
+                to.put(_mm512_maskz_compress_epi8(!standing, complement(vector, complemented)), V - ones(standing));
                 pending = standing >> (V - 1) & 1 == 1;
             }
             rest = behind;
@@ -287,9 +252,7 @@ fn unstuff_all<const MAP: bool>(
             break;
         }
         let (vector, len) = first(rest);
-        let Some((place, still)) =
-            unstuff_vector::<MAP>(vector, len, accm, pending, limit, &mut to)
-        else {
+        let Some((place, still)) = unstuff_vector::<MAP>(vector, len, accm, pending, limit, &mut to) else {
             break;
         };
         pending = still;
@@ -302,11 +265,7 @@ fn unstuff_all<const MAP: bool>(
         rest = rest.get(V..).unwrap_or_default();
     }
     *escape = pending;
-    Run {
-        taken: octets.len() - rest.len(),
-        written: to.at,
-        flag,
-    }
+    Run { taken: octets.len() - rest.len(), written: to.at, flag }
 }
 
 /// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64, and
@@ -346,10 +305,7 @@ fn unstuff_vector<const MAP: bool>(
         return None;
     }
     let complemented = (standing << 1) | u64::from(pending);
-    to.put(
-        _mm512_maskz_compress_epi8(!standing, complement(vector, complemented)),
-        kept,
-    );
+    to.put(_mm512_maskz_compress_epi8(!standing, complement(vector, complemented)), kept);
     let still = pending_behind(found, len, pending);
     Some((flag, still))
 }

@@ -9,10 +9,9 @@
 
 use super::{VECTORS, wide};
 use std::arch::x86_64::{
-    __m256i, __m512i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_setzero_si256,
-    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi64, _mm512_add_epi64,
-    _mm512_loadu_si512, _mm512_reduce_add_epi64, _mm512_setzero_si512, _mm512_slli_epi64,
-    _mm512_srli_epi64, _mm512_sub_epi64,
+    __m256i, __m512i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_slli_epi64, _mm256_srli_epi64,
+    _mm256_storeu_si256, _mm256_sub_epi64, _mm512_add_epi64, _mm512_loadu_si512, _mm512_reduce_add_epi64,
+    _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srli_epi64, _mm512_sub_epi64,
 };
 
 /// Octets in a vector of AVX2.
@@ -29,10 +28,7 @@ struct Lanes2 {
 impl Lanes2 {
     #[target_feature(enable = "avx2")]
     fn zero() -> Self {
-        Self {
-            whole: _mm256_setzero_si256(),
-            upper: _mm256_setzero_si256(),
-        }
+        Self { whole: _mm256_setzero_si256(), upper: _mm256_setzero_si256() }
     }
 
     #[target_feature(enable = "avx2")]
@@ -120,10 +116,7 @@ struct Lanes5 {
 impl Lanes5 {
     #[target_feature(enable = "avx512f")]
     fn zero() -> Self {
-        Self {
-            whole: _mm512_setzero_si512(),
-            upper: _mm512_setzero_si512(),
-        }
+        Self { whole: _mm512_setzero_si512(), upper: _mm512_setzero_si512() }
     }
 
     #[target_feature(enable = "avx512f")]

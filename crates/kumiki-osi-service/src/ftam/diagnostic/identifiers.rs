@@ -23,11 +23,7 @@ impl Identifier {
 }
 
 const fn of(number: i64, text: &'static str, remedy: &'static str) -> Identifier {
-    Identifier {
-        number,
-        text,
-        remedy,
-    }
+    Identifier { number, text, remedy }
 }
 
 /// All of them, by number.

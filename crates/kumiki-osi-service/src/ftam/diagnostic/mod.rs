@@ -146,19 +146,9 @@ impl Diagnostic {
 /// One line: number, meaning, what the peer adds, who saw it; not the remedy, which is [`Identifier::remedy`].
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            diagnostic_type,
-            error_identifier,
-            error_observer,
-            error_source,
-            suggested_delay,
-            further_details,
-        } = self;
-        let text = self
-            .identifier()
-            .map_or("an error that the standard does not name", |identifier| {
-                identifier.text
-            });
+        let Self { diagnostic_type, error_identifier, error_observer, error_source, suggested_delay, further_details } =
+            self;
+        let text = self.identifier().map_or("an error that the standard does not name", |identifier| identifier.text);
         write!(f, "{error_identifier} {text} ({diagnostic_type}")?;
         write!(f, ", seen by {error_observer}")?;
         if error_source != error_observer && *error_source != Entity::Unknown {

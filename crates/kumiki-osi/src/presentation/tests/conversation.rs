@@ -15,14 +15,9 @@ fn contexts_are_agreed_on_and_values_go_both_ways() {
     // The context of the caller's data is the first.
     assert_eq!(seen.contexts[0].id, 1);
     assert_eq!(offered.data.unwrap().to_vec(), hex("040161"));
-    let accepted =
-        ContextResult::Accepted(Some(kumiki_osi_service::presentation::BASIC_ENCODING_RULES));
-    let expected = [
-        accepted,
-        ContextResult::RefusedByProvider(Some(1)),
-        accepted,
-        ContextResult::RefusedByProvider(Some(2)),
-    ];
+    let accepted = ContextResult::Accepted(Some(kumiki_osi_service::presentation::BASIC_ENCODING_RULES));
+    let expected =
+        [accepted, ContextResult::RefusedByProvider(Some(1)), accepted, ContextResult::RefusedByProvider(Some(2))];
     assert_eq!(seen.results, expected);
     pair.answer(offered.provider, None, Some("0401 62"));
     let opened = pair.opened();
@@ -32,11 +27,7 @@ fn contexts_are_agreed_on_and_values_go_both_ways() {
     let standing: Vec<_> = association.standing().map(|it| it.id).collect();
     assert_eq!(standing, [1, 5]);
 
-    pair.values(
-        0,
-        opened.provider,
-        &[(1, "0500"), (5, "040178"), (1, "a0020500")],
-    );
+    pair.values(0, opened.provider, &[(1, "0500"), (5, "040178"), (1, "a0020500")]);
     pair.values(1, offered.provider, &[(5, "020107")]);
     pair.exchange();
     assert_eq!(pair.heard(1), ["1: 0500, 5: 040178, 1: a0020500"]);
@@ -46,10 +37,7 @@ fn contexts_are_agreed_on_and_values_go_both_ways() {
     for context in [3, 7, 9] {
         pair.values(0, opened.provider, &[(context, "0500")]);
         assert_eq!(pair.exchange(), []);
-        assert!(matches!(
-            pair.bench.heard(pair.users[0])[..],
-            [Indication::Credit { .. }]
-        ));
+        assert!(matches!(pair.bench.heard(pair.users[0])[..], [Indication::Credit { .. }]));
     }
 }
 
@@ -159,10 +147,7 @@ fn an_abort_of_either_side_carries_data() {
         let handles = stand(&mut pair);
         pair.abort(side, handles[side], Reason::User, Some("040162"));
         pair.exchange();
-        assert_eq!(
-            pair.heard(1 - side),
-            ["aborted: session: the peer's user aborted 040162"]
-        );
+        assert_eq!(pair.heard(1 - side), ["aborted: session: the peer's user aborted 040162"]);
         assert_eq!(pair.heard(side), [""; 0]);
     }
 }
@@ -171,31 +156,18 @@ fn an_abort_of_either_side_carries_data() {
 fn each_layer_refuses_with_its_own_reason() {
     let selector = |text: &str| Some(text.parse().unwrap());
     let called = |transport, session, presentation| Association {
-        called: Selectors {
-            transport,
-            session,
-            presentation,
-        },
+        called: Selectors { transport, session, presentation },
         ..association(&[(1, A)])
     };
     let listens = called(selector("#1"), selector("#2"), selector("#3"));
     for (calls, reason) in [
-        (
-            called(selector("x"), selector("#2"), selector("#3")),
-            "transport: transport selector unknown (reason 3)",
-        ),
-        (
-            called(selector("#1"), selector("x"), selector("#3")),
-            "session: session selector unknown (reason 129)",
-        ),
+        (called(selector("x"), selector("#2"), selector("#3")), "transport: transport selector unknown (reason 3)"),
+        (called(selector("#1"), selector("x"), selector("#3")), "session: session selector unknown (reason 129)"),
         (
             called(selector("#1"), selector("#2"), selector("x")),
             "presentation: called presentation address unknown (reason 3)",
         ),
-        (
-            called(selector("#1"), selector("#2"), None),
-            "presentation: called presentation address unknown (reason 3)",
-        ),
+        (called(selector("#1"), selector("#2"), None), "presentation: called presentation address unknown (reason 3)"),
     ] {
         let mut pair = Pair::new(false);
         pair.listen(listens.clone());
@@ -223,11 +195,7 @@ fn a_caller_hears_which_contexts_were_refused() {
     pair.listen(association(&[(1, A)]));
     pair.call(association(&[(1, B), (3, A), (5, B)]), Some("040162"));
     pair.join();
-    let told = Told::ContextsRefused {
-        refused: 2,
-        proposed: 3,
-        why: Some(1),
-    };
+    let told = Told::ContextsRefused { refused: 2, proposed: 3, why: Some(1) };
     assert_eq!(pair.heard(0), [format!("aborted: {}", Reason::Told(told))]);
     // Who was called knows as much.
     assert_eq!(pair.presentation(1).refusal(), Some(told));
@@ -243,10 +211,7 @@ fn more_contexts_than_there_is_room_for_are_refused_one_by_one() {
     let most = Config::default().contexts as usize;
     let all: Vec<_> = (0..).map(|n| (2 * n + 1, A)).take(most + 1).collect();
     pair.call(association(&all), None);
-    assert_eq!(
-        pair.heard(0),
-        ["aborted: out of memory or of room for another session"]
-    );
+    assert_eq!(pair.heard(0), ["aborted: out of memory or of room for another session"]);
     pair.call(association(&[(1, A), (1, B)]), None);
     assert_eq!(pair.heard(0), ["aborted: the peer refused"]);
     let results = connection::negotiate(&[A], &association(&all).contexts, most);
@@ -295,29 +260,16 @@ fn the_abort_of_each_provider_is_told_apart() {
             "19 0d 110103 c108 30 06 800104 810107",
             "presentation: aborted, a PPDU parameter that it does not know (reason 4)",
         ),
-        (
-            "19 07 110103 c102 3000",
-            "presentation: aborted, no reason given (reason 0)",
-        ),
+        ("19 07 110103 c102 3000", "presentation: aborted, no reason given (reason 0)"),
         ("19 03 110105", "session: aborted, protocol error"),
         // Of what is neither the user may make something.
-        (
-            "19 0a 110103 c105 6403800100",
-            "session: the peer's user aborted 6403800100",
-        ),
-        (
-            "19 0f 110103 c10a a008 6106 3004 020101 80",
-            "session: the peer's user aborted a00861063004020101 80",
-        ),
+        ("19 0a 110103 c105 6403800100", "session: the peer's user aborted 6403800100"),
+        ("19 0f 110103 c10a a008 6106 3004 020101 80", "session: the peer's user aborted a00861063004020101 80"),
     ] {
         let mut pair = Pair::new(false);
         stand(&mut pair);
         pair.inject(1, &hex(tsdu));
-        assert_eq!(
-            pair.heard(1),
-            [format!("aborted: {}", reason.replace("01 80", "0180"))],
-            "{tsdu}"
-        );
+        assert_eq!(pair.heard(1), [format!("aborted: {}", reason.replace("01 80", "0180"))], "{tsdu}");
     }
     let mut pair = Pair::new(false);
     stand(&mut pair);
@@ -345,61 +297,23 @@ fn sessions_own_primitives_pass_with_their_data_in_a_context() {
     let data = || Some(Message::from_octets(&hex("0500")));
     let tokens = TokenSetting::INITIATOR;
     let (number, explicit, end) = (1, true, true);
-    let typed = Primitive::TypedData {
-        data: data().unwrap(),
-        end,
-    };
-    let sync = |data| Primitive::SyncMinor {
-        number,
-        explicit,
-        data,
-    };
-    let resync = Primitive::Resync {
-        kind: Resync::Restart,
-        number,
-        tokens,
-        data: data(),
-    };
-    let reply = Primitive::ResyncReply {
-        number,
-        tokens,
-        data: data(),
-    };
+    let typed = Primitive::TypedData { data: data().unwrap(), end };
+    let sync = |data| Primitive::SyncMinor { number, explicit, data };
+    let resync = Primitive::Resync { kind: Resync::Restart, number, tokens, data: data() };
+    let reply = Primitive::ResyncReply { number, tokens, data: data() };
     let all = [
         (0, a, typed, "TypedData 0500", "6109 3007 020103 a0020500"),
-        (
-            0,
-            a,
-            sync(data()),
-            "SyncMinor 0500",
-            "6109 3007 020103 a0020500",
-        ),
+        (0, a, sync(data()), "SyncMinor 0500", "6109 3007 020103 a0020500"),
         (0, a, sync(None), "SyncMinor", ""),
         // RS and RSA have their user data in an element of their own.
-        (
-            0,
-            a,
-            resync,
-            "Resync 0500",
-            "300b 6109 3007 020103 a0020500",
-        ),
-        (
-            1,
-            b,
-            reply,
-            "ResyncReply 0500",
-            "300b 6109 3007 020103 a0020500",
-        ),
+        (0, a, resync, "Resync 0500", "300b 6109 3007 020103 a0020500"),
+        (1, b, reply, "ResyncReply 0500", "300b 6109 3007 020103 a0020500"),
     ];
     for (user, session, primitive, words, octets) in all {
         let what = Box::new(Particular::Session(primitive));
         pair.say(user, Request::Particular { session, what });
         let seen = pair.exchange();
-        assert!(
-            seen[0].1.ends_with(&hex(octets)),
-            "{words} {:x?}",
-            seen[0].1
-        );
+        assert!(seen[0].1.ends_with(&hex(octets)), "{words} {:x?}", seen[0].1);
         assert_eq!(pair.heard(1 - user), [words]);
     }
 }
@@ -444,12 +358,7 @@ fn what_is_too_long_for_its_spdu_does_not_hang() {
     pair.listen(association(&[(1, A)]));
     pair.call(association(&[(1, A)]), None);
     pair.join();
-    let accept = Accept {
-        session: pair.offered().provider,
-        user: CALLED,
-        data: long(),
-        ..Accept::default()
-    };
+    let accept = Accept { session: pair.offered().provider, user: CALLED, data: long(), ..Accept::default() };
     pair.say(1, Request::Accept(Box::new(accept)));
     pair.exchange();
     let refused = "aborted: presentation: a local limit is exceeded (reason 2)";
@@ -470,14 +379,7 @@ fn what_is_too_long_for_its_spdu_does_not_hang() {
     let mut pair = Pair::new(false);
     let [_, session] = stand(&mut pair);
     let (reason, data) = (Reason::User, long());
-    pair.say(
-        1,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    pair.say(1, Request::Abort { session, reason, data });
     pair.exchange();
     assert_eq!(pair.heard(0), ["aborted: session: the peer's user aborted"]);
     let reason = "user data too long for its SPDU";

@@ -8,8 +8,7 @@ fn refused(cp: &str) -> (Option<Vec<u8>>, String) {
     pair.listen(association(&[(1, A)]));
     pair.join();
     let [_, b] = pair.devices;
-    pair.bench
-        .octets(b, &hex("03000012 0d e0 0000 215f 00 c2 02 0103 c0 01 0b"));
+    pair.bench.octets(b, &hex("03000012 0d e0 0000 215f 00 c2 02 0103 c0 01 0b"));
     pair.bench.sent_octets();
     let cp = hex(cp);
     let len = |more: usize| u8::try_from(cp.len() + more).unwrap();
@@ -43,16 +42,10 @@ fn a_cp_that_cannot_be_taken_is_refused_with_its_reason() {
         ("3000", Some("3003 8a0100")),
         ("", Some("3003 8a0100")),
         // User data in a context that was not proposed, and user data that is none.
-        (
-            "3112 a003800101 a20b 6109 3007 020101 a0020500",
-            Some("3003 8a0106"),
-        ),
+        ("3112 a003800101 a20b 6109 3007 020101 a0020500", Some("3003 8a0106")),
         ("310b a003800101 a204 6102 0500", Some("3003 8a0106")),
         // A default context that nobody speaks.
-        (
-            "3112 a003800101 a20b a609 80032a0304 81025101",
-            Some("3003 8a0105"),
-        ),
+        ("3112 a003800101 a20b a609 80032a0304 81025101", Some("3003 8a0105")),
         ("3107 a003800101 a200", None),
     ] {
         let (said, told) = refused(cp);
@@ -67,10 +60,7 @@ fn a_cp_that_cannot_be_taken_is_refused_with_its_reason() {
         assert!(told.contains(part), "{cp}: {told}");
     }
     let (_, told) = refused("3112 a003800101 a20b 6109 3007 020101 a0020500");
-    assert!(
-        told.ends_with("user data in no context that was proposed"),
-        "{told}"
-    );
+    assert!(told.ends_with("user data in no context that was proposed"), "{told}");
 }
 
 /// A caller whose CP has gone out, and its peer is the test.
@@ -98,24 +88,14 @@ fn a_cpa_that_does_not_fit_its_cp_is_aborted() {
     let results = |list: &str| {
         let list = hex(list);
         let len = |more: usize| u8::try_from(list.len() + more).unwrap();
-        let head = [
-            &[0x31, len(9)][..],
-            &hex("a003800101"),
-            &[0xa2, len(2), 0xa5, len(0)],
-        ];
+        let head = [&[0x31, len(9)][..], &hex("a003800101"), &[0xa2, len(2), 0xa5, len(0)]];
         [&head.concat()[..], &list].concat()
     };
     for (cpa, arp) in [
         // One result of two, three, a transfer syntax that was not proposed.
         (results("3007 800100 81025101"), "3006 800106 810101"),
-        (
-            results("3003 800101 3003 800101 3003 800101"),
-            "3006 800106 810101",
-        ),
-        (
-            results("3007 800100 81025102 3003 800101"),
-            "3006 800106 810101",
-        ),
+        (results("3003 800101 3003 800101 3003 800101"), "3006 800106 810101"),
+        (results("3007 800100 81025102 3003 800101"), "3006 800106 810101"),
         (results("3003 800109 3003 800101"), "3006 800101 810101"),
         (hex("0500"), "3006 800101 810101"),
     ] {

@@ -40,13 +40,9 @@ impl Pair {
     /// Messages of credit that a user has been granted since this was last asked.
     fn credit(&mut self, user: usize) -> u32 {
         let heard = self.bench.heard(self.users[user]);
-        let credit = heard.into_iter().map(|heard| {
-            if let Indication::Credit { credit, .. } = heard {
-                credit.messages
-            } else {
-                0
-            }
-        });
+        let credit = heard
+            .into_iter()
+            .map(|heard| if let Indication::Credit { credit, .. } = heard { credit.messages } else { 0 });
         credit.sum()
     }
 
@@ -62,14 +58,7 @@ fn points_and_their_answers_are_no_credit_for_data() {
     pair.credit(0);
     for number in 1..=20 {
         let (explicit, data) = (true, None);
-        pair.ask(
-            0,
-            Primitive::SyncMinor {
-                number,
-                explicit,
-                data: None,
-            },
-        );
+        pair.ask(0, Primitive::SyncMinor { number, explicit, data: None });
         pair.ask(1, Primitive::SyncMinorReply { number, data });
         pair.exchange();
         pair.ask(1, Primitive::SyncMinorReply { number, data: None });
@@ -138,12 +127,7 @@ fn a_peer_that_does_not_answer_a_release_or_a_restart_is_given_up() {
     let restart = |pair: &mut Pair| {
         pair.ask(
             0,
-            Primitive::Resync {
-                kind: Resync::Restart,
-                number: 1,
-                tokens: TokenSetting::INITIATOR,
-                data: None,
-            },
+            Primitive::Resync { kind: Resync::Restart, number: 1, tokens: TokenSetting::INITIATOR, data: None },
         );
     };
     let release = |pair: &mut Pair| pair.release(0, b"");
@@ -187,10 +171,7 @@ fn a_part_of_a_release_is_not_taken_for_all_of_it() {
     // FN with an enclosure item that says: it begins here.
     let part = hex("03000013 02f080 090a 110101 190101 c1025851");
     pair.bench.octets(pair.devices[1], &part);
-    assert_eq!(
-        pair.heard(1),
-        ["aborted: session: the peer broke the protocol: an FN SPDU where it has no place "]
-    );
+    assert_eq!(pair.heard(1), ["aborted: session: the peer broke the protocol: an FN SPDU where it has no place "]);
 }
 
 #[test]
@@ -210,10 +191,7 @@ fn the_listener_of_the_transport_selector_called_gets_the_offer() {
     let layer = pair.bench.graph.protocol_mut::<Session>(node).unwrap();
     for (index, selector) in [(30, "#1"), (31, "#259")] {
         let generation = 1;
-        let called = Selectors {
-            transport: selector.parse().ok(),
-            ..Selectors::default()
-        };
+        let called = Selectors { transport: selector.parse().ok(), ..Selectors::default() };
         let user = Handle { index, generation };
         layer.entries.listen(Above(0), user, called);
     }

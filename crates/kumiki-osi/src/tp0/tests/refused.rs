@@ -1,7 +1,4 @@
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! TPDUs that must be refused change nothing beyond their own network connection.
 //!
 //! Class 0 has no kinder answer than ER, or DR to a CR, and the end of the network connection, and with it of the transport connection (X.224
@@ -75,24 +72,9 @@ impl Talk {
             panic!("it listens");
         };
         let listener = opened.user;
-        let provider = Handle {
-            index: 1,
-            generation: 1,
-        };
-        let mut talk = Self {
-            bench,
-            user,
-            network,
-            listener,
-            calls: Vec::new(),
-            strangers: 0,
-            trace: Vec::new(),
-        };
-        talk.tell(Indication::Opened(Box::new(Opened {
-            user: listener,
-            provider,
-            ..Opened::default()
-        })));
+        let provider = Handle { index: 1, generation: 1 };
+        let mut talk = Self { bench, user, network, listener, calls: Vec::new(), strangers: 0, trace: Vec::new() };
+        talk.tell(Indication::Opened(Box::new(Opened { user: listener, provider, ..Opened::default() })));
         talk.absorb();
         talk
     }
@@ -166,17 +148,9 @@ impl Talk {
                 let number = self.calls.len();
                 let lower = lower(number);
                 let own = open.user;
-                self.calls.push(Call {
-                    lower,
-                    own,
-                    ..Call::default()
-                });
+                self.calls.push(Call { lower, own, ..Call::default() });
                 self.keep(number, "calls");
-                self.tell(Indication::Opened(Box::new(Opened {
-                    user: own,
-                    provider: lower,
-                    ..Opened::default()
-                })));
+                self.tell(Indication::Opened(Box::new(Opened { user: own, provider: lower, ..Opened::default() })));
                 self.room(own, 8);
             }
             Request::Data { session, data, .. } => {
@@ -208,11 +182,7 @@ impl Talk {
                 let number = self.calls.len() - 1;
                 self.keep(number, &format!("offered {:?}", offered.association));
                 self.calls[number].session = Some(offered.provider);
-                let accept = Accept {
-                    session: offered.provider,
-                    user: users(number),
-                    ..Accept::default()
-                };
+                let accept = Accept { session: offered.provider, user: users(number), ..Accept::default() };
                 self.bench.say(self.user, Request::Accept(Box::new(accept)));
             }
             Indication::Opened(opened) if opened.user == LISTENER => {}
@@ -228,26 +198,20 @@ impl Talk {
                 let data = data.to_vec();
                 self.keep(number(session), &format!("hears {data:02x?} {end}"));
             }
-            Indication::Aborted {
-                session, reason, ..
-            } => self.keep(number(session), &format!("hears its end: {reason}")),
+            Indication::Aborted { session, reason, .. } => {
+                self.keep(number(session), &format!("hears its end: {reason}"))
+            }
             other => panic!("{other:?}"),
         }
     }
 }
 
 fn lower(number: usize) -> Handle {
-    Handle {
-        index: 100 + number as u32,
-        generation: 1,
-    }
+    Handle { index: 100 + number as u32, generation: 1 }
 }
 
 fn users(number: usize) -> Handle {
-    Handle {
-        index: 1000 + number as u32,
-        generation: 1,
-    }
+    Handle { index: 1000 + number as u32, generation: 1 }
 }
 
 fn number(user: Handle) -> usize {
@@ -263,20 +227,12 @@ impl Session for Talk {
             Step::PeerCalls => {
                 let lower = lower(self.calls.len());
                 let own = self.offer(lower);
-                self.calls.push(Call {
-                    lower,
-                    own,
-                    ..Call::default()
-                });
+                self.calls.push(Call { lower, own, ..Call::default() });
                 self.room(own, 8);
                 self.data(own, &hex("0d e0 0000 0007 00 c2 02 0103 c0 01 0b"));
             }
             Step::UserCalls => {
-                let open = Open {
-                    user: users(self.calls.len()),
-                    association: association("#259"),
-                    ..Open::default()
-                };
+                let open = Open { user: users(self.calls.len()), association: association("#259"), ..Open::default() };
                 self.bench.say(self.user, Request::Open(Box::new(open)));
             }
             Step::PeerSends(pick, len, eot) => {
@@ -288,8 +244,7 @@ impl Session for Talk {
             Step::UserSends(pick, len) => {
                 if let Some(session) = self.call(pick).and_then(|(_, call)| call.session) {
                     let (data, end) = (message(&vec![6; len]), true);
-                    self.bench
-                        .say(self.user, Request::Data { session, data, end });
+                    self.bench.say(self.user, Request::Data { session, data, end });
                 }
             }
             Step::Room(pick) => {
@@ -297,8 +252,7 @@ impl Session for Talk {
                     self.room(call.own, 2);
                     if let Some(session) = call.session {
                         let credit = Credit::messages(1);
-                        self.bench
-                            .say(self.user, Request::Credit { session, credit });
+                        self.bench.say(self.user, Request::Credit { session, credit });
                     }
                 }
             }
@@ -311,11 +265,7 @@ impl Session for Talk {
                 if let Some((number, call)) = self.call(pick) {
                     self.calls[number].is_over = true;
                     let (session, reason, data) = (call.own, Reason::Down, None);
-                    self.tell(Indication::Aborted {
-                        session,
-                        reason,
-                        data,
-                    });
+                    self.tell(Indication::Aborted { session, reason, data });
                 }
             }
             Step::UserEnds(pick) => {
@@ -323,14 +273,7 @@ impl Session for Talk {
                     && let Some(session) = call.session
                 {
                     let (reason, data) = (Reason::User, None);
-                    self.bench.say(
-                        self.user,
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    self.bench.say(self.user, Request::Abort { session, reason, data });
                 }
             }
             Step::Pass(time) => self.bench.pass(Duration::from_millis(time)),
@@ -361,10 +304,7 @@ impl Session for Talk {
             ("AK, of another class", "04 60 0001 05"),
             ("a TPDU that is not defined", "06 30 0000 0007 00"),
             ("CR of class 4 alone", "06 e0 0000 0007 40"),
-            (
-                "CR with a reference of ours",
-                "0d e0 0001 0007 00 c2 02 0103 c0 01 0b",
-            ),
+            ("CR with a reference of ours", "0d e0 0001 0007 00 c2 02 0103 c0 01 0b"),
             ("CR to nobody", "0d e0 0000 0007 00 c2 02 7878 c0 01 0b"),
             ("CR that is cut", "0c e0 0000 0007 00 c2 02 0103 c0 05"),
         ]
@@ -373,10 +313,7 @@ impl Session for Talk {
     }
 
     fn intrude(&mut self, (): (), unit: &[u8]) -> Outcome {
-        let lower = Handle {
-            index: 9_000 + self.strangers,
-            generation: 1,
-        };
+        let lower = Handle { index: 9_000 + self.strangers, generation: 1 };
         self.strangers += 1;
         let own = self.offer(lower);
         self.room(own, 8);
@@ -420,9 +357,7 @@ fn a_tpdu_that_is_refused_changes_no_other_connection() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(300));
     let picks = prop::collection::vec(any::<usize>(), 0..4);
     let steps = prop::collection::vec((step(), picks), 1..40);
-    runner
-        .run(&steps, |steps| undisturbed(Talk::new, &steps, &tally))
-        .unwrap();
+    runner.run(&steps, |steps| undisturbed(Talk::new, &steps, &tally)).unwrap();
     let tried: BTreeMap<_, _> = tally.into_inner();
     assert_eq!(tried.len(), 12, "{tried:?}");
 }
@@ -451,15 +386,9 @@ fn nothing_is_believed_of_a_tpdu_that_is_answered_by_er() {
         let sent = data.to_vec();
         assert_eq!(sent[1..4], [0x70, 0, 7], "{bad}: {sent:02x?}");
         let expected = hex(er);
-        assert!(
-            expected.is_empty() || sent == expected,
-            "{bad}: {sent:02x?}"
-        );
+        assert!(expected.is_empty() || sent == expected, "{bad}: {sent:02x?}");
         let heard = talk.bench.heard(talk.user);
-        assert!(
-            matches!(heard[..], [Indication::Aborted { .. }]),
-            "{bad}: {heard:?}"
-        );
+        assert!(matches!(heard[..], [Indication::Aborted { .. }]), "{bad}: {heard:?}");
     }
 }
 

@@ -77,9 +77,7 @@ impl Network {
             let below: Vec<_> = (0..*ports).map(|it| format!("s{number}.{it}")).collect();
             let below: Vec<&str> = below.iter().map(String::as_str).collect();
             let switch = MaposSwitch::new(Config::new(subnet, number)).unwrap();
-            let node = network
-                .bench
-                .node(&format!("switch{number}"), &below, switch);
+            let node = network.bench.node(&format!("switch{number}"), &below, switch);
             network.switches.push(node);
         }
         for node in 1..=nodes {
@@ -90,10 +88,7 @@ impl Network {
 
     fn add_node(&mut self, node: usize, width: Width) {
         let name = |layer: &str| format!("{layer}{node}");
-        let driver = sdh::Config {
-            width,
-            ..sdh::Config::default()
-        };
+        let driver = sdh::Config { width, ..sdh::Config::default() };
         let bench = &mut self.bench;
         let driver = Sdh::new(driver).unwrap();
         bench.node(&name("sdh"), &[&name("n")], driver);
@@ -118,12 +113,7 @@ impl Network {
     /// Joins two devices, by name; the number of the line.
     fn join(&mut self, a: &str, b: &str) -> usize {
         let ends = [self.device(a), self.device(b)];
-        self.lines.push(Line {
-            ends,
-            works: true,
-            delay: Duration::ZERO,
-            dark: false,
-        });
+        self.lines.push(Line { ends, works: true, delay: Duration::ZERO, dark: false });
         self.lines.len() - 1
     }
 
@@ -144,8 +134,7 @@ impl Network {
                     let to = if a == device { b } else { a };
                     let at = self.bench.now + line.delay;
                     self.crossed += 1;
-                    self.under_way
-                        .insert((at, self.crossed), (number, to, unit));
+                    self.under_way.insert((at, self.crossed), (number, to, unit));
                 }
             }
             let due = self.under_way.first_entry();
@@ -195,10 +184,8 @@ impl Network {
     /// Sends a datagram that is like no other.
     fn send(&mut self, from: usize, to: Ipv4Addr) {
         self.datagrams += 1;
-        let unit = Unit {
-            destination: Address::Ip4(to),
-            ..Unit::of(Message::from_octets(&self.datagrams.to_be_bytes()))
-        };
+        let unit =
+            Unit { destination: Address::Ip4(to), ..Unit::of(Message::from_octets(&self.datagrams.to_be_bytes())) };
         self.bench.send(self.users[from - 1], unit);
         self.carry();
     }
@@ -271,13 +258,7 @@ fn ring(seed: u64) -> (Network, [usize; 5]) {
     for node in 1..=4 {
         network.join(&format!("n{node}"), &format!("s{node}.0"));
     }
-    let lines = [
-        ("s1.1", "s2.2"),
-        ("s2.1", "s3.2"),
-        ("s3.1", "s4.2"),
-        ("s4.1", "s1.2"),
-        ("s1.3", "s3.3"),
-    ];
+    let lines = [("s1.1", "s2.2"), ("s2.1", "s3.2"), ("s3.1", "s4.2"), ("s4.1", "s1.2"), ("s1.3", "s3.3")];
     let lines = lines.map(|(a, b)| network.join(a, b));
     network.start();
     (network, lines)
@@ -296,26 +277,13 @@ fn the_figures_of_rfc_2174_come_out() {
         .routes()
         .map(|(route, port)| (route.switch, route.subnet.mask(), route.metric.0, port))
         .collect();
-    assert_eq!(
-        routes,
-        [
-            (1, 0xe0, 0, None),
-            (2, 0xe0, 1, Some(5)),
-            (3, 0xe0, 1, Some(7))
-        ]
-    );
+    assert_eq!(routes, [(1, 0xe0, 0, None), (2, 0xe0, 1, Some(5)), (3, 0xe0, 1, Some(7))]);
     // Unicast needs no tree, broadcast does.
     assert_eq!(network.broadcast(1), [0, 1, 0, 0]);
     network.pass(40);
     // Figure 6, and figure 5 from the other two.
-    assert_eq!(
-        network.switch(2).spreads_to().collect::<Vec<_>>(),
-        [3, 5, 9]
-    );
-    assert_eq!(
-        network.switch(1).spreads_to().collect::<Vec<_>>(),
-        [5, 7, 9]
-    );
+    assert_eq!(network.switch(2).spreads_to().collect::<Vec<_>>(), [3, 5, 9]);
+    assert_eq!(network.switch(1).spreads_to().collect::<Vec<_>>(), [5, 7, 9]);
     assert_eq!(network.switch(3).spreads_to().collect::<Vec<_>>(), [3, 9]);
     // Figures 7 to 9.
     network.assert_whole();
@@ -372,9 +340,7 @@ fn a_switch_that_is_lost_is_counted_to_16_and_forgotten() {
     let metrics = |network: &Network| -> Vec<u32> {
         let of = |number| network.switch(number).routes();
         let all = [1, 2, 3].into_iter().flat_map(of);
-        all.filter(|(route, _)| route.switch == 4)
-            .map(|(route, _)| route.metric.0)
-            .collect()
+        all.filter(|(route, _)| route.switch == 4).map(|(route, _)| route.metric.0).collect()
     };
     let mut seen = Vec::new();
     for _ in 0..100 {

@@ -109,8 +109,7 @@ struct Pattern {
 impl Pattern {
     fn is(self, protocol: u16, information: &[u8]) -> bool {
         let code = self.code;
-        self.protocol.is_none_or(|own| own == protocol)
-            && code.is_none_or(|own| information.first() == Some(&own))
+        self.protocol.is_none_or(|own| own == protocol) && code.is_none_or(|own| information.first() == Some(&own))
     }
 }
 

@@ -23,11 +23,8 @@ const PROTOCOLS: &[(&str, u16)] = &[
     ("IPCP", protocol::IPCP),
     ("IPV6CP", protocol::IPV6CP),
 ];
-const PAP_CODES: &[(&str, u8)] = &[
-    ("AuthReq", pap::code::REQUEST),
-    ("AuthAck", pap::code::ACK),
-    ("AuthNak", pap::code::NAK),
-];
+const PAP_CODES: &[(&str, u8)] =
+    &[("AuthReq", pap::code::REQUEST), ("AuthAck", pap::code::ACK), ("AuthNak", pap::code::NAK)];
 const CHAP_CODES: &[(&str, u8)] = &[
     ("Challenge", chap::code::CHALLENGE),
     ("Response", chap::code::RESPONSE),
@@ -56,11 +53,7 @@ const LCP_OPTIONS: &[(&str, u8, Form)] = &[
     ("pcomp", lcp::kind::PFC, Form::Nothing),
     ("accomp", lcp::kind::ACFC, Form::Nothing),
     ("fcs", lcp::kind::FCS_ALTERNATIVES, Form::Number(1)),
-    (
-        "padding",
-        lcp::kind::SELF_DESCRIBING_PADDING,
-        Form::Number(1),
-    ),
+    ("padding", lcp::kind::SELF_DESCRIBING_PADDING, Form::Number(1)),
     ("callback", lcp::kind::CALLBACK, Form::Digits),
     ("compound", lcp::kind::COMPOUND_FRAMES, Form::Nothing),
 ];
@@ -116,10 +109,7 @@ impl<'a> Words<'a> {
     }
 
     fn peek(&self) -> Option<&'a str> {
-        self.words
-            .front()
-            .filter(|(_, quoted)| !quoted)
-            .map(|(word, _)| *word)
+        self.words.front().filter(|(_, quoted)| !quoted).map(|(word, _)| *word)
     }
 
     /// The next word, which must be there.
@@ -133,9 +123,7 @@ impl<'a> Words<'a> {
 
     /// Takes `word` where it is next.
     fn take(&mut self, word: &str) -> bool {
-        let is_next = self
-            .peek()
-            .is_some_and(|next| next.eq_ignore_ascii_case(word));
+        let is_next = self.peek().is_some_and(|next| next.eq_ignore_ascii_case(word));
         if is_next {
             self.words.pop_front();
         }
@@ -162,10 +150,7 @@ impl<'a> Words<'a> {
 
 /// Reads all lines.
 pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
-    let mut stages = vec![Stage {
-        begins: Begins::After(Duration::ZERO),
-        rules: Vec::new(),
-    }];
+    let mut stages = vec![Stage { begins: Begins::After(Duration::ZERO), rules: Vec::new() }];
     for (index, line) in text.lines().enumerate() {
         let read = Words::of(line).and_then(|mut words| {
             if words.words.is_empty() {
@@ -183,11 +168,7 @@ pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
             }
             words.end()
         });
-        read.map_err(|(what, right)| ScriptError {
-            line: index + 1,
-            what,
-            right,
-        })?;
+        read.map_err(|(what, right)| ScriptError { line: index + 1, what, right })?;
     }
     Ok(Script { stages })
 }
@@ -243,10 +224,7 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
             let by = number(words, "by how much, as +4 or -1")?;
             Ok((Rule::BadLength(what, by), times))
         }
-        "bad" => wrong(
-            "what is bad is not said",
-            "`bad id PACKET` or `bad length PACKET BY`",
-        ),
+        "bad" => wrong("what is bad is not said", "`bad id PACKET` or `bad length PACKET BY`"),
         "cut" => {
             let times = first(words)?;
             let what = pattern(words)?;
@@ -267,17 +245,9 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
             let made = made(words, true)?;
             let burst: u32 = number(words, "how many are sent")?;
             if burst > MOST {
-                return wrong(
-                    format!("{burst} are too many"),
-                    format!("at most {MOST} go at once"),
-                );
+                return wrong(format!("{burst} are too many"), format!("at most {MOST} go at once"));
             }
-            let rule = Rule::Send {
-                made,
-                after: Duration::ZERO,
-                every: None,
-                burst,
-            };
+            let rule = Rule::Send { made, after: Duration::ZERO, every: None, burst };
             Ok((rule, Some(1)))
         }
         "loop" => {
@@ -292,11 +262,7 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
             always(Rule::EchoPeersMagic)
         }
         "terminate" => {
-            let after = if words.take("after") {
-                time(words)?
-            } else {
-                Duration::ZERO
-            };
+            let after = if words.take("after") { time(words)? } else { Duration::ZERO };
             Ok((Rule::Terminate(after), Some(1)))
         }
         _ => wrong(format!("`{verb}` begins no rule"), RULES),
@@ -360,12 +326,7 @@ fn send(words: &mut Words<'_>) -> Read<Counted> {
             count = times(words)?;
         }
     }
-    let rule = Rule::Send {
-        made,
-        after,
-        every,
-        burst: 1,
-    };
+    let rule = Rule::Send { made, after, every, burst: 1 };
     let once = if every.is_some() { None } else { Some(1) };
     Ok((rule, count.unwrap_or(once)))
 }
@@ -376,18 +337,10 @@ fn made(words: &mut Words<'_>, is_flood: bool) -> Read<Made> {
         let digits = words.next("the octets of a frame in hexadecimal digits")?;
         return Ok(Made::Raw(hex(digits)?));
     }
-    let Pattern {
-        protocol: Some(number),
-        code: Some(code),
-    } = pattern(words)?
-    else {
-        return wrong(
-            "what is sent has no code",
-            "for example LCP EchoReq, or LCP code 99",
-        );
+    let Pattern { protocol: Some(number), code: Some(code) } = pattern(words)? else {
+        return wrong("what is sent has no code", "for example LCP EchoReq, or LCP code 99");
     };
-    let magic =
-        number == protocol::LCP && (code::ECHO_REQUEST..=code::TIME_REMAINING).contains(&code);
+    let magic = number == protocol::LCP && (code::ECHO_REQUEST..=code::TIME_REMAINING).contains(&code);
     let data = match words.words.front() {
         Some(&(text, true)) => {
             words.words.pop_front();
@@ -400,17 +353,9 @@ fn made(words: &mut Words<'_>, is_flood: bool) -> Read<Made> {
         _ => Vec::new(),
     };
     if data.len() > MOST_OCTETS {
-        return wrong(
-            "the data are too long",
-            format!("at most {MOST_OCTETS} octets"),
-        );
+        return wrong("the data are too long", format!("at most {MOST_OCTETS} octets"));
     }
-    Ok(Made::Packet {
-        protocol: number,
-        code,
-        data,
-        magic,
-    })
+    Ok(Made::Packet { protocol: number, code, data, magic })
 }
 
 /// Whether digits are a count and no data: the last word of a flood, or in front of `times`.
@@ -427,9 +372,7 @@ fn protocol(words: &mut Words<'_>) -> Read<u16> {
         format!("there are {}", names.join(", "))
     };
     let word = words.next(&right())?;
-    let found = PROTOCOLS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let found = PROTOCOLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
     match found {
         Some((_, number)) => Ok(*number),
         None => wrong(format!("`{word}` is no protocol"), right()),
@@ -442,12 +385,7 @@ fn pattern(words: &mut Words<'_>) -> Read<Pattern> {
         return Ok(Pattern { protocol, code });
     }
     let number = protocol(words)?;
-    let of = |code| {
-        Ok(Pattern {
-            protocol: Some(number),
-            code,
-        })
-    };
+    let of = |code| Ok(Pattern { protocol: Some(number), code });
     // A report has no code.
     if number == protocol::LQR || words.take("any") {
         return of(None);
@@ -459,11 +397,7 @@ fn pattern(words: &mut Words<'_>) -> Read<Pattern> {
         protocol::PAP => PAP_CODES.to_vec(),
         protocol::CHAP => CHAP_CODES.to_vec(),
         _ => {
-            let last = if number == protocol::LCP {
-                code::TIME_REMAINING
-            } else {
-                code::CODE_REJECT
-            };
+            let last = if number == protocol::LCP { code::TIME_REMAINING } else { code::CODE_REJECT };
             (code::CONFIGURE_REQUEST..=last)
                 .filter_map(|number| code::short_name(number).map(|name| (name, number)))
                 .collect()
@@ -474,10 +408,7 @@ fn pattern(words: &mut Words<'_>) -> Read<Pattern> {
         format!("there are {}, `code N` and `any`", names.join(", "))
     };
     let word = words.next(&right())?;
-    match names
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(word))
-    {
+    match names.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) {
         Some((_, code)) => of(Some(*code)),
         None => wrong(format!("`{word}` is no packet of that protocol"), right()),
     }
@@ -509,19 +440,11 @@ fn choice(words: &mut Words<'_>, has_value: bool) -> Read<Choice> {
             None => return wrong(format!("`{word}` is no option of that protocol"), right()),
         }
     };
-    let value = if has_value {
-        value(words, form)?
-    } else {
-        Vec::new()
-    };
+    let value = if has_value { value(words, form)? } else { Vec::new() };
     if value.len() > kumiki_wire::ppp::ppp::control::MAX_VALUE {
         return wrong("the value is too long", "an option has 253 octets at most");
     }
-    Ok(Choice {
-        protocol,
-        kind,
-        value,
-    })
+    Ok(Choice { protocol, kind, value })
 }
 
 fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
@@ -603,10 +526,7 @@ fn time(words: &mut Words<'_>) -> Read<Duration> {
     let word = words.next(RIGHT)?;
     let (digits, unit) = match word.strip_suffix("ms") {
         Some(digits) => (digits, Duration::from_millis(1)),
-        None => (
-            word.strip_suffix('s').unwrap_or("no time"),
-            Duration::from_secs(1),
-        ),
+        None => (word.strip_suffix('s').unwrap_or("no time"), Duration::from_secs(1)),
     };
     match digits.parse::<u32>() {
         Ok(number) => Ok(unit * u64::from(number)),
@@ -621,14 +541,8 @@ fn hex(digits: &str) -> Read<Vec<u8>> {
     if !rest.is_empty() || pairs.is_empty() || pairs.len() > MOST_OCTETS {
         return wrong(format!("`{digits}` are no octets"), RIGHT);
     }
-    let digit = |byte: u8| {
-        char::from(byte)
-            .to_digit(16)
-            .and_then(|it| u8::try_from(it).ok())
-    };
-    let octets = pairs
-        .iter()
-        .map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?));
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+    let octets = pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?));
     match octets.collect() {
         Some(octets) => Ok(octets),
         None => wrong(format!("`{digits}` are no octets"), RIGHT),

@@ -78,10 +78,7 @@ fn frame(protocol: u16, information: &[u8]) -> Vec<u8> {
 }
 
 fn option_of(choice: &Choice) -> Vec<u8> {
-    let item = Item {
-        kind: choice.kind,
-        data: &choice.value,
-    };
+    let item = Item { kind: choice.kind, data: &choice.value };
     option(item.len(), |out| item.emit(out))
 }
 
@@ -184,10 +181,7 @@ impl Player {
         if let Rule::Terminate(_) = rule {
             orders.push(Order::Terminate);
         }
-        let Rule::Send {
-            made, every, burst, ..
-        } = rule
-        else {
+        let Rule::Send { made, every, burst, .. } = rule else {
             return;
         };
         if !self.spend(number) {
@@ -226,12 +220,7 @@ impl Player {
     fn made(&mut self, made: &Made, magic: u32) -> Vec<u8> {
         match made {
             Made::Raw(frame) => frame.clone(),
-            Made::Packet {
-                protocol,
-                code,
-                data,
-                magic: has_magic,
-            } => {
+            Made::Packet { protocol, code, data, magic: has_magic } => {
                 self.identifier = self.identifier.wrapping_add(1);
                 let mut all = Vec::new();
                 if *has_magic {
@@ -256,12 +245,7 @@ impl Player {
     }
 
     /// A packet came.
-    pub(in super::super) fn incoming(
-        &mut self,
-        number: u16,
-        information: &[u8],
-        now: Instant,
-    ) -> (Seen, Vec<Order>) {
+    pub(in super::super) fn incoming(&mut self, number: u16, information: &[u8], now: Instant) -> (Seen, Vec<Order>) {
         let mut orders = Vec::new();
         let mut seen = Seen::Whole;
         if number == protocol::LCP
@@ -344,9 +328,7 @@ impl Player {
                 Seen::Changed(packet(answer.code, altered.own.0, &altered.own.1))
             }
             code::CONFIGURE_NAK | code::CONFIGURE_REJECT => {
-                let kinds = |data| -> BTreeSet<u8> {
-                    options(data).flatten().map(|item| item.kind).collect()
-                };
+                let kinds = |data| -> BTreeSet<u8> { options(data).flatten().map(|item| item.kind).collect() };
                 let own = kinds(&altered.own.1);
                 let is_own = |item: &Item<'_>| own.contains(&item.kind);
                 let data: Vec<u8> = options(answer.data)
@@ -400,12 +382,7 @@ impl Player {
     }
 
     /// The daemon sends a packet; these go in its place.
-    pub(in super::super) fn outgoing(
-        &mut self,
-        number: u16,
-        information: &[u8],
-        now: Instant,
-    ) -> Vec<Order> {
+    pub(in super::super) fn outgoing(&mut self, number: u16, information: &[u8], now: Instant) -> Vec<Order> {
         let mut octets = self.altered(number, information);
         let (mut is_sent, mut copies, mut late) = (true, 1, None);
         for (rule_number, rule) in self.rules() {
@@ -479,10 +456,8 @@ impl Player {
         if request.code != code::CONFIGURE_REQUEST || !has_options(number) {
             return whole();
         }
-        let mut items: Vec<(u8, Vec<u8>)> = options(request.data)
-            .flatten()
-            .map(|item| (item.kind, option(item.len(), |out| item.emit(out))))
-            .collect();
+        let mut items: Vec<(u8, Vec<u8>)> =
+            options(request.data).flatten().map(|item| (item.kind, option(item.len(), |out| item.emit(out)))).collect();
         for (_, rule) in self.rules() {
             if let Rule::Set(choice) = &rule
                 && choice.protocol == number

@@ -17,10 +17,8 @@ pub(super) fn secretive(near: Methods, far: Methods) -> [Config; 2] {
         config.auth = asks[end];
         config.name = names[end].to_owned();
         config.secret = Some(format!("secret of {}", names[end]));
-        config.secrets = vec![Secret {
-            name: names[1 - end].to_owned(),
-            secret: format!("secret of {}", names[1 - end]),
-        }];
+        config.secrets =
+            vec![Secret { name: names[1 - end].to_owned(), secret: format!("secret of {}", names[1 - end]) }];
     }
     ends
 }
@@ -52,10 +50,7 @@ fn each_end_asks_in_its_own_way_and_both_come_in() {
             assert_eq!(link.end(0).peer_name(), name);
             assert!(link.carries(0, &[0x45, 1]));
             let text = link.transcript();
-            assert!(
-                !text.contains("secret of"),
-                "a secret is in the log: {text}"
-            );
+            assert!(!text.contains("secret of"), "a secret is in the log: {text}");
         }
     }
 }
@@ -69,22 +64,11 @@ fn a_wrong_secret_keeps_the_peer_out_and_it_is_told() {
         link.pass(SECOND * 10);
         let words = link.transcript();
         let name = b"far".to_vec();
-        assert_eq!(
-            link.ended(0),
-            Some(End::NotLetIn { name }),
-            "{method}\n{words}"
-        );
+        assert_eq!(link.ended(0), Some(End::NotLetIn { name }), "{method}\n{words}");
         let message = b"unknown name or wrong secret".to_vec();
-        assert_eq!(
-            link.ended(1),
-            Some(End::Refused { message }),
-            "{method}\n{words}"
-        );
+        assert_eq!(link.ended(1), Some(End::Refused { message }), "{method}\n{words}");
         let text = link.ended(1).unwrap().to_string();
-        assert_eq!(
-            text,
-            "authentication failed: \"unknown name or wrong secret\""
-        );
+        assert_eq!(text, "authentication failed: \"unknown name or wrong secret\"");
         assert_eq!(link.count(0, "phase Network"), 0, "{words}");
     }
 }
@@ -95,19 +79,11 @@ fn an_unknown_name_and_our_own_name_are_kept_out() {
         let [mut near, mut far] = secretive(Methods::Chap, Methods::None);
         far.name = name.to_owned();
         // A peer with our own name answers our own challenge with our own secret: it may be a reflection.
-        near.secrets.push(Secret {
-            name: "near".to_owned(),
-            secret: "secret of far".to_owned(),
-        });
+        near.secrets.push(Secret { name: "near".to_owned(), secret: "secret of far".to_owned() });
         let mut link = Link::new([near, far]);
         link.pass(SECOND * 10);
         let name = name.as_bytes().to_vec();
-        assert_eq!(
-            link.ended(0),
-            Some(End::NotLetIn { name }),
-            "{}",
-            link.transcript()
-        );
+        assert_eq!(link.ended(0), Some(End::NotLetIn { name }), "{}", link.transcript());
     }
 }
 
@@ -120,28 +96,14 @@ fn methods_are_bargained_for() {
     link.pass(SECOND);
     let words = link.transcript();
     assert!(is_up(&mut link), "{words}");
-    assert!(
-        link.says(
-            0,
-            "the peer will not use CHAP with MD5; it would use auth pap"
-        ),
-        "{words}"
-    );
-    assert!(
-        link.says(1, "we refuse auth chap MD5: we can do PAP"),
-        "{words}"
-    );
+    assert!(link.says(0, "the peer will not use CHAP with MD5; it would use auth pap"), "{words}");
+    assert!(link.says(1, "we refuse auth chap MD5: we can do PAP"), "{words}");
 
     // Near insists on CHAP.
     let [near, _] = secretive(Methods::Chap, Methods::None);
     let mut link = Link::new([near, far]);
     link.pass(SECOND * 10);
-    assert_eq!(
-        link.ended(0),
-        Some(End::WillNotSayWho),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.ended(0), Some(End::WillNotSayWho), "{}", link.transcript());
 
     // A peer that cannot say who it is at all is not let in.
     let [near, mut far] = secretive(Methods::Either, Methods::None);
@@ -177,10 +139,7 @@ fn what_is_lost_is_said_again() {
 
 #[test]
 fn who_says_nothing_is_given_up() {
-    for (script, peer) in [
-        ("drop PAP any\ndrop CHAP any", true),
-        ("ignore PAP any", true),
-    ] {
+    for (script, peer) in [("drop PAP any\ndrop CHAP any", true), ("ignore PAP any", true)] {
         for asks in [Methods::Pap, Methods::Chap] {
             if script.starts_with("ignore") && asks == Methods::Chap {
                 continue;
@@ -192,11 +151,7 @@ fn who_says_nothing_is_given_up() {
             let words = link.transcript();
             if script.starts_with("ignore") {
                 // It was let in and never heard so.
-                assert_eq!(
-                    link.ended(1),
-                    Some(End::NeverSaidWho { peer: false }),
-                    "{words}"
-                );
+                assert_eq!(link.ended(1), Some(End::NeverSaidWho { peer: false }), "{words}");
                 assert!(link.count(1, "sent PAP AuthReq") <= 10);
             } else {
                 assert_eq!(link.ended(0), Some(End::NeverSaidWho { peer }), "{words}");
@@ -212,12 +167,7 @@ fn a_peer_is_challenged_again_while_the_link_runs() {
     let mut link = Link::new([near.clone(), far.clone()]);
     link.pass(SECOND * 35);
     assert!(is_up(&mut link));
-    assert_eq!(
-        link.count(0, "sent CHAP Challenge"),
-        4,
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.count(0, "sent CHAP Challenge"), 4, "{}", link.transcript());
     // Another identifier and value each time.
     let mut seen = std::collections::BTreeSet::new();
     for (_, frame) in &link.frames {
@@ -235,12 +185,7 @@ fn a_peer_is_challenged_again_while_the_link_runs() {
     far.script = Some(Script::parse("then when IPCP opened\nignore CHAP Challenge").unwrap());
     let mut link = Link::new([near, far]);
     link.pass(SECOND * 60);
-    assert_eq!(
-        link.ended(0),
-        Some(End::NeverSaidWho { peer: true }),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.ended(0), Some(End::NeverSaidWho { peer: true }), "{}", link.transcript());
 }
 
 /// A peer that answers each response once more, right after the first.
@@ -252,14 +197,8 @@ fn answers_are_repeated_and_do_not_change() {
     link.frames.clear();
     // RFC 1334 section 2.2.1: after the phase a request has the same answer, though the password is wrong now.
     let mut request = hex("ff03c023");
-    let message = pap::Message::Request {
-        peer_id: b"far",
-        password: b"wrong",
-    };
-    let packet = pap::Packet {
-        identifier: 77,
-        message,
-    };
+    let message = pap::Message::Request { peer_id: b"far", password: b"wrong" };
+    let packet = pap::Packet { identifier: 77, message };
     let mut octets = vec![0; packet.len()];
     packet.emit(&mut octets);
     request.extend(octets);
@@ -310,28 +249,24 @@ fn our_own_challenge_is_not_answered() {
     });
     let mut link = Link::over(ends, way);
     link.pass(SECOND * 5);
-    assert_eq!(
-        link.count(0, "sent CHAP Response"),
-        0,
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.count(0, "sent CHAP Response"), 0, "{}", link.transcript());
     assert_eq!(link.ended(0), Some(End::LoopedBack));
 }
 
 #[test]
 fn nobody_passes_before_both_ends_know_each_other() {
     let [near, mut far] = secretive(Methods::Pap, Methods::None);
-    far.script = Some(Script::parse("drop PAP AuthReq\nsend IPCP ConfReq 03060a000002 after 100ms\nsend raw ff03002145 after 100ms").unwrap());
+    far.script = Some(
+        Script::parse("drop PAP AuthReq\nsend IPCP ConfReq 03060a000002 after 100ms\nsend raw ff03002145 after 100ms")
+            .unwrap(),
+    );
     let mut link = Link::new([near, far]);
     link.pass(SECOND);
     assert_eq!(link.end(0).phase(), Phase::Authenticate);
     assert_eq!(link.count(0, "sent IPCP"), 0, "{}", link.transcript());
     assert_eq!(link.count(0, "sent LCP ProtRej"), 0);
     assert!(!link.carries(0, &[0x45, 1]));
-    let mut plain = Link::new(against(
-        "send CHAP Challenge 10000102030405060708090a0b0c0d0e0f after 100ms",
-    ));
+    let mut plain = Link::new(against("send CHAP Challenge 10000102030405060708090a0b0c0d0e0f after 100ms"));
     plain.pass(SECOND);
     // What nobody agreed to is not answered.
     assert_eq!(plain.count(0, "sent CHAP"), 0);

@@ -2,9 +2,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::Duration;
 
-use crate::ppp_daemon::automaton::{
-    Action, Automaton, Config, Event, Illegal, Restart, State, Step,
-};
+use crate::ppp_daemon::automaton::{Action, Automaton, Config, Event, Illegal, Restart, State, Step};
 
 fn opened(config: Config) -> Automaton {
     let mut automaton = Automaton::new(config);
@@ -23,16 +21,8 @@ fn actions(step: &Step) -> &[Action] {
 fn a_link_opens_and_closes_in_the_order_of_the_standard() {
     let mut automaton = Automaton::new(Config::default());
     let mut all = Vec::new();
-    let events = [
-        Event::Open,
-        Event::Up,
-        Event::Rca,
-        Event::RcrPlus,
-        Event::Rxr,
-        Event::Close,
-        Event::Rta,
-        Event::Down,
-    ];
+    let events =
+        [Event::Open, Event::Up, Event::Rca, Event::RcrPlus, Event::Rxr, Event::Close, Event::Rta, Event::Down];
     for event in events {
         let step = automaton.on(event).unwrap();
         all.extend_from_slice(actions(&step));
@@ -45,10 +35,7 @@ fn a_link_opens_and_closes_in_the_order_of_the_standard() {
 /// Two ends whose packets cross on a line: what one sends the other gets, all options are acceptable.
 #[test]
 fn two_ends_that_start_together_both_open() {
-    let mut ends = [
-        Automaton::new(Config::default()),
-        Automaton::new(Config::default()),
-    ];
+    let mut ends = [Automaton::new(Config::default()), Automaton::new(Config::default())];
     let mut line: VecDeque<(usize, Event)> = VecDeque::new();
     for to in 0..2 {
         line.extend([(to, Event::Open), (to, Event::Up)]);
@@ -90,10 +77,7 @@ fn requests_to_a_silent_peer_come_to_an_end() {
     }
     // Max-Configure requests, the first included; the wait doubles up to the configured value.
     assert_eq!(waits, [100, 200, 350, 350]);
-    assert_eq!(
-        (actions(&step), step.restart),
-        (&[Action::Tlf][..], Restart::Stop)
-    );
+    assert_eq!((actions(&step), step.restart), (&[Action::Tlf][..], Restart::Stop));
     assert_eq!(automaton.state(), State::Stopped);
     // Who calls later is answered, with a full count again.
     let step = automaton.on(Event::RcrPlus).unwrap();
@@ -103,19 +87,12 @@ fn requests_to_a_silent_peer_come_to_an_end() {
 
 #[test]
 fn with_the_passive_option_the_lower_layer_is_kept() {
-    let config = Config {
-        passive: true,
-        max_configure: 1,
-        ..Config::default()
-    };
+    let config = Config { passive: true, max_configure: 1, ..Config::default() };
     let mut automaton = Automaton::new(config);
     automaton.on(Event::Open).unwrap();
     automaton.on(Event::Up).unwrap();
     let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), automaton.state()),
-        (&[][..], State::Stopped)
-    );
+    assert_eq!((actions(&step), automaton.state()), (&[][..], State::Stopped));
 }
 
 #[test]
@@ -125,10 +102,7 @@ fn terminate_requests_are_sent_as_often_as_is_said() {
     assert_eq!(actions(&step), [Action::Tld, Action::Str]);
     assert_eq!(actions(&automaton.expire().unwrap()), [Action::Str]);
     let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), step.restart),
-        (&[Action::Tlf][..], Restart::Stop)
-    );
+    assert_eq!((actions(&step), step.restart), (&[Action::Tlf][..], Restart::Stop));
     assert_eq!(automaton.state(), State::Closed);
 }
 
@@ -139,20 +113,14 @@ fn who_is_terminated_waits_once_so_that_the_peer_sees_the_answer() {
     assert_eq!(actions(&step), [Action::Tld, Action::Sta]);
     assert_eq!(step.restart, Restart::Start(Config::default().restart));
     let step = automaton.expire().unwrap();
-    assert_eq!(
-        (actions(&step), automaton.state()),
-        (&[Action::Tlf][..], State::Stopped)
-    );
+    assert_eq!((actions(&step), automaton.state()), (&[Action::Tlf][..], State::Stopped));
 }
 
 #[test]
 fn open_again_renegotiates_where_that_is_wanted() {
     let mut automaton = opened(Config::default());
     assert_eq!(actions(&automaton.on(Event::Open).unwrap()), []);
-    let config = Config {
-        restartable: true,
-        ..Config::default()
-    };
+    let config = Config { restartable: true, ..Config::default() };
     let mut automaton = opened(config);
     let step = automaton.on(Event::Open).unwrap();
     assert_eq!(actions(&step), [Action::Tld, Action::Scr]);
@@ -173,9 +141,6 @@ fn what_cannot_occur_changes_nothing() {
     let mut automaton = opened(Config::default());
     let (event, state) = (Event::Up, State::Opened);
     assert_eq!(automaton.on(event), Err(Illegal { event, state }));
-    assert_eq!(
-        automaton.expire().map_err(|illegal| illegal.state),
-        Err(state)
-    );
+    assert_eq!(automaton.expire().map_err(|illegal| illegal.state), Err(state));
     assert_eq!(automaton.state(), state);
 }

@@ -15,9 +15,7 @@ const CHAP: &str = include_str!("../../../../kumiki-wire/tests/exchanges/lwip-ch
 fn lines(text: &str) -> impl Iterator<Item = (&str, Vec<u8>)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.split_once(' '));
-    pairs
-        .map(|(who, octets)| (who, hex(octets)))
-        .take_while(|(_, frame)| !frame.starts_with(&hex("ff03c02105")))
+    pairs.map(|(who, octets)| (who, hex(octets))).take_while(|(_, frame)| !frame.starts_with(&hex("ff03c02105")))
 }
 
 /// Protocol, code and the types of options.
@@ -56,9 +54,7 @@ fn play(text: &str, until: Option<u16>) -> Phase {
         if who == "server" {
             let mut frame = frame;
             // It agreed to the client's random numbers; to us it agrees to ours.
-            if frame[len] == code::CONFIGURE_ACK
-                && [protocol::LCP, protocol::IPV6CP].contains(&header.protocol)
-            {
+            if frame[len] == code::CONFIGURE_ACK && [protocol::LCP, protocol::IPV6CP].contains(&header.protocol) {
                 let asked = all.iter().rev().find(|own: &&Vec<u8>| {
                     let (number, code, _) = shape(own);
                     number == header.protocol && code == code::CONFIGURE_REQUEST
@@ -70,15 +66,9 @@ fn play(text: &str, until: Option<u16>) -> Phase {
             bench.pass(Duration::from_millis(1));
             continue;
         }
-        let is_random = frame[len] == code::CONFIGURE_REQUEST
-            && [protocol::LCP, protocol::IPV6CP].contains(&header.protocol);
-        let found = sent.iter().position(|own| {
-            if is_random {
-                shape(own) == shape(&frame)
-            } else {
-                *own == frame
-            }
-        });
+        let is_random =
+            frame[len] == code::CONFIGURE_REQUEST && [protocol::LCP, protocol::IPV6CP].contains(&header.protocol);
+        let found = sent.iter().position(|own| if is_random { shape(own) == shape(&frame) } else { *own == frame });
         let found = found.unwrap_or_else(|| {
             panic!("lwIP said {frame:02x?}, and we have said {sent:02x?}");
         });

@@ -129,8 +129,7 @@ impl Link {
     pub(super) fn line(&mut self, end: usize, is_up: bool) {
         let report = if is_up { Report::Up } else { Report::Down };
         let line = self.lines[end];
-        self.bench
-            .indicate(line, Indication::Report(Box::new(report)));
+        self.bench.indicate(line, Indication::Report(Box::new(report)));
     }
 
     pub(super) fn close(&mut self, end: usize) {

@@ -15,22 +15,12 @@ const IPV4: u16 = 0x0021;
 const IPV6: u16 = 0x0057;
 
 pub(super) fn addressed(local: [u8; 4], remote: [u8; 4]) -> Config {
-    Config {
-        ipv4: Some(Ipv4 {
-            local: local.into(),
-            remote: remote.into(),
-            ..Ipv4::default()
-        }),
-        ..Config::default()
-    }
+    Config { ipv4: Some(Ipv4 { local: local.into(), remote: remote.into(), ..Ipv4::default() }), ..Config::default() }
 }
 
 /// The first end knows both addresses, the second none.
 pub(super) fn pair() -> [Config; 2] {
-    [
-        addressed([10, 0, 0, 1], [10, 0, 0, 2]),
-        addressed([0; 4], [0; 4]),
-    ]
+    [addressed([10, 0, 0, 1], [10, 0, 0, 2]), addressed([0; 4], [0; 4])]
 }
 
 fn ip(last: u8) -> Address {
@@ -83,10 +73,7 @@ fn every_option_is_agreed_on_and_each_end_sees_the_other_side_of_it() {
     near.pfc = true;
     near.acfc = true;
     near.ask_fcs = Some(32);
-    near.quality = Quality {
-        period: Some(SECOND),
-        ..Quality::default()
-    };
+    near.quality = Quality { period: Some(SECOND), ..Quality::default() };
     near.identification = Some("kumiki in a test".to_owned());
     near.session = Some(SECOND * 100);
     far.accm = Some(0);
@@ -116,128 +103,40 @@ fn every_option_is_agreed_on_and_each_end_sees_the_other_side_of_it() {
 #[test]
 fn what_is_refused_is_said_in_a_sentence() {
     for (script, option, says) in [
-        (
-            "nak LCP mru 1500",
-            "",
-            "the peer will not have mru 4470; it would take 1500",
-        ),
-        (
-            "reject LCP mru",
-            "",
-            "the peer rejects mru: it cannot be negotiated",
-        ),
-        (
-            "reject LCP asyncmap",
-            "",
-            "the peer rejects asyncmap: it cannot be negotiated",
-        ),
-        (
-            "reject LCP magic",
-            "",
-            "the peer rejects magic: it cannot be negotiated",
-        ),
+        ("nak LCP mru 1500", "", "the peer will not have mru 4470; it would take 1500"),
+        ("reject LCP mru", "", "the peer rejects mru: it cannot be negotiated"),
+        ("reject LCP asyncmap", "", "the peer rejects asyncmap: it cannot be negotiated"),
+        ("reject LCP magic", "", "the peer rejects magic: it cannot be negotiated"),
         (
             "nak LCP asyncmap 0x00000001",
             "asyncmap 0x000a0001",
             "the peer will not have asyncmap 0x000a0000; it would take asyncmap 0x00000001",
         ),
-        (
-            "nak LCP magic 0x01020304",
-            "magic 0x01020304",
-            "it would take magic 0x01020304",
-        ),
-        (
-            "reject LCP pcomp",
-            "",
-            "the peer rejects pcomp: it cannot be negotiated",
-        ),
+        ("nak LCP magic 0x01020304", "magic 0x01020304", "it would take magic 0x01020304"),
+        ("reject LCP pcomp", "", "the peer rejects pcomp: it cannot be negotiated"),
         (
             "nak LCP quality 5s",
             "quality lqr 5.00 s",
             "the peer will not send reports as we ask for them; it would do quality lqr 5.00 s",
         ),
-        (
-            "reject LCP quality",
-            "",
-            "the peer rejects quality: it cannot be negotiated",
-        ),
-        (
-            "reject IPCP addr",
-            "",
-            "the peer rejects addr: it cannot be negotiated",
-        ),
-        (
-            "nak IPCP addr 10.0.0.77",
-            "addr 10.0.0.1",
-            "the peer will not have addr 10.0.0.1; it would take 10.0.0.77",
-        ),
-        (
-            "send LCP option 250 0102",
-            "",
-            "we do not know option 250 0102 of LCP",
-        ),
-        (
-            "send LCP callback 00",
-            "",
-            "we refuse callback 0: we do not do that",
-        ),
-        (
-            "send LCP compound",
-            "",
-            "we refuse compound frames: we do not do that",
-        ),
-        (
-            "send LCP padding 4",
-            "",
-            "we refuse padding to 4: we do not do that",
-        ),
-        (
-            "send LCP auth eap",
-            "",
-            "we refuse auth EAP: we have no secret",
-        ),
-        (
-            "send LCP mru 68",
-            "",
-            "we refuse mru 68: we would take 128 or more",
-        ),
+        ("reject LCP quality", "", "the peer rejects quality: it cannot be negotiated"),
+        ("reject IPCP addr", "", "the peer rejects addr: it cannot be negotiated"),
+        ("nak IPCP addr 10.0.0.77", "addr 10.0.0.1", "the peer will not have addr 10.0.0.1; it would take 10.0.0.77"),
+        ("send LCP option 250 0102", "", "we do not know option 250 0102 of LCP"),
+        ("send LCP callback 00", "", "we refuse callback 0: we do not do that"),
+        ("send LCP compound", "", "we refuse compound frames: we do not do that"),
+        ("send LCP padding 4", "", "we refuse padding to 4: we do not do that"),
+        ("send LCP auth eap", "", "we refuse auth EAP: we have no secret"),
+        ("send LCP mru 68", "", "we refuse mru 68: we would take 128 or more"),
         ("send LCP mru hex 01", "", "we refuse option 1 01: "),
-        (
-            "send LCP fcs 1",
-            "",
-            "we refuse fcs 0x01: we can do fcs 0x02",
-        ),
+        ("send LCP fcs 1", "", "we refuse fcs 0x01: we can do fcs 0x02"),
         ("send LCP quality hex c026", "", "we can do quality lqr"),
-        (
-            "send IPCP compress 002d0f01",
-            "",
-            "we refuse compress VJ 0f 01: we do not compress",
-        ),
-        (
-            "send IPCP addrs 0a0000020a000001",
-            "",
-            "we refuse addrs 10.0.0.2 10.0.0.1: addr is to be used",
-        ),
-        (
-            "send IPCP addr 10.0.0.1",
-            "",
-            "we refuse addr 10.0.0.1: the peer is to be 10.0.0.2",
-        ),
-        (
-            "send IPCP ms-wins1 10.0.0.1",
-            "",
-            "we refuse ms-wins1 10.0.0.1: we know of no such thing",
-        ),
-        (
-            "send IPCP ms-dns1 10.0.0.1",
-            "",
-            "we refuse ms-dns1 10.0.0.1: we know of no such server",
-        ),
-        (
-            "send IPV6CP compress 004f",
-            "",
-            "we refuse compress protocol 0x004f: we do not compress",
-        ),
+        ("send IPCP compress 002d0f01", "", "we refuse compress VJ 0f 01: we do not compress"),
+        ("send IPCP addrs 0a0000020a000001", "", "we refuse addrs 10.0.0.2 10.0.0.1: addr is to be used"),
+        ("send IPCP addr 10.0.0.1", "", "we refuse addr 10.0.0.1: the peer is to be 10.0.0.2"),
+        ("send IPCP ms-wins1 10.0.0.1", "", "we refuse ms-wins1 10.0.0.1: we know of no such thing"),
+        ("send IPCP ms-dns1 10.0.0.1", "", "we refuse ms-dns1 10.0.0.1: we know of no such server"),
+        ("send IPV6CP compress 004f", "", "we refuse compress protocol 0x004f: we do not compress"),
     ] {
         let [mut near, far] = against(script);
         near.mru = 4470;
@@ -248,10 +147,7 @@ fn what_is_refused_is_said_in_a_sentence() {
         link.pass(SECOND);
         let words = link.transcript();
         assert!(link.says(0, says), "{script}: {says}\n{words}");
-        assert!(
-            option.is_empty() || link.says(0, &format!("<{option}>")),
-            "{script}\n{words}"
-        );
+        assert!(option.is_empty() || link.says(0, &format!("<{option}>")), "{script}\n{words}");
         // Nothing of this keeps a link from coming up.
         assert!(has_opened(&mut link, 0), "{script}\n{words}");
     }
@@ -282,11 +178,7 @@ fn a_passive_end_waits_for_its_peer() {
     // The far end has given up too; what calls now is a packet of a peer that is there again.
     link.octets(0, &hex("ff03c021 01050004"));
     link.pass(SECOND);
-    assert!(
-        link.says(0, "sent LCP ConfAck id 5"),
-        "{}",
-        link.transcript()
-    );
+    assert!(link.says(0, "sent LCP ConfAck id 5"), "{}", link.transcript());
     assert_eq!(link.end(0).lcp_state(), State::AckSent);
 }
 
@@ -314,17 +206,8 @@ fn an_option_that_is_insisted_on_is_rejected_after_max_failure_naks() {
     // The peer's script puts the option back whatever it is told, so that it never comes up; but we stop bargaining.
     let mut link = Link::new(against("send LCP mru 68 for ever"));
     link.pass(SECOND * 300);
-    assert_eq!(
-        link.count(0, "sent LCP ConfNak"),
-        5,
-        "{}",
-        link.transcript()
-    );
-    assert!(
-        link.says(0, "sent LCP ConfRej id "),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.count(0, "sent LCP ConfNak"), 5, "{}", link.transcript());
+    assert!(link.says(0, "sent LCP ConfRej id "), "{}", link.transcript());
     assert!(link.says(0, "<mru 68>"));
 }
 
@@ -334,12 +217,7 @@ fn a_line_that_is_looped_back_is_found_while_it_is_negotiated() {
     let mut link = Link::over(pair(), back);
     link.pass(SECOND * 10);
     for end in 0..2 {
-        assert_eq!(
-            link.ended(end),
-            Some(End::LoopedBack),
-            "{}",
-            link.transcript()
-        );
+        assert_eq!(link.ended(end), Some(End::LoopedBack), "{}", link.transcript());
     }
     assert!(link.frames.len() < 100);
     // With persist it is found again, and the line can be mended.
@@ -375,12 +253,7 @@ fn a_line_that_is_looped_back_later_is_found_by_its_echoes() {
     assert!(link.says(1, "sent LCP EchoRep"));
     looped.set(true);
     link.pass(SECOND * 5);
-    assert_eq!(
-        link.ended(0),
-        Some(End::LoopedBack),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.ended(0), Some(End::LoopedBack), "{}", link.transcript());
 }
 
 #[test]
@@ -388,9 +261,10 @@ fn a_flood_is_answered_one_for_one_and_changes_nothing() {
     let mut link = Link::new(against("then after 1s\nflood LCP EchoReq \"octets\" 1000"));
     link.pass(SECOND * 2);
     assert!(has_opened(&mut link, 0), "{}", link.transcript());
-    let replies = link.frames.iter().filter(|(from, frame)| {
-        *from == 0 && frame.starts_with(&hex("ff03c021 0a")) && frame.ends_with(b"octets")
-    });
+    let replies = link
+        .frames
+        .iter()
+        .filter(|(from, frame)| *from == 0 && frame.starts_with(&hex("ff03c021 0a")) && frame.ends_with(b"octets"));
     assert_eq!(replies.count(), 1000);
     assert!(link.carries(0, &[0x45, 1]));
 }
@@ -416,11 +290,7 @@ fn a_protocol_that_the_peer_does_not_do_is_left_alone() {
     far.ipv6 = None;
     let mut link = Link::new([near, far]);
     link.pass(SECOND * 30);
-    assert!(
-        link.says(0, "the peer does not do IPV6CP"),
-        "{}",
-        link.transcript()
-    );
+    assert!(link.says(0, "the peer does not do IPV6CP"), "{}", link.transcript());
     assert!(link.says(1, "sent LCP ProtRej id "));
     assert_eq!(link.count(0, "sent IPV6CP"), 1);
     assert_eq!(link.end(0).network(IPV6), None);
@@ -459,12 +329,7 @@ fn nothing_but_lcp_is_answered_before_lcp_has_opened() {
     let mut link = Link::new(against("ignore any\ndrop any"));
     link.pass(SECOND);
     let before = link.end(0).counters().sent;
-    for frame in [
-        "ff03 8021 0101000a 03060a000002",
-        "ff03 c023 01010004",
-        "ff03 80fd 01010004",
-        "ff03 4500",
-    ] {
+    for frame in ["ff03 8021 0101000a 03060a000002", "ff03 c023 01010004", "ff03 80fd 01010004", "ff03 4500"] {
         link.octets(0, &hex(frame));
     }
     // Echoes neither (RFC 1661 section 5.8).
@@ -477,10 +342,7 @@ fn nothing_but_lcp_is_answered_before_lcp_has_opened() {
 fn unknown_codes_are_rejected_and_vital_ones_that_the_peer_rejects_end_the_link() {
     let mut link = Link::new(against("then when IPCP opened\nsend LCP code 99 0102"));
     link.pass(SECOND);
-    let reject = link
-        .frames
-        .iter()
-        .find(|(from, frame)| *from == 0 && frame[4..5] == [7]);
+    let reject = link.frames.iter().find(|(from, frame)| *from == 0 && frame[4..5] == [7]);
     // RFC 1661 section 5.6: from the code on.
     assert_eq!(reject.unwrap().1[8..], hex("63 01 0006 0102"));
     assert!(has_opened(&mut link, 0));
@@ -568,10 +430,7 @@ fn a_line_that_is_lost_ends_the_link_or_is_waited_for() {
     link.line(0, true);
     assert_eq!(link.end(0).counters().sent, sent + 1);
 
-    let configs = pair().map(|config| Config {
-        persist: true,
-        ..config
-    });
+    let configs = pair().map(|config| Config { persist: true, ..config });
     let mut link = Link::new(configs);
     for turn in 0..3u8 {
         link.pass(SECOND * 20);
@@ -599,18 +458,8 @@ fn a_line_that_is_lost_ends_the_link_or_is_waited_for() {
 fn a_peer_that_is_gone_is_noticed_and_found_again() {
     let gone = std::rc::Rc::new(core::cell::Cell::new(false));
     let is_gone = gone.clone();
-    let way = Box::new(move |from: usize, frame| {
-        if is_gone.get() {
-            Vec::new()
-        } else {
-            through()(from, frame)
-        }
-    });
-    let configs = pair().map(|config| Config {
-        persist: true,
-        echo_interval: Some(SECOND * 5),
-        ..config
-    });
+    let way = Box::new(move |from: usize, frame| if is_gone.get() { Vec::new() } else { through()(from, frame) });
+    let configs = pair().map(|config| Config { persist: true, echo_interval: Some(SECOND * 5), ..config });
     let mut link = Link::over(configs, way);
     link.pass(SECOND * 60);
     assert!(has_opened(&mut link, 0));
@@ -628,10 +477,7 @@ fn a_peer_that_is_gone_is_noticed_and_found_again() {
 #[test]
 fn addresses_are_given_taken_and_insisted_on() {
     // Each names its own.
-    let configs = [
-        addressed([10, 0, 0, 1], [0; 4]),
-        addressed([10, 0, 0, 9], [0; 4]),
-    ];
+    let configs = [addressed([10, 0, 0, 1], [0; 4]), addressed([10, 0, 0, 9], [0; 4])];
     let mut link = Link::new(configs);
     link.pass(SECOND);
     assert_eq!(link.end(0).network(IPV4), Some((ip(1), ip(9))));
@@ -641,45 +487,25 @@ fn addresses_are_given_taken_and_insisted_on() {
     let mut link = Link::new([addressed([0; 4], [0; 4]), addressed([0; 4], [0; 4])]);
     link.pass(SECOND);
     assert_eq!(link.end(0).network(IPV4), None);
-    assert!(
-        link.says(0, "we have no address to give"),
-        "{}",
-        link.transcript()
-    );
+    assert!(link.says(0, "we have no address to give"), "{}", link.transcript());
     assert!(link.end(0).network(IPV6).is_some());
 
     // The peer wants another one than it is to have; it may, or it may not.
     for (accept, remote) in [(true, 9), (false, 2)] {
-        let [mut near, mut far] = [
-            addressed([10, 0, 0, 1], [10, 0, 0, 2]),
-            addressed([10, 0, 0, 9], [0; 4]),
-        ];
+        let [mut near, mut far] = [addressed([10, 0, 0, 1], [10, 0, 0, 2]), addressed([10, 0, 0, 9], [0; 4])];
         near.ipv4.as_mut().unwrap().accept_remote = accept;
         far.ipv4.as_mut().unwrap().accept_local = true;
         let mut link = Link::new([near, far]);
         link.pass(SECOND);
         let words = link.transcript();
-        assert_eq!(
-            link.end(0).network(IPV4),
-            Some((ip(1), ip(remote))),
-            "{words}"
-        );
-        assert_eq!(
-            link.end(1).network(IPV4),
-            Some((ip(remote), ip(1))),
-            "{words}"
-        );
+        assert_eq!(link.end(0).network(IPV4), Some((ip(1), ip(remote))), "{words}");
+        assert_eq!(link.end(1).network(IPV4), Some((ip(remote), ip(1))), "{words}");
     }
 
     // Who says nothing is reminded once (RFC 1332 section 3.3), and then has what is configured.
     let mut link = Link::new(against("without IPCP addr"));
     link.pass(SECOND);
-    assert_eq!(
-        link.count(0, "sent IPCP ConfNak"),
-        1,
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.count(0, "sent IPCP ConfNak"), 1, "{}", link.transcript());
     assert_eq!(link.end(0).network(IPV4), Some((ip(1), ip(2))));
 }
 
@@ -691,12 +517,7 @@ fn name_servers_are_asked_for_and_told() {
     far.ipv4.as_mut().unwrap().ask_dns = true;
     let mut link = Link::new([near, far.clone()]);
     link.pass(SECOND);
-    assert_eq!(
-        link.end(1).name_servers(),
-        servers.map(Some),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.end(1).name_servers(), servers.map(Some), "{}", link.transcript());
     // Who knows none says so.
     let mut link = Link::new([pair()[0].clone(), far]);
     link.pass(SECOND);
@@ -708,9 +529,7 @@ fn name_servers_are_asked_for_and_told() {
 fn interface_identifiers_end_up_different() {
     use kumiki_wire::ppp::ppp::ipv6cp::InterfaceIdentifier;
     let same = pair().map(|config| Config {
-        ipv6: Some(Ipv6 {
-            identifier: Some(InterfaceIdentifier([0, 0, 0, 0, 0, 0, 0, 1])),
-        }),
+        ipv6: Some(Ipv6 { identifier: Some(InterfaceIdentifier([0, 0, 0, 0, 0, 0, 0, 1])) }),
         ..config
     });
     let mut link = Link::new(same);
@@ -721,14 +540,9 @@ fn interface_identifiers_end_up_different() {
     assert!(link.says(0, "it is our own"), "{}", link.transcript());
 
     // RFC 5072 section 4.1: zero is answered with one to take, whose "u" bit is clear.
-    let mut link = Link::new(against(
-        "send IPV6CP addr 0000000000000000\nthen when rcvd IPV6CP ConfNak",
-    ));
+    let mut link = Link::new(against("send IPV6CP addr 0000000000000000\nthen when rcvd IPV6CP ConfNak"));
     link.pass(SECOND * 10);
-    let nak = link
-        .frames
-        .iter()
-        .find(|(from, frame)| *from == 0 && frame.starts_with(&hex("ff038057 03")));
+    let nak = link.frames.iter().find(|(from, frame)| *from == 0 && frame.starts_with(&hex("ff038057 03")));
     let (_, nak) = nak.unwrap();
     assert_eq!(nak[8..10], [1, 10]);
     assert_ne!(nak[10..18], [0; 8]);
@@ -766,9 +580,7 @@ fn what_is_late_makes_the_ends_ask_again_and_they_still_agree() {
 
 #[test]
 fn a_peer_that_begins_anew_is_followed() {
-    let mut link = Link::new(against(
-        "then when IPCP opened\nsend LCP ConfReq 050601020304",
-    ));
+    let mut link = Link::new(against("then when IPCP opened\nsend LCP ConfReq 050601020304"));
     link.pass(SECOND * 30);
     // We agree, and negotiate again; the far end, whose script spoke for it, hears our request as a new beginning.
     let words = link.transcript();
@@ -786,11 +598,7 @@ fn scripts_talk_for_the_far_end() {
     assert_eq!(link.count(0, "rcvd LCP DiscReq"), 5, "{words}");
     assert!(link.says(0, "the peer says that it is \"me\""), "{words}");
     let message = b"it was asked to end".to_vec();
-    assert_eq!(
-        link.ended(0),
-        Some(End::PeerFinished { message }),
-        "{words}"
-    );
+    assert_eq!(link.ended(0), Some(End::PeerFinished { message }), "{words}");
 
     let [mut near, far] = against("echo with peer's magic");
     near.echo_interval = Some(SECOND);

@@ -39,10 +39,7 @@ fn talk(link: &mut Link, seconds: u64) {
 
 #[test]
 fn both_ends_find_out_what_was_lost_in_which_direction() {
-    let quality = Quality {
-        period: Some(SECOND),
-        ..Quality::default()
-    };
+    let quality = Quality { period: Some(SECOND), ..Quality::default() };
     let mut link = Link::over(watched(quality), losing(10));
     link.pass(SECOND);
     talk(&mut link, 10);
@@ -58,13 +55,7 @@ fn both_ends_find_out_what_was_lost_in_which_direction() {
 
 #[test]
 fn a_link_that_is_bad_for_too_long_is_closed() {
-    let quality = Quality {
-        period: Some(SECOND),
-        good: 3,
-        of: 4,
-        loss_percent: 20,
-        ..Quality::default()
-    };
+    let quality = Quality { period: Some(SECOND), good: 3, of: 4, loss_percent: 20, ..Quality::default() };
     let mut link = Link::over(watched(quality), losing(10));
     link.pass(SECOND);
     talk(&mut link, 20);
@@ -75,22 +66,13 @@ fn a_link_that_is_bad_for_too_long_is_closed() {
     let end = link.end(0).last_end().cloned();
     let other = link.end(1).last_end().cloned();
     let is_quality = |end: &Option<End>| matches!(end, Some(End::Quality { of: 4, .. }));
-    assert!(
-        is_quality(&end) || is_quality(&other),
-        "{}",
-        link.transcript()
-    );
+    assert!(is_quality(&end) || is_quality(&other), "{}", link.transcript());
 }
 
 #[test]
 fn reports_that_do_not_come_are_noticed() {
     let [mut near, far] = against("drop LQR");
-    near.quality = Quality {
-        period: Some(SECOND),
-        good: 1,
-        of: 3,
-        ..Quality::default()
-    };
+    near.quality = Quality { period: Some(SECOND), good: 1, of: 3, ..Quality::default() };
     let mut link = Link::new([near, far]);
     for _ in 0..20 {
         // What another peer has counted is no report of this one's.
@@ -99,12 +81,7 @@ fn reports_that_do_not_come_are_noticed() {
         link.pass(SECOND);
     }
     assert!(link.says(0, "no report came in time"));
-    assert_eq!(
-        link.ended(0),
-        Some(End::Quality { good: 0, of: 3 }),
-        "{}",
-        link.transcript()
-    );
+    assert_eq!(link.ended(0), Some(End::Quality { good: 0, of: 3 }), "{}", link.transcript());
 }
 
 #[test]

@@ -52,21 +52,11 @@ fn packet(number: u16, code: u8, identifier: u8, data: &[u8]) -> Vec<u8> {
 impl Talk {
     fn new(configs: [Config; 2], loss: u64, mut state: u64) -> Self {
         let way: Way = Box::new(move |from, frame| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let is_lost = (state >> 33) % 100 < loss;
-            if is_lost {
-                Vec::new()
-            } else {
-                vec![(1 - from, frame)]
-            }
+            if is_lost { Vec::new() } else { vec![(1 - from, frame)] }
         });
-        let mut talk = Self {
-            link: Link::over(configs, way),
-            trace: Vec::new(),
-            seen: 0,
-        };
+        let mut talk = Self { link: Link::over(configs, way), trace: Vec::new(), seen: 0 };
         talk.pass(Duration::ZERO);
         talk
     }
@@ -87,10 +77,7 @@ impl Talk {
             let (phase, lcp) = (daemon.phase(), daemon.lcp_state());
             let (network, agreed) = (daemon.network(IPV4), daemon.agreement());
             let ended = daemon.last_end().cloned();
-            self.trace.push(format!(
-                "{now} {end}: {phase:?} {lcp:?} {network:?} {agreed:?} {ended:?} {}",
-                heard.len()
-            ));
+            self.trace.push(format!("{now} {end}: {phase:?} {lcp:?} {network:?} {agreed:?} {ended:?} {}", heard.len()));
         }
     }
 
@@ -105,13 +92,7 @@ impl Talk {
     }
 
     /// What a machine of RFC 1661 refuses of what claims to answer its requests.
-    fn answers(
-        &self,
-        to: usize,
-        number: u16,
-        state: State,
-        add: &mut impl FnMut(&'static str, Vec<u8>, Answer),
-    ) {
+    fn answers(&self, to: usize, number: u16, state: State, add: &mut impl FnMut(&'static str, Vec<u8>, Answer)) {
         if matches!(state, State::Initial | State::Starting) {
             return;
         }
@@ -126,11 +107,7 @@ impl Talk {
         };
         let unknown = packet(number, 200, 9, b"what?");
         add("an unknown code", unknown, Answer::Like(code_reject));
-        add(
-            "Code-Reject of nothing",
-            packet(number, 7, 9, &[]),
-            nothing(),
-        );
+        add("Code-Reject of nothing", packet(number, 7, 9, &[]), nothing());
         let Some(request) = self.last(to, number, 1) else {
             for code in 2..5 {
                 let answer = packet(number, code, 1, &[]);
@@ -171,12 +148,7 @@ impl Talk {
         let given_up = daemon.given_up.contains(&IPCP);
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused {
-                why,
-                to,
-                unit,
-                answer,
-            });
+            all.push(Refused { why, to, unit, answer });
         };
         if !is_up {
             return Vec::new();
@@ -186,35 +158,19 @@ impl Talk {
             let unit = frame(LCP, &[])[..len].to_vec();
             add("less than a header", unit, nothing());
         }
-        add(
-            "another control field",
-            [&[0xff, 0x13], &frame(LCP, &[1, 1, 0, 4])[2..]].concat(),
-            nothing(),
-        );
+        add("another control field", [&[0xff, 0x13], &frame(LCP, &[1, 1, 0, 4])[2..]].concat(), nothing());
         for number in [LCP, IPCP, PAP, CHAP] {
             for information in [&[1, 1, 0][..], &[1, 1, 0, 3], &[2, 1, 1, 0, 0]] {
-                add(
-                    "a length that cannot be",
-                    frame(number, information),
-                    nothing(),
-                );
+                add("a length that cannot be", frame(number, information), nothing());
             }
         }
         self.answers(to, LCP, lcp, &mut add);
         for code in [2, 3] {
-            add(
-                "PAP that answers nothing",
-                packet(PAP, code, 99, &[0]),
-                nothing(),
-            );
+            add("PAP that answers nothing", packet(PAP, code, 99, &[0]), nothing());
         }
         for code in [2, 3, 4] {
             let data = [&[16][..], &[7; 16], b"far"].concat();
-            add(
-                "CHAP that answers nothing",
-                packet(CHAP, code, 99, &data),
-                nothing(),
-            );
+            add("CHAP that answers nothing", packet(CHAP, code, 99, &data), nothing());
         }
         if !passes {
             add("a datagram too early", frame(IPV4, &[0x45; 20]), nothing());
@@ -222,42 +178,24 @@ impl Talk {
         if lcp == State::Opened {
             let foreign = [0xde, 0xad, 0xbe, 0xef];
             let echo = self.last(to, LCP, 9).map_or(0, |echo| echo[1]);
-            add(
-                "an echo of another peer",
-                packet(LCP, 10, echo, &foreign),
-                nothing(),
-            );
+            add("an echo of another peer", packet(LCP, 10, echo, &foreign), nothing());
             let other = packet(LCP, 10, echo.wrapping_add(100), &[0; 4]);
             add("an echo of no request", other, nothing());
             add("a short echo", packet(LCP, 9, 1, &[0, 0]), nothing());
-            add(
-                "a short Protocol-Reject",
-                packet(LCP, 8, 1, &[0]),
-                nothing(),
-            );
+            add("a short Protocol-Reject", packet(LCP, 8, 1, &[0]), nothing());
             let is_reject: fn(&[u8]) -> bool = |sent| sent.starts_with(&[0xff, 3, 0xc0, 0x21, 8]);
             let rejected = match phase {
                 Phase::Network => Answer::Like(is_reject),
-                Phase::Dead | Phase::Establish | Phase::Authenticate | Phase::Terminate => {
-                    nothing()
-                }
+                Phase::Dead | Phase::Establish | Phase::Authenticate | Phase::Terminate => nothing(),
             };
-            add(
-                "a protocol that nobody does",
-                frame(OTHER, b"what?"),
-                rejected,
-            );
+            add("a protocol that nobody does", frame(OTHER, b"what?"), rejected);
         } else {
             for code in [8, 9, 10, 11] {
                 let early = packet(LCP, code, 1, &[0, 0, 0, 0]);
                 add("a packet of Opened before that", early, nothing());
             }
             add("a protocol before LCP", frame(OTHER, b"what?"), nothing());
-            add(
-                "authentication before LCP",
-                packet(PAP, 1, 1, &[0, 0]),
-                nothing(),
-            );
+            add("authentication before LCP", packet(PAP, 1, 1, &[0, 0]), nothing());
         }
         if lcp == State::Opened && phase == Phase::Network && !given_up {
             self.answers(to, IPCP, ipcp, &mut add);
@@ -302,9 +240,7 @@ impl Session for Talk {
         self.link.octets(to, unit);
         let sent = self.link.bench.sent_octets();
         let users = self.link.users;
-        let heard = users
-            .into_iter()
-            .flat_map(|user| self.link.bench.heard(user));
+        let heard = users.into_iter().flat_map(|user| self.link.bench.heard(user));
         let heard = heard.map(|heard| format!("{heard:?}")).collect();
         Outcome { sent, heard }
     }
@@ -330,14 +266,7 @@ fn methods() -> impl Strategy<Value = Methods> {
 fn a_frame_that_is_refused_changes_nothing() {
     let tally = Tally::default();
     let mut runner = proptest::test_runner::TestRunner::new(cases(300));
-    let case = (
-        session(),
-        methods(),
-        methods(),
-        any::<bool>(),
-        0_u64..25,
-        any::<u64>(),
-    );
+    let case = (session(), methods(), methods(), any::<bool>(), 0_u64..25, any::<u64>());
     runner
         .run(&case, |(steps, near, far, persist, loss, state)| {
             let configs = secretive(near, far).map(|config| Config {

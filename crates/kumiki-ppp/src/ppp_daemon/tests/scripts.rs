@@ -64,68 +64,26 @@ then when sent PAP AuthReq
 #[test]
 fn what_is_not_understood_is_said_with_its_line_and_what_would_be_right() {
     for (text, message) in [
-        (
-            "\nignor LCP ConfReq",
-            "line 2: `ignor` begins no rule; a rule begins with ignore, drop",
-        ),
-        (
-            "ignore",
-            "line 1: the line ends too early; there are LCP, PAP",
-        ),
-        (
-            "ignore LPC any",
-            "line 1: `LPC` is no protocol; there are LCP, PAP, CHAP, LQR, IPCP, IPV6CP",
-        ),
-        (
-            "ignore LCP ConfRec",
-            "line 1: `ConfRec` is no packet of that protocol; there are ConfReq, ConfAck",
-        ),
-        (
-            "ignore IPCP EchoReq",
-            "line 1: `EchoReq` is no packet of that protocol",
-        ),
-        (
-            "nak LCP mur 68",
-            "line 1: `mur` is no option of that protocol; there are mru, asyncmap",
-        ),
-        (
-            "nak LCP mru 70000",
-            "line 1: `70000` cannot be the value; a number that 2 octets hold",
-        ),
-        (
-            "nak LCP mru 68 for",
-            "line 1: `ever` is missing; `for ever` or `3 times` is right",
-        ),
+        ("\nignor LCP ConfReq", "line 2: `ignor` begins no rule; a rule begins with ignore, drop"),
+        ("ignore", "line 1: the line ends too early; there are LCP, PAP"),
+        ("ignore LPC any", "line 1: `LPC` is no protocol; there are LCP, PAP, CHAP, LQR, IPCP, IPV6CP"),
+        ("ignore LCP ConfRec", "line 1: `ConfRec` is no packet of that protocol; there are ConfReq, ConfAck"),
+        ("ignore IPCP EchoReq", "line 1: `EchoReq` is no packet of that protocol"),
+        ("nak LCP mur 68", "line 1: `mur` is no option of that protocol; there are mru, asyncmap"),
+        ("nak LCP mru 70000", "line 1: `70000` cannot be the value; a number that 2 octets hold"),
+        ("nak LCP mru 68 for", "line 1: `ever` is missing; `for ever` or `3 times` is right"),
         ("nak LCP mru 68 3", "line 1: `times` is missing"),
-        (
-            "nak IPCP addr ten",
-            "line 1: `ten` is no address; an IPv4 address such as 10.0.0.1",
-        ),
-        (
-            "late LCP ConfAck 5",
-            "line 1: `5` is no time; a time is a number with ms or s",
-        ),
+        ("nak IPCP addr ten", "line 1: `ten` is no address; an IPv4 address such as 10.0.0.1"),
+        ("late LCP ConfAck 5", "line 1: `5` is no time; a time is a number with ms or s"),
         ("send LCP any", "line 1: what is sent has no code"),
-        (
-            "send raw 123",
-            "line 1: `123` are no octets; an even number of hexadecimal digits",
-        ),
+        ("send raw 123", "line 1: `123` are no octets; an even number of hexadecimal digits"),
         ("send LCP DiscReq \"octets", "line 1: a quote is not closed"),
-        (
-            "send LCP DiscReq every 0s",
-            "line 1: every 0 s would be without end",
-        ),
-        (
-            "flood LCP EchoReq 1000000",
-            "line 1: 1000000 are too many; at most 10000 go at once",
-        ),
+        ("send LCP DiscReq every 0s", "line 1: every 0 s would be without end"),
+        ("flood LCP EchoReq 1000000", "line 1: 1000000 are too many; at most 10000 go at once"),
         ("loop forward", "line 1: `forward` stands where `back` must"),
         ("bad", "line 1: what is bad is not said; `bad id PACKET` or"),
         ("loop back now", "line 1: `now` is too much"),
-        (
-            "then later",
-            "line 1: `later` stands where `when` must; `then after 2s`",
-        ),
+        ("then later", "line 1: `later` stands where `when` must; `then after 2s`"),
         ("ignore \"LCP\"", "line 1: \"LCP\" stands where a word must"),
     ] {
         let error = Script::parse(text).expect_err(text).to_string();

@@ -76,21 +76,13 @@ fn config(which: u8) -> Config {
     };
     if which & 4 != 0 {
         config.auth = Methods::Either;
-        config.secrets = vec![Secret {
-            name: "a".to_owned(),
-            secret: "b".to_owned(),
-        }];
+        config.secrets = vec![Secret { name: "a".to_owned(), secret: "b".to_owned() }];
         config.secret = Some("c".to_owned());
         config.rechallenge = Some(Duration::from_secs(1));
     }
     if which & 8 != 0 {
         config.echo_interval = Some(Duration::from_secs(1));
-        config.quality = Quality {
-            period: Some(Duration::from_secs(1)),
-            good: 1,
-            of: 3,
-            ..Quality::default()
-        };
+        config.quality = Quality { period: Some(Duration::from_secs(1)), good: 1, of: 3, ..Quality::default() };
         config.ask_fcs = Some(32);
         config.session = Some(Duration::from_secs(60));
         config.identification = Some("kumiki".to_owned());
@@ -111,21 +103,11 @@ impl Storm {
         let mut bench = Bench::new();
         let line = bench.device("line");
         bench.node("ppp", &["line"], Ppp::new(ppp::Config::default()));
-        let user = bench.user(
-            "ip",
-            "ppp",
-            &[Key::PppProtocol(0x0021), Key::PppProtocol(0x0057)],
-        );
+        let user = bench.user("ip", "ppp", &[Key::PppProtocol(0x0021), Key::PppProtocol(0x0057)]);
         let daemon = bench.node("daemon", &["ppp"], PppDaemon::new(config).unwrap());
         bench.start();
         let sent = bench.sent_octets();
-        Self {
-            bench,
-            line,
-            daemon,
-            user,
-            sent,
-        }
+        Self { bench, line, daemon, user, sent }
     }
 
     fn daemon(&mut self) -> &mut PppDaemon {
@@ -154,12 +136,7 @@ impl Storm {
                 self.frame(number, &packet);
             }
             Event::Answer(code) => {
-                let request = self
-                    .sent
-                    .iter()
-                    .rev()
-                    .find(|frame| frame.get(4) == Some(&1))
-                    .cloned();
+                let request = self.sent.iter().rev().find(|frame| frame.get(4) == Some(&1)).cloned();
                 if let Some(mut frame) = request {
                     frame[4] = code;
                     let line = self.line;
@@ -176,8 +153,7 @@ impl Storm {
             Event::Line(is_up) => {
                 let report = if is_up { Report::Up } else { Report::Down };
                 let line = self.line;
-                self.bench
-                    .indicate(line, Indication::Report(Box::new(report)));
+                self.bench.indicate(line, Indication::Report(Box::new(report)));
             }
             Event::Close => {
                 self.daemon().close();

@@ -79,11 +79,7 @@ impl Header {
         let Some(&[cpi, b_tag, s0, s1]) = front.first_chunk::<HEADER_LEN>() else {
             return Err(short(HEADER_LEN, front.len()));
         };
-        let header = Self {
-            cpi,
-            b_tag,
-            ba_size: u16::from_be_bytes([s0, s1]),
-        };
+        let header = Self { cpi, b_tag, ba_size: u16::from_be_bytes([s0, s1]) };
         Ok((header, HEADER_LEN))
     }
 
@@ -108,15 +104,8 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `AAL3/4 CPI 0x00 BTag 0x05 BASize 5`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            cpi,
-            b_tag,
-            ba_size,
-        } = self;
-        write!(
-            f,
-            "AAL3/4 CPI {cpi:#04x} BTag {b_tag:#04x} BASize {ba_size}"
-        )
+        let Self { cpi, b_tag, ba_size } = self;
+        write!(f, "AAL3/4 CPI {cpi:#04x} BTag {b_tag:#04x} BASize {ba_size}")
     }
 }
 
@@ -140,11 +129,7 @@ impl Trailer {
         let Some(&[al, e_tag, l0, l1]) = back.last_chunk::<TRAILER_LEN>() else {
             return Err(short(TRAILER_LEN, back.len()));
         };
-        Ok(Self {
-            al,
-            e_tag,
-            length: u16::from_be_bytes([l0, l1]),
-        })
+        Ok(Self { al, e_tag, length: u16::from_be_bytes([l0, l1]) })
     }
 
     /// Octets of the SDU in a PDU of `pdu_len` octets, header, padding and trailer included, that began with `header`.
@@ -155,10 +140,7 @@ impl Trailer {
     pub fn check(&self, header: &Header, pdu_len: usize) -> Result<usize, Fault> {
         let Self { al, e_tag, length } = *self;
         if header.b_tag != e_tag {
-            return Err(Fault::Tag {
-                begin: header.b_tag,
-                end: e_tag,
-            });
+            return Err(Fault::Tag { begin: header.b_tag, end: e_tag });
         }
         if header.cpi != 0 {
             return Err(Fault::Cpi { found: header.cpi });
@@ -169,18 +151,10 @@ impl Trailer {
         let sdu_len = usize::from(length);
         if sdu_len == 0 || super::pdu_len(sdu_len) != pdu_len {
             let most = pdu_len.saturating_sub(HEADER_LEN + TRAILER_LEN);
-            return Err(Fault::Length {
-                found: length,
-                pdu_len,
-                least: most.saturating_sub(3).max(1),
-                most,
-            });
+            return Err(Fault::Length { found: length, pdu_len, least: most.saturating_sub(3).max(1), most });
         }
         if length > header.ba_size {
-            return Err(Fault::BufferSize {
-                ba_size: header.ba_size,
-                length,
-            });
+            return Err(Fault::BufferSize { ba_size: header.ba_size, length });
         }
         Ok(sdu_len)
     }
@@ -217,17 +191,8 @@ impl fmt::Display for Trailer {
 pub fn around(length: u16, tag: u8) -> ([u8; HEADER_LEN], [u8; 3 + TRAILER_LEN], usize) {
     let mut front = [0; HEADER_LEN];
     let mut back = [0; 3 + TRAILER_LEN];
-    Header {
-        cpi: 0,
-        b_tag: tag,
-        ba_size: length,
-    }
-    .emit(&mut front);
-    let trailer = Trailer {
-        al: 0,
-        e_tag: tag,
-        length,
-    };
+    Header { cpi: 0, b_tag: tag, ba_size: length }.emit(&mut front);
+    let trailer = Trailer { al: 0, e_tag: tag, length };
     if let Some((_, octets)) = back.split_at_mut_checked(3) {
         trailer.emit(octets);
     }

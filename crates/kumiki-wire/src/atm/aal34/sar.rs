@@ -159,21 +159,14 @@ impl Header {
             return;
         };
         let [high, low] = self.mid.to_be_bytes();
-        *out = [
-            self.segment_type.bits() << 6 | (self.sn & 0xf) << 2 | (high & 3),
-            low,
-        ];
+        *out = [self.segment_type.bits() << 6 | (self.sn & 0xf) << 2 | (high & 3), low];
     }
 }
 
 impl fmt::Display for Header {
     /// For example `AAL3/4 SSM SN 0 MID 0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            segment_type,
-            sn,
-            mid,
-        } = self;
+        let Self { segment_type, sn, mid } = self;
         write!(f, "AAL3/4 {segment_type} SN {sn} MID {mid}")
     }
 }
@@ -196,10 +189,7 @@ impl Trailer {
         let Some(&[a, b]) = back.last_chunk::<TRAILER_LEN>() else {
             return Err(short(TRAILER_LEN, back.len()));
         };
-        Ok(Self {
-            li: a >> 2,
-            crc: u16::from_be_bytes([a & 3, b]),
-        })
+        Ok(Self { li: a >> 2, crc: u16::from_be_bytes([a & 3, b]) })
     }
 
     /// Octets of the CPCS-PDU in a segment of type `segment_type` whose first 374 bits give `crc`. The CRC comes first:
@@ -209,10 +199,7 @@ impl Trailer {
     /// The first of the [`Fault`]s, in their order.
     pub const fn check(&self, segment_type: SegmentType, crc: u16) -> Result<usize, Fault> {
         if self.crc != crc {
-            return Err(Fault::Crc {
-                found: self.crc,
-                expected: crc,
-            });
+            return Err(Fault::Crc { found: self.crc, expected: crc });
         }
         let least = match segment_type {
             // All but the last are full.
@@ -223,11 +210,7 @@ impl Trailer {
             SegmentType::Ssm => 8,
         };
         if self.li < least || self.li as usize > PAYLOAD_LEN {
-            return Err(Fault::Length {
-                segment_type,
-                found: self.li,
-                least,
-            });
+            return Err(Fault::Length { segment_type, found: self.li, least });
         }
         Ok(self.li as usize)
     }
@@ -270,10 +253,7 @@ pub fn crc(pdu: &[u8; cell::PAYLOAD_LEN]) -> u16 {
 pub fn pdu(header: Header, octets: &[u8], with_crc: bool) -> [u8; cell::PAYLOAD_LEN] {
     let octets = octets.get(..PAYLOAD_LEN).unwrap_or(octets);
     let mut pdu = [0; cell::PAYLOAD_LEN];
-    let mut trailer = Trailer {
-        li: u8::try_from(octets.len()).unwrap_or(0),
-        crc: 0,
-    };
+    let mut trailer = Trailer { li: u8::try_from(octets.len()).unwrap_or(0), crc: 0 };
     if let Some((front, rest)) = pdu.split_first_chunk_mut::<HEADER_LEN>() {
         header.emit(front);
         if let Some(room) = rest.get_mut(..octets.len()) {

@@ -33,8 +33,7 @@ fn remainder(message: &[u8]) -> u16 {
         }
     }
     let last = &left[message.len()..];
-    last.iter()
-        .fold(0, |value, bit| value << 1 | u16::from(*bit))
+    last.iter().fold(0, |value, bit| value << 1 | u16::from(*bit))
 }
 
 fn cpcs_pdu(sdu: &[u8], tag: u8) -> Vec<u8> {
@@ -45,10 +44,7 @@ fn cpcs_pdu(sdu: &[u8], tag: u8) -> Vec<u8> {
 #[test]
 fn a_single_segment_is_the_published_one() {
     let pdu = cpcs_pdu(b"hello", 5);
-    let header = sar::Header {
-        segment_type: SegmentType::Ssm,
-        ..sar::Header::default()
-    };
+    let header = sar::Header { segment_type: SegmentType::Ssm, ..sar::Header::default() };
     let found = sar::pdu(header, &pdu, true);
     assert_eq!(found[..], hex(HELLO));
     let (parsed, len) = sar::Header::parse(&found).unwrap();
@@ -58,12 +54,7 @@ fn a_single_segment_is_the_published_one() {
     let (begin, _) = cpcs::Header::parse(&found[2..]).unwrap();
     let end = cpcs::Trailer::parse(&found[2..18]).unwrap();
     assert_eq!(end.check(&begin, 16), Ok(5));
-    let lines = [
-        parsed.to_string(),
-        begin.to_string(),
-        end.to_string(),
-        trailer.to_string(),
-    ];
+    let lines = [parsed.to_string(), begin.to_string(), end.to_string(), trailer.to_string()];
     assert_eq!(
         lines,
         [
@@ -77,20 +68,12 @@ fn a_single_segment_is_the_published_one() {
 
 #[test]
 fn the_bits_of_a_header_lie_where_the_standard_puts_them() {
-    let header = sar::Header {
-        segment_type: SegmentType::Bom,
-        sn: 0b1001,
-        mid: 0b01_1000_0001,
-    };
+    let header = sar::Header { segment_type: SegmentType::Bom, sn: 0b1001, mid: 0b01_1000_0001 };
     let mut out = [0; 2];
     header.emit(&mut out);
     assert_eq!(out, [0b1010_0101, 0b1000_0001]);
     let mut out = [0; 2];
-    sar::Trailer {
-        li: 0b10_1100,
-        crc: 0b10_0000_0001,
-    }
-    .emit(&mut out);
+    sar::Trailer { li: 0b10_1100, crc: 0b10_0000_0001 }.emit(&mut out);
     assert_eq!(out, [0b1011_0010, 0b0000_0001]);
 }
 
@@ -114,11 +97,7 @@ fn segments_of_a_wrong_length_are_told_apart() {
             let expected = match li {
                 63 if segment_type == Eom => Err(SarFault::Abort),
                 li if (least..=44).contains(&li) => Ok(usize::from(li)),
-                found => Err(SarFault::Length {
-                    segment_type,
-                    found,
-                    least,
-                }),
+                found => Err(SarFault::Length { segment_type, found, least }),
             };
             assert_eq!(check(li, segment_type), expected);
         }
@@ -126,61 +105,29 @@ fn segments_of_a_wrong_length_are_told_apart() {
     let wrong = sar::Trailer { li: 63, crc: 7 }.check(Eom, 8);
     let (found, expected) = (7, 8);
     assert_eq!(wrong, Err(SarFault::Crc { found, expected }));
-    assert_eq!(
-        check(43, Bom).unwrap_err().to_string(),
-        "AAL3/4: LI of BOM is 43, expected 44 to 44"
-    );
+    assert_eq!(check(43, Bom).unwrap_err().to_string(), "AAL3/4: LI of BOM is 43, expected 44 to 44");
 }
 
 #[test]
 fn faults_of_a_pdu_are_told_apart() {
-    let header = cpcs::Header {
-        cpi: 0,
-        b_tag: 9,
-        ba_size: 100,
-    };
-    let trailer = cpcs::Trailer {
-        al: 0,
-        e_tag: 9,
-        length: 100,
-    };
+    let header = cpcs::Header { cpi: 0, b_tag: 9, ba_size: 100 };
+    let trailer = cpcs::Trailer { al: 0, e_tag: 9, length: 100 };
     assert_eq!(trailer.check(&header, 108), Ok(100));
-    let streaming = cpcs::Header {
-        ba_size: 4000,
-        ..header
-    };
+    let streaming = cpcs::Header { ba_size: 4000, ..header };
     assert_eq!(trailer.check(&streaming, 108), Ok(100));
     let (begin, end) = (9, 8);
-    let other = cpcs::Trailer {
-        e_tag: 8,
-        ..trailer
-    };
-    assert_eq!(
-        other.check(&header, 108),
-        Err(CpcsFault::Tag { begin, end })
-    );
+    let other = cpcs::Trailer { e_tag: 8, ..trailer };
+    assert_eq!(other.check(&header, 108), Err(CpcsFault::Tag { begin, end }));
     let units = cpcs::Header { cpi: 1, ..header };
     assert_eq!(trailer.check(&units, 108), Err(CpcsFault::Cpi { found: 1 }));
     let aligned = cpcs::Trailer { al: 2, ..trailer };
-    assert_eq!(
-        aligned.check(&header, 108),
-        Err(CpcsFault::Alignment { found: 2 })
-    );
+    assert_eq!(aligned.check(&header, 108), Err(CpcsFault::Alignment { found: 2 }));
     let (ba_size, length) = (99, 100);
     let small = cpcs::Header { ba_size, ..header };
-    assert_eq!(
-        trailer.check(&small, 108),
-        Err(CpcsFault::BufferSize { ba_size, length })
-    );
+    assert_eq!(trailer.check(&small, 108), Err(CpcsFault::BufferSize { ba_size, length }));
     let fault = trailer.check(&header, 152).unwrap_err();
-    assert_eq!(
-        fault.to_string(),
-        "AAL3/4: Length is 100, a PDU of 152 octets carries 141 to 144"
-    );
-    let none = cpcs::Trailer {
-        length: 0,
-        ..trailer
-    };
+    assert_eq!(fault.to_string(), "AAL3/4: Length is 100, a PDU of 152 octets carries 141 to 144");
+    let none = cpcs::Trailer { length: 0, ..trailer };
     assert!(none.check(&header, 8).is_err() && none.check(&header, 0).is_err());
 }
 

@@ -31,11 +31,7 @@ fn remainder(octets: &[u8]) -> u16 {
     octets.iter().fold(0, |register, octet| {
         (0..8).rev().fold(register, |register, bit| {
             let shifted = (register << 1) | u16::from(octet >> bit & 1);
-            if shifted & 0x400 == 0 {
-                shifted
-            } else {
-                shifted ^ 0x633
-            }
+            if shifted & 0x400 == 0 { shifted } else { shifted ^ 0x633 }
         })
     })
 }
@@ -79,8 +75,7 @@ impl Loopback {
         if !is_crc10_right(payload) {
             let mut right = *payload;
             set_crc10(&mut right);
-            let last =
-                |[.., high, low]: [u8; PAYLOAD_LEN]| u32::from(u16::from_be_bytes([high & 3, low]));
+            let last = |[.., high, low]: [u8; PAYLOAD_LEN]| u32::from(u16::from_be_bytes([high & 3, low]));
             return Err(Malformed::Checksum {
                 protocol: "ATM OAM",
                 field: "CRC-10",
@@ -128,11 +123,7 @@ impl Loopback {
 impl fmt::Display for Loopback {
     /// For example `OAM loopback request tag 1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = if self.indication {
-            "request"
-        } else {
-            "returned"
-        };
+        let way = if self.indication { "request" } else { "returned" };
         write!(f, "OAM loopback {way} tag {}", self.correlation_tag)
     }
 }

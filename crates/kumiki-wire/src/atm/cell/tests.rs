@@ -23,35 +23,10 @@ fn headers_mean_what_the_table_says() {
     let cases: [(Header, [u8; 5]); 6] = [
         (Header::IDLE, [0, 0, 0, 1, 0x52]),
         (Header::UNASSIGNED, [0, 0, 0, 0, 0x55]),
-        (
-            Header {
-                vci: vci::SIGNALLING,
-                ..Header::default()
-            },
-            [0, 0, 0, 0x50, 0xe2],
-        ),
-        (
-            Header {
-                vci: 100,
-                ..Header::default()
-            },
-            [0, 0, 6, 0x40, 0xec],
-        ),
-        (
-            Header {
-                vci: 100,
-                pti: Pti::USER_END,
-                ..Header::default()
-            },
-            [0, 0, 6, 0x42, 0xe2],
-        ),
-        (
-            Header {
-                vci: vci::ILMI,
-                ..Header::default()
-            },
-            [0, 0, 1, 0, 0x40],
-        ),
+        (Header { vci: vci::SIGNALLING, ..Header::default() }, [0, 0, 0, 0x50, 0xe2]),
+        (Header { vci: 100, ..Header::default() }, [0, 0, 6, 0x40, 0xec]),
+        (Header { vci: 100, pti: Pti::USER_END, ..Header::default() }, [0, 0, 6, 0x42, 0xe2]),
+        (Header { vci: vci::ILMI, ..Header::default() }, [0, 0, 1, 0, 0x40]),
     ];
     for (header, octets) in cases {
         for interface in [Interface::Uni, Interface::Nni] {
@@ -67,26 +42,10 @@ fn headers_mean_what_the_table_says() {
 fn the_first_four_bits_are_flow_control_or_path() {
     let octets = [0x12, 0x34, 0x56, 0x78, 0x49];
     let (uni, _) = Header::parse(Interface::Uni, &octets).unwrap();
-    assert_eq!(
-        uni,
-        Header {
-            gfc: 1,
-            vpi: 0x23,
-            vci: 0x4567,
-            pti: Pti::from_bits(4),
-            clp: false
-        }
-    );
+    assert_eq!(uni, Header { gfc: 1, vpi: 0x23, vci: 0x4567, pti: Pti::from_bits(4), clp: false });
     assert_eq!(uni.to_string(), "ATM 35/17767 PTI 4 GFC 1");
     let (nni, _) = Header::parse(Interface::Nni, &octets).unwrap();
-    assert_eq!(
-        nni,
-        Header {
-            gfc: 0,
-            vpi: 0x123,
-            ..uni
-        }
-    );
+    assert_eq!(nni, Header { gfc: 0, vpi: 0x123, ..uni });
 }
 
 #[test]
@@ -95,12 +54,7 @@ fn payload_types_follow_their_bits() {
     assert!(end.is_user() && end.ends_pdu() && !end.is_congested());
     assert_eq!(end.with_congestion(), full);
     assert!(full.ends_pdu() && full.is_congested() && !Pti::USER.ends_pdu());
-    for other in [
-        Pti::F5_SEGMENT,
-        Pti::F5_END_TO_END,
-        Pti::RM,
-        Pti::from_bits(7),
-    ] {
+    for other in [Pti::F5_SEGMENT, Pti::F5_END_TO_END, Pti::RM, Pti::from_bits(7)] {
         assert!(!other.is_user() && !other.ends_pdu() && !other.is_congested());
         assert_eq!(other.with_congestion(), other);
     }
@@ -109,9 +63,9 @@ fn payload_types_follow_their_bits() {
 #[test]
 fn each_single_wrong_bit_has_its_published_syndrome_and_is_corrected() {
     const SYNDROMES: [u8; 40] = [
-        0x31, 0x9b, 0xce, 0x67, 0xb0, 0x58, 0x2c, 0x16, 0x0b, 0x86, 0x43, 0xa2, 0x51, 0xab, 0xd6,
-        0x6b, 0xb6, 0x5b, 0xae, 0x57, 0xa8, 0x54, 0x2a, 0x15, 0x89, 0xc7, 0xe0, 0x70, 0x38, 0x1c,
-        0x0e, 0x07, 0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01,
+        0x31, 0x9b, 0xce, 0x67, 0xb0, 0x58, 0x2c, 0x16, 0x0b, 0x86, 0x43, 0xa2, 0x51, 0xab, 0xd6, 0x6b, 0xb6, 0x5b,
+        0xae, 0x57, 0xa8, 0x54, 0x2a, 0x15, 0x89, 0xc7, 0xe0, 0x70, 0x38, 0x1c, 0x0e, 0x07, 0x80, 0x40, 0x20, 0x10,
+        0x08, 0x04, 0x02, 0x01,
     ];
     let good = [0x12, 0x34, 0x56, 0x78, 0x49];
     assert_eq!((syndrome(good), correct(good)), (0, Some(good)));
@@ -126,11 +80,7 @@ fn each_single_wrong_bit_has_its_published_syndrome_and_is_corrected() {
 
 #[test]
 fn two_wrong_bits_are_never_taken_for_one() {
-    let good = Header {
-        vci: 100,
-        ..Header::default()
-    }
-    .octets(Interface::Uni);
+    let good = Header { vci: 100, ..Header::default() }.octets(Interface::Uni);
     for first in 0..40 {
         for second in 0..first {
             let mut wrong = good;
@@ -143,12 +93,7 @@ fn two_wrong_bits_are_never_taken_for_one() {
 
 #[test]
 fn a_loopback_cell_has_the_published_octets() {
-    let request = Loopback {
-        indication: true,
-        correlation_tag: 1,
-        location: END_POINT,
-        source: END_POINT,
-    };
+    let request = Loopback { indication: true, correlation_tag: 1, location: END_POINT, source: END_POINT };
     let mut expected = [0x6a; PAYLOAD_LEN];
     expected[..6].copy_from_slice(&[0x18, 0x01, 0, 0, 0, 1]);
     expected[6..38].fill(0xff);
@@ -160,27 +105,16 @@ fn a_loopback_cell_has_the_published_octets() {
 
 #[test]
 fn a_damaged_or_other_oam_cell_is_refused() {
-    let request = Loopback {
-        indication: true,
-        correlation_tag: 1,
-        location: END_POINT,
-        source: END_POINT,
-    };
+    let request = Loopback { indication: true, correlation_tag: 1, location: END_POINT, source: END_POINT };
     for bit in 0..384 {
         let mut payload = request.octets();
         payload[bit / 8] ^= 0x80 >> (bit % 8);
-        assert!(
-            matches!(Loopback::parse(&payload), Err(Malformed::Checksum { .. })),
-            "bit {bit}"
-        );
+        assert!(matches!(Loopback::parse(&payload), Err(Malformed::Checksum { .. })), "bit {bit}");
     }
     let mut ais = request.octets();
     ais[0] = oam::kind::AIS;
     oam::set_crc10(&mut ais);
-    assert!(matches!(
-        Loopback::parse(&ais),
-        Err(Malformed::Field { found: 0x10, .. })
-    ));
+    assert!(matches!(Loopback::parse(&ais), Err(Malformed::Field { found: 0x10, .. })));
 }
 
 #[test]

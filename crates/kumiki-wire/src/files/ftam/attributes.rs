@@ -2,8 +2,8 @@
 
 use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::attributes::{
-    AccessControlChange, Availability, ChangeAttributes, CreateAttributes, ExtensionNames,
-    ExtensionSet, ObjectType, Pathname, PrivateUse, ReadAttributes,
+    AccessControlChange, Availability, ChangeAttributes, CreateAttributes, ExtensionNames, ExtensionSet, ObjectType,
+    Pathname, PrivateUse, ReadAttributes,
 };
 use kumiki_osi_service::ftam::contents::{
     ContentsType, ContentsTypeName, DocumentParameter, Significance, StringClass, StringParameter,
@@ -11,8 +11,8 @@ use kumiki_osi_service::ftam::contents::{
 use kumiki_osi_service::ftam::{Any, AttributeNames, oids};
 
 use super::form::{
-    Content, Explicit, Fields, Many, Own, Say, Spot, Whole, a, attribute, c, choice, debugged,
-    displayed, enumerated, explicit, many, sequence, tagged,
+    Content, Explicit, Fields, Many, Own, Say, Spot, Whole, a, attribute, c, choice, debugged, displayed, enumerated,
+    explicit, many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{Element, Fault, Tag, Writer};
@@ -38,14 +38,7 @@ displayed!(
     StringClass,
     StringParameter,
 );
-debugged!(
-    (Oid, Any),
-    AccessControlChange,
-    ChangeAttributes,
-    CreateAttributes,
-    ExtensionNames,
-    ExtensionSet
-);
+debugged!((Oid, Any), AccessControlChange, ChangeAttributes, CreateAttributes, ExtensionNames, ExtensionSet);
 
 impl Say for PrivateUse {
     fn say(&self) -> String {
@@ -63,16 +56,8 @@ impl Say for ReadAttributes {
         let mut said: Vec<String> = Vec::new();
         said.extend(self.pathname.as_ref().map(Say::say));
         said.extend(self.object_type.as_ref().map(Say::say));
-        said.extend(
-            self.size
-                .as_ref()
-                .map(|size| format!("size {}", size.say())),
-        );
-        said.extend(
-            self.modified
-                .as_ref()
-                .map(|date| format!("modified {}", date.say())),
-        );
+        said.extend(self.size.as_ref().map(|size| format!("size {}", size.say())));
+        said.extend(self.modified.as_ref().map(|date| format!("modified {}", date.say())));
         said.join(", ")
     }
 }
@@ -105,11 +90,7 @@ impl Whole for PrivateUse {
             return Content::parse(element).map(Self::Actual);
         }
         element.null()?;
-        Ok(if element.tag() == Tag::context(0) {
-            Self::NoValueAvailable
-        } else {
-            Self::AbstractSyntaxNotSupported
-        })
+        Ok(if element.tag() == Tag::context(0) { Self::NoValueAvailable } else { Self::AbstractSyntaxNotSupported })
     }
 }
 
@@ -142,10 +123,7 @@ tagged! {
 }
 
 /// `[1] SEQUENCE OF`, explicit.
-const LISTED: Explicit<Many<Own>> = Explicit(
-    Tag::context(1),
-    Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS),
-);
+const LISTED: Explicit<Many<Own>> = Explicit(Tag::context(1), Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS));
 
 sequence!(ExtensionSet {
     ! identifier "identifier": c(0);
@@ -237,10 +215,7 @@ impl Whole for ContentsType {
                     w.context(0, |w| emit_parameter(parameter, w));
                 }
             }),
-            Self::ConstraintSet {
-                constraint_set,
-                abstract_syntax,
-            } => w.context(1, |w| {
+            Self::ConstraintSet { constraint_set, abstract_syntax } => w.context(1, |w| {
                 a(11).emit(constraint_set, w);
                 a(0).emit(abstract_syntax, w);
             }),
@@ -257,10 +232,7 @@ impl Whole for ContentsType {
         }
         let name = fields.required(&a(14), "document-type-name")?;
         let parameter: Option<Any> = fields.optional(&explicit(0), "parameter")?;
-        Ok(Self::Document {
-            name,
-            parameter: parameter.map(|any| parameter_of(&name, any)),
-        })
+        Ok(Self::Document { name, parameter: parameter.map(|any| parameter_of(&name, any)) })
     }
 }
 
@@ -305,9 +277,7 @@ fn parameter_of(name: &Oid, any: Any) -> DocumentParameter {
         let mut reader = crate::osi::ber::Reader::new("document type", &any.0);
         let element = reader.next("parameter").ok().flatten();
         element.and_then(|element| match *name {
-            oids::FTAM_1 | oids::FTAM_2 | oids::FTAM_3 | oids::FTAM_4
-                if element.tag() == StringParameter::TAG =>
-            {
+            oids::FTAM_1 | oids::FTAM_2 | oids::FTAM_3 | oids::FTAM_4 if element.tag() == StringParameter::TAG => {
                 let strings: Result<StringParameter, _> = Whole::parse(&element);
                 strings.ok().map(DocumentParameter::Strings)
             }

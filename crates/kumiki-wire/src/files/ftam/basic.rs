@@ -4,20 +4,19 @@ use std::borrow::Cow;
 
 use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::access::{
-    AccessContext, AccessControlElement, AccessPasswords, FaduIdentity, FaduLock, FaduOperation,
-    Lock, PerAction,
+    AccessContext, AccessControlElement, AccessPasswords, FaduIdentity, FaduLock, FaduOperation, Lock, PerAction,
 };
 use kumiki_osi_service::ftam::regime::{Charge, QualityOfService};
 use kumiki_osi_service::ftam::{
-    AccessRequest, ActionResult, Any, AttributeGroups, AttributeNames, Diagnostic, DiagnosticType,
-    Entity, EqualityComparison, External, ExternalEncoding, FunctionalUnits, GeneralizedTime,
-    GraphicString, LockKeys, Password, PermittedActions, ProcessingMode, ProtocolVersions,
-    RelationalComparison, ServiceClasses, StateResult, oids,
+    AccessRequest, ActionResult, Any, AttributeGroups, AttributeNames, Diagnostic, DiagnosticType, Entity,
+    EqualityComparison, External, ExternalEncoding, FunctionalUnits, GeneralizedTime, GraphicString, LockKeys,
+    Password, PermittedActions, ProcessingMode, ProtocolVersions, RelationalComparison, ServiceClasses, StateResult,
+    oids,
 };
 
 use super::form::{
-    Content, Fields, Implicit, Own, Say, Spot, Whole, a, c, debugged, displayed, enumerated,
-    explicit, many, sequence, tagged,
+    Content, Fields, Implicit, Own, Say, Spot, Whole, a, c, debugged, displayed, enumerated, explicit, many, sequence,
+    tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{self, Bits, Class, Element, Fault, Tag, Writer};
@@ -84,14 +83,8 @@ impl<T: Say> Say for PerAction<T> {
     fn say(&self) -> String {
         let each = self.each().map(|(action, value)| (action, value.say()));
         let each = each.iter().filter(|(_, value)| value != "not required");
-        let each: Vec<String> = each
-            .map(|(action, value)| format!("{action} {value}"))
-            .collect();
-        if each.is_empty() {
-            "none".to_owned()
-        } else {
-            each.join(", ")
-        }
+        let each: Vec<String> = each.map(|(action, value)| format!("{action} {value}")).collect();
+        if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     }
 }
 
@@ -224,9 +217,7 @@ impl Content for External {
     fn emit(&self, w: &mut Writer, tag: Tag) {
         let encoding = match &self.encoding {
             ExternalEncoding::SingleAsn1(any) => ber::Encoding::Single(Cow::Borrowed(&any.0)),
-            ExternalEncoding::OctetAligned(octets) => {
-                ber::Encoding::OctetAligned(Cow::Borrowed(octets))
-            }
+            ExternalEncoding::OctetAligned(octets) => ber::Encoding::OctetAligned(Cow::Borrowed(octets)),
             ExternalEncoding::Arbitrary { unused, octets } => {
                 ber::Encoding::Arbitrary(Bits::new(octets.as_slice(), *unused).unwrap_or_default())
             }
@@ -234,10 +225,7 @@ impl Content for External {
         let external = ber::External {
             direct: self.direct_reference,
             indirect: self.indirect_reference,
-            descriptor: self
-                .descriptor
-                .as_ref()
-                .map(|text| String::from_utf8_lossy(text.octets()).into_owned()),
+            descriptor: self.descriptor.as_ref().map(|text| String::from_utf8_lossy(text.octets()).into_owned()),
             encoding,
         };
         w.external(tag, &external);
@@ -250,16 +238,11 @@ impl Content for External {
             indirect_reference: external.indirect,
             descriptor: external.descriptor.map(GraphicString::from),
             encoding: match external.encoding {
-                ber::Encoding::Single(octets) => {
-                    ExternalEncoding::SingleAsn1(Any(octets.into_owned()))
+                ber::Encoding::Single(octets) => ExternalEncoding::SingleAsn1(Any(octets.into_owned())),
+                ber::Encoding::OctetAligned(octets) => ExternalEncoding::OctetAligned(octets.into_owned()),
+                ber::Encoding::Arbitrary(bits) => {
+                    ExternalEncoding::Arbitrary { unused: bits.unused(), octets: bits.octets().to_vec() }
                 }
-                ber::Encoding::OctetAligned(octets) => {
-                    ExternalEncoding::OctetAligned(octets.into_owned())
-                }
-                ber::Encoding::Arbitrary(bits) => ExternalEncoding::Arbitrary {
-                    unused: bits.unused(),
-                    octets: bits.octets().to_vec(),
-                },
             },
         })
     }

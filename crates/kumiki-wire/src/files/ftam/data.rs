@@ -123,10 +123,7 @@ impl Reader {
     /// Of values of this syntax, one behind the other, as one presentation data value or several segments of one have them.
     #[must_use]
     pub fn new(syntax: Syntax, values: Message) -> Self {
-        Self {
-            syntax,
-            chain: chain::Reader::new(DATA, values),
-        }
+        Self { syntax, chain: chain::Reader::new(DATA, values) }
     }
 
     fn one(&mut self) -> Result<Option<DataElement>, Malformed> {
@@ -139,14 +136,11 @@ impl Reader {
             Fault::Choice { found, expected }.of(DATA, FIELD)
         };
         Ok(Some(match self.syntax {
-            Syntax::Binary => {
-                DataElement::Octets(self.chain.octet_string(Tag::OCTET_STRING, FIELD)?)
-            }
+            Syntax::Binary => DataElement::Octets(self.chain.octet_string(Tag::OCTET_STRING, FIELD)?),
             Syntax::Text => {
                 let mut classes = StringClass::ALL.into_iter();
-                let class = classes
-                    .find(|class| string(*class) == head.tag)
-                    .ok_or_else(|| refuse("a character string"))?;
+                let class =
+                    classes.find(|class| string(*class) == head.tag).ok_or_else(|| refuse("a character string"))?;
                 let octets = self.chain.octet_string(head.tag, FIELD)?;
                 DataElement::Text { class, octets }
             }

@@ -72,11 +72,7 @@ pub(super) trait Content: Sized + Say {
     /// Reads it from an element, whose tag has been seen to be right.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
     /// Says what it is; a SEQUENCE says what its fields are.
-    fn walk<'a>(
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         let said = Self::parse(element)?.say();
         seen.push(Seen::new(name, element, said));
         Ok(())
@@ -96,11 +92,7 @@ pub(super) trait Whole: Sized + Say {
     /// Reads it.
     fn parse(element: &Element<'_>) -> Result<Self, Malformed>;
     /// Says what it is; a SEQUENCE says what its fields are.
-    fn walk<'a>(
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         let said = Self::parse(element)?.say();
         seen.push(Seen::new(name, element, said));
         Ok(())
@@ -116,11 +108,7 @@ impl<T: Content> Content for Box<T> {
         T::parse(element).map(Self::new)
     }
 
-    fn walk<'a>(
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -140,11 +128,7 @@ impl<T: Whole> Whole for Box<T> {
         T::parse(element).map(Self::new)
     }
 
-    fn walk<'a>(
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -162,12 +146,7 @@ pub(super) trait Spot<T: Say> {
     /// Reads the field.
     fn parse(&self, element: &Element<'_>) -> Result<T, Malformed>;
     /// Says what the field is; of a SEQUENCE, what its fields are.
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         let said = self.parse(element)?.say();
         seen.push(Seen::new(name, element, said));
         Ok(())
@@ -190,12 +169,7 @@ impl<T: Content> Spot<T> for Implicit {
         T::parse(element)
     }
 
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -230,12 +204,7 @@ impl<T: Whole> Spot<T> for Own {
         T::parse(element)
     }
 
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         T::walk(element, name, seen)
     }
 }
@@ -256,12 +225,7 @@ impl<T: Say, S: Spot<T>> Spot<T> for Explicit<S> {
         self.1.parse(&self.inside(element)?)
     }
 
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         self.1.walk(&self.inside(element)?, name, seen)
     }
 }
@@ -312,12 +276,7 @@ impl<T: Say, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
         self.0.parse(element).map(Attribute::Actual)
     }
 
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         if element.tag() == NO_VALUE {
             let said = self.parse(element)?.say();
             seen.push(Seen::new(name, element, said));
@@ -372,12 +331,7 @@ impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
         Ok(all)
     }
 
-    fn walk<'a>(
-        &self,
-        element: &Element<'a>,
-        name: &'static str,
-        seen: &mut Vec<Seen<'a>>,
-    ) -> Result<(), Malformed> {
+    fn walk<'a>(&self, element: &Element<'a>, name: &'static str, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
         let all = self.parse(element)?;
         let mut inside = element.elements()?;
         for one in all {
@@ -409,11 +363,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The element at `spot`, if it is there.
-    fn find<T: Say>(
-        &self,
-        spot: &impl Spot<T>,
-        name: &'static str,
-    ) -> Result<Option<Element<'a>>, Malformed> {
+    fn find<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<Option<Element<'a>>, Malformed> {
         let mut found = self.elements.iter().filter(|one| spot.has(one.tag()));
         let Some(element) = found.next() else {
             return Ok(None);
@@ -427,11 +377,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The one at `spot`, if it is there.
-    pub(super) fn optional<T: Say>(
-        &self,
-        spot: &impl Spot<T>,
-        name: &'static str,
-    ) -> Result<Option<T>, Malformed> {
+    pub(super) fn optional<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<Option<T>, Malformed> {
         let element = self.find(spot, name)?;
         element.map(|element| spot.parse(&element)).transpose()
     }
@@ -465,11 +411,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The one at `spot`.
-    pub(super) fn required<T: Say>(
-        &self,
-        spot: &impl Spot<T>,
-        name: &'static str,
-    ) -> Result<T, Malformed> {
+    pub(super) fn required<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<T, Malformed> {
         self.optional(spot, name)?.ok_or_else(|| {
             let expected = spot.tag();
             self.of.called(name).refuse(Fault::Missing { expected })

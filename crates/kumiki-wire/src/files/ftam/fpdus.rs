@@ -1,33 +1,28 @@
 //! The fields of every FPDU, in the order of ISO 8571-4.
 
 use kumiki_osi_service::ftam::bulk::{
-    Cancel, DataEnd, ReadRequest, RequestType, Restart, TransferEndRequest, TransferEndResponse,
-    WriteRequest,
+    Cancel, DataEnd, ReadRequest, RequestType, Restart, TransferEndRequest, TransferEndResponse, WriteRequest,
 };
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{
-    BeginGroupRequest, ChangeAttribRequest, ChangeAttribResponse, Close, CreateRequest,
-    CreateResponse, DegreeOfOverlap, DeleteRequest, DeleteResponse, DeselectRequest,
-    DeselectResponse, EraseRequest, EraseResponse, LocateRequest, LocateResponse, OpenRequest,
-    OpenResponse, Override, ReadAttribRequest, ReadAttribResponse, RecoverRequest, RecoverResponse,
-    RecoveryMode, SelectRequest, SelectResponse,
+    BeginGroupRequest, ChangeAttribRequest, ChangeAttribResponse, Close, CreateRequest, CreateResponse,
+    DegreeOfOverlap, DeleteRequest, DeleteResponse, DeselectRequest, DeselectResponse, EraseRequest, EraseResponse,
+    LocateRequest, LocateResponse, OpenRequest, OpenResponse, Override, ReadAttribRequest, ReadAttribResponse,
+    RecoverRequest, RecoverResponse, RecoveryMode, SelectRequest, SelectResponse,
 };
-use kumiki_osi_service::ftam::management::{
-    ChangePrefixRequest, ChangePrefixResponse, ListRequest, ListResponse,
-};
+use kumiki_osi_service::ftam::management::{ChangePrefixRequest, ChangePrefixResponse, ListRequest, ListResponse};
 use kumiki_osi_service::ftam::regime::{
     Abort, InitializeRequest, InitializeResponse, TerminateRequest, TerminateResponse,
 };
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Fpdu, Kind, ProcessingMode, ProtocolVersions, Raw,
-    ServiceClasses, StateResult,
+    ActionResult, AttributeGroups, Fpdu, Kind, ProcessingMode, ProtocolVersions, Raw, ServiceClasses, StateResult,
 };
 
 use super::Seen;
 use super::basic::SHARED;
 use super::form::{
-    Content, Explicit, Implicit, MOST_ITEMS, Many, Own, Spot, a, c, debugged, displayed,
-    enumerated, explicit, many, sequence,
+    Content, Explicit, Implicit, MOST_ITEMS, Many, Own, Spot, a, c, debugged, displayed, enumerated, explicit, many,
+    sequence,
 };
 use super::scope::{ASSERTIONS, SCOPES};
 use crate::Malformed;
@@ -445,11 +440,7 @@ impl Empty {
 }
 
 /// Says what each field of a value of type `T` is.
-fn walk_as<'a, T: Content>(
-    _: &T,
-    element: &Element<'a>,
-    seen: &mut Vec<Seen<'a>>,
-) -> Result<(), Malformed> {
+fn walk_as<'a, T: Content>(_: &T, element: &Element<'a>, seen: &mut Vec<Seen<'a>>) -> Result<(), Malformed> {
     T::walk(element, "fields", seen)
 }
 

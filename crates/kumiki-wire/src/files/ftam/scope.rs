@@ -2,23 +2,19 @@
 
 use kumiki_osi_service::ftam::Any;
 use kumiki_osi_service::ftam::scope::{
-    ActionsPattern, Assertion, BooleanPattern, ContentsTypePattern, DatePattern, IntegerPattern,
-    OidPattern, PathnamePattern, Piece, RetrievalScope, Scope, StringPattern,
+    ActionsPattern, Assertion, BooleanPattern, ContentsTypePattern, DatePattern, IntegerPattern, OidPattern,
+    PathnamePattern, Piece, RetrievalScope, Scope, StringPattern,
 };
 
 use super::form::{
-    Content, Fields, Many, Own, Spot, Whole, c, choice, debugged, enumerated, explicit, many,
-    sequence, tagged,
+    Content, Fields, Many, Own, Spot, Whole, c, choice, debugged, enumerated, explicit, many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{Element, Tag, Writer};
 
 /// Attribute-Value-Assertions: one of these sets, and of it all.
-pub(super) const ASSERTIONS: Many<Many<Own>> = Many(
-    Tag::application(26),
-    Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS),
-    super::form::MOST_ITEMS,
-);
+pub(super) const ASSERTIONS: Many<Many<Own>> =
+    Many(Tag::application(26), Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS), super::form::MOST_ITEMS);
 
 /// Scope.
 pub(super) const SCOPES: Many<Own> = Many(Tag::application(28), Own, super::form::MOST_ITEMS);
@@ -187,10 +183,7 @@ impl Whole for ContentsTypePattern {
     fn emit(&self, w: &mut Writer) {
         match self {
             Self::DocumentType(pattern) => c(0).emit(pattern, w),
-            Self::ConstraintSet {
-                constraint_set,
-                abstract_syntax,
-            } => w.context(1, |w| {
+            Self::ConstraintSet { constraint_set, abstract_syntax } => w.context(1, |w| {
                 if let Some(pattern) = constraint_set {
                     c(2).emit(pattern, w);
                 }

@@ -52,10 +52,7 @@ pub(super) fn parse_attributes(element: &Element<'_>) -> Result<FileAttributes, 
     };
     let time = r.optional(Tag::context(1), "lastModified", Element::octet_string)?;
     let last_modified = time.map(|octets| GeneralizedTime::written(&octets));
-    Ok(FileAttributes {
-        size_of_file,
-        last_modified,
-    })
+    Ok(FileAttributes { size_of_file, last_modified })
 }
 
 /// What is said more of obtainFile that has failed.
@@ -147,11 +144,7 @@ pub(super) fn parse_initiate(r: &mut Reader<'_>) -> Result<Initiate, Malformed> 
     let local_detail = r.optional(Tag::context(0), "localDetail", Element::integer)?;
     let calling = r.take(Tag::context(1), "maxServOutstandingCalling")?;
     let called = r.take(Tag::context(2), "maxServOutstandingCalled")?;
-    let level = r.optional(
-        Tag::context(3),
-        "dataStructureNestingLevel",
-        Element::integer,
-    )?;
+    let level = r.optional(Tag::context(3), "dataStructureNestingLevel", Element::integer)?;
     let mut detail = r.take(Tag::context(4), "mmsInitDetail")?.elements()?;
     let version = detail.take(Tag::context(0), "versionNumber")?;
     let parameters = detail.take(Tag::context(1), "parameterCBB")?.bits()?;

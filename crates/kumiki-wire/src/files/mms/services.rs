@@ -2,8 +2,8 @@
 
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{
-    DirectoryEntry, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead,
-    FileRename, Identity, ObtainFile, Request, Response, Service, Status,
+    DirectoryEntry, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead, FileRename,
+    Identity, ObtainFile, Request, Response, Service, Status,
 };
 
 use super::fields::{emit_attributes, emit_name, parse_attributes, parse_name};
@@ -85,10 +85,7 @@ pub(super) fn response(w: &mut Writer, response: &Response) {
             w.octet_string(Tag::context(0), &it.file_data.to_vec());
             w.boolean(Tag::context(1), it.more_follows);
         }),
-        Response::ObtainFile
-        | Response::FileClose
-        | Response::FileRename
-        | Response::FileDelete => w.null(service),
+        Response::ObtainFile | Response::FileClose | Response::FileRename | Response::FileDelete => w.null(service),
         Response::FileDirectory(it) => w.constructed(service, |w| {
             w.context(0, |w| {
                 w.sequence(|w| {
@@ -146,10 +143,7 @@ pub(super) fn parse_request(element: &Element<'_>) -> Result<Request, Malformed>
             let mut r = inside(element, "fileOpen")?;
             let file_name = parse_name(&r.take(Tag::context(0), "fileName")?)?;
             let at = r.take(Tag::context(1), "initialPosition")?;
-            Request::FileOpen(FileOpen {
-                file_name,
-                initial_position: at.integer_in("0 to 4294967295")?,
-            })
+            Request::FileOpen(FileOpen { file_name, initial_position: at.integer_in("0 to 4294967295")? })
         }
         Some(Service::FILE_READ) => Request::FileRead(frsm(element)?),
         Some(Service::FILE_CLOSE) => Request::FileClose(frsm(element)?),
@@ -197,31 +191,20 @@ pub(super) fn parse_response(element: &Element<'_>) -> Result<Response, Malforme
                     abstract_syntaxes.push(oid.oid()?);
                 }
             }
-            Response::Identify(Box::new(Identity {
-                vendor_name,
-                model_name,
-                revision,
-                abstract_syntaxes,
-            }))
+            Response::Identify(Box::new(Identity { vendor_name, model_name, revision, abstract_syntaxes }))
         }
         Some(Service::OBTAIN_FILE) => done(Response::ObtainFile)?,
         Some(Service::FILE_OPEN) => {
             let mut r = inside(element, "fileOpen")?;
             let number = frsm(&r.take(Tag::context(0), "frsmID")?)?;
             let attributes = parse_attributes(&r.take(Tag::context(1), "fileAttributes")?)?;
-            Response::FileOpen(FileOpened {
-                frsm: number,
-                attributes,
-            })
+            Response::FileOpen(FileOpened { frsm: number, attributes })
         }
         Some(Service::FILE_READ) => {
             let mut r = inside(element, "fileRead")?;
             let data = r.take(Tag::context(0), "fileData")?.octet_string()?;
             let more = r.optional(Tag::context(1), "moreFollows", Element::boolean)?;
-            Response::FileRead(FileRead {
-                file_data: Message::from_octets(&data),
-                more_follows: more.unwrap_or(true),
-            })
+            Response::FileRead(FileRead { file_data: Message::from_octets(&data), more_follows: more.unwrap_or(true) })
         }
         Some(Service::FILE_CLOSE) => done(Response::FileClose)?,
         Some(Service::FILE_RENAME) => done(Response::FileRename)?,
@@ -244,9 +227,7 @@ fn directory(element: &Element<'_>) -> Result<Response, Malformed> {
         ahead.is_empty() && (of.is_none() || of == Some(Tag::SEQUENCE))
     };
     if explicit {
-        inner = inner
-            .take(Tag::SEQUENCE, "listOfDirectoryEntry")?
-            .elements()?;
+        inner = inner.take(Tag::SEQUENCE, "listOfDirectoryEntry")?.elements()?;
     }
     let mut entries = Vec::new();
     while let Some(entry) = inner.next("DirectoryEntry")? {
@@ -256,14 +237,8 @@ fn directory(element: &Element<'_>) -> Result<Response, Malformed> {
         let mut r = entry.elements()?;
         let filename = parse_name(&r.take(Tag::context(0), "filename")?)?;
         let attributes = parse_attributes(&r.take(Tag::context(1), "fileAttributes")?)?;
-        entries.push(DirectoryEntry {
-            filename,
-            attributes,
-        });
+        entries.push(DirectoryEntry { filename, attributes });
     }
     let more = r.optional(Tag::context(1), "moreFollows", Element::boolean)?;
-    Ok(Response::FileDirectory(FileDirectoryResponse {
-        entries,
-        more_follows: more.unwrap_or(false),
-    }))
+    Ok(Response::FileDirectory(FileDirectoryResponse { entries, more_follows: more.unwrap_or(false) }))
 }

@@ -28,36 +28,12 @@ fn messages_are_laid_out_as_in_the_standards() {
     let with_target = |front: [u8; 8], more: &[u8]| [&front[..], &target[..], more].concat::<u8>();
     let (router, solicited, overrides) = (true, false, true);
     let cases: [(Message, Vec<u8>); 10] = [
-        (
-            Message::DestinationUnreachable { code: 4 },
-            vec![1, 4, 0xab, 0xcd, 0, 0, 0, 0],
-        ),
-        (
-            Message::PacketTooBig { mtu: 0x1_0500 },
-            vec![2, 0, 0xab, 0xcd, 0, 1, 5, 0],
-        ),
-        (
-            Message::TimeExceeded { code: 1 },
-            vec![3, 1, 0xab, 0xcd, 0, 0, 0, 0],
-        ),
-        (
-            Message::ParameterProblem {
-                code: 2,
-                pointer: 42,
-            },
-            vec![4, 2, 0xab, 0xcd, 0, 0, 0, 42],
-        ),
-        (
-            Message::Echo {
-                identifier: 0x102,
-                sequence: 0x304,
-            },
-            vec![128, 0, 0xab, 0xcd, 1, 2, 3, 4],
-        ),
-        (
-            Message::RouterSolicitation,
-            vec![133, 0, 0xab, 0xcd, 0, 0, 0, 0],
-        ),
+        (Message::DestinationUnreachable { code: 4 }, vec![1, 4, 0xab, 0xcd, 0, 0, 0, 0]),
+        (Message::PacketTooBig { mtu: 0x1_0500 }, vec![2, 0, 0xab, 0xcd, 0, 1, 5, 0]),
+        (Message::TimeExceeded { code: 1 }, vec![3, 1, 0xab, 0xcd, 0, 0, 0, 0]),
+        (Message::ParameterProblem { code: 2, pointer: 42 }, vec![4, 2, 0xab, 0xcd, 0, 0, 0, 42]),
+        (Message::Echo { identifier: 0x102, sequence: 0x304 }, vec![128, 0, 0xab, 0xcd, 1, 2, 3, 4]),
+        (Message::RouterSolicitation, vec![133, 0, 0xab, 0xcd, 0, 0, 0, 0]),
         (
             Message::RouterAdvertisement(Router {
                 hop_limit: 64,
@@ -67,28 +43,15 @@ fn messages_are_laid_out_as_in_the_standards() {
                 reachable_ms: 30_000,
                 retrans_ms: 1000,
             }),
-            vec![
-                134, 0, 0xab, 0xcd, 64, 0x80, 7, 8, 0, 0, 0x75, 0x30, 0, 0, 3, 0xe8,
-            ],
+            vec![134, 0, 0xab, 0xcd, 64, 0x80, 7, 8, 0, 0, 0x75, 0x30, 0, 0, 3, 0xe8],
         ),
+        (Message::NeighbourSolicitation { target: TARGET }, with_target([135, 0, 0xab, 0xcd, 0, 0, 0, 0], &[])),
         (
-            Message::NeighbourSolicitation { target: TARGET },
-            with_target([135, 0, 0xab, 0xcd, 0, 0, 0, 0], &[]),
-        ),
-        (
-            Message::NeighbourAdvertisement {
-                router,
-                solicited,
-                overrides,
-                target: TARGET,
-            },
+            Message::NeighbourAdvertisement { router, solicited, overrides, target: TARGET },
             with_target([136, 0, 0xab, 0xcd, 0xa0, 0, 0, 0], &[]),
         ),
         (
-            Message::Redirect {
-                target: TARGET,
-                destination: TARGET,
-            },
+            Message::Redirect { target: TARGET, destination: TARGET },
             with_target([137, 0, 0xab, 0xcd, 0, 0, 0, 0], &target),
         ),
     ];
@@ -120,17 +83,8 @@ fn options_are_read_one_after_the_other_and_unknown_ones_are_shown_as_such() {
         preferred_s: 604_800,
         prefix: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0),
     };
-    let nonce = Opt::Other {
-        kind: 14,
-        data: &[1, 2, 3, 4, 5, 6],
-    };
-    let all = [
-        Opt::Source(mac),
-        nonce,
-        Opt::Mtu(1400),
-        Opt::Prefix(prefix),
-        Opt::Target(mac),
-    ];
+    let nonce = Opt::Other { kind: 14, data: &[1, 2, 3, 4, 5, 6] };
+    let all = [Opt::Source(mac), nonce, Opt::Mtu(1400), Opt::Prefix(prefix), Opt::Target(mac)];
     let octets = all.map(option).concat();
     assert_eq!(octets[..8], [1, 1, 2, 0, 0, 0, 0, 1]);
     assert_eq!(octets[16..24], [5, 1, 0, 0, 0, 0, 0x05, 0x78]);

@@ -42,19 +42,13 @@ pub struct Options {
 
 impl Options {
     /// No options.
-    pub const NONE: Self = Self {
-        octets: [0; MAX_LEN],
-        used: 0,
-    };
+    pub const NONE: Self = Self { octets: [0; MAX_LEN], used: 0 };
 
     /// Takes the octets as they are and pads them to a multiple of four; `None` if there are more than 40.
     #[must_use]
     pub fn new(octets: &[u8]) -> Option<Self> {
         let mut options = Self::NONE;
-        options
-            .octets
-            .get_mut(..octets.len())?
-            .copy_from_slice(octets);
+        options.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         options.used = octets.len().next_multiple_of(4);
         Some(options)
     }
@@ -80,9 +74,7 @@ impl Options {
     /// Every option up to the end of the list; after an illegal length there is one error and nothing more.
     #[must_use]
     pub fn items(&self) -> Items<'_> {
-        Items {
-            rest: self.as_octets(),
-        }
+        Items { rest: self.as_octets() }
     }
 
     /// What the second and later fragments carry: the options whose copied flag is set (RFC 791 section 3.1), padded
@@ -91,11 +83,7 @@ impl Options {
     pub fn for_later_fragments(&self) -> Self {
         let mut kept = Self::NONE;
         let mut used = 0;
-        for item in self
-            .items()
-            .map_while(Result::ok)
-            .filter(|item| item.kind & kind::COPIED != 0)
-        {
+        for item in self.items().map_while(Result::ok).filter(|item| item.kind & kind::COPIED != 0) {
             let Some(place) = kept.octets.get_mut(used..used + item.octets.len()) else {
                 break;
             };
@@ -127,9 +115,7 @@ impl fmt::Display for Options {
                 f.write_str(", ")?;
             }
             match item {
-                Ok(Item {
-                    kind: kind::NOP, ..
-                }) => f.write_str("nop")?,
+                Ok(Item { kind: kind::NOP, .. }) => f.write_str("nop")?,
                 Ok(Item { kind, octets }) => {
                     match kind {
                         kind::RECORD_ROUTE => f.write_str("record route")?,
@@ -177,11 +163,7 @@ impl<'a> Iterator for Items<'a> {
             [kind, length @ 2..=255, ..] => (kind, usize::from(length)),
             [_, length, ..] => return Some(Err(illegal(usize::from(length), all.len()))),
             [_] => {
-                return Some(Err(Malformed::Short {
-                    protocol: "IPv4 option",
-                    need: 2,
-                    have: 1,
-                }));
+                return Some(Err(Malformed::Short { protocol: "IPv4 option", need: 2, have: 1 }));
             }
         };
         let Some((octets, rest)) = all.split_at_checked(length) else {
@@ -193,11 +175,5 @@ impl<'a> Iterator for Items<'a> {
 }
 
 const fn illegal(found: usize, most: usize) -> Malformed {
-    Malformed::Length {
-        protocol: "IPv4",
-        field: "option-length",
-        found,
-        least: 2,
-        most,
-    }
+    Malformed::Length { protocol: "IPv4", field: "option-length", found, least: 2, most }
 }

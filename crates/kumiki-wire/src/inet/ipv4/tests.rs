@@ -2,10 +2,8 @@ use super::*;
 use proptest::prelude::*;
 
 /// The SYN of `isode-bin-small.pcap`, written by Linux.
-const LINUX_SYN: [u8; 20] = [
-    0x45, 0x00, 0x00, 0x3c, 0x26, 0xa0, 0x40, 0x00, 0x40, 0x06, 0x16, 0x1a, 127, 0, 0, 1, 127, 0,
-    0, 1,
-];
+const LINUX_SYN: [u8; 20] =
+    [0x45, 0x00, 0x00, 0x3c, 0x26, 0xa0, 0x40, 0x00, 0x40, 0x06, 0x16, 0x1a, 127, 0, 0, 1, 127, 0, 0, 1];
 
 #[test]
 fn a_header_that_linux_wrote_is_read_and_written() {
@@ -23,16 +21,9 @@ fn a_header_that_linux_wrote_is_read_and_written() {
     assert_eq!((header, len), (expected, 20));
     assert_eq!(header.checksum(), 0x161a);
     assert_eq!(header.data_len(), 40);
-    assert_eq!(
-        header.to_string(),
-        "IPv4 127.0.0.1 > 127.0.0.1 protocol 6 length 60 ttl 64 id 9888 DF"
-    );
+    assert_eq!(header.to_string(), "IPv4 127.0.0.1 > 127.0.0.1 protocol 6 length 60 ttl 64 id 9888 DF");
     let mut out = [0; 20];
-    Header {
-        header_checksum: 0,
-        ..header
-    }
-    .emit_summed(&mut out);
+    Header { header_checksum: 0, ..header }.emit_summed(&mut out);
     assert_eq!(out, LINUX_SYN);
 }
 
@@ -49,17 +40,9 @@ fn each_changed_bit_is_noticed() {
 fn a_wrong_checksum_says_the_right_one() {
     let mut octets = LINUX_SYN;
     octets[10] = 0;
-    let expected = Malformed::Checksum {
-        protocol: "IPv4",
-        field: "header checksum",
-        found: 0x001a,
-        expected: 0x161a,
-    };
+    let expected = Malformed::Checksum { protocol: "IPv4", field: "header checksum", found: 0x001a, expected: 0x161a };
     assert_eq!(Header::parse(&octets, 60), Err(expected));
-    assert_eq!(
-        Header::parse_quoted(&octets).unwrap().0.identification,
-        0x26a0
-    );
+    assert_eq!(Header::parse_quoted(&octets).unwrap().0.identification, 0x26a0);
 }
 
 #[test]
@@ -71,12 +54,7 @@ fn a_total_length_beyond_the_datagram_is_refused_and_padding_is_not() {
 
 #[test]
 fn another_version_is_refused() {
-    let expected = Malformed::Field {
-        protocol: "IPv4",
-        field: "version",
-        found: 6,
-        expected: "4",
-    };
+    let expected = Malformed::Field { protocol: "IPv4", field: "version", found: 6, expected: "4" };
     assert_eq!(Header::parse(&[0x60; 40], 40), Err(expected));
 }
 
@@ -84,91 +62,36 @@ fn another_version_is_refused() {
 fn a_header_longer_than_what_is_at_hand_is_short() {
     let mut octets = LINUX_SYN;
     octets[0] = 0x46;
-    let expected = Malformed::Short {
-        protocol: "IPv4",
-        need: 24,
-        have: 20,
-    };
+    let expected = Malformed::Short { protocol: "IPv4", need: 24, have: 20 };
     assert_eq!(Header::parse(&octets, 60), Err(expected));
 }
 
 #[test]
 fn fragment_fields_follow_the_example_of_rfc_791() {
     // RFC 791 appendix A, example 2: a datagram of 452 data octets cut into 256 and 196.
-    let first = Header {
-        more_fragments: true,
-        total_length: 276,
-        ..Header::default()
-    };
-    let second = Header {
-        fragment_offset: 32,
-        total_length: 216,
-        ..Header::default()
-    };
-    let whole = Header {
-        total_length: 472,
-        ..Header::default()
-    };
+    let first = Header { more_fragments: true, total_length: 276, ..Header::default() };
+    let second = Header { fragment_offset: 32, total_length: 216, ..Header::default() };
+    let whole = Header { total_length: 472, ..Header::default() };
     assert!(first.is_fragment() && second.is_fragment() && !whole.is_fragment());
-    assert_eq!(
-        first.fragment_start() + first.data_len(),
-        second.fragment_start()
-    );
-    assert_eq!(
-        second.fragment_start() + second.data_len(),
-        whole.data_len()
-    );
+    assert_eq!(first.fragment_start() + first.data_len(), second.fragment_start());
+    assert_eq!(second.fragment_start() + second.data_len(), whole.data_len());
 }
 
 #[test]
 fn the_ecn_bits_leave_the_dscp_alone() {
-    let mut header = Header {
-        type_of_service: 0xb8,
-        ..Header::default()
-    };
-    for (bits, ecn) in [
-        (0, Ecn::NotEct),
-        (1, Ecn::Ect1),
-        (2, Ecn::Ect0),
-        (3, Ecn::Ce),
-    ] {
+    let mut header = Header { type_of_service: 0xb8, ..Header::default() };
+    for (bits, ecn) in [(0, Ecn::NotEct), (1, Ecn::Ect1), (2, Ecn::Ect0), (3, Ecn::Ce)] {
         header.set_ecn(ecn);
-        assert_eq!(
-            (header.type_of_service, header.ecn(), header.dscp()),
-            (0xb8 | bits, ecn, 46)
-        );
+        assert_eq!((header.type_of_service, header.ecn(), header.dscp()), (0xb8 | bits, ecn, 46));
     }
 }
 
 #[test]
 fn only_copied_options_go_into_later_fragments() {
-    let octets = [
-        kind(7),
-        7,
-        4,
-        0,
-        0,
-        0,
-        0,
-        kind(131),
-        7,
-        4,
-        10,
-        0,
-        0,
-        1,
-        kind(1),
-        kind(148),
-        4,
-        0,
-        0,
-    ];
+    let octets = [kind(7), 7, 4, 0, 0, 0, 0, kind(131), 7, 4, 10, 0, 0, 1, kind(1), kind(148), 4, 0, 0];
     let options = Options::new(&octets).unwrap();
     assert_eq!(options.len(), 20);
-    assert_eq!(
-        options.to_string(),
-        "record route 7 octets, loose source route 7 octets, nop, router alert 4 octets"
-    );
+    assert_eq!(options.to_string(), "record route 7 octets, loose source route 7 octets, nop, router alert 4 octets");
     let later = options.for_later_fragments();
     assert_eq!(later.as_octets(), [131, 7, 4, 10, 0, 0, 1, 148, 4, 0, 0, 0]);
 }
@@ -179,19 +102,11 @@ const fn kind(kind: u8) -> u8 {
 
 #[test]
 fn options_end_at_an_illegal_length() {
-    for bad in [
-        &[7u8, 0, 0, 0][..],
-        &[7, 1, 0, 0],
-        &[7, 5, 0, 0],
-        &[1, 1, 1, 7],
-    ] {
+    for bad in [&[7u8, 0, 0, 0][..], &[7, 1, 0, 0], &[7, 5, 0, 0], &[1, 1, 1, 7]] {
         let options = Options::new(bad).unwrap();
         let items: Vec<_> = options.items().collect();
         assert!(items.last().unwrap().is_err(), "{bad:?}");
-        assert!(
-            items[..items.len() - 1].iter().all(Result::is_ok),
-            "{bad:?}"
-        );
+        assert!(items[..items.len() - 1].iter().all(Result::is_ok), "{bad:?}");
     }
 }
 
@@ -203,12 +118,7 @@ fn more_options_than_a_header_holds_are_refused() {
 
 #[test]
 fn the_pseudo_header_is_laid_out_as_in_rfc_9293() {
-    let octets = pseudo_header(
-        Ipv4Addr::new(1, 2, 3, 4),
-        Ipv4Addr::new(5, 6, 7, 8),
-        6,
-        0x1234,
-    );
+    let octets = pseudo_header(Ipv4Addr::new(1, 2, 3, 4), Ipv4Addr::new(5, 6, 7, 8), 6, 0x1234);
     assert_eq!(octets, [1, 2, 3, 4, 5, 6, 7, 8, 0, 6, 0x12, 0x34]);
 }
 
@@ -282,11 +192,8 @@ proptest! {
 #[test]
 fn a_source_route_that_has_not_ended_names_the_last_destination() {
     let last = |octets: &[u8]| {
-        let header = Header {
-            destination: [10, 0, 0, 254].into(),
-            options: Options::new(octets).unwrap(),
-            ..Header::default()
-        };
+        let header =
+            Header { destination: [10, 0, 0, 254].into(), options: Options::new(octets).unwrap(), ..Header::default() };
         header.last_destination()
     };
     let gateway = Ok([10, 0, 0, 254].into());

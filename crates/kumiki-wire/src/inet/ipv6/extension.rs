@@ -116,15 +116,9 @@ impl<'a> Extension<'a> {
     /// Its options, where it is of a kind that has any.
     #[must_use]
     pub fn options(&self) -> Opts<'a> {
-        let has = matches!(
-            self.kind,
-            next_header::HOP_BY_HOP | next_header::DESTINATION
-        );
+        let has = matches!(self.kind, next_header::HOP_BY_HOP | next_header::DESTINATION);
         let octets = self.octets.get(2..).filter(|_| has).unwrap_or_default();
-        Opts {
-            octets,
-            at: self.at + 2,
-        }
+        Opts { octets, at: self.at + 2 }
     }
 
     /// What it says of the fragment, where it is a fragment header.
@@ -204,14 +198,7 @@ impl<'a> Chain<'a> {
     /// The walk through the packet that begins with `header`; `front` begins with its octets.
     #[must_use]
     pub const fn new(header: &Header, front: &'a [u8]) -> Self {
-        Self {
-            front,
-            next: header.next_header,
-            field: NEXT_HEADER_OFFSET,
-            at: LEN,
-            left: MOST,
-            failed: false,
-        }
+        Self { front, next: header.next_header, field: NEXT_HEADER_OFFSET, at: LEN, left: MOST, failed: false }
     }
 
     /// What follows the headers seen so far, where it begins, and where the field stands that says so.
@@ -225,10 +212,7 @@ impl<'a> Chain<'a> {
     pub const fn knows(next_header: u8) -> bool {
         matches!(
             next_header,
-            next_header::HOP_BY_HOP
-                | next_header::ROUTING
-                | next_header::FRAGMENT
-                | next_header::DESTINATION
+            next_header::HOP_BY_HOP | next_header::ROUTING | next_header::FRAGMENT | next_header::DESTINATION
         )
     }
 
@@ -248,19 +232,9 @@ impl<'a> Chain<'a> {
             _ => FRAGMENT_LEN,
         };
         let Some(octets @ &[next_header, ..]) = rest.get(..len) else {
-            return Err(Malformed::Short {
-                protocol: "IPv6",
-                need: self.at + len,
-                have: self.front.len(),
-            });
+            return Err(Malformed::Short { protocol: "IPv6", need: self.at + len, have: self.front.len() });
         };
-        let extension = Extension {
-            kind: self.next,
-            next_header,
-            at: self.at,
-            field: self.field,
-            octets,
-        };
+        let extension = Extension { kind: self.next, next_header, at: self.at, field: self.field, octets };
         (self.next, self.field, self.at) = (next_header, self.at, self.at + len);
         Ok(extension)
     }
@@ -311,11 +285,7 @@ impl Fragment {
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         match front.first_chunk() {
             Some(octets) => Ok((Self::read(octets), FRAGMENT_LEN)),
-            None => Err(Malformed::Short {
-                protocol: "IPv6",
-                need: FRAGMENT_LEN,
-                have: front.len(),
-            }),
+            None => Err(Malformed::Short { protocol: "IPv6", need: FRAGMENT_LEN, have: front.len() }),
         }
     }
 

@@ -40,10 +40,7 @@ fn a_header_is_laid_out_as_in_the_standard() {
     let field = "payload length";
     assert!(matches!(cut, Err(Malformed::Length { field: it, .. }) if it == field));
     octets[0] = 0x45;
-    assert!(matches!(
-        Header::parse(&octets, 64),
-        Err(Malformed::Field { .. })
-    ));
+    assert!(matches!(Header::parse(&octets, 64), Err(Malformed::Field { .. })));
 }
 
 #[test]
@@ -87,11 +84,7 @@ fn a_chain_is_walked_to_what_it_carries() {
     let walked: Vec<_> = Chain::new(&header(0), cut).collect();
     let (need, have) = (72, 71);
     let protocol = "IPv6";
-    let short = Malformed::Short {
-        protocol,
-        need,
-        have,
-    };
+    let short = Malformed::Short { protocol, need, have };
     assert_eq!(walked.last(), Some(&Err(short)));
 }
 
@@ -108,12 +101,9 @@ fn a_chain_without_end_is_given_up() {
 
 #[test]
 fn options_say_what_to_do_with_those_who_do_not_know_them() {
-    for (kind, expected) in [
-        (0x3e, Unknown::Skip),
-        (0x7e, Unknown::Discard),
-        (0xbe, Unknown::Tell),
-        (0xfe, Unknown::TellUnlessGroup),
-    ] {
+    for (kind, expected) in
+        [(0x3e, Unknown::Skip), (0x7e, Unknown::Discard), (0xbe, Unknown::Tell), (0xfe, Unknown::TellUnlessGroup)]
+    {
         let data: &[u8] = &[];
         let option = extension::Opt { kind, data, at: 0 };
         assert_eq!(option.unknown(), expected);
@@ -172,13 +162,7 @@ fn a_routing_header_names_the_last_destination() {
     let last = |kind, left, rest: &[u8]| {
         let words = u8::try_from((rest.len() + 4) / 8 - 1).unwrap();
         let octets = [&[6, words, kind, left], rest].concat();
-        let header = Extension {
-            kind: next_header::ROUTING,
-            next_header: 6,
-            at: 40,
-            field: 6,
-            octets: &octets,
-        };
+        let header = Extension { kind: next_header::ROUTING, next_header: 6, at: 40, field: 6, octets: &octets };
         let now = "fd00::2".parse().unwrap();
         header.last_destination(now).map(|it| it.to_string())
     };
@@ -207,10 +191,7 @@ fn a_routing_header_names_the_last_destination() {
     assert_eq!(last(3, 2, &short), some("fd00::102:304"));
     assert_eq!(last(3, 3, &short), None);
     assert_eq!(last(3, 1, &[0xfc, 0xf0, 0, 0]), None, "all of it pads");
-    assert_eq!(
-        last(3, 1, &[0x0c, 0x30, 0, 0, 7, 1, 2, 3, 4, 0, 0, 0]),
-        None
-    );
+    assert_eq!(last(3, 1, &[0x0c, 0x30, 0, 0, 7, 1, 2, 3, 4, 0, 0, 0]), None);
     assert_eq!(last(5, 1, &both), None, "an unknown type");
     assert_eq!(last(5, 0, &both), some("fd00::2"));
 }

@@ -51,10 +51,7 @@ impl AccEcn {
 
     /// The first three of `fields`.
     fn with(order: Order, fields: &[[u8; 3]]) -> Self {
-        let mut option = Self {
-            order,
-            ..Self::default()
-        };
+        let mut option = Self { order, ..Self::default() };
         for (place, field) in option.fields.iter_mut().zip(fields) {
             *place = *field;
             option.used += 1;

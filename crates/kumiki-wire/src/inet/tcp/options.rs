@@ -76,10 +76,7 @@ impl UserTimeout {
     const G: u16 = 0x8000;
 
     const fn of_bits(bits: u16) -> Self {
-        Self {
-            value: bits & !Self::G,
-            minutes: bits & Self::G != 0,
-        }
+        Self { value: bits & !Self::G, minutes: bits & Self::G != 0 }
     }
 
     const fn bits(self) -> u16 {
@@ -110,13 +107,7 @@ impl SackBlocks {
     pub const CAPACITY: usize = 4;
 
     /// No blocks.
-    pub const EMPTY: Self = Self {
-        blocks: [SackBlock {
-            left: Seq(0),
-            right: Seq(0),
-        }; Self::CAPACITY],
-        used: 0,
-    };
+    pub const EMPTY: Self = Self { blocks: [SackBlock { left: Seq(0), right: Seq(0) }; Self::CAPACITY], used: 0 };
 
     /// The first four of `blocks`.
     #[must_use]
@@ -190,25 +181,8 @@ impl Options {
     pub fn parse(octets: &[u8]) -> Self {
         let mut options = Self::NONE;
         // Nearly every segment of a bulk transfer has this form (RFC 7323 appendix A).
-        if let &[
-            kind::NOP,
-            kind::NOP,
-            kind::TIMESTAMPS,
-            10,
-            v0,
-            v1,
-            v2,
-            v3,
-            e0,
-            e1,
-            e2,
-            e3,
-        ] = octets
-        {
-            options.timestamps = Some((
-                u32::from_be_bytes([v0, v1, v2, v3]),
-                u32::from_be_bytes([e0, e1, e2, e3]),
-            ));
+        if let &[kind::NOP, kind::NOP, kind::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3] = octets {
+            options.timestamps = Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])));
             return options;
         }
         for item in items(octets) {
@@ -250,14 +224,9 @@ impl Options {
                 }
                 _ => self.illegal_length = true,
             },
-            (
-                kind::MSS
-                | kind::WINDOW_SCALE
-                | kind::SACK_PERMITTED
-                | kind::TIMESTAMPS
-                | kind::USER_TIMEOUT,
-                _,
-            ) => self.illegal_length = true,
+            (kind::MSS | kind::WINDOW_SCALE | kind::SACK_PERMITTED | kind::TIMESTAMPS | kind::USER_TIMEOUT, _) => {
+                self.illegal_length = true
+            }
             _ => {}
         }
     }
@@ -325,11 +294,9 @@ impl Options {
     pub fn emit(&self, out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
         // Nearly every segment of a bulk transfer has this form (RFC 7323 appendix A).
-        if let (Some((ts_val, ts_ecr)), false, Some(room)) = (
-            self.timestamps,
-            self.sack_permitted,
-            out.as_mut_array::<12>(),
-        ) {
+        if let (Some((ts_val, ts_ecr)), false, Some(room)) =
+            (self.timestamps, self.sack_permitted, out.as_mut_array::<12>())
+        {
             let ([v0, v1, v2, v3], [e0, e1, e2, e3]) = (ts_val.to_be_bytes(), ts_ecr.to_be_bytes());
             let (nop, kind) = (kind::NOP, kind::TIMESTAMPS);
             *room = [nop, nop, kind, 10, v0, v1, v2, v3, e0, e1, e2, e3];
@@ -342,11 +309,7 @@ impl Options {
         }
         if let Some((ts_val, ts_ecr)) = self.timestamps {
             let ([v0, v1, v2, v3], [e0, e1, e2, e3]) = (ts_val.to_be_bytes(), ts_ecr.to_be_bytes());
-            let before = if self.sack_permitted {
-                [kind::SACK_PERMITTED, 2]
-            } else {
-                [kind::NOP, kind::NOP]
-            };
+            let before = if self.sack_permitted { [kind::SACK_PERMITTED, 2] } else { [kind::NOP, kind::NOP] };
             writer.begin(&before);
             writer.put(&[kind::TIMESTAMPS, 10, v0, v1, v2, v3, e0, e1, e2, e3]);
         }
@@ -487,10 +450,7 @@ impl<'a> Iterator for Items<'a> {
             [] | [kind::END, ..] => None,
             [kind::NOP, ref rest @ ..] => {
                 self.rest = rest;
-                Some(Ok(Item {
-                    kind: kind::NOP,
-                    data: &[],
-                }))
+                Some(Ok(Item { kind: kind::NOP, data: &[] }))
             }
             [kind, length, ..] => {
                 if let Some((option, rest)) = all.split_at_checked(usize::from(length))
@@ -507,11 +467,7 @@ impl<'a> Iterator for Items<'a> {
                     most: all.len(),
                 }))
             }
-            [_] => Some(Err(Malformed::Short {
-                protocol: "TCP option",
-                need: 2,
-                have: 1,
-            })),
+            [_] => Some(Err(Malformed::Short { protocol: "TCP option", need: 2, have: 1 })),
         }
     }
 }

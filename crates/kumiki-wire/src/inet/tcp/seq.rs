@@ -63,10 +63,7 @@ impl Seq {
 
     /// The number `octets` later, modulo 2^32.
     #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the space of sequence numbers is modulo 2^32"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the space of sequence numbers is modulo 2^32")]
     pub const fn advance(self, octets: usize) -> Self {
         Self(self.0.wrapping_add(octets as u32))
     }

@@ -4,18 +4,17 @@ use proptest::prelude::*;
 
 /// The TCP headers of the first packets of `isode-bin-small.pcap`, written by Linux: SYN, SYN-ACK, ACK.
 const LINUX_SYN: [u8; 40] = [
-    0xd5, 0xa6, 0x27, 0x76, 0x3a, 0xfa, 0x87, 0xe1, 0, 0, 0, 0, 0xa0, 0x02, 0xff, 0xd7, 0xfe, 0x30,
-    0, 0, 0x02, 0x04, 0xff, 0xd7, 0x04, 0x02, 0x08, 0x0a, 0x2e, 0xce, 0xa3, 0xb4, 0, 0, 0, 0, 0x01,
-    0x03, 0x03, 0x0a,
+    0xd5, 0xa6, 0x27, 0x76, 0x3a, 0xfa, 0x87, 0xe1, 0, 0, 0, 0, 0xa0, 0x02, 0xff, 0xd7, 0xfe, 0x30, 0, 0, 0x02, 0x04,
+    0xff, 0xd7, 0x04, 0x02, 0x08, 0x0a, 0x2e, 0xce, 0xa3, 0xb4, 0, 0, 0, 0, 0x01, 0x03, 0x03, 0x0a,
 ];
 const LINUX_SYN_ACK: [u8; 40] = [
-    0x27, 0x76, 0xd5, 0xa6, 0xbc, 0x97, 0x7f, 0x4a, 0x3a, 0xfa, 0x87, 0xe2, 0xa0, 0x12, 0xff, 0xcb,
-    0xfe, 0x30, 0, 0, 0x02, 0x04, 0xff, 0xd7, 0x04, 0x02, 0x08, 0x0a, 0x4d, 0x95, 0x0b, 0x02, 0x2e,
-    0xce, 0xa3, 0xb4, 0x01, 0x03, 0x03, 0x0a,
+    0x27, 0x76, 0xd5, 0xa6, 0xbc, 0x97, 0x7f, 0x4a, 0x3a, 0xfa, 0x87, 0xe2, 0xa0, 0x12, 0xff, 0xcb, 0xfe, 0x30, 0, 0,
+    0x02, 0x04, 0xff, 0xd7, 0x04, 0x02, 0x08, 0x0a, 0x4d, 0x95, 0x0b, 0x02, 0x2e, 0xce, 0xa3, 0xb4, 0x01, 0x03, 0x03,
+    0x0a,
 ];
 const LINUX_ACK: [u8; 32] = [
-    0xd5, 0xa6, 0x27, 0x76, 0x3a, 0xfa, 0x87, 0xe2, 0xbc, 0x97, 0x7f, 0x4b, 0x80, 0x10, 0x00, 0x40,
-    0xfe, 0x28, 0, 0, 0x01, 0x01, 0x08, 0x0a, 0x2e, 0xce, 0xa3, 0xb4, 0x4d, 0x95, 0x0b, 0x02,
+    0xd5, 0xa6, 0x27, 0x76, 0x3a, 0xfa, 0x87, 0xe2, 0xbc, 0x97, 0x7f, 0x4b, 0x80, 0x10, 0x00, 0x40, 0xfe, 0x28, 0, 0,
+    0x01, 0x01, 0x08, 0x0a, 0x2e, 0xce, 0xa3, 0xb4, 0x4d, 0x95, 0x0b, 0x02,
 ];
 
 fn emitted(header: &Header) -> Vec<u8> {
@@ -74,55 +73,13 @@ fn options_take_the_places_that_linux_gives_them() {
     const TS: [u8; 10] = [8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
     let none = Options::NONE;
     let cases: [(Options, Vec<u8>); 6] = [
+        (Options { mss, sack_permitted: true, window_scale, ..none }, vec![2, 4, 5, 180, 1, 1, 4, 2, 1, 3, 3, 7]),
+        (Options { mss, sack_permitted: true, timestamps, ..none }, [&[2, 4, 5, 180, 4, 2], &TS[..]].concat()),
+        (Options { mss, sack_permitted: true, ..none }, vec![2, 4, 5, 180, 1, 1, 4, 2]),
+        (Options { mss, window_scale, ..none }, vec![2, 4, 5, 180, 1, 3, 3, 7]),
+        (Options { mss, timestamps, window_scale, ..none }, [&[2, 4, 5, 180, 1, 1], &TS[..], &[1, 3, 3, 7]].concat()),
         (
-            Options {
-                mss,
-                sack_permitted: true,
-                window_scale,
-                ..none
-            },
-            vec![2, 4, 5, 180, 1, 1, 4, 2, 1, 3, 3, 7],
-        ),
-        (
-            Options {
-                mss,
-                sack_permitted: true,
-                timestamps,
-                ..none
-            },
-            [&[2, 4, 5, 180, 4, 2], &TS[..]].concat(),
-        ),
-        (
-            Options {
-                mss,
-                sack_permitted: true,
-                ..none
-            },
-            vec![2, 4, 5, 180, 1, 1, 4, 2],
-        ),
-        (
-            Options {
-                mss,
-                window_scale,
-                ..none
-            },
-            vec![2, 4, 5, 180, 1, 3, 3, 7],
-        ),
-        (
-            Options {
-                mss,
-                timestamps,
-                window_scale,
-                ..none
-            },
-            [&[2, 4, 5, 180, 1, 1], &TS[..], &[1, 3, 3, 7]].concat(),
-        ),
-        (
-            Options {
-                timestamps,
-                sack: sack(1),
-                ..none
-            },
+            Options { timestamps, sack: sack(1), ..none },
             [&[1, 1], &TS[..], &[1, 1, 5, 10, 0, 0, 0, 0, 0, 0, 0, 5]].concat(),
         ),
     ];
@@ -155,47 +112,18 @@ fn accurate_ecn_takes_the_place_that_linux_gives_it() {
         ),
         // Without timestamps: mss, ECN, nop, nop, nop, sackOK, nop, wscale.
         (
-            Options {
-                mss,
-                sack_permitted: true,
-                window_scale,
-                accecn: ecn(Order::One, 3, 1, 0, 1),
-                ..none
-            },
+            Options { mss, sack_permitted: true, window_scale, accecn: ecn(Order::One, 3, 1, 0, 1), ..none },
             [&[2, 4, 5, 180], &FULL[..], &[1, 1, 1, 4, 2, 1, 3, 3, 8]].concat(),
         ),
         // Later: nop, nop, TS, ECN, nop.
-        (
-            Options {
-                timestamps,
-                accecn: ecn(Order::One, 3, 1, 0, 1),
-                ..none
-            },
-            [&[1, 1], &TS[..], &FULL, &[1]].concat(),
-        ),
-        (
-            Options {
-                accecn: ecn(Order::Zero, 1, 1001, 9, 9),
-                ..none
-            },
-            vec![172, 5, 0, 3, 233, 1, 1, 1],
-        ),
+        (Options { timestamps, accecn: ecn(Order::One, 3, 1, 0, 1), ..none }, [&[1, 1], &TS[..], &FULL, &[1]].concat()),
+        (Options { accecn: ecn(Order::Zero, 1, 1001, 9, 9), ..none }, vec![172, 5, 0, 3, 233, 1, 1, 1]),
         // One field and SACK share a word.
         (
-            Options {
-                accecn: ecn(Order::Zero, 1, 1001, 9, 9),
-                sack: sack(1),
-                ..none
-            },
+            Options { accecn: ecn(Order::Zero, 1, 1001, 9, 9), sack: sack(1), ..none },
             vec![172, 5, 0, 3, 233, 1, 5, 10, 0, 0, 0, 0, 0, 0, 0, 5],
         ),
-        (
-            Options {
-                accecn: ecn(Order::Zero, 0, 9, 9, 9),
-                ..none
-            },
-            vec![172, 2, 1, 1],
-        ),
+        (Options { accecn: ecn(Order::Zero, 0, 9, 9, 9), ..none }, vec![172, 2, 1, 1]),
     ];
     for (options, octets) in cases {
         assert_eq!(options_emitted(options), octets, "{options}");
@@ -208,15 +136,9 @@ fn accurate_ecn_takes_the_place_that_linux_gives_it() {
 fn an_accurate_ecn_option_of_a_strange_length_is_read_as_far_as_it_goes() {
     let read = |octets: &[u8]| Options::parse(octets).accecn.unwrap();
     let long = read(&[172, 13, 0, 0, 1, 0, 0, 2, 0, 0, 3, 9, 9]);
-    assert_eq!(
-        (long.ee0b(), long.eceb(), long.ee1b(), long.used()),
-        (Some(1), Some(2), Some(3), 3)
-    );
+    assert_eq!((long.ee0b(), long.eceb(), long.ee1b(), long.used()), (Some(1), Some(2), Some(3), 3));
     let cut = read(&[174, 7, 0, 0, 1, 0, 0]);
-    assert_eq!(
-        (cut.ee0b(), cut.eceb(), cut.ee1b(), cut.used()),
-        (None, None, Some(1), 1)
-    );
+    assert_eq!((cut.ee0b(), cut.eceb(), cut.ee1b(), cut.used()), (None, None, Some(1), 1));
     assert!(Options::parse(&[172, 13, 0]).illegal_length);
     assert_eq!(read(&[174, 4, 0, 0]).to_string(), "ECN");
     assert_eq!(long.to_string(), "ECN e0b 1 ceb 2 e1b 3");
@@ -225,33 +147,19 @@ fn an_accurate_ecn_option_of_a_strange_length_is_read_as_far_as_it_goes() {
 fn sack(blocks: u32) -> SackBlocks {
     let mut all = SackBlocks::EMPTY;
     for n in 0..blocks {
-        all.push(SackBlock {
-            left: Seq(10 * n),
-            right: Seq(10 * n + 5),
-        });
+        all.push(SackBlock { left: Seq(10 * n), right: Seq(10 * n + 5) });
     }
     all
 }
 
 #[test]
 fn sack_blocks_that_do_not_fit_are_left_out() {
-    let alone = Options {
-        sack: sack(4),
-        ..Options::NONE
-    };
+    let alone = Options { sack: sack(4), ..Options::NONE };
     assert_eq!((alone.sack_room(), alone.len()), (4, 36));
-    let beside = Options {
-        timestamps: Some((1, 2)),
-        ..alone
-    };
+    let beside = Options { timestamps: Some((1, 2)), ..alone };
     assert_eq!((beside.sack_room(), beside.len()), (3, 40));
     assert_eq!(Options::parse(&options_emitted(beside)).sack, sack(3));
-    let full = Options {
-        mss: Some(1),
-        window_scale: Some(1),
-        sack_permitted: true,
-        ..beside
-    };
+    let full = Options { mss: Some(1), window_scale: Some(1), sack_permitted: true, ..beside };
     assert_eq!((full.sack_room(), full.len()), (2, 40));
     assert!(!sack(4).clone().push(SackBlock::default()));
 }
@@ -260,16 +168,9 @@ fn sack_blocks_that_do_not_fit_are_left_out() {
 #[test]
 fn unknown_options_are_stepped_over() {
     // Kind 34 (fast open) and the experimental kind 254, odd lengths, nothing aligned (MUST-6, MUST-64).
-    let octets = [
-        34, 3, 0xaa, 254, 5, 1, 2, 3, 2, 4, 5, 180, 3, 3, 7, 4, 2, 0, 9, 9,
-    ];
+    let octets = [34, 3, 0xaa, 254, 5, 1, 2, 3, 2, 4, 5, 180, 3, 3, 7, 4, 2, 0, 9, 9];
     let options = Options::parse(&octets);
-    let expected = Options {
-        mss: Some(1460),
-        window_scale: Some(7),
-        sack_permitted: true,
-        ..Options::NONE
-    };
+    let expected = Options { mss: Some(1460), window_scale: Some(7), sack_permitted: true, ..Options::NONE };
     assert_eq!(options, expected);
 }
 
@@ -282,30 +183,16 @@ fn nothing_after_the_end_of_the_list_counts() {
 // RFC 9293: MUST-7
 #[test]
 fn an_illegal_option_length_is_survived() {
-    let kept = Options {
-        mss: Some(1460),
-        illegal_length: true,
-        ..Options::NONE
-    };
+    let kept = Options { mss: Some(1460), illegal_length: true, ..Options::NONE };
     // No way on: lengths 0 and 1, one beyond the header, none at all.
-    for tail in [
-        &[3u8, 0, 7, 1][..],
-        &[3, 1, 7, 1],
-        &[34, 200, 0, 0],
-        &[1, 1, 1, 8],
-    ] {
+    for tail in [&[3u8, 0, 7, 1][..], &[3, 1, 7, 1], &[34, 200, 0, 0], &[1, 1, 1, 8]] {
         let octets = [&[2, 4, 5, 180][..], tail].concat();
         assert_eq!(Options::parse(&octets), kept, "{tail:?}");
     }
     // A length that the kind cannot have, but that says where the next begins.
-    for tail in [
-        &[2u8, 3, 9][..],
-        &[3, 4, 7, 7],
-        &[4, 3, 0],
-        &[8, 9, 0, 0, 0, 0, 0, 0, 0],
-        &[5, 2],
-        &[5, 6, 1, 2, 3, 4],
-    ] {
+    for tail in
+        [&[2u8, 3, 9][..], &[3, 4, 7, 7], &[4, 3, 0], &[8, 9, 0, 0, 0, 0, 0, 0, 0], &[5, 2], &[5, 6, 1, 2, 3, 4]]
+    {
         let octets = [tail, &[2, 4, 5, 180]].concat();
         assert_eq!(Options::parse(&octets), kept, "{tail:?}");
     }
@@ -314,10 +201,7 @@ fn an_illegal_option_length_is_survived() {
 #[test]
 fn the_items_tell_every_option_apart() {
     let octets = [1, 34, 3, 0xaa, 4, 2, 0, 0];
-    let items: Vec<_> = options::items(&octets)
-        .map(Result::unwrap)
-        .map(|i| (i.kind, i.data))
-        .collect();
+    let items: Vec<_> = options::items(&octets).map(Result::unwrap).map(|i| (i.kind, i.data)).collect();
     assert_eq!(items, [(1, &[][..]), (34, &[0xaa]), (4, &[])]);
 }
 
@@ -328,17 +212,11 @@ fn the_nine_flags_have_the_bits_of_the_registry() {
     octets[13] = 0xff;
     let (header, _) = Header::parse(&octets, 32).unwrap();
     assert_eq!(header.flags.bits(), 0x1ff);
-    assert_eq!(
-        header.flags.to_string(),
-        "SYN,FIN,RST,PSH,URG,ACK,ECE,CWR,AE"
-    );
+    assert_eq!(header.flags.to_string(), "SYN,FIN,RST,PSH,URG,ACK,ECE,CWR,AE");
     // The three reserved bits are not sent on.
     assert_eq!(emitted(&header)[12..14], [0x81, 0xff]);
     assert_eq!(Flags::NONE.to_string(), "-");
-    assert!(
-        (Flags::SYN | Flags::ACK).contains(Flags::SYN)
-            && !Flags::SYN.contains(Flags::SYN | Flags::ACK)
-    );
+    assert!((Flags::SYN | Flags::ACK).contains(Flags::SYN) && !Flags::SYN.contains(Flags::SYN | Flags::ACK));
     assert!(Flags::SYN.intersects(Flags::SYN | Flags::ACK));
     assert_eq!((Flags::SYN | Flags::ACK).without(Flags::SYN), Flags::ACK);
 }
@@ -347,39 +225,11 @@ fn the_nine_flags_have_the_bits_of_the_registry() {
 fn a_data_offset_below_five_or_beyond_the_segment_is_refused() {
     let mut octets = LINUX_ACK;
     octets[12] = 0x40;
-    assert!(matches!(
-        Header::parse(&octets, 32),
-        Err(Malformed::Field {
-            field: "data offset",
-            found: 4,
-            ..
-        })
-    ));
+    assert!(matches!(Header::parse(&octets, 32), Err(Malformed::Field { field: "data offset", found: 4, .. })));
     octets[12] = 0x90;
-    assert!(matches!(
-        Header::parse(&octets, 32),
-        Err(Malformed::Length {
-            found: 36,
-            most: 32,
-            ..
-        })
-    ));
-    assert_eq!(
-        Header::parse(&octets, 40),
-        Err(Malformed::Short {
-            protocol: "TCP",
-            need: 36,
-            have: 32
-        })
-    );
-    assert_eq!(
-        Header::parse(&octets[..19], 40),
-        Err(Malformed::Short {
-            protocol: "TCP",
-            need: 20,
-            have: 19
-        })
-    );
+    assert!(matches!(Header::parse(&octets, 32), Err(Malformed::Length { found: 36, most: 32, .. })));
+    assert_eq!(Header::parse(&octets, 40), Err(Malformed::Short { protocol: "TCP", need: 36, have: 32 }));
+    assert_eq!(Header::parse(&octets[..19], 40), Err(Malformed::Short { protocol: "TCP", need: 20, have: 19 }));
 }
 
 prop_compose! {

@@ -1,8 +1,6 @@
 //! The fields of APDUs. AARQ and AARE number them differently, so each has its own table.
 
-use kumiki_osi_service::acse::{
-    AssociateResult, Authentication, Credential, Diagnostic, Names, Title,
-};
+use kumiki_osi_service::acse::{AssociateResult, Authentication, Credential, Diagnostic, Names, Title};
 
 use super::{Element, Fault, Information, MOST_FIELD, Malformed, Oid, Tag, Writer, chain};
 use crate::osi::ber::{Bits, Reader};
@@ -17,10 +15,7 @@ pub(super) struct Parts {
 impl From<Parts> for Option<Authentication> {
     fn from(parts: Parts) -> Self {
         // A mechanism without a value has nothing to authenticate with.
-        parts.value.map(|value| Authentication {
-            mechanism: parts.mechanism,
-            value,
-        })
+        parts.value.map(|value| Authentication { mechanism: parts.mechanism, value })
     }
 }
 
@@ -100,8 +95,7 @@ impl Fields {
                     1 => AssociateResult::RejectedPermanent,
                     2 => AssociateResult::RejectedTransient,
                     found => {
-                        let expected =
-                            "0 (accepted), 1 (rejected-permanent) or 2 (rejected-transient)";
+                        let expected = "0 (accepted), 1 (rejected-permanent) or 2 (rejected-transient)";
                         return Err(result.refuse(Fault::Value { found, expected }));
                     }
                 });
@@ -115,9 +109,7 @@ impl Fields {
                     tag if tag == Tag::context(1) => Diagnostic::User(code(&source)?),
                     tag if tag == Tag::context(2) => Diagnostic::Provider(code(&source)?),
                     _ => {
-                        return Err(
-                            source.is_no("[1] acse-service-user or [2] acse-service-provider")
-                        );
+                        return Err(source.is_no("[1] acse-service-user or [2] acse-service-provider"));
                     }
                 });
             }
@@ -190,10 +182,7 @@ fn credential(element: &Element<'_>) -> Result<Credential, Malformed> {
         tag if tag == Tag::context(0) => Credential::Text(inner.octet_string()?.into_owned()),
         tag if tag == Tag::context(1) => {
             let bits = inner.bits()?;
-            Credential::Bits {
-                octets: bits.octets().to_vec(),
-                unused: bits.unused(),
-            }
+            Credential::Bits { octets: bits.octets().to_vec(), unused: bits.unused() }
         }
         _ => Credential::Raw(inner.octets().to_vec()),
     })

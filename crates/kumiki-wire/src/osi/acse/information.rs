@@ -23,33 +23,18 @@ impl Information {
     /// One value in BER in a context.
     #[must_use]
     pub const fn single(context: ContextId, data: Message) -> Self {
-        Self {
-            direct: None,
-            context: Some(context),
-            form: Form::Single,
-            data,
-        }
+        Self { direct: None, context: Some(context), form: Form::Single, data }
     }
 
     /// Reads one.
     fn read(pdu: &'static str, r: &mut chain::Reader) -> Result<Self, Malformed> {
-        let is = |r: &mut chain::Reader, tag, field| {
-            r.peek(field)
-                .map(|head| head.is_some_and(|head| head.tag == tag))
-        };
+        let is = |r: &mut chain::Reader, tag, field| r.peek(field).map(|head| head.is_some_and(|head| head.tag == tag));
         r.enter(Tag::EXTERNAL, "user-information")?;
         let field = "EXTERNAL direct-reference";
-        let direct = if is(r, Tag::OBJECT_IDENTIFIER, field)? {
-            Some(r.oid(Tag::OBJECT_IDENTIFIER, field)?)
-        } else {
-            None
-        };
+        let direct =
+            if is(r, Tag::OBJECT_IDENTIFIER, field)? { Some(r.oid(Tag::OBJECT_IDENTIFIER, field)?) } else { None };
         let field = "EXTERNAL indirect-reference";
-        let context = if is(r, Tag::INTEGER, field)? {
-            Some(r.integer(Tag::INTEGER, field)?)
-        } else {
-            None
-        };
+        let context = if is(r, Tag::INTEGER, field)? { Some(r.integer(Tag::INTEGER, field)?) } else { None };
         let field = "EXTERNAL data-value-descriptor";
         if is(r, Tag::OBJECT_DESCRIPTOR, field)? {
             r.piece(field, super::MOST_FIELD)?;
@@ -62,9 +47,7 @@ impl Information {
                 r.leave(field)?;
                 (Form::Single, data)
             }
-            Some(tag) if tag == Tag::context(1) => {
-                (Form::OctetAligned, r.octet_string(tag, field)?)
-            }
+            Some(tag) if tag == Tag::context(1) => (Form::OctetAligned, r.octet_string(tag, field)?),
             Some(tag) if tag == Tag::context(2) => {
                 let (unused, data) = r.bit_string(tag, field)?;
                 (Form::Arbitrary(unused), data)
@@ -76,19 +59,11 @@ impl Information {
             }
         };
         r.leave("user-information")?;
-        Ok(Self {
-            direct,
-            context,
-            form,
-            data,
-        })
+        Ok(Self { direct, context, form, data })
     }
 
     /// Reads all of `[30]`.
-    pub(super) fn read_all(
-        pdu: &'static str,
-        r: &mut chain::Reader,
-    ) -> Result<Vec<Self>, Malformed> {
+    pub(super) fn read_all(pdu: &'static str, r: &mut chain::Reader) -> Result<Vec<Self>, Malformed> {
         let field = "user-information";
         r.enter(Tag::context(30), field)?;
         let mut all = Vec::new();

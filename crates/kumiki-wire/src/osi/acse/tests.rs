@@ -31,31 +31,19 @@ const AARQ: &str = "60 5e a1 07 06 05 28c27b0101 a2 06 06 04 39040010 be 4b
 
 #[test]
 fn the_apdus_of_an_isode_association_are_read_and_written() {
-    let apdu = same(
-        AARQ,
-        "AARQ application context 1.0.8571.1.1 called 1.17.4.0.16 context 1 data 64",
-    );
+    let apdu = same(AARQ, "AARQ application context 1.0.8571.1.1 called 1.17.4.0.16 context 1 data 64");
     let Apdu::Request(request) = apdu else {
         panic!("{apdu}");
     };
     let title = Title::Oid(Oid::of(&[1, 17, 4, 0, 16]));
     assert_eq!(request.called.ap_title, Some(title));
-    assert_eq!(
-        request.information[0].direct,
-        Some(kumiki_osi_service::presentation::BASIC_ENCODING_RULES)
-    );
+    assert_eq!(request.information[0].direct, Some(kumiki_osi_service::presentation::BASIC_ENCODING_RULES));
     same(
         "61 20 a1 07 06 05 28c27b0101 a2 03 02 01 00 a3 05 a1 03 02 01 00 be 09 28 07 02 01 01 a0 02 a1 00",
         "AARE accepted context 1 data 2",
     );
-    same(
-        "62 0e 80 01 00 be 09 28 07 02 01 01 a0 02 a200",
-        "RLRQ normal context 1 data 2",
-    );
-    same(
-        "63 0e 80 01 00 be 09 28 07 02 01 01 a0 02 a300",
-        "RLRE normal context 1 data 2",
-    );
+    same("62 0e 80 01 00 be 09 28 07 02 01 01 a0 02 a200", "RLRQ normal context 1 data 2");
+    same("63 0e 80 01 00 be 09 28 07 02 01 01 a0 02 a300", "RLRE normal context 1 data 2");
     // libiec61850.
     same("64 03 80 01 00", "ABRT by the user");
 }
@@ -101,10 +89,8 @@ fn user_information_is_not_copied() {
     let value = hex(&("04 82 2000".to_owned() + &"11".repeat(0x2000)));
     let page = Page::copied(&value, 1);
     let held = page.octets().as_ptr();
-    let release = Release {
-        reason: Some(reason::NORMAL),
-        information: vec![Information::single(1, Message::from_page(page))],
-    };
+    let release =
+        Release { reason: Some(reason::NORMAL), information: vec![Information::single(1, Message::from_page(page))] };
     let apdu = Apdu::ReleaseRequest(release).emit();
     let Apdu::ReleaseRequest(read) = Apdu::parse(apdu).unwrap() else {
         panic!("no RLRQ");
@@ -115,32 +101,13 @@ fn user_information_is_not_copied() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let why = |octets: &str| {
-        Apdu::parse(Message::from_octets(&hex(octets)))
-            .unwrap_err()
-            .to_string()
-    };
+    let why = |octets: &str| Apdu::parse(Message::from_octets(&hex(octets))).unwrap_err().to_string();
     for (octets, text) in [
-        (
-            "",
-            "APDU: APDU: end of contents where [APPLICATION 0] AARQ to [APPLICATION 4] ABRT is expected",
-        ),
-        (
-            "65 00",
-            "APDU: APDU: [APPLICATION 5] where [APPLICATION 0] AARQ to [APPLICATION 4] ABRT is expected",
-        ),
-        (
-            "60 00",
-            "AARQ: application-context-name: missing, [1] is expected",
-        ),
-        (
-            "60 04 a1 02 05 00",
-            "AARQ: application-context-name: NULL where OBJECT IDENTIFIER is expected",
-        ),
-        (
-            "61 06 a1 04 06 02 5101",
-            "AARE: result: missing, [2] is expected",
-        ),
+        ("", "APDU: APDU: end of contents where [APPLICATION 0] AARQ to [APPLICATION 4] ABRT is expected"),
+        ("65 00", "APDU: APDU: [APPLICATION 5] where [APPLICATION 0] AARQ to [APPLICATION 4] ABRT is expected"),
+        ("60 00", "AARQ: application-context-name: missing, [1] is expected"),
+        ("60 04 a1 02 05 00", "AARQ: application-context-name: NULL where OBJECT IDENTIFIER is expected"),
+        ("61 06 a1 04 06 02 5101", "AARE: result: missing, [2] is expected"),
         (
             "61 05 a2 03 02 01 03",
             "AARE: result: 3, expected 0 (accepted), 1 (rejected-permanent) or 2 (rejected-transient)",
@@ -150,10 +117,7 @@ fn what_is_wrong_is_named() {
             "AARE: result-source-diagnostic: [3] where [1] acse-service-user or [2] acse-service-provider is expected",
         ),
         ("64 00", "ABRT: abort-source: missing, [0] is expected"),
-        (
-            "62 05 be 03 28 01 00",
-            "RLRQ: EXTERNAL direct-reference: 2 octets, of which 1 are there",
-        ),
+        ("62 05 be 03 28 01 00", "RLRQ: EXTERNAL direct-reference: 2 octets, of which 1 are there"),
         (
             "62 04 be 02 28 00",
             "RLRQ: EXTERNAL encoding: end of contents where [0] single, [1] octet-aligned or [2] arbitrary is expected",
@@ -187,14 +151,12 @@ fn names() -> impl Strategy<Value = Names> {
         ])
     };
     let number = || proptest::option::of(any::<i64>());
-    (title(), title(), number(), number()).prop_map(
-        |(ap_title, ae_qualifier, ap_invocation, ae_invocation)| Names {
-            ap_title,
-            ae_qualifier,
-            ap_invocation,
-            ae_invocation,
-        },
-    )
+    (title(), title(), number(), number()).prop_map(|(ap_title, ae_qualifier, ap_invocation, ae_invocation)| Names {
+        ap_title,
+        ae_qualifier,
+        ap_invocation,
+        ae_invocation,
+    })
 }
 
 fn authentications() -> impl Strategy<Value = Option<Authentication>> {
@@ -205,8 +167,7 @@ fn authentications() -> impl Strategy<Value = Option<Authentication>> {
         Just(Credential::Raw(vec![0xa3, 2, 5, 0])),
     ];
     proptest::option::of(
-        (proptest::option::of(oids()), value)
-            .prop_map(|(mechanism, value)| Authentication { mechanism, value }),
+        (proptest::option::of(oids()), value).prop_map(|(mechanism, value)| Authentication { mechanism, value }),
     )
 }
 
@@ -231,12 +192,7 @@ fn informations() -> impl Strategy<Value = Vec<Information>> {
                     Form::Single
                 }
             };
-            Information {
-                direct,
-                context,
-                form,
-                data,
-            }
+            Information { direct, context, form, data }
         });
     proptest::collection::vec(one, 0..3)
 }

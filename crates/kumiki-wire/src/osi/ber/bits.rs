@@ -27,10 +27,7 @@ impl<'a> Bits<'a> {
         let whole = usize::try_from(len.div_ceil(8)).unwrap_or(8);
         let octets = octets.get(..whole).unwrap_or_default().to_vec();
         let unused = u8::try_from((8 - len % 8) % 8).unwrap_or(0);
-        Self {
-            octets: Cow::Owned(octets),
-            unused,
-        }
+        Self { octets: Cow::Owned(octets), unused }
     }
 
     /// How many bits there are.
@@ -48,11 +45,7 @@ impl<'a> Bits<'a> {
     /// Whether bit `n` is set; one that is not there is not.
     #[must_use]
     pub fn bit(&self, n: usize) -> bool {
-        n < self.len()
-            && self
-                .octets
-                .get(n / 8)
-                .is_some_and(|octet| octet & (0x80 >> (n % 8)) != 0)
+        n < self.len() && self.octets.get(n / 8).is_some_and(|octet| octet & (0x80 >> (n % 8)) != 0)
     }
 
     /// The first 64 bits as a flag word: bit `n` of the string is bit `n` of the word. Bits beyond are names that nobody here knows.
@@ -76,10 +69,7 @@ impl<'a> Bits<'a> {
     /// The same, held by itself.
     #[must_use]
     pub fn into_owned(self) -> Bits<'static> {
-        Bits {
-            octets: Cow::Owned(self.octets.into_owned()),
-            unused: self.unused,
-        }
+        Bits { octets: Cow::Owned(self.octets.into_owned()), unused: self.unused }
     }
 }
 

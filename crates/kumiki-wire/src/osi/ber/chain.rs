@@ -34,12 +34,7 @@ impl Reader {
     /// The elements in `message`. `pdu` is what errors name.
     #[must_use]
     pub fn new(pdu: &'static str, message: Message) -> Self {
-        Self {
-            rest: message,
-            pdu,
-            open: SmallVec::new(),
-            pieces: 0,
-        }
+        Self { rest: message, pdu, open: SmallVec::new(), pieces: 0 }
     }
 
     /// What has not been read.
@@ -95,11 +90,7 @@ impl Reader {
         if !head.is_end() {
             return Ok(Some((head, len)));
         }
-        if indefinite {
-            Ok(None)
-        } else {
-            Err(Fault::End.of(self.pdu, field))
-        }
+        if indefinite { Ok(None) } else { Err(Fault::End.of(self.pdu, field)) }
     }
 
     /// The head of the next element, which must be `tag`, and its octets.
@@ -116,15 +107,11 @@ impl Reader {
     }
 
     fn pop(&mut self, n: usize, field: &'static str) -> Result<(), Malformed> {
-        self.rest
-            .pop(n)
-            .map_err(|short| fault(short).of(self.pdu, field))
+        self.rest.pop(n).map_err(|short| fault(short).of(self.pdu, field))
     }
 
     fn split(&mut self, n: usize, field: &'static str) -> Result<Message, Malformed> {
-        self.rest
-            .split_to(n)
-            .map_err(|short| fault(short).of(self.pdu, field))
+        self.rest.split_to(n).map_err(|short| fault(short).of(self.pdu, field))
     }
 
     /// Goes into the next element, which must be `tag` and constructed: what comes next is inside it.
@@ -141,9 +128,7 @@ impl Reader {
             return Err(Fault::Depth.of(self.pdu, field));
         }
         let floor = match head.length {
-            Length::Definite(content) => {
-                self.rest.len().saturating_sub(len.saturating_add(content))
-            }
+            Length::Definite(content) => self.rest.len().saturating_sub(len.saturating_add(content)),
             Length::Indefinite => self.floor(),
         };
         self.pop(len, field)?;
@@ -184,11 +169,7 @@ impl Reader {
     pub fn element(&mut self, field: &'static str) -> Result<Message, Malformed> {
         let pdu = self.pdu;
         let Some((head, len)) = self.ahead(field)? else {
-            return Err(Fault::Choice {
-                found: Tag::END,
-                expected: "an element",
-            }
-            .of(pdu, field));
+            return Err(Fault::Choice { found: Tag::END, expected: "an element" }.of(pdu, field));
         };
         let whole = match head.length {
             Length::Definite(content) => len.saturating_add(content),
@@ -200,10 +181,7 @@ impl Reader {
     /// Octets of the next element, which has an indefinite length.
     fn span(&self, field: &'static str) -> Result<usize, Malformed> {
         let mut inside = Self {
-            rest: self
-                .rest
-                .share(0, self.have())
-                .map_err(|short| fault(short).of(self.pdu, field))?,
+            rest: self.rest.share(0, self.have()).map_err(|short| fault(short).of(self.pdu, field))?,
             pdu: self.pdu,
             open: SmallVec::new(),
             pieces: 0,
@@ -236,12 +214,7 @@ impl Reader {
     ///
     /// # Errors
     /// It is another one, longer, or not all there.
-    pub fn small(
-        &mut self,
-        tag: Tag,
-        field: &'static str,
-        most: usize,
-    ) -> Result<Vec<u8>, Malformed> {
+    pub fn small(&mut self, tag: Tag, field: &'static str, most: usize) -> Result<Vec<u8>, Malformed> {
         self.expect(tag, field)?;
         self.piece(field, most)
     }
@@ -265,24 +238,16 @@ impl Reader {
     /// It is another one, not all there, or of more than 64 bits.
     pub fn integer(&mut self, tag: Tag, field: &'static str) -> Result<i64, Malformed> {
         let octets = self.small(tag, field, MOST_SMALL)?;
-        super::Reader::new(self.pdu, &octets)
-            .take(tag, field)?
-            .integer()
+        super::Reader::new(self.pdu, &octets).take(tag, field)?.integer()
     }
 
     /// The next element, which must be `tag`, as OBJECT IDENTIFIER.
     ///
     /// # Errors
     /// It is another one, not all there, or none.
-    pub fn oid(
-        &mut self,
-        tag: Tag,
-        field: &'static str,
-    ) -> Result<kumiki_osi_service::Oid, Malformed> {
+    pub fn oid(&mut self, tag: Tag, field: &'static str) -> Result<kumiki_osi_service::Oid, Malformed> {
         let octets = self.small(tag, field, MOST_SMALL)?;
-        super::Reader::new(self.pdu, &octets)
-            .take(tag, field)?
-            .oid()
+        super::Reader::new(self.pdu, &octets).take(tag, field)?.oid()
     }
 
     /// One more piece of a string is to be joined.
@@ -308,11 +273,7 @@ impl Reader {
         let mut all = Message::new();
         while let Some(piece) = self.peek(field)? {
             // A piece may be in pieces itself, or have the type of the whole.
-            let of = if piece.tag == tag {
-                tag
-            } else {
-                Tag::OCTET_STRING
-            };
+            let of = if piece.tag == tag { tag } else { Tag::OCTET_STRING };
             self.join(field)?;
             all.append(self.octet_string(of, field)?);
         }
@@ -324,15 +285,9 @@ impl Reader {
     ///
     /// # Errors
     /// It is another one, not all there, has unused bits elsewhere than at its end, or has something else than bit strings inside.
-    pub fn bit_string(
-        &mut self,
-        tag: Tag,
-        field: &'static str,
-    ) -> Result<(u8, Message), Malformed> {
-        let bad = |found: u8| Fault::Value {
-            found: found.into(),
-            expected: "0 to 7 unused bits, in the last octet of all",
-        };
+    pub fn bit_string(&mut self, tag: Tag, field: &'static str) -> Result<(u8, Message), Malformed> {
+        let bad =
+            |found: u8| Fault::Value { found: found.into(), expected: "0 to 7 unused bits, in the last octet of all" };
         let (head, len) = self.expect(tag, field)?;
         if let (false, Length::Definite(content)) = (head.constructed, head.length) {
             self.pop(len, field)?;
@@ -369,8 +324,5 @@ impl Reader {
 const MOST_SMALL: usize = MOST_HEAD + kumiki_osi_service::MOST_OID_OCTETS;
 
 fn fault(short: kumiki_octets::Short) -> Fault {
-    Fault::Short {
-        need: short.need,
-        have: short.have,
-    }
+    Fault::Short { need: short.need, have: short.have }
 }

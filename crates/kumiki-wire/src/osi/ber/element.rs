@@ -31,15 +31,7 @@ impl<'a> Element<'a> {
         content: &'a [u8],
         depth: u8,
     ) -> Self {
-        Self {
-            pdu,
-            field,
-            tag,
-            constructed,
-            octets,
-            content,
-            depth,
-        }
+        Self { pdu, field, tag, constructed, octets, content, depth }
     }
 
     /// Which one it is.
@@ -122,10 +114,7 @@ impl<'a> Element<'a> {
         if self.constructed == constructed {
             return Ok(());
         }
-        Err(self.refuse(Fault::Form {
-            found: self.tag,
-            constructed: self.constructed,
-        }))
+        Err(self.refuse(Fault::Form { found: self.tag, constructed: self.constructed }))
     }
 
     /// The content of a primitive element of `least` to `most` octets.
@@ -157,11 +146,7 @@ impl<'a> Element<'a> {
         for octet in octets {
             // Nine equal bits at the top are a sign and nothing else: one octet more does not lose any.
             if value >> 55 != 0 && value >> 55 != -1 {
-                return Err(self.refuse(Fault::Size {
-                    found: octets.len(),
-                    least: 1,
-                    most: 8,
-                }));
+                return Err(self.refuse(Fault::Size { found: octets.len(), least: 1, most: 8 }));
             }
             value = value << 8 | i64::from(*octet);
         }
@@ -233,16 +218,10 @@ impl<'a> Element<'a> {
     /// Without its first octet, with more than 7 unused bits or some in another than the last piece, or something else than bit strings inside.
     pub fn bits(&self) -> Result<Bits<'a>, Malformed> {
         let bad = |unused: u8| {
-            self.refuse(Fault::Value {
-                found: unused.into(),
-                expected: "0 to 7 unused bits, in the last octet of all",
-            })
+            self.refuse(Fault::Value { found: unused.into(), expected: "0 to 7 unused bits, in the last octet of all" })
         };
         if !self.constructed {
-            let (unused, octets) = self
-                .primitive(1, usize::MAX)?
-                .split_first()
-                .unwrap_or((&0, &[]));
+            let (unused, octets) = self.primitive(1, usize::MAX)?.split_first().unwrap_or((&0, &[]));
             return Bits::new(octets, *unused).ok_or_else(|| bad(*unused));
         }
         let mut inside = self.elements()?;

@@ -75,36 +75,17 @@ impl<'a> External<'a> {
     /// Reads it from an element of any tag: it may be an implicit one.
     pub(super) fn parse(element: &Element<'a>) -> Result<Self, Malformed> {
         let mut inside = element.elements()?;
-        let direct = inside.optional(
-            Tag::OBJECT_IDENTIFIER,
-            "EXTERNAL direct-reference",
-            Element::oid,
-        )?;
-        let indirect = inside.optional(
-            Tag::INTEGER,
-            "EXTERNAL indirect-reference",
-            Element::integer,
-        )?;
-        let descriptor = inside.optional(
-            Tag::OBJECT_DESCRIPTOR,
-            "EXTERNAL data-value-descriptor",
-            Element::text,
-        )?;
+        let direct = inside.optional(Tag::OBJECT_IDENTIFIER, "EXTERNAL direct-reference", Element::oid)?;
+        let indirect = inside.optional(Tag::INTEGER, "EXTERNAL indirect-reference", Element::integer)?;
+        let descriptor = inside.optional(Tag::OBJECT_DESCRIPTOR, "EXTERNAL data-value-descriptor", Element::text)?;
         let field = "EXTERNAL encoding";
         let encoding = inside.any(field, "[0] single, [1] octet-aligned or [2] arbitrary")?;
         let encoding = Encoding::parse(&encoding)?;
         inside.finish(field)?;
         if direct.is_none() && indirect.is_none() {
-            return Err(element.refuse(Fault::Missing {
-                expected: Tag::INTEGER,
-            }));
+            return Err(element.refuse(Fault::Missing { expected: Tag::INTEGER }));
         }
-        Ok(Self {
-            direct,
-            indirect,
-            descriptor,
-            encoding,
-        })
+        Ok(Self { direct, indirect, descriptor, encoding })
     }
 
     /// The same, held by itself.

@@ -29,10 +29,7 @@ impl Head {
     /// # Errors
     /// [`Fault::Short`], [`Fault::Number`], [`Fault::Length`], and [`Fault::End`] where tag 0 is not 00 00.
     pub fn parse(octets: &[u8]) -> Result<(Self, usize), Fault> {
-        let short = |need| Fault::Short {
-            need,
-            have: octets.len(),
-        };
+        let short = |need| Fault::Short { need, have: octets.len() };
         let (first, mut rest) = octets.split_first().ok_or_else(|| short(2))?;
         let class = match first >> 6 {
             0 => Class::Universal,
@@ -66,25 +63,17 @@ impl Head {
                 if count > 8 {
                     return Err(Fault::Length);
                 }
-                let (digits, after) = rest
-                    .split_at_checked(count)
-                    .ok_or_else(|| short(octets.len() - rest.len() + count))?;
+                let (digits, after) =
+                    rest.split_at_checked(count).ok_or_else(|| short(octets.len() - rest.len() + count))?;
                 rest = after;
                 let mut length = 0_usize;
                 for digit in digits {
-                    length = length
-                        .checked_mul(256)
-                        .ok_or(Fault::Length)?
-                        .saturating_add(usize::from(*digit));
+                    length = length.checked_mul(256).ok_or(Fault::Length)?.saturating_add(usize::from(*digit));
                 }
                 Length::Definite(length)
             }
         };
-        let head = Self {
-            tag: Tag { class, number },
-            constructed,
-            length,
-        };
+        let head = Self { tag: Tag { class, number }, constructed, length };
         let len = octets.len() - rest.len();
         // They are two octets in any encoding: X.690 section 8.1.5 has no long form of them.
         if head.is_end() && (constructed || length != Length::Definite(0) || len != 2) {
@@ -166,15 +155,8 @@ pub(super) struct Octets {
 impl Octets {
     /// Those of an element of definite length.
     pub(super) fn definite(tag: Tag, constructed: bool, content: usize) -> Self {
-        let mut out = Self {
-            octets: [0; MOST_HEAD],
-            len: 0,
-        };
-        let head = Head {
-            tag,
-            constructed,
-            length: Length::Definite(content),
-        };
+        let mut out = Self { octets: [0; MOST_HEAD], len: 0 };
+        let head = Head { tag, constructed, length: Length::Definite(content) };
         head.emit(&mut out);
         out
     }

@@ -17,11 +17,7 @@ impl<'a> Reader<'a> {
     /// The elements in `octets`. `pdu` is what errors name.
     #[must_use]
     pub const fn new(pdu: &'static str, octets: &'a [u8]) -> Self {
-        Self {
-            rest: octets,
-            pdu,
-            depth: 0,
-        }
+        Self { rest: octets, pdu, depth: 0 }
     }
 
     /// Elements inside another one.
@@ -76,8 +72,7 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() {
             return Ok(None);
         }
-        let (head, len) =
-            Head::parse_with_content(self.rest).map_err(|fault| fault.of(self.pdu, field))?;
+        let (head, len) = Head::parse_with_content(self.rest).map_err(|fault| fault.of(self.pdu, field))?;
         if head.is_end() {
             return Err(Fault::End.of(self.pdu, field));
         }
@@ -85,15 +80,11 @@ impl<'a> Reader<'a> {
             Length::Definite(content) => (content, 0),
             Length::Indefinite => {
                 let inside = self.rest.get(len..).unwrap_or_default();
-                let content =
-                    until_end(inside, self.depth).map_err(|fault| fault.of(self.pdu, field))?;
+                let content = until_end(inside, self.depth).map_err(|fault| fault.of(self.pdu, field))?;
                 (content, 2)
             }
         };
-        let (octets, rest) = self
-            .rest
-            .split_at_checked(len + content + end)
-            .unwrap_or((self.rest, &[]));
+        let (octets, rest) = self.rest.split_at_checked(len + content + end).unwrap_or((self.rest, &[]));
         self.rest = rest;
         Ok(Some(Element::new(
             self.pdu,
@@ -110,11 +101,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// There is none, or it is not all there.
-    pub fn any(
-        &mut self,
-        field: &'static str,
-        expected: &'static str,
-    ) -> Result<Element<'a>, Malformed> {
+    pub fn any(&mut self, field: &'static str, expected: &'static str) -> Result<Element<'a>, Malformed> {
         self.next(field)?.ok_or_else(|| {
             let found = Tag::END;
             Fault::Choice { found, expected }.of(self.pdu, field)
@@ -142,20 +129,12 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is not all there.
-    pub fn take_if(
-        &mut self,
-        tag: Tag,
-        field: &'static str,
-    ) -> Result<Option<Element<'a>>, Malformed> {
+    pub fn take_if(&mut self, tag: Tag, field: &'static str) -> Result<Option<Element<'a>>, Malformed> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let (head, _) = Head::parse(self.rest).map_err(|fault| fault.of(self.pdu, field))?;
-        if head.tag == tag {
-            self.next(field)
-        } else {
-            Ok(None)
-        }
+        if head.tag == tag { self.next(field) } else { Ok(None) }
     }
 
     /// As [`Reader::take_if`], read with `read`: `r.optional(Tag::context(0), "reason", Element::integer)`.
@@ -168,9 +147,7 @@ impl<'a> Reader<'a> {
         field: &'static str,
         read: impl FnOnce(&Element<'a>) -> Result<T, Malformed>,
     ) -> Result<Option<T>, Malformed> {
-        self.take_if(tag, field)?
-            .map(|element| read(&element))
-            .transpose()
+        self.take_if(tag, field)?.map(|element| read(&element)).transpose()
     }
 
     /// Passes over elements until one with `tag` has been read: the extensions of a later version stand between those that are known.

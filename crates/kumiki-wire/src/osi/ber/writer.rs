@@ -152,9 +152,7 @@ impl Writer {
 /// The content octets of an INTEGER without those in front that say nothing (X.690 section 8.3.2).
 pub(super) fn shortest(octets: &[u8]) -> &[u8] {
     match octets {
-        [0x00, 0..=0x7f, ..] | [0xff, 0x80..=0xff, ..] => {
-            shortest(octets.get(1..).unwrap_or_default())
-        }
+        [0x00, 0..=0x7f, ..] | [0xff, 0x80..=0xff, ..] => shortest(octets.get(1..).unwrap_or_default()),
         _ => octets,
     }
 }

@@ -78,23 +78,15 @@ impl Connection {
     /// The TPDU size that it says, in octets, header included; `None` where the network's default is meant.
     #[must_use]
     pub fn size(&self) -> Option<usize> {
-        let units = self.parameters.preferred.map(|units| {
-            usize::try_from(units)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(128)
-        });
+        let units =
+            self.parameters.preferred.map(|units| usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(128));
         units.or_else(|| self.parameters.size.map(size_of))
     }
 
     /// Whether class 0 is what is wanted, or among what is.
     #[must_use]
     pub fn allows_class_0(&self) -> bool {
-        self.class == 0
-            || self
-                .parameters
-                .alternatives
-                .iter()
-                .any(|class| class >> 4 == 0)
+        self.class == 0 || self.parameters.alternatives.iter().any(|class| class >> 4 == 0)
     }
 
     pub(super) fn parse(cursor: &mut Cursor<'_>, request: bool) -> Result<Self, Refused> {
@@ -111,13 +103,7 @@ impl Connection {
             };
             parameters.add(cursor, code, value, request, at)?;
         }
-        Ok(Self {
-            dst_ref,
-            src_ref,
-            class: class >> 4,
-            options: class & 0x0f,
-            parameters,
-        })
+        Ok(Self { dst_ref, src_ref, class: class >> 4, options: class & 0x0f, parameters })
     }
 
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
@@ -138,11 +124,7 @@ impl Connection {
             let octets = preferred.to_be_bytes();
             let zeros = preferred.leading_zeros() / 8;
             let from = usize::try_from(zeros).unwrap_or(0).min(3);
-            add(
-                out,
-                parameter::PREFERRED_SIZE,
-                octets.get(from..).unwrap_or_default(),
-            );
+            add(out, parameter::PREFERRED_SIZE, octets.get(from..).unwrap_or_default());
         }
         if let Some(version) = parameters.version {
             add(out, parameter::VERSION, &[version]);
@@ -161,14 +143,7 @@ impl Connection {
 
 impl Parameters {
     /// Takes one in; of two with the same code the later one counts (section 13.2.3).
-    fn add(
-        &mut self,
-        cursor: &Cursor<'_>,
-        code: u8,
-        value: &[u8],
-        request: bool,
-        at: usize,
-    ) -> Result<(), Refused> {
+    fn add(&mut self, cursor: &Cursor<'_>, code: u8, value: &[u8], request: bool, at: usize) -> Result<(), Refused> {
         let octet = |field| {
             let [octet] = value else {
                 let found = u64::try_from(value.len()).unwrap_or(u64::MAX);
@@ -191,9 +166,7 @@ impl Parameters {
             }
             parameter::PREFERRED_SIZE => {
                 let field = "preferred maximum TPDU size";
-                let units = value
-                    .iter()
-                    .fold(0_u64, |units, octet| units << 8 | u64::from(*octet));
+                let units = value.iter().fold(0_u64, |units, octet| units << 8 | u64::from(*octet));
                 let units = u32::try_from(units)
                     .ok()
                     .filter(|units| *units > 0 && value.len() <= 4)

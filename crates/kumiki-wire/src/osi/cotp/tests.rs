@@ -12,39 +12,25 @@ fn parse(octets: &[u8]) -> Tpdu {
 
 #[test]
 fn the_tpdus_of_an_isode_association_are_read_and_written() {
-    let octets = [
-        0x0d, 0xe0, 0, 0, 0x21, 0x5f, 0, 0xc2, 2, 1, 3, 0xc0, 1, 0x0b,
-    ];
+    let octets = [0x0d, 0xe0, 0, 0, 0x21, 0x5f, 0, 0xc2, 2, 1, 3, 0xc0, 1, 0x0b];
     let request = parse(&octets);
     let Tpdu::Request(connection) = &request else {
         panic!("{request}");
     };
     assert_eq!(connection.src_ref, 0x215f);
-    assert_eq!(
-        connection.parameters.called,
-        Some(Selector::new(&[1, 3]).unwrap())
-    );
+    assert_eq!(connection.parameters.called, Some(Selector::new(&[1, 3]).unwrap()));
     assert_eq!(connection.size(), Some(2048));
-    assert_eq!(
-        request.to_string(),
-        "CR dst 0000 src 215f class 0 called 0x0103 size 2048"
-    );
+    assert_eq!(request.to_string(), "CR dst 0000 src 215f class 0 called 0x0103 size 2048");
     assert_eq!(request.emit(), octets);
 
     let octets = [0x09, 0xd0, 0x21, 0x5f, 0x21, 0x8c, 0, 0xc0, 1, 0x0b];
     let confirm = parse(&octets);
-    assert_eq!(
-        confirm.to_string(),
-        "CC dst 215f src 218c class 0 size 2048"
-    );
+    assert_eq!(confirm.to_string(), "CC dst 215f src 218c class 0 size 2048");
     assert_eq!(confirm.emit(), octets);
 
     let octets = [0x06, 0x80, 0x21, 0x8c, 0x21, 0x5f, 0x80];
     let disconnect = parse(&octets);
-    assert_eq!(
-        disconnect.to_string(),
-        "DR dst 218c src 215f normal disconnect by the session entity"
-    );
+    assert_eq!(disconnect.to_string(), "DR dst 218c src 215f normal disconnect by the session entity");
     assert_eq!(disconnect.emit(), octets);
 
     for (octets, eot) in [([2, 0xf0, 0x80], true), ([2, 0xf0, 0], false)] {
@@ -95,9 +81,7 @@ fn of_two_parameters_with_one_code_the_later_counts() {
 
 #[test]
 fn a_preferred_size_goes_before_the_size() {
-    let octets = [
-        0x0d, 0xe0, 0, 0, 0, 1, 0, 0xc0, 1, 0x0b, 0xf0, 2, 0x01, 0xff,
-    ];
+    let octets = [0x0d, 0xe0, 0, 0, 0, 1, 0, 0xc0, 1, 0x0b, 0xf0, 2, 0x01, 0xff];
     let request = parse(&octets);
     let Tpdu::Request(connection) = &request else {
         panic!("{request}");
@@ -126,18 +110,8 @@ fn what_is_wrong_is_what_an_er_would_say() {
             2,
             "ED: TPDU code is 0x10, expected 0xe0 (CR), 0xd0 (CC), 0x80 (DR), 0xf0 (DT) or 0x70 (ER): class 0",
         ),
-        (
-            &[3, 0xf0, 0, 0x80],
-            Cause::ParameterValue,
-            1,
-            "DT: LI is 3 octets, expected 2 to 2",
-        ),
-        (
-            &[1, 0xf0],
-            Cause::ParameterValue,
-            2,
-            "DT: LI is 1 octets, expected 2 to 254",
-        ),
+        (&[3, 0xf0, 0, 0x80], Cause::ParameterValue, 1, "DT: LI is 3 octets, expected 2 to 2"),
+        (&[1, 0xf0], Cause::ParameterValue, 2, "DT: LI is 1 octets, expected 2 to 254"),
         (
             &[9, 0xe0, 0, 0, 0, 1, 0, 0xc0, 1, 6],
             Cause::ParameterValue,
@@ -150,24 +124,9 @@ fn what_is_wrong_is_what_an_er_would_say() {
             10,
             "CR: parameter value is 9 octets, expected 10 to 254",
         ),
-        (
-            &[6, 0xe0, 0, 0, 0, 1, 0x50],
-            Cause::ParameterValue,
-            7,
-            "CR: class is 0x5, expected 0 to 4",
-        ),
-        (
-            &[5, 0x80, 0, 0, 0, 1],
-            Cause::ParameterValue,
-            6,
-            "DR: LI is 5 octets, expected 6 to 254",
-        ),
-        (
-            &[6, 0xe0, 0, 0],
-            Cause::NotSpecified,
-            4,
-            "CR: LI is 6 octets, expected 2 to 3",
-        ),
+        (&[6, 0xe0, 0, 0, 0, 1, 0x50], Cause::ParameterValue, 7, "CR: class is 0x5, expected 0 to 4"),
+        (&[5, 0x80, 0, 0, 0, 1], Cause::ParameterValue, 6, "DR: LI is 5 octets, expected 6 to 254"),
+        (&[6, 0xe0, 0, 0], Cause::NotSpecified, 4, "CR: LI is 6 octets, expected 2 to 3"),
     ] {
         let refused = Tpdu::parse(octets, octets.len()).unwrap_err();
         assert_eq!(refused.to_string(), text);
@@ -177,11 +136,7 @@ fn what_is_wrong_is_what_an_er_would_say() {
 
 #[test]
 fn an_er_holds_as_much_of_the_tpdu_as_there_is_room() {
-    let error = Tpdu::Error(Error {
-        dst_ref: 1,
-        cause: Cause::ParameterCode,
-        invalid: vec![7; 300],
-    });
+    let error = Tpdu::Error(Error { dst_ref: 1, cause: Cause::ParameterCode, invalid: vec![7; 300] });
     let octets = error.emit();
     assert_eq!(octets.len(), MOST_HEADER);
     assert_eq!(octets[..8], [254, 0x70, 0, 1, 1, 0xc1, 248, 7]);
@@ -194,47 +149,27 @@ fn an_er_holds_as_much_of_the_tpdu_as_there_is_room() {
 
 fn selectors() -> impl Strategy<Value = Option<Selector>> {
     proptest::option::of(
-        proptest::collection::vec(any::<u8>(), 0..=32)
-            .prop_map(|octets| Selector::new(&octets).unwrap()),
+        proptest::collection::vec(any::<u8>(), 0..=32).prop_map(|octets| Selector::new(&octets).unwrap()),
     )
 }
 
 fn connections() -> impl Strategy<Value = Connection> {
-    let parameters = (
-        selectors(),
-        selectors(),
-        proptest::option::of(7_u8..=13),
-        proptest::option::of(1_u32..),
-        proptest::option::of(any::<u8>()),
-        proptest::option::of(any::<u8>()),
-        proptest::collection::vec((0_u8..5).prop_map(|class| class << 4), 0..4),
-        proptest::collection::vec(
-            (0x85_u8..0x8c, proptest::collection::vec(any::<u8>(), 0..20)),
-            0..3,
-        ),
-    )
-        .prop_map(
-            |(calling, called, size, preferred, version, options, alternatives, others)| {
-                Parameters {
-                    calling,
-                    called,
-                    size,
-                    preferred,
-                    version,
-                    options,
-                    alternatives,
-                    others,
-                }
-            },
-        );
+    let parameters =
+        (
+            selectors(),
+            selectors(),
+            proptest::option::of(7_u8..=13),
+            proptest::option::of(1_u32..),
+            proptest::option::of(any::<u8>()),
+            proptest::option::of(any::<u8>()),
+            proptest::collection::vec((0_u8..5).prop_map(|class| class << 4), 0..4),
+            proptest::collection::vec((0x85_u8..0x8c, proptest::collection::vec(any::<u8>(), 0..20)), 0..3),
+        )
+            .prop_map(|(calling, called, size, preferred, version, options, alternatives, others)| {
+                Parameters { calling, called, size, preferred, version, options, alternatives, others }
+            });
     (any::<u16>(), any::<u16>(), 0_u8..5, 0_u8..16, parameters).prop_map(
-        |(dst_ref, src_ref, class, options, parameters)| Connection {
-            dst_ref,
-            src_ref,
-            class,
-            options,
-            parameters,
-        },
+        |(dst_ref, src_ref, class, options, parameters)| Connection { dst_ref, src_ref, class, options, parameters },
     )
 }
 

@@ -4,8 +4,8 @@ use kumiki_osi_service::presentation::abort;
 
 use super::contexts::{self, Standing};
 use super::{
-    Context, ContextId, ContextResult, MOST_CONTEXTS, MOST_FIELD, Malformed, Message, Tag,
-    UserData, Writer, chain, code, fmt, in_front, push, read,
+    Context, ContextId, ContextResult, MOST_CONTEXTS, MOST_FIELD, Malformed, Message, Tag, UserData, Writer, chain,
+    code, fmt, in_front, push, read,
 };
 use crate::osi::ber::{Element, Fault};
 
@@ -112,9 +112,7 @@ fn list_and_data(
         }
         let octets = r.piece("a parameter", MOST_FIELD)?;
         if head.tag == Tag::context(head.tag.number) {
-            read(pdu, "a parameter", &octets, |element| {
-                take(head.tag.number, element)
-            })?;
+            read(pdu, "a parameter", &octets, |element| take(head.tag.number, element))?;
         }
     }
     r.leave(pdu)
@@ -188,9 +186,8 @@ impl Typed {
                         1 => {
                             let field = "presentation-context-deletion-result-list";
                             let inside = element.elements()?;
-                            *deletions = inside.each(field, MOST_CONTEXTS, |result| {
-                                result.integer().map(|result| result == 0)
-                            })?;
+                            *deletions = inside
+                                .each(field, MOST_CONTEXTS, |result| result.integer().map(|result| result == 0))?;
                         }
                         _ => {}
                     }
@@ -257,18 +254,12 @@ impl Resync {
         let mut resync = Self::default();
         let contexts = &mut resync.contexts;
         let data = &mut resync.data;
-        list_and_data(
-            &mut r,
-            "RS or RSA",
-            Tag::SEQUENCE,
-            data,
-            |number, element| {
-                if number == 0 {
-                    *contexts = contexts::standing(element)?;
-                }
-                Ok(())
-            },
-        )?;
+        list_and_data(&mut r, "RS or RSA", Tag::SEQUENCE, data, |number, element| {
+            if number == 0 {
+                *contexts = contexts::standing(element)?;
+            }
+            Ok(())
+        })?;
         r.finish("RS or RSA")?;
         Ok(resync)
     }

@@ -3,9 +3,8 @@
 use kumiki_osi_service::presentation::refusal;
 
 use super::{
-    Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag,
-    UserData, Writer, chain, code, contexts, flags, fmt, in_front, optional_selector, push, read,
-    requirements, selector, units,
+    Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag, UserData, Writer,
+    chain, code, contexts, flags, fmt, in_front, optional_selector, push, read, requirements, selector, units,
 };
 use crate::osi::ber::{Element, Fault};
 
@@ -110,10 +109,7 @@ impl Fields {
             tag if tag == Tag::context(6) => {
                 let mut inside = element.elements()?;
                 let mut oid = |n, field| inside.take(Tag::context(n), field)?.oid();
-                let pair = (
-                    oid(0, "abstract-syntax-name")?,
-                    oid(1, "transfer-syntax-name")?,
-                );
+                let pair = (oid(0, "abstract-syntax-name")?, oid(1, "transfer-syntax-name")?);
                 self.default_context = Some(pair);
             }
             tag if tag == Tag::context(7) => self.default_result = Some(code(element)?),
@@ -142,11 +138,7 @@ fn name(tag: Tag) -> &'static str {
         "provider-reason",
     ];
     let known = usize::try_from(tag.number).unwrap_or(usize::MAX);
-    if tag == Tag::context(tag.number) {
-        NAMES.get(known).copied().unwrap_or("a parameter")
-    } else {
-        "a parameter"
-    }
+    if tag == Tag::context(tag.number) { NAMES.get(known).copied().unwrap_or("a parameter") } else { "a parameter" }
 }
 
 /// CP and CPA: a SET of the mode and, in normal mode, the parameters, in either order.
@@ -164,9 +156,7 @@ fn normal_mode(pdu: &'static str, message: Message) -> Result<Fields, Malformed>
         }
         let octets = r.piece("mode-selector", MOST_FIELD)?;
         if head.tag == Tag::context(0) {
-            mode = Some(read(pdu, "mode-selector", &octets, |set| {
-                set.explicit(Tag::context(0))?.integer()
-            })?);
+            mode = Some(read(pdu, "mode-selector", &octets, |set| set.explicit(Tag::context(0))?.integer())?);
         }
     }
     r.leave(pdu)?;
@@ -178,9 +168,7 @@ fn normal_mode(pdu: &'static str, message: Message) -> Result<Fields, Malformed>
                 let expected = "1 (normal mode; X.410 mode is not spoken here)";
                 Fault::Value { found, expected }
             }
-            None => Fault::Missing {
-                expected: Tag::context(0),
-            },
+            None => Fault::Missing { expected: Tag::context(0) },
         }
         .of(pdu, "mode-selector"));
     }

@@ -23,34 +23,18 @@ pub struct Standing {
 
 /// Context-list.
 pub(super) fn list(element: &Element<'_>) -> Result<Vec<Context>, Malformed> {
-    element.elements()?.each(
-        "presentation-context-definition-list",
-        MOST_CONTEXTS,
-        |item| {
-            let mut item = item.elements()?;
-            let id = item
-                .take(Tag::INTEGER, "presentation-context-identifier")?
-                .integer()?;
-            let abstract_syntax = item
-                .take(Tag::OBJECT_IDENTIFIER, "abstract-syntax-name")?
-                .oid()?;
-            let field = "transfer-syntax-name-list";
-            let names = item.take(Tag::SEQUENCE, field)?;
-            let all = names
-                .elements()?
-                .each(field, MOST_TRANSFER_SYNTAXES, Element::oid)?;
-            if all.is_empty() {
-                return Err(names.refuse(Fault::Missing {
-                    expected: Tag::OBJECT_IDENTIFIER,
-                }));
-            }
-            Ok(Context {
-                id,
-                abstract_syntax,
-                transfer_syntaxes: SmallVec::from_vec(all),
-            })
-        },
-    )
+    element.elements()?.each("presentation-context-definition-list", MOST_CONTEXTS, |item| {
+        let mut item = item.elements()?;
+        let id = item.take(Tag::INTEGER, "presentation-context-identifier")?.integer()?;
+        let abstract_syntax = item.take(Tag::OBJECT_IDENTIFIER, "abstract-syntax-name")?.oid()?;
+        let field = "transfer-syntax-name-list";
+        let names = item.take(Tag::SEQUENCE, field)?;
+        let all = names.elements()?.each(field, MOST_TRANSFER_SYNTAXES, Element::oid)?;
+        if all.is_empty() {
+            return Err(names.refuse(Fault::Missing { expected: Tag::OBJECT_IDENTIFIER }));
+        }
+        Ok(Context { id, abstract_syntax, transfer_syntaxes: SmallVec::from_vec(all) })
+    })
 }
 
 pub(super) fn put_list(w: &mut Writer, tag: Tag, contexts: &[Context]) {
@@ -123,12 +107,8 @@ pub(super) fn standing(element: &Element<'_>) -> Result<Vec<Standing>, Malformed
     element.elements()?.each(field, MOST_CONTEXTS, |item| {
         let mut item = item.elements()?;
         Ok(Standing {
-            id: item
-                .take(Tag::INTEGER, "presentation-context-identifier")?
-                .integer()?,
-            transfer_syntax: item
-                .take(Tag::OBJECT_IDENTIFIER, "transfer-syntax-name")?
-                .oid()?,
+            id: item.take(Tag::INTEGER, "presentation-context-identifier")?.integer()?,
+            transfer_syntax: item.take(Tag::OBJECT_IDENTIFIER, "transfer-syntax-name")?.oid()?,
         })
     })
 }

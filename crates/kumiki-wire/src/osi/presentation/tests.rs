@@ -53,10 +53,7 @@ fn cp_and_cpa_of_an_isode_association_are_read() {
     let cp = Connect::parse(data(&spdus[0])).unwrap();
     let ids: Vec<_> = cp.contexts.iter().map(|context| context.id).collect();
     assert_eq!(ids, [1, 3, 5, 7, 9, 11]);
-    assert_eq!(
-        cp.contexts[1],
-        Context::basic(3, Oid::of(&[1, 0, 8571, 2, 4]))
-    );
+    assert_eq!(cp.contexts[1], Context::basic(3, Oid::of(&[1, 0, 8571, 2, 4])));
     assert_eq!(cp.to_string(), "CP contexts 6 context 11 data 96");
     // What we write of it is shorter: its outer lengths are indefinite there.
     let (there, here) = (data(&spdus[0]).len(), cp.clone().emit());
@@ -65,17 +62,7 @@ fn cp_and_cpa_of_an_isode_association_are_read() {
 
     let cpa = Accept::parse(data(&spdus[1])).unwrap();
     let accepted = ContextResult::Accepted(Some(BASIC_ENCODING_RULES));
-    assert_eq!(
-        cpa.results,
-        [
-            accepted,
-            accepted,
-            accepted,
-            accepted,
-            ContextResult::RefusedByUser,
-            accepted
-        ]
-    );
+    assert_eq!(cpa.results, [accepted, accepted, accepted, accepted, ContextResult::RefusedByUser, accepted]);
     assert_eq!(Accept::parse(cpa.clone().emit()), Ok(cpa));
 }
 
@@ -86,25 +73,16 @@ fn every_value_of_an_isode_association_is_found() {
         .iter()
         .map(|spdu| {
             let values = UserData::parse(data(spdu)).unwrap().into_values(1).unwrap();
-            values
-                .iter()
-                .map(|value| (value.context, value.data.to_vec()[0]))
-                .collect::<Vec<_>>()
+            values.iter().map(|value| (value.context, value.data.to_vec()[0])).collect::<Vec<_>>()
         })
         .collect();
     // F-BEGIN-GROUP, F-CREATE, F-OPEN, F-END-GROUP are four values in one octet-aligned PDV-list.
     assert_eq!(contexts[0], [(1, 0xb6), (1, 0xaa), (1, 0xb2), (1, 0xb8)]);
     assert_eq!(contexts[2], [(1, 0xbf)]);
     // The file: OCTET STRINGs in the context of binary files.
-    assert_eq!(
-        (&contexts[3][..], &contexts[4][..]),
-        (&[(3, 4)][..], &[(3, 4)][..])
-    );
+    assert_eq!((&contexts[3][..], &contexts[4][..]), (&[(3, 4)][..], &[(3, 4)][..]));
     // RLRQ and RLRE.
-    assert_eq!(
-        contexts[contexts.len() - 2..],
-        [vec![(11, 0x62)], vec![(11, 0x63)]]
-    );
+    assert_eq!(contexts[contexts.len() - 2..], [vec![(11, 0x62)], vec![(11, 0x63)]]);
 }
 
 #[test]
@@ -131,10 +109,7 @@ fn simple_data_and_bits_are_read_and_written() {
     let simple = UserData::parse(message("40 03 020107")).unwrap();
     assert_eq!(simple.clone().emit().to_vec(), hex("40 03 020107"));
     let values = simple.into_values(5).unwrap();
-    assert_eq!(
-        (values[0].context, values[0].data.to_vec()),
-        (5, hex("020107"))
-    );
+    assert_eq!((values[0].context, values[0].data.to_vec()), (5, hex("020107")));
 
     let bits = "61 10 30 0e 06 02 5101 02 01 03 82 05 00 02 02 0107";
     let bits = UserData::parse(message(bits)).unwrap();
@@ -143,27 +118,15 @@ fn simple_data_and_bits_are_read_and_written() {
     };
     assert_eq!(pdvs[0].form, Form::Arbitrary(0));
     assert_eq!(pdvs[0].transfer_syntax, Some(BASIC_ENCODING_RULES));
-    assert_eq!(
-        bits.clone().emit().to_vec(),
-        hex("61 10 30 0e 06 02 5101 02 01 03 82 05 00 02 02 0107")
-    );
+    assert_eq!(bits.clone().emit().to_vec(), hex("61 10 30 0e 06 02 5101 02 01 03 82 05 00 02 02 0107"));
 
     // One PDV-list for each, all in one PPDU: what TELEXFER does, and we.
     let two = UserData::of(smallvec![
-        kumiki_osi_service::presentation::Value {
-            context: 1,
-            data: message("b6 00")
-        },
-        kumiki_osi_service::presentation::Value {
-            context: 3,
-            data: message("05 00")
-        },
+        kumiki_osi_service::presentation::Value { context: 1, data: message("b6 00") },
+        kumiki_osi_service::presentation::Value { context: 3, data: message("05 00") },
     ]);
     let octets = two.clone().emit();
-    assert_eq!(
-        octets.to_vec(),
-        hex("61 12 3007 020101 a002 b600 3007 020103 a002 0500")
-    );
+    assert_eq!(octets.to_vec(), hex("61 12 3007 020101 a002 b600 3007 020103 a002 0500"));
     assert_eq!(UserData::parse(octets), Ok(two));
 }
 
@@ -184,10 +147,7 @@ fn aborts_refusals_and_other_contexts_are_read_and_written() {
     let mut cut = octets.clone();
     cut[1] = 16;
     let refuse = Refuse::parse(Message::from_octets(&cut)).unwrap();
-    assert_eq!(
-        refuse.to_string(),
-        "CPR called presentation address unknown"
-    );
+    assert_eq!(refuse.to_string(), "CPR called presentation address unknown");
     assert_eq!(refuse.results, [ContextResult::RefusedByProvider(Some(3))]);
     assert_eq!(refuse.emit().to_vec(), cut);
 
@@ -207,10 +167,7 @@ fn aborts_refusals_and_other_contexts_are_read_and_written() {
     let typed = Typed::Data(UserData::single(1, message("0500")));
     assert_eq!(Typed::parse(typed.clone().emit()), Ok(typed));
     let resync = Resync {
-        contexts: vec![Standing {
-            id: 1,
-            transfer_syntax: BASIC_ENCODING_RULES,
-        }],
+        contexts: vec![Standing { id: 1, transfer_syntax: BASIC_ENCODING_RULES }],
         data: Some(UserData::single(1, message("0500"))),
     };
     assert_eq!(Resync::parse(resync.clone().emit()), Ok(resync));
@@ -223,18 +180,9 @@ fn what_is_wrong_is_named() {
         ("", "CP: CP: missing, SET is expected"),
         ("30 00", "CP: CP: SEQUENCE where SET is expected"),
         ("31 00", "CP: mode-selector: missing, [0] is expected"),
-        (
-            "31 05 a0 03 80 01 00",
-            "CP: mode-selector: 0, expected 1 (normal mode; X.410 mode is not spoken here)",
-        ),
-        (
-            "31 05 a0 03 80 01 01",
-            "CP: normal-mode-parameters: missing, [2] is expected",
-        ),
-        (
-            "31 0b a0 03 80 01 01 a2 04 80 02 06 40",
-            "CP: protocol-version is 0x2, expected bit 0: version 1",
-        ),
+        ("31 05 a0 03 80 01 00", "CP: mode-selector: 0, expected 1 (normal mode; X.410 mode is not spoken here)"),
+        ("31 05 a0 03 80 01 01", "CP: normal-mode-parameters: missing, [2] is expected"),
+        ("31 0b a0 03 80 01 01 a2 04 80 02 06 40", "CP: protocol-version is 0x2, expected bit 0: version 1"),
         (
             "31 1a a0 03 80 01 01 a2 13 a4 11 30 0f 02 01 01 06 02 5101 30 06 06 01 80 06 01 51",
             "CP: transfer-syntax-name-list: an arc that does not end, has a leading zero, or is larger than 64 bits",
@@ -251,18 +199,12 @@ fn what_is_wrong_is_named() {
         assert_eq!(cp(octets), text);
     }
     let long = format!("31 2a a0 03 80 01 01 a2 23 82 21 {}", "00".repeat(33));
-    assert_eq!(
-        cp(&long),
-        "CP: called-presentation-selector: 33 octets of content, expected 0 to 32"
-    );
+    assert_eq!(cp(&long), "CP: called-presentation-selector: 33 octets of content, expected 0 to 32");
     let many = hex(&"3003 020101".repeat(MOST_VALUES + 1));
     let mut many = Message::from_octets(&many);
     push::constructed(&mut many, Tag::application(1));
     let why = UserData::parse(many).unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "User-data: presentation-data-values: missing, [0] is expected"
-    );
+    assert_eq!(why.to_string(), "User-data: presentation-data-values: missing, [0] is expected");
     let aru = Abort::parse(message("31 00")).unwrap_err();
     assert_eq!(
         aru.to_string(),
@@ -272,32 +214,18 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn lists_have_an_end() {
-    let contexts: Vec<_> = (0..200)
-        .map(|id| Context::basic(id, Oid::of(&[1, 1])))
-        .collect();
-    let connect = |count: usize| Connect {
-        contexts: contexts[..count].to_vec(),
-        ..Connect::default()
-    };
+    let contexts: Vec<_> = (0..200).map(|id| Context::basic(id, Oid::of(&[1, 1]))).collect();
+    let connect = |count: usize| Connect { contexts: contexts[..count].to_vec(), ..Connect::default() };
     assert!(Connect::parse(connect(MOST_CONTEXTS).emit()).is_ok());
     let why = Connect::parse(connect(MOST_CONTEXTS + 1).emit()).unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "CP: presentation-context-definition-list: 129 octets of content, expected 0 to 128"
-    );
+    assert_eq!(why.to_string(), "CP: presentation-context-definition-list: 129 octets of content, expected 0 to 128");
     let values = UserData::of(
         (0..=MOST_VALUES)
-            .map(|_| kumiki_osi_service::presentation::Value {
-                context: 1,
-                data: message("0500"),
-            })
+            .map(|_| kumiki_osi_service::presentation::Value { context: 1, data: message("0500") })
             .collect(),
     );
     let why = UserData::parse(values.emit()).unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "User-data: values is 4097 octets, expected 0 to 4096"
-    );
+    assert_eq!(why.to_string(), "User-data: values is 4097 octets, expected 0 to 4096");
 }
 
 fn oids() -> impl Strategy<Value = Oid> {
@@ -307,18 +235,12 @@ fn oids() -> impl Strategy<Value = Oid> {
 
 fn selectors() -> impl Strategy<Value = Option<Selector>> {
     proptest::option::of(
-        proptest::collection::vec(any::<u8>(), 0..=32)
-            .prop_map(|octets| Selector::new(&octets).unwrap()),
+        proptest::collection::vec(any::<u8>(), 0..=32).prop_map(|octets| Selector::new(&octets).unwrap()),
     )
 }
 
 fn user_data() -> impl Strategy<Value = Option<UserData>> {
-    let pdv = (
-        -1000_i64..1000,
-        proptest::option::of(oids()),
-        0_u8..10,
-        proptest::collection::vec(any::<u8>(), 1..300),
-    )
+    let pdv = (-1000_i64..1000, proptest::option::of(oids()), 0_u8..10, proptest::collection::vec(any::<u8>(), 1..300))
         .prop_map(|(context, transfer_syntax, form, octets)| {
             let mut data = Message::from_octets(&octets);
             let form = match form {
@@ -329,12 +251,7 @@ fn user_data() -> impl Strategy<Value = Option<UserData>> {
                     Form::Single
                 }
             };
-            Pdv {
-                context,
-                transfer_syntax,
-                form,
-                data,
-            }
+            Pdv { context, transfer_syntax, form, data }
         });
     proptest::option::of(prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..200)

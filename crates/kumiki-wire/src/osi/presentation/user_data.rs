@@ -50,12 +50,7 @@ impl Pdv {
     /// One value in BER.
     #[must_use]
     pub const fn single(context: ContextId, data: Message) -> Self {
-        Self {
-            context,
-            transfer_syntax: None,
-            form: Form::Single,
-            data,
-        }
+        Self { context, transfer_syntax: None, form: Form::Single, data }
     }
 
     /// Its values, where the transfer syntax of the context is BER: an octet-aligned one is as many values as there are elements in it.
@@ -63,12 +58,7 @@ impl Pdv {
     /// # Errors
     /// What is in it is not BER, or more than [`MOST_VALUES`].
     pub fn into_values(self, out: &mut Values) -> Result<(), Malformed> {
-        let Self {
-            context,
-            form,
-            data,
-            ..
-        } = self;
+        let Self { context, form, data, .. } = self;
         if form == Form::Single {
             out.push(Value { context, data });
             return Ok(());
@@ -112,12 +102,7 @@ impl Pdv {
             None => return Err(Fault::Missing { expected: SINGLE }.of(PDU, field)),
         };
         r.leave("PDV-list")?;
-        Ok(Self {
-            context,
-            transfer_syntax,
-            form,
-            data,
-        })
+        Ok(Self { context, transfer_syntax, form, data })
     }
 
     fn emit(self) -> Message {
@@ -146,13 +131,7 @@ const fn bounded(have: usize) -> Result<(), Malformed> {
     if have < MOST_VALUES {
         return Ok(());
     }
-    Err(Malformed::Length {
-        protocol: PDU,
-        field: "values",
-        found: have + 1,
-        least: 0,
-        most: MOST_VALUES,
-    })
+    Err(Malformed::Length { protocol: PDU, field: "values", found: have + 1, least: 0, most: MOST_VALUES })
 }
 
 /// What a PPDU carries.
@@ -185,12 +164,7 @@ impl UserData {
         let mut values = Values::new();
         match self {
             Self::Simple(data) => {
-                let pdv = Pdv {
-                    context: simple,
-                    transfer_syntax: None,
-                    form: Form::OctetAligned,
-                    data,
-                };
+                let pdv = Pdv { context: simple, transfer_syntax: None, form: Form::OctetAligned, data };
                 pdv.into_values(&mut values)?;
             }
             Self::Full(pdvs) => {
@@ -222,8 +196,7 @@ impl UserData {
                 Self::Full(pdvs)
             }
             Some(found) => {
-                let expected =
-                    "[APPLICATION 0] simply-encoded-data or [APPLICATION 1] fully-encoded-data";
+                let expected = "[APPLICATION 0] simply-encoded-data or [APPLICATION 1] fully-encoded-data";
                 return Err(Fault::Choice { found, expected }.of(PDU, field));
             }
             None => return Err(Fault::Missing { expected: FULL }.of(PDU, field)),

@@ -47,13 +47,7 @@ struct Value<'a> {
 
 impl Value<'_> {
     fn length(&self, least: usize, most: usize) -> Malformed {
-        Malformed::Length {
-            protocol: self.spdu,
-            field: self.field,
-            found: self.octets.len(),
-            least,
-            most,
-        }
+        Malformed::Length { protocol: self.spdu, field: self.field, found: self.octets.len(), least, most }
     }
 
     fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
@@ -124,13 +118,8 @@ impl Fields {
                 code::USER_DATA | code::EXTENDED_USER_DATA => self.data = Some(value),
                 code::MIA_DATA if of == Code::Mia => self.data = Some(value),
                 code::REASON => {
-                    let short = || Malformed::Length {
-                        protocol: of.name(),
-                        field,
-                        found: 0,
-                        least: 1,
-                        most: MOST_LENGTH,
-                    };
+                    let short =
+                        || Malformed::Length { protocol: of.name(), field, found: 0, least: 1, most: MOST_LENGTH };
                     let front = value.front(1).map_err(|_| short())?;
                     self.reason = front.first().copied();
                     let _ = value.pop(1);
@@ -144,11 +133,7 @@ impl Fields {
                     let take = value.len().min(short.len());
                     let octets = short.get_mut(..take).unwrap_or_default();
                     let _ = value.copy_to(0, octets);
-                    let value = Value {
-                        spdu: of.name(),
-                        field,
-                        octets,
-                    };
+                    let value = Value { spdu: of.name(), field, octets };
                     if long && unit::name(code) != "unknown parameter" && code != code::LINKING {
                         return Err(unit::beyond(of.name(), field, header.length, MOST_VALUE));
                     }
@@ -204,9 +189,7 @@ impl Fields {
         let additional = self.additional_reference;
         put(&mut group, code::ADDITIONAL_REFERENCE, additional);
         put_group(&mut out, code::CONNECTION_IDENTIFIER, &group);
-        let tsdu_maximum = self
-            .tsdu_maximum
-            .map(|(to, from)| [to.to_be_bytes(), from.to_be_bytes()].concat());
+        let tsdu_maximum = self.tsdu_maximum.map(|(to, from)| [to.to_be_bytes(), from.to_be_bytes()].concat());
         // In CN and AC all of these are in the one group; elsewhere each stands by itself.
         let grouped = matches!(of, Code::Cn | Code::Ac);
         let mut group = Vec::new();
@@ -255,11 +238,7 @@ impl Fields {
             (Code::Mia, _) => self.data.map(|data| (code::MIA_DATA, data)),
             (Code::Cn, _) => self.data.map(|data| {
                 let short = data.len() <= super::MOST_VERSION_1_DATA;
-                let code = if short {
-                    code::USER_DATA
-                } else {
-                    code::EXTENDED_USER_DATA
-                };
+                let code = if short { code::USER_DATA } else { code::EXTENDED_USER_DATA };
                 (code, data)
             }),
             _ => self.data.map(|data| (code::USER_DATA, data)),
@@ -281,11 +260,7 @@ fn spdu(of: Code, parameters: &[u8], data: Option<Message>) -> Result<Message, M
         return Err(unit::beyond(of.name(), "LI", length, MOST_LENGTH));
     }
     let mut header = Vec::with_capacity(parameters.len() + unit::MOST_HEADER);
-    Unit {
-        code: of.si(),
-        length,
-    }
-    .emit(&mut header);
+    Unit { code: of.si(), length }.emit(&mut header);
     header.extend_from_slice(parameters);
     Ok(crate::in_front(&header, data))
 }

@@ -9,23 +9,10 @@ use super::{Connection, Enclosed, Enclosure, Spdu};
 impl fmt::Display for Enclosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.enclosure {
-            Some(Enclosure {
-                begin: true,
-                end: false,
-            }) => f.write_str(" first part")?,
-            Some(Enclosure {
-                begin: false,
-                end: false,
-            }) => f.write_str(" middle part")?,
-            Some(Enclosure {
-                begin: false,
-                end: true,
-            }) => f.write_str(" last part")?,
-            Some(Enclosure {
-                begin: true,
-                end: true,
-            })
-            | None => {}
+            Some(Enclosure { begin: true, end: false }) => f.write_str(" first part")?,
+            Some(Enclosure { begin: false, end: false }) => f.write_str(" middle part")?,
+            Some(Enclosure { begin: false, end: true }) => f.write_str(" last part")?,
+            Some(Enclosure { begin: true, end: true }) | None => {}
         }
         match &self.data {
             Some(data) => write!(f, " data {}", data.len()),
@@ -80,10 +67,9 @@ impl fmt::Display for Spdu {
             | Self::TypedData(data)
             | Self::GiveTokensConfirm(data)
             | Self::Other { data, .. } => data.fmt(f),
-            Self::OverflowAccept { .. }
-            | Self::AbortAccept
-            | Self::GiveTokensAck
-            | Self::ExceptionReport { .. } => Ok(()),
+            Self::OverflowAccept { .. } | Self::AbortAccept | Self::GiveTokensAck | Self::ExceptionReport { .. } => {
+                Ok(())
+            }
         }
     }
 }

@@ -25,10 +25,7 @@ pub struct Enclosure {
 
 impl Enclosure {
     const fn of(bits: u8) -> Self {
-        Self {
-            begin: bits & 1 != 0,
-            end: bits & 2 != 0,
-        }
+        Self { begin: bits & 1 != 0, end: bits & 2 != 0 }
     }
 
     const fn bits(self) -> u8 {
@@ -49,10 +46,7 @@ impl Enclosed {
     /// All of it.
     #[must_use]
     pub const fn whole(data: Message) -> Self {
-        Self {
-            enclosure: None,
-            data: Some(data),
-        }
+        Self { enclosure: None, data: Some(data) }
     }
 
     /// Whether the SSDU ends here.
@@ -62,10 +56,7 @@ impl Enclosed {
     }
 
     fn take(fields: &mut Fields) -> Self {
-        Self {
-            enclosure: fields.enclosure.map(Enclosure::of),
-            data: fields.data.take(),
-        }
+        Self { enclosure: fields.enclosure.map(Enclosure::of), data: fields.data.take() }
     }
 
     fn give(self, fields: &mut Fields) {
@@ -127,11 +118,7 @@ impl Connection {
     }
 
     fn take(code: Code, fields: &mut Fields) -> Self {
-        let user = if code == Code::Cn {
-            fields.calling_reference.take()
-        } else {
-            fields.called_reference.take()
-        };
+        let user = if code == Code::Cn { fields.calling_reference.take() } else { fields.called_reference.take() };
         Self {
             reference: reference(user, fields),
             extended_concatenation: fields.options.is_some_and(|bits| bits & 1 != 0),
@@ -403,11 +390,7 @@ impl Spdu {
         *tokens == Tokens::default() && data.data.is_none() && data.enclosure.is_none()
     }
 
-    pub(super) fn parse(
-        code: Code,
-        parameters: &mut Message,
-        information: Message,
-    ) -> Result<Self, Malformed> {
+    pub(super) fn parse(code: Code, parameters: &mut Message, information: Message) -> Result<Self, Malformed> {
         let mut fields = Fields::parse(code, parameters)?;
         if code.has_information() {
             fields.data = Some(information);
@@ -443,10 +426,7 @@ impl Spdu {
                     data: fields.data.take(),
                 })
             }
-            Code::Fn => Self::Finish(Finish {
-                transport: fields.transport,
-                data: Enclosed::take(&mut fields),
-            }),
+            Code::Fn => Self::Finish(Finish { transport: fields.transport, data: Enclosed::take(&mut fields) }),
             Code::Dn => Self::Disconnect(Enclosed::take(&mut fields)),
             Code::Nf => Self::NotFinished(Enclosed::take(&mut fields)),
             Code::Ab => Self::Abort(Abort {
@@ -458,14 +438,8 @@ impl Spdu {
             Code::Dt => Self::Data(Enclosed::take(&mut fields)),
             Code::Td => Self::TypedData(Enclosed::take(&mut fields)),
             Code::Ex => Self::Expedited(fields.data.take().unwrap_or_default()),
-            Code::Gt => Self::GiveTokens {
-                tokens,
-                data: Enclosed::take(&mut fields),
-            },
-            Code::Pt => Self::PleaseTokens {
-                tokens,
-                data: Enclosed::take(&mut fields),
-            },
+            Code::Gt => Self::GiveTokens { tokens, data: Enclosed::take(&mut fields) },
+            Code::Pt => Self::PleaseTokens { tokens, data: Enclosed::take(&mut fields) },
             Code::Gtc => Self::GiveTokensConfirm(Enclosed::take(&mut fields)),
             Code::Gta => Self::GiveTokensAck,
             Code::Mip | Code::Map => {
@@ -475,31 +449,19 @@ impl Spdu {
                     number,
                     data: Enclosed::take(&mut fields),
                 };
-                if code == Code::Mip {
-                    Self::MinorSync(point)
-                } else {
-                    Self::MajorSync(point)
-                }
+                if code == Code::Mip { Self::MinorSync(point) } else { Self::MajorSync(point) }
             }
-            Code::Mia => Self::MinorSyncAck {
-                number: number()?,
-                data: Enclosed::take(&mut fields),
-            },
-            Code::Maa => Self::MajorSyncAck {
-                number: number()?,
-                data: Enclosed::take(&mut fields),
-            },
+            Code::Mia => Self::MinorSyncAck { number: number()?, data: Enclosed::take(&mut fields) },
+            Code::Maa => Self::MajorSyncAck { number: number()?, data: Enclosed::take(&mut fields) },
             Code::Rs => Self::Resync(Resync {
                 kind: kind(fields.resync.unwrap_or(0))?,
                 number: number()?,
                 tokens: setting,
                 data: Enclosed::take(&mut fields),
             }),
-            Code::Ra => Self::ResyncAck(ResyncAck {
-                number: number()?,
-                tokens: setting,
-                data: Enclosed::take(&mut fields),
-            }),
+            Code::Ra => {
+                Self::ResyncAck(ResyncAck { number: number()?, tokens: setting, data: Enclosed::take(&mut fields) })
+            }
             Code::Pr => match fields.prepare {
                 Some(kind @ 1..=4) => Self::Prepare(kind),
                 other => {
@@ -511,24 +473,11 @@ impl Spdu {
                     });
                 }
             },
-            Code::Er => Self::ExceptionReport {
-                reflect: fields.reflect.take().unwrap_or_default(),
-            },
-            Code::Ed => Self::ExceptionData {
-                reason: fields.reason.unwrap_or(0),
-                data: Enclosed::take(&mut fields),
-            },
-            Code::Cd
-            | Code::Cda
-            | Code::As
-            | Code::Ar
-            | Code::Ai
-            | Code::Aia
-            | Code::Ad
-            | Code::Ada => Self::Other {
-                code,
-                data: Enclosed::take(&mut fields),
-            },
+            Code::Er => Self::ExceptionReport { reflect: fields.reflect.take().unwrap_or_default() },
+            Code::Ed => Self::ExceptionData { reason: fields.reason.unwrap_or(0), data: Enclosed::take(&mut fields) },
+            Code::Cd | Code::Cda | Code::As | Code::Ar | Code::Ai | Code::Aia | Code::Ad | Code::Ada => {
+                Self::Other { code, data: Enclosed::take(&mut fields) }
+            }
         })
     }
 
@@ -543,10 +492,7 @@ impl Spdu {
             Self::Connect(connection) | Self::Accept(connection) => {
                 connection.give(code, &mut fields);
             }
-            Self::OverflowAccept {
-                tsdu_maximum,
-                version,
-            } => {
+            Self::OverflowAccept { tsdu_maximum, version } => {
                 fields.tsdu_maximum = tsdu_maximum;
                 fields.version = Some(version);
             }

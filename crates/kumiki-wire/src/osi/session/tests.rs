@@ -1,9 +1,7 @@
 //! The SPDUs of an ISODE association and of libiec61850; all others both ways.
 
 use kumiki_osi_service::Selector;
-use kumiki_osi_service::session::{
-    FunctionalUnits, Reference, Resync as Kind, TokenSetting, Tokens,
-};
+use kumiki_osi_service::session::{FunctionalUnits, Reference, Resync as Kind, TokenSetting, Tokens};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,9 +22,7 @@ fn one(octets: &[u8]) -> Spdu {
 }
 
 fn refused(octets: &str) -> String {
-    parse(Message::from_octets(&hex(octets)))
-        .unwrap_err()
-        .to_string()
+    parse(Message::from_octets(&hex(octets))).unwrap_err().to_string()
 }
 
 /// Both ways.
@@ -43,9 +39,7 @@ const REFERENCE: &str = "0b 10 17 0e 3132363131323031 35303233305a";
 #[test]
 fn cn_and_ac_of_an_isode_association_are_read_and_written() {
     let data = "31".repeat(228);
-    let cn = format!(
-        "0d ff 010c 01 18 0a 04 14 02 766d {REFERENCE} 05 06 13 01 00 16 01 02 14 02 0002 c1 e4 {data}"
-    );
+    let cn = format!("0d ff 010c 01 18 0a 04 14 02 766d {REFERENCE} 05 06 13 01 00 16 01 02 14 02 0002 c1 e4 {data}");
     let Spdu::Connect(cn) = same(&cn, "CN kernel, duplex data 228") else {
         panic!("no CN");
     };
@@ -57,9 +51,7 @@ fn cn_and_ac_of_an_isode_association_are_read_and_written() {
     assert!(!cn.extended_concatenation && cn.calling.is_none());
 
     let data = "31".repeat(150);
-    let ac = format!(
-        "0e be 01 18 09 04 14 02 766d {REFERENCE} 05 06 13 01 00 16 01 02 14 02 0002 c1 96 {data}"
-    );
+    let ac = format!("0e be 01 18 09 04 14 02 766d {REFERENCE} 05 06 13 01 00 16 01 02 14 02 0002 c1 96 {data}");
     let Spdu::Accept(ac) = same(&ac, "AC kernel, duplex data 150") else {
         panic!("no AC");
     };
@@ -75,11 +67,7 @@ fn data_costs_four_octets_and_is_not_copied() {
     assert_eq!(tsdu.len(), 5004);
     assert_eq!(tsdu.to_vec()[..5], [1, 0, 1, 0, 0x61]);
     let mut spdus = parse(tsdu).unwrap();
-    let Some(Spdu::Data(Enclosed {
-        enclosure: None,
-        data: Some(data),
-    })) = spdus.pop()
-    else {
+    let Some(Spdu::Data(Enclosed { enclosure: None, data: Some(data) })) = spdus.pop() else {
         panic!("{spdus:?}");
     };
     assert_eq!(data.slices()[0].octets().unwrap().as_ptr(), held);
@@ -91,10 +79,7 @@ fn release_abort_and_data_are_read_and_written() {
     same("0a 06 c1 04 61 02 30 00", "DN data 4");
     same("08 02 c1 00", "NF data 0");
     // libiec61850 ends so.
-    let abort = same(
-        "19 15 11 01 0b c1 10 a00e610c300a020101a00564038001 00",
-        "AB by the user data 16",
-    );
+    let abort = same("19 15 11 01 0b c1 10 a00e610c300a020101a00564038001 00", "AB by the user data 16");
     let Spdu::Abort(abort) = abort else {
         panic!("{abort}");
     };
@@ -124,10 +109,7 @@ fn tokens_points_and_resynchronisation_are_read_and_written() {
     same("15 00", "GTC");
     same("16 00", "GTA");
     same("01 00 31 03 2a 01 31", "MIP 1");
-    same(
-        "01 00 31 0f 0f 01 01 2a 06 393939393939 c1 02 abcd",
-        "MIP 999999 data 2",
-    );
+    same("01 00 31 0f 0f 01 01 2a 06 393939393939 c1 02 abcd", "MIP 999999 data 2");
     // Its user data is another parameter.
     same("01 00 32 06 2a 01 37 2e 01 ab", "MIA 7 data 1");
     same("01 00 29 06 0f 01 01 2a 01 37", "MAP 7");
@@ -156,20 +138,12 @@ fn category_two_needs_one_of_category_zero_in_front() {
     let spdus = parse(Message::from_octets(&octets)).unwrap();
     let texts: Vec<String> = spdus.iter().map(ToString::to_string).collect();
     assert_eq!(texts, ["GT tokens 0x04", "MIP 1", "DT data 2"]);
-    let both = Spdu::MinorSync(Point {
-        open: false,
-        number: 1,
-        data: Enclosed::default(),
-    })
-    .behind(Tokens::MINOR)
-    .unwrap();
+    let both =
+        Spdu::MinorSync(Point { open: false, number: 1, data: Enclosed::default() }).behind(Tokens::MINOR).unwrap();
     assert_eq!(both.to_vec(), octets[..10]);
 
     let place = "expected GT or PT before it and nothing else (category 2), or nothing before and behind it (1)";
-    assert_eq!(
-        refused("31 03 2a 01 31"),
-        format!("MIP: SI is 0x31, {place}")
-    );
+    assert_eq!(refused("31 03 2a 01 31"), format!("MIP: SI is 0x31, {place}"));
     assert_eq!(refused("01 00 0a 00"), format!("DN: SI is 0xa, {place}"));
     assert_eq!(refused("0a 00 0a 00"), format!("DN: SI is 0xa, {place}"));
     assert_eq!(refused("01 00 02 00"), format!("PT: SI is 0x2, {place}"));
@@ -185,72 +159,31 @@ fn what_is_wrong_is_named() {
         ("", "SPDU: 0 octets, at least 2 needed"),
         ("0d", "SPDU: 1 octets, at least 2 needed"),
         ("0d ff 01", "SPDU: 3 octets, at least 4 needed"),
-        (
-            "7f 00",
-            "SPDU: SI is 0x7f, expected one that X.225 defines at this place",
-        ),
+        ("7f 00", "SPDU: SI is 0x7f, expected one that X.225 defines at this place"),
         ("0d 05 00", "CN: LI is 5 octets, expected 0 to 1"),
-        (
-            "0d 03 14 02 00",
-            "CN: session user requirements is 2 octets, expected 0 to 1",
-        ),
-        (
-            "0d 03 14 01 00",
-            "CN: session user requirements is 1 octets, expected 2 to 2",
-        ),
-        (
-            "0d 05 05 03 16 02 01",
-            "CN: version number is 2 octets, expected 0 to 1",
-        ),
+        ("0d 03 14 02 00", "CN: session user requirements is 2 octets, expected 0 to 1"),
+        ("0d 03 14 01 00", "CN: session user requirements is 1 octets, expected 2 to 2"),
+        ("0d 05 05 03 16 02 01", "CN: version number is 2 octets, expected 0 to 1"),
         ("0a 01 19", "DN: 1 octets, at least 2 needed"),
-        (
-            "01 00 31 00",
-            "MIP: serial number is 0 octets, expected 1 to 6",
-        ),
-        (
-            "01 00 31 02 2a 00",
-            "MIP: serial number is 0 octets, expected 1 to 6",
-        ),
-        (
-            "01 00 31 03 2a 01 41",
-            "MIP: serial number is 0x41, expected decimal digits, 0x30 to 0x39",
-        ),
-        (
-            "01 00 31 09 2a 07 30303030303030",
-            "MIP: serial number is 7 octets, expected 1 to 6",
-        ),
-        (
-            "01 00 35 06 1b 01 03 2a 01 31",
-            "RS: resync type item is 0x3, expected 0 (restart), 1 (abandon) or 2 (set)",
-        ),
-        (
-            "07 00",
-            "PR: prepare type is 0x0, expected 1 (MAA), 2 (RS), 3 (RA) or 4 (AB)",
-        ),
-        (
-            "0c 02 32 00",
-            "RF: reason code is 0 octets, expected 1 to 65535",
-        ),
+        ("01 00 31 00", "MIP: serial number is 0 octets, expected 1 to 6"),
+        ("01 00 31 02 2a 00", "MIP: serial number is 0 octets, expected 1 to 6"),
+        ("01 00 31 03 2a 01 41", "MIP: serial number is 0x41, expected decimal digits, 0x30 to 0x39"),
+        ("01 00 31 09 2a 07 30303030303030", "MIP: serial number is 7 octets, expected 1 to 6"),
+        ("01 00 35 06 1b 01 03 2a 01 31", "RS: resync type item is 0x3, expected 0 (restart), 1 (abandon) or 2 (set)"),
+        ("07 00", "PR: prepare type is 0x0, expected 1 (MAA), 2 (RS), 3 (RA) or 4 (AB)"),
+        ("0c 02 32 00", "RF: reason code is 0 octets, expected 1 to 65535"),
     ] {
         assert_eq!(refused(octets), text);
     }
     let long = format!("0d 13 34 11 {}", "00".repeat(17));
-    assert_eq!(
-        refused(&long),
-        "CN: called session selector is 17 octets, expected 0 to 16"
-    );
+    assert_eq!(refused(&long), "CN: called session selector is 17 octets, expected 0 to 16");
     let long = format!("0d 45 01 43 0a 41 {}", "00".repeat(65));
-    assert_eq!(
-        refused(&long),
-        "CN: calling user reference is 65 octets, expected 0 to 64"
-    );
+    assert_eq!(refused(&long), "CN: calling user reference is 65 octets, expected 0 to 64");
 }
 
 #[test]
 fn any_order_is_read_and_the_unknown_passed_over() {
-    let spdu = one(&hex(
-        "0d 13 c1 01 ab 14 02 0003 c8 02 1234 05 06 16 01 03 63 01 00",
-    ));
+    let spdu = one(&hex("0d 13 c1 01 ab 14 02 0003 c8 02 1234 05 06 16 01 03 63 01 00"));
     let Spdu::Connect(cn) = spdu else {
         panic!("{spdu}");
     };
@@ -284,10 +217,7 @@ fn user_data_of_cn_has_three_sizes() {
         assert_eq!(one(&octets), spdu);
     }
     let why = cn(65_530, false).emit().unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "CN: LI is 65546 octets, expected 0 to 65535"
-    );
+    assert_eq!(why.to_string(), "CN: LI is 65546 octets, expected 0 to 65535");
 }
 
 #[test]
@@ -307,29 +237,24 @@ fn message(most: usize) -> impl Strategy<Value = Message> {
 }
 
 fn enclosed() -> impl Strategy<Value = Enclosed> {
-    let enclosure = proptest::option::of(
-        (any::<bool>(), any::<bool>()).prop_map(|(begin, end)| Enclosure { begin, end }),
-    );
-    (enclosure, proptest::option::of(message(300)))
-        .prop_map(|(enclosure, data)| Enclosed { enclosure, data })
+    let enclosure =
+        proptest::option::of((any::<bool>(), any::<bool>()).prop_map(|(begin, end)| Enclosure { begin, end }));
+    (enclosure, proptest::option::of(message(300))).prop_map(|(enclosure, data)| Enclosed { enclosure, data })
 }
 
 fn selector() -> impl Strategy<Value = Option<Selector>> {
     proptest::option::of(
-        proptest::collection::vec(any::<u8>(), 0..=16)
-            .prop_map(|octets| Selector::new(&octets).unwrap()),
+        proptest::collection::vec(any::<u8>(), 0..=16).prop_map(|octets| Selector::new(&octets).unwrap()),
     )
 }
 
 fn references() -> impl Strategy<Value = Option<Reference>> {
     let octets = |most| proptest::collection::vec(any::<u8>(), 1..=most);
-    proptest::option::of((octets(64), octets(64), octets(4)).prop_map(
-        |(user, common, additional)| Reference {
-            user,
-            common,
-            additional,
-        },
-    ))
+    proptest::option::of((octets(64), octets(64), octets(4)).prop_map(|(user, common, additional)| Reference {
+        user,
+        common,
+        additional,
+    }))
 }
 
 prop_compose! {
@@ -362,23 +287,10 @@ fn spdus() -> impl Strategy<Value = Spdu> {
         enclosed().prop_map(Spdu::Overflow),
         enclosed().prop_map(Spdu::NotFinished),
         (bits(), enclosed()).prop_map(|(transport, data)| Spdu::Finish(Finish { transport, data })),
-        (
-            bits(),
-            proptest::collection::vec(any::<u8>(), 0..=9),
-            enclosed()
-        )
-            .prop_map(|(transport, reflect, data)| Spdu::Abort(Abort {
-                transport,
-                reflect,
-                data
-            })),
-        (
-            references(),
-            bits(),
-            any::<u8>(),
-            proptest::option::of(1_usize..700)
-        )
-            .prop_map(|(reference, transport, reason, len)| Spdu::Refuse(Refuse {
+        (bits(), proptest::collection::vec(any::<u8>(), 0..=9), enclosed())
+            .prop_map(|(transport, reflect, data)| Spdu::Abort(Abort { transport, reflect, data })),
+        (references(), bits(), any::<u8>(), proptest::option::of(1_usize..700)).prop_map(
+            |(reference, transport, reason, len)| Spdu::Refuse(Refuse {
                 reference,
                 transport,
                 functional_units: None,
@@ -386,19 +298,13 @@ fn spdus() -> impl Strategy<Value = Spdu> {
                 reason,
                 enclosure: None,
                 data: len.map(|len| Message::from_octets(&vec![reason; len])),
-            })),
-        (enclosed(), message(600)).prop_map(|(data, information)| Spdu::Data(Enclosed {
-            data: Some(information),
-            ..data
-        })),
-        (enclosed(), message(600)).prop_map(|(data, information)| Spdu::TypedData(Enclosed {
-            data: Some(information),
-            ..data
-        })),
-        (1_u8.., enclosed()).prop_map(|(tokens, data)| Spdu::PleaseTokens {
-            tokens: Tokens(tokens),
-            data
-        }),
+            })
+        ),
+        (enclosed(), message(600))
+            .prop_map(|(data, information)| Spdu::Data(Enclosed { data: Some(information), ..data })),
+        (enclosed(), message(600))
+            .prop_map(|(data, information)| Spdu::TypedData(Enclosed { data: Some(information), ..data })),
+        (1_u8.., enclosed()).prop_map(|(tokens, data)| Spdu::PleaseTokens { tokens: Tokens(tokens), data }),
         (any::<bool>(), number.clone(), enclosed())
             .prop_map(|(open, number, data)| { Spdu::MinorSync(Point { open, number, data }) }),
         (number, enclosed()).prop_map(|(number, data)| Spdu::MinorSyncAck { number, data }),

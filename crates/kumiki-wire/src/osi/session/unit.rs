@@ -20,11 +20,7 @@ impl Unit {
     /// # Errors
     /// They are not all there.
     pub fn parse(protocol: &'static str, front: &[u8]) -> Result<(Self, usize), Malformed> {
-        let short = |need| Malformed::Short {
-            protocol,
-            need,
-            have: front.len(),
-        };
+        let short = |need| Malformed::Short { protocol, need, have: front.len() };
         match front {
             [code, 0xff, high, low, ..] => {
                 let (code, length) = (*code, usize::from(u16::from_be_bytes([*high, *low])));
@@ -54,19 +50,8 @@ impl Unit {
 }
 
 /// That a length is larger than what there is.
-pub(super) const fn beyond(
-    protocol: &'static str,
-    field: &'static str,
-    found: usize,
-    most: usize,
-) -> Malformed {
-    Malformed::Length {
-        protocol,
-        field,
-        found,
-        least: 0,
-        most,
-    }
+pub(super) const fn beyond(protocol: &'static str, field: &'static str, found: usize, most: usize) -> Malformed {
+    Malformed::Length { protocol, field, found, least: 0, most }
 }
 
 /// Codes of parameters (section 8.3), PGIs marked so.

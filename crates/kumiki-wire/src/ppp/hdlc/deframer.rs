@@ -148,9 +148,7 @@ impl Deframer {
             }
         }
         let most = self.longest + self.framing.fcs.len();
-        let taken = self
-            .unstuffer
-            .unstuff(octets, self.framing.accm, most, &mut self.frame);
+        let taken = self.unstuffer.unstuff(octets, self.framing.accm, most, &mut self.frame);
         self.on_line += taken.taken as u64;
         match taken.stop {
             Stop::End => {}
@@ -180,12 +178,7 @@ impl Deframer {
         let fcs_len = self.framing.fcs.len();
         // Address and control may be compressed away, but not the protocol and a frame check sequence: RFC 1662 section 4.3 says
         // four octets with the short one, and two more belong to the long one.
-        let Some(len) = self
-            .frame
-            .len()
-            .checked_sub(fcs_len)
-            .filter(|len| *len >= 2)
-        else {
+        let Some(len) = self.frame.len().checked_sub(fcs_len).filter(|len| *len >= 2) else {
             self.counters.runts += 1;
             return Deframed::Dropped;
         };

@@ -4,19 +4,12 @@ use proptest::prelude::*;
 use super::*;
 
 /// What a deframer shows of `octets`, which come in pieces of `cuts` octets in turn.
-fn found(
-    framing: Framing,
-    longest: usize,
-    octets: &[u8],
-    cuts: &[usize],
-) -> (Vec<Vec<u8>>, Deframer) {
+fn found(framing: Framing, longest: usize, octets: &[u8], cuts: &[usize]) -> (Vec<Vec<u8>>, Deframer) {
     let mut deframer = Deframer::new(framing, longest);
     let (mut frames, mut rest) = (Vec::new(), octets);
     let mut cuts = cuts.iter().cycle();
     while !rest.is_empty() {
-        let cut = cuts
-            .next()
-            .map_or(rest.len(), |cut| (*cut).clamp(1, rest.len()));
+        let cut = cuts.next().map_or(rest.len(), |cut| (*cut).clamp(1, rest.len()));
         let (piece, after) = rest.split_at(cut);
         deframer.take(piece, |_, found| {
             if let Deframed::Frame(frame) = found {
@@ -58,23 +51,12 @@ fn octets(len: core::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
 /// An LCP Configure-Request with magic number 7E7D1234, recomputed from RFC 1662 with both sequences.
 #[test]
 fn a_frame_of_lcp_is_on_the_line_as_the_standard_has_it() {
-    let frame = [
-        0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7e, 0x7d, 0x12, 0x34,
-    ];
-    let body = [
-        0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d,
-        0x12, 0x34,
-    ];
-    let sequences: [(FcsKind, &[u8]); 2] = [
-        (FcsKind::Fcs16, &[0xaf, 0x3d]),
-        (FcsKind::Fcs32, &[0xb5, 0x99, 0x82, 0x49]),
-    ];
+    let frame = [0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7e, 0x7d, 0x12, 0x34];
+    let body = [0x7e, 0xff, 0x03, 0xc0, 0x21, 0x01, 0x01, 0x00, 0x0a, 0x05, 0x06, 0x7d, 0x5e, 0x7d, 0x5d, 0x12, 0x34];
+    let sequences: [(FcsKind, &[u8]); 2] =
+        [(FcsKind::Fcs16, &[0xaf, 0x3d]), (FcsKind::Fcs32, &[0xb5, 0x99, 0x82, 0x49])];
     for (fcs, sequence) in sequences {
-        let framing = Framing {
-            fcs,
-            opening_flag: true,
-            ..Framing::default()
-        };
+        let framing = Framing { fcs, opening_flag: true, ..Framing::default() };
         let expected = [&body[..], sequence, &[0x7e]].concat();
         let mut octets = Vec::new();
         framing.emit(&Message::from_octets(&frame), &mut octets);
@@ -134,10 +116,7 @@ fn a_line_that_was_interrupted_gives_up_what_was_under_way() {
 #[test]
 fn between_two_frames_the_framing_can_change_and_nothing_is_lost() {
     let short = Framing::default();
-    let long = Framing {
-        fcs: FcsKind::Fcs32,
-        ..short
-    };
+    let long = Framing { fcs: FcsKind::Fcs32, ..short };
     let frame = [0xff, 3, 0, 0x21, 5, 6, 7, 8];
     let mut octets = vec![FLAG];
     short.emit(&Message::from_octets(&frame), &mut octets);
@@ -160,10 +139,7 @@ fn between_two_frames_the_framing_can_change_and_nothing_is_lost() {
 
 #[test]
 fn generated_content_takes_as_many_octets_as_the_same_written_down() {
-    let framing = Framing {
-        fcs: FcsKind::Fcs32,
-        ..Framing::default()
-    };
+    let framing = Framing { fcs: FcsKind::Fcs32, ..Framing::default() };
     let pattern = Pattern::Ttcp { write_len: 8192 };
     for len in [0, 1, 95, 1460, 9140] {
         let mut message = Message::generated(pattern, 7, len);
@@ -171,10 +147,7 @@ fn generated_content_takes_as_many_octets_as_the_same_written_down() {
         let mut octets = Vec::new();
         framing.emit(&message, &mut octets);
         assert_eq!(framing.octets_of(&message), octets.len() as u64);
-        assert_eq!(
-            framing.octets_of(&Message::from_octets(&message.to_vec())),
-            octets.len() as u64
-        );
+        assert_eq!(framing.octets_of(&Message::from_octets(&message.to_vec())), octets.len() as u64);
     }
 }
 

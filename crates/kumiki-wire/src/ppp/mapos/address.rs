@@ -118,11 +118,7 @@ impl Address {
         let [_, _, high, low] = value.to_be_bytes();
         let bits = u16::from_be_bytes([high, low]);
         let (mask, ea) = width.ea();
-        if bits & mask == ea {
-            Some(Self { width, bits })
-        } else {
-            None
-        }
+        if bits & mask == ea { Some(Self { width, bits }) } else { None }
     }
 
     /// FF or FEFF: all nodes.
@@ -159,10 +155,7 @@ impl Address {
     /// `number` has no bits above those of the width.
     const fn of_group(width: Width, number: u16) -> Self {
         let (_, ea) = width.ea();
-        Self {
-            width,
-            bits: width.group() | width.spread(number) | ea,
-        }
+        Self { width, bits: width.group() | width.spread(number) | ea }
     }
 
     /// How wide the address is.
@@ -228,9 +221,7 @@ impl FromStr for Address {
     type Err = NotAddress;
 
     fn from_str(text: &str) -> Result<Self, NotAddress> {
-        let refuse = || NotAddress {
-            found: text.to_owned(),
-        };
+        let refuse = || NotAddress { found: text.to_owned() };
         let digits = text.strip_prefix("0x").ok_or_else(refuse)?;
         let width = match digits.len() {
             2 => Width::Eight,
@@ -298,20 +289,13 @@ impl Subnet {
             Width::Eight => 5,
             Width::Sixteen => 12,
         };
-        if switch_bits <= most {
-            Some(Self { width, switch_bits })
-        } else {
-            None
-        }
+        if switch_bits <= most { Some(Self { width, switch_bits }) } else { None }
     }
 
     /// Without switch numbers: one switch has all ports.
     #[must_use]
     pub const fn undivided(width: Width) -> Self {
-        Self {
-            width,
-            switch_bits: 0,
-        }
+        Self { width, switch_bits: 0 }
     }
 
     /// Of this mask, right-aligned as in SSP. `None` where it is not ones from the first bit of the address on, or leaves no bit for
@@ -394,11 +378,7 @@ impl Subnet {
     fn read(self, address: Address) -> Meaning {
         let number = self.width.gather(address.bits);
         if address.is_group() {
-            return if number == self.width.ones() {
-                Meaning::Broadcast
-            } else {
-                Meaning::Group(number)
-            };
+            return if number == self.width.ones() { Meaning::Broadcast } else { Meaning::Group(number) };
         }
         let switch = number >> self.port_bits();
         match (switch, address.bits & self.ports()) {

@@ -84,13 +84,7 @@ impl Header {
     /// What asks for the address of `target_ip`.
     #[must_use]
     pub fn request(sender: Address, sender_ip: Ipv4Addr, target_ip: Ipv4Addr) -> Self {
-        Self {
-            operation: Operation::Request,
-            sender: u32::from(sender),
-            sender_ip,
-            target: 0,
-            target_ip,
-        }
+        Self { operation: Operation::Request, sender: u32::from(sender), sender_ip, target: 0, target_ip }
     }
 
     /// What `own` answers to this request: the pairs exchanged, and its address put in.
@@ -129,11 +123,7 @@ impl Header {
     /// The packet is not all there, or is not about MAPOS and IPv4 with addresses of 4 octets each.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(octets) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "MAPOS ARP",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "MAPOS ARP", need: LEN, have: front.len() });
         };
         #[rustfmt::skip] // one line is one field
         let [
@@ -147,39 +137,14 @@ impl Header {
             ti0, ti1, ti2, ti3,
         ] = *octets;
         let expected: [(&'static str, u16, u16, &'static str); 4] = [
-            (
-                "hardware address space",
-                u16::from_be_bytes([h0, h1]),
-                hardware::MAPOS,
-                "0x19 (MAPOS)",
-            ),
-            (
-                "protocol address space",
-                u16::from_be_bytes([p0, p1]),
-                ethertype::IPV4,
-                "0x800 (IPv4)",
-            ),
-            (
-                "hardware address length",
-                u16::from(hard_len),
-                u16::from(ADDRESS_LEN),
-                "4",
-            ),
-            (
-                "protocol address length",
-                u16::from(proto_len),
-                u16::from(ADDRESS_LEN),
-                "4",
-            ),
+            ("hardware address space", u16::from_be_bytes([h0, h1]), hardware::MAPOS, "0x19 (MAPOS)"),
+            ("protocol address space", u16::from_be_bytes([p0, p1]), ethertype::IPV4, "0x800 (IPv4)"),
+            ("hardware address length", u16::from(hard_len), u16::from(ADDRESS_LEN), "4"),
+            ("protocol address length", u16::from(proto_len), u16::from(ADDRESS_LEN), "4"),
         ];
         for (field, found, right, expected) in expected {
             if found != right {
-                return Err(Malformed::Field {
-                    protocol: "MAPOS ARP",
-                    field,
-                    found: u64::from(found),
-                    expected,
-                });
+                return Err(Malformed::Field { protocol: "MAPOS ARP", field, found: u64::from(found), expected });
             }
         }
         let header = Self {
@@ -217,17 +182,8 @@ impl Header {
 impl fmt::Display for Header {
     /// For example `MAPOS ARP request 10.0.0.1 (0x23) > 10.0.0.2`; the target's HDLC address only in answers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            operation,
-            sender,
-            sender_ip,
-            target,
-            target_ip,
-        } = self;
-        write!(
-            f,
-            "MAPOS ARP {operation} {sender_ip} ({sender:#04x}) > {target_ip}"
-        )?;
+        let Self { operation, sender, sender_ip, target, target_ip } = self;
+        write!(f, "MAPOS ARP {operation} {sender_ip} ({sender:#04x}) > {target_ip}")?;
         match operation {
             Operation::Request | Operation::Unarp => Ok(()),
             Operation::Response | Operation::Other(_) => write!(f, " ({target:#04x})"),

@@ -56,23 +56,14 @@ pub struct Header {
 
 impl Header {
     /// What a node asks.
-    pub const REQUEST: Self = Self {
-        command: Command::Request,
-        address: 0,
-    };
+    pub const REQUEST: Self = Self { command: Command::Request, address: 0 };
     /// What a switch answers that has no address to give.
-    pub const REJECT: Self = Self {
-        command: Command::Reject,
-        address: 0,
-    };
+    pub const REJECT: Self = Self { command: Command::Reject, address: 0 };
 
     /// What a switch answers, or a node that is asked because there is no switch ([`Address::without_switch`]).
     #[must_use]
     pub fn assignment(address: Address) -> Self {
-        Self {
-            command: Command::Assignment,
-            address: u32::from(address),
-        }
+        Self { command: Command::Assignment, address: u32::from(address) }
     }
 
     /// The address that is assigned; `None` where the packet is no assignment, or of what no node can have.
@@ -89,11 +80,7 @@ impl Header {
     /// The packet is not all there, or the command is none of the three.
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(&[c0, c1, c2, c3, a0, a1, a2, a3]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "NSP",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "NSP", need: LEN, have: front.len() });
         };
         let command = match u32::from_be_bytes([c0, c1, c2, c3]) {
             1 => Command::Request,
@@ -108,10 +95,7 @@ impl Header {
                 });
             }
         };
-        let header = Self {
-            command,
-            address: u32::from_be_bytes([a0, a1, a2, a3]),
-        };
+        let header = Self { command, address: u32::from_be_bytes([a0, a1, a2, a3]) };
         Ok((header, LEN))
     }
 

@@ -84,18 +84,10 @@ impl Header {
     /// 25 entries.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let Some(&[command, version, _, _]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "SSP",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "SSP", need: LEN, have: front.len() });
         };
-        let refuse = |field, found: u8, expected| Malformed::Field {
-            protocol: "SSP",
-            field,
-            found: u64::from(found),
-            expected,
-        };
+        let refuse =
+            |field, found: u8, expected| Malformed::Field { protocol: "SSP", field, found: u64::from(found), expected };
         if version != VERSION {
             return Err(refuse("version", version, "1"));
         }
@@ -221,30 +213,16 @@ pub struct Route {
 impl From<Route> for Entry {
     /// Above the bits that there are for it, the switch number is cut off.
     fn from(route: Route) -> Self {
-        let Route {
-            subnet,
-            switch,
-            metric,
-        } = route;
+        let Route { subnet, switch, metric } = route;
         let switch = switch & !(u16::MAX << subnet.switch_bits());
         let control = subnet.address(switch, 1);
-        Self {
-            afi: afi::HDLC,
-            address: control.map_or(0, u32::from),
-            mask: subnet.mask(),
-            metric,
-        }
+        Self { afi: afi::HDLC, address: control.map_or(0, u32::from), mask: subnet.mask(), metric }
     }
 }
 
 impl Entry {
     /// The entry of a request for the whole table, the only request that there is (section 5.3.2).
-    pub const WHOLE_TABLE: Self = Self {
-        afi: afi::UNSPECIFIED,
-        address: 0,
-        mask: 0,
-        metric: Metric::LOCAL,
-    };
+    pub const WHOLE_TABLE: Self = Self { afi: afi::UNSPECIFIED, address: 0, mask: 0, metric: Metric::LOCAL };
 
     /// What the entry of a response says; an entry that is refused here is to be ignored (section 5.4).
     ///
@@ -259,11 +237,7 @@ impl Entry {
             expected,
         };
         if self.afi != afi::HDLC {
-            return Err(refuse(
-                "address family identifier",
-                u32::from(self.afi),
-                "2",
-            ));
+            return Err(refuse("address family identifier", u32::from(self.afi), "2"));
         }
         if !self.metric.is_legal() {
             return Err(refuse("metric", self.metric.0, "0 to 31"));
@@ -274,18 +248,8 @@ impl Entry {
         })?;
         subnet
             .switch(self.address)
-            .map(|switch| Route {
-                subnet,
-                switch,
-                metric: self.metric,
-            })
-            .ok_or_else(|| {
-                refuse(
-                    "HDLC address",
-                    self.address,
-                    "the address of a switch or node",
-                )
-            })
+            .map(|switch| Route { subnet, switch, metric: self.metric })
+            .ok_or_else(|| refuse("HDLC address", self.address, "the address of a switch or node"))
     }
 
     /// Reads an entry; also gives its length. Fields that are to be zero are ignored.
@@ -295,11 +259,7 @@ impl Entry {
     pub fn parse(front: &[u8]) -> Result<(Self, usize), Malformed> {
         match front.first_chunk() {
             Some(octets) => Ok((Self::read(octets), ENTRY_LEN)),
-            None => Err(Malformed::Short {
-                protocol: "SSP",
-                need: ENTRY_LEN,
-                have: front.len(),
-            }),
+            None => Err(Malformed::Short { protocol: "SSP", need: ENTRY_LEN, have: front.len() }),
         }
     }
 
@@ -344,12 +304,7 @@ impl Entry {
 impl fmt::Display for Entry {
     /// For example `0x41/0xe0 metric 1`, or `whole table`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            afi,
-            address,
-            mask,
-            metric,
-        } = self;
+        let Self { afi, address, mask, metric } = self;
         match *afi {
             afi::UNSPECIFIED => f.write_str("whole table"),
             afi::HDLC => write!(f, "{address:#04x}/{mask:#04x} metric {metric}"),

@@ -24,10 +24,7 @@ fn at(width: Width, value: u32) -> Address {
 
 /// A frame as a line carries it: flags and FCS around. None of those here has an octet to escape.
 fn frame(destination: Address, protocol: u16, information: &[u8], fcs_len: usize) -> String {
-    let header = Header {
-        destination,
-        protocol,
-    };
+    let header = Header { destination, protocol };
     let mut frame = [&octets!(header)[..], information].concat();
     if fcs_len == 2 {
         let mut fcs = Fcs16::new();
@@ -46,14 +43,7 @@ fn frame(destination: Address, protocol: u16, information: &[u8], fcs_len: usize
 #[test]
 fn nsp_frames_are_those_that_were_computed_elsewhere() {
     let request = octets!(nsp::Header::REQUEST);
-    let ask = |width, fcs_len| {
-        frame(
-            Address::local_control(width),
-            protocol::NSP,
-            &request,
-            fcs_len,
-        )
-    };
+    let ask = |width, fcs_len| frame(Address::local_control(width), protocol::NSP, &request, fcs_len);
     assert_eq!(ask(Eight, 2), "7e0103fe030000000100000000eaca7e");
     assert_eq!(ask(Eight, 4), "7e0103fe0300000001000000005e45fa737e");
     assert_eq!(ask(Sixteen, 2), "7e0001fe0300000001000000009de47e");
@@ -64,10 +54,7 @@ fn nsp_frames_are_those_that_were_computed_elsewhere() {
     assert_eq!(assign(2), "7e2303fe030000000200000023b4ed7e");
     assert_eq!(assign(4), "7e2303fe0300000002000000239b0b37627e");
     assert_eq!(nsp::Header::parse(&request), Ok((nsp::Header::REQUEST, 8)));
-    assert_eq!(
-        nsp::Header::parse(&octets!(assignment)),
-        Ok((assignment, 8))
-    );
+    assert_eq!(nsp::Header::parse(&octets!(assignment)), Ok((assignment, 8)));
     assert_eq!(assignment.to_string(), "NSP address assignment 0x23");
 }
 
@@ -76,37 +63,24 @@ fn an_arp_request_is_the_one_that_was_computed_elsewhere() {
     let [own, other] = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
     let request = arp::Header::request(at(Eight, 0x23), own, other);
     assert_eq!(
-        frame(
-            Address::broadcast(Eight),
-            protocol::ARP,
-            &octets!(request),
-            2
-        ),
+        frame(Address::broadcast(Eight), protocol::ARP, &octets!(request), 2),
         "7eff03fe010019080004040001000000230a000001000000000a000002517a7e"
     );
     let answer = request.answered_by(at(Eight, 0x49));
     assert_eq!((answer.sender, answer.target), (0x49, 0x23));
     assert_eq!((answer.sender_ip, answer.target_ip), (other, own));
-    assert_eq!(
-        answer.to_string(),
-        "MAPOS ARP response 10.0.0.2 (0x49) > 10.0.0.1 (0x23)"
-    );
+    assert_eq!(answer.to_string(), "MAPOS ARP response 10.0.0.2 (0x49) > 10.0.0.1 (0x23)");
     // RFC 2176 section 3.3.
     let unarp = octets!(arp::Header::unarp(at(Eight, 0x23), own));
     assert_eq!(
         unarp,
-        [
-            0, 25, 8, 0, 4, 4, 0, 23, 0, 0, 0, 0x23, 10, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff,
-            0xff, 0xff, 0xff
-        ]
+        [0, 25, 8, 0, 4, 4, 0, 23, 0, 0, 0, 0x23, 10, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
     );
 }
 
 #[test]
 fn a_request_for_the_whole_table_is_the_one_that_was_computed_elsewhere() {
-    let header = ssp::Header {
-        command: ssp::Command::Request,
-    };
+    let header = ssp::Header { command: ssp::Command::Request };
     let packet = [octets!(header), octets!(Entry::WHOLE_TABLE)].concat();
     assert_eq!(
         frame(Address::local_control(Eight), protocol::SSP, &packet, 2),
@@ -123,24 +97,12 @@ fn nodes_are_addressed_as_in_figure_2_of_rfc_2173() {
     for (switch, port, address) in [(1, 3, 0x23), (1, 5, 0x25), (2, 9, 0x49)] {
         let address = at(Eight, address);
         assert_eq!(subnet.address(switch, port), Some(address));
-        assert_eq!(
-            subnet.meaning(address),
-            Some(Meaning::Node { switch, port })
-        );
+        assert_eq!(subnet.meaning(address), Some(Meaning::Node { switch, port }));
     }
     let control = at(Eight, 0x41);
     assert_eq!(subnet.address(2, 1), Some(control));
-    assert_eq!(
-        subnet.meaning(control),
-        Some(Meaning::Control { switch: 2 })
-    );
-    assert_eq!(
-        control.meaning(),
-        Meaning::Node {
-            switch: 0,
-            port: 0x41
-        }
-    );
+    assert_eq!(subnet.meaning(control), Some(Meaning::Control { switch: 2 }));
+    assert_eq!(control.meaning(), Meaning::Node { switch: 0, port: 0x41 });
     for (address, meaning) in [
         (0x01, Meaning::LocalControl),
         (0xff, Meaning::Broadcast),
@@ -181,27 +143,16 @@ fn addresses_of_16_bits_have_an_ea_bit_in_each_octet() {
         [0, 3, 5, 6, 7, 12].map(|bits| Subnet::new(Sixteen, bits).unwrap().mask()),
         [0x8000, 0xf000, 0xfc00, 0xff00, 0xff80, 0xfffc]
     );
-    assert_eq!(
-        Subnet::from_mask(Sixteen, 0xfe80),
-        Subnet::from_mask(Sixteen, 0xff80)
-    );
-    for (width, mask) in [
-        (Eight, 0xff),
-        (Eight, 0xa0),
-        (Eight, 0x60),
-        (Eight, 0),
-        (Eight, 0xffff_ffe0),
-        (Sixteen, 0xe0),
-    ] {
+    assert_eq!(Subnet::from_mask(Sixteen, 0xfe80), Subnet::from_mask(Sixteen, 0xff80));
+    for (width, mask) in
+        [(Eight, 0xff), (Eight, 0xa0), (Eight, 0x60), (Eight, 0), (Eight, 0xffff_ffe0), (Sixteen, 0xe0)]
+    {
         assert_eq!(Subnet::from_mask(width, mask), None, "{mask:#x}");
     }
 }
 
 #[test]
-#[expect(
-    clippy::unusual_byte_groupings,
-    reason = "a group of digits is a field"
-)]
+#[expect(clippy::unusual_byte_groupings, reason = "a group of digits is a field")]
 fn ip_groups_become_groups_with_two_exceptions() {
     let group = |width, last: [u8; 2]| {
         let [c, d] = last;
@@ -220,11 +171,9 @@ fn ip_groups_become_groups_with_two_exceptions() {
 
 #[test]
 fn text_says_the_width_by_its_digits() {
-    for (text, address) in [
-        ("0x23", at(Eight, 0x23)),
-        ("0x0023", at(Sixteen, 0x23)),
-        ("0xfeff", Address::broadcast(Sixteen)),
-    ] {
+    for (text, address) in
+        [("0x23", at(Eight, 0x23)), ("0x0023", at(Sixteen, 0x23)), ("0xfeff", Address::broadcast(Sixteen))]
+    {
         assert_eq!(text.parse(), Ok(address));
         assert_eq!(address.to_string(), text);
     }
@@ -237,14 +186,8 @@ fn text_says_the_width_by_its_digits() {
 #[test]
 fn frames_with_another_control_field_or_an_impossible_address_are_refused() {
     let refused = |width, octets: [u8; 4]| Header::parse(width, &octets).unwrap_err().to_string();
-    assert_eq!(
-        refused(Eight, [0x23, 0x13, 0, 0x21]),
-        "MAPOS: control is 0x13, expected 0x3 (UI)"
-    );
-    assert_eq!(
-        refused(Eight, [0x22, 3, 0, 0x21]),
-        "MAPOS: address is 0x22, expected 8 bits, the last of them 1"
-    );
+    assert_eq!(refused(Eight, [0x23, 0x13, 0, 0x21]), "MAPOS: control is 0x13, expected 0x3 (UI)");
+    assert_eq!(refused(Eight, [0x22, 3, 0, 0x21]), "MAPOS: address is 0x22, expected 8 bits, the last of them 1");
     assert_eq!(
         refused(Sixteen, [0xff, 3, 0, 0x21]),
         "MAPOS: address is 0xff03, expected 16 bits, the last of the first octet 0, of the second 1"
@@ -266,10 +209,7 @@ fn protocol_numbers_follow_iso_3309() {
 #[test]
 fn only_an_address_that_a_node_can_have_is_assigned() {
     let assigned = |address| {
-        let packet = nsp::Header {
-            command: nsp::Command::Assignment,
-            address,
-        };
+        let packet = nsp::Header { command: nsp::Command::Assignment, address };
         packet.assigned(Eight)
     };
     assert_eq!(assigned(3), Some(Address::without_switch(Eight)));
@@ -297,11 +237,7 @@ fn a_table_has_the_routes_of_rfc_2174() {
     // Table 1: what switch 1 knows of the switches 2 and 3.
     let subnet = Subnet::new(Eight, 2).unwrap();
     for (switch, destination) in [(2, 0b0100_0000), (3, 0b0110_0000)] {
-        let route = Route {
-            subnet,
-            switch,
-            metric: Metric(1),
-        };
+        let route = Route { subnet, switch, metric: Metric(1) };
         let mut entry = Entry::from(route);
         assert_eq!(entry.address & entry.mask, destination);
         assert_eq!(entry.route(Eight), Ok(route));
@@ -311,41 +247,16 @@ fn a_table_has_the_routes_of_rfc_2174() {
             assert_eq!(entry.route(Eight), Ok(route));
         }
     }
-    let entry = Entry {
-        afi: 2,
-        address: 0x41,
-        mask: 0xe0,
-        metric: Metric(17),
-    };
+    let entry = Entry { afi: 2, address: 0x41, mask: 0xe0, metric: Metric(17) };
     assert_eq!(entry.to_string(), "0x41/0xe0 metric 17");
-    assert_eq!(
-        octets!(entry),
-        [
-            0, 2, 0, 0, 0, 0, 0, 0x41, 0, 0, 0, 0xe0, 0, 0, 0, 0, 0, 0, 0, 17
-        ]
-    );
+    assert_eq!(octets!(entry), [0, 2, 0, 0, 0, 0, 0, 0x41, 0, 0, 0, 0xe0, 0, 0, 0, 0, 0, 0, 0, 17]);
     for wrong in [
         Entry { afi: 0, ..entry },
-        Entry {
-            address: 0xff,
-            ..entry
-        },
-        Entry {
-            address: 0x81,
-            ..entry
-        },
-        Entry {
-            address: 0x141,
-            ..entry
-        },
-        Entry {
-            mask: 0xff,
-            ..entry
-        },
-        Entry {
-            metric: Metric(32),
-            ..entry
-        },
+        Entry { address: 0xff, ..entry },
+        Entry { address: 0x81, ..entry },
+        Entry { address: 0x141, ..entry },
+        Entry { mask: 0xff, ..entry },
+        Entry { metric: Metric(32), ..entry },
     ] {
         assert!(wrong.route(Eight).is_err(), "{wrong:?}");
     }
@@ -359,10 +270,7 @@ fn a_poisoned_metric_is_16_more_and_never_illegal() {
         let metric = Metric(metric);
         (metric.is_poisoned(), metric.is_legal())
     });
-    assert_eq!(
-        kinds,
-        [(false, true), (true, true), (true, true), (false, false)]
-    );
+    assert_eq!(kinds, [(false, true), (true, true), (true, true), (false, false)]);
 }
 
 #[test]
@@ -382,11 +290,7 @@ fn a_packet_has_1_to_25_whole_entries() {
 /// Any address of either width.
 fn any_address() -> impl Strategy<Value = Address> {
     any::<(bool, u16)>().prop_map(|(wide, bits)| {
-        if wide {
-            at(Sixteen, u32::from(bits & !0x0101 | 1))
-        } else {
-            at(Eight, u32::from(bits & 0xff | 1))
-        }
+        if wide { at(Sixteen, u32::from(bits & !0x0101 | 1)) } else { at(Eight, u32::from(bits & 0xff | 1)) }
     })
 }
 

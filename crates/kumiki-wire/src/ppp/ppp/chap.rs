@@ -76,13 +76,7 @@ impl<'a> Packet<'a> {
         let (packet, len) = control::Packet::parse(information)?;
         let message = Message::read(packet.code, packet.data)?;
         let identifier = packet.identifier;
-        Ok((
-            Self {
-                identifier,
-                message,
-            },
-            len,
-        ))
+        Ok((Self { identifier, message }, len))
     }
 
     /// Octets that [`Packet::emit`] writes.
@@ -148,9 +142,7 @@ impl<'a> Message<'a> {
     /// Octets behind Length.
     fn len(&self) -> usize {
         let (fixed, rest) = match self {
-            Self::Challenge { value, name } | Self::Response { value, name } => {
-                (1 + value.len().min(MAX_VALUE), name)
-            }
+            Self::Challenge { value, name } | Self::Response { value, name } => (1 + value.len().min(MAX_VALUE), name),
             Self::Success { message } | Self::Failure { message } => (0, message),
         };
         rest.len().saturating_add(fixed).min(MAX_DATA)
@@ -160,11 +152,7 @@ impl<'a> Message<'a> {
 /// The value with its size in front, and the name.
 fn value(data: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let Some((&size, rest)) = data.split_first() else {
-        return Err(Malformed::Short {
-            protocol: "CHAP",
-            need: control::LEN + 1,
-            have: control::LEN,
-        });
+        return Err(Malformed::Short { protocol: "CHAP", need: control::LEN + 1, have: control::LEN });
     };
     match rest.split_at_checked(size.into()) {
         Some((value @ [_, ..], name)) => Ok((value, name)),
@@ -192,11 +180,6 @@ impl fmt::Display for Packet<'_> {
                 return write!(f, "CHAP Failure id {id} {}", Text(message));
             }
         };
-        write!(
-            f,
-            "CHAP {what} id {id} <{}> name {}",
-            Hex(value),
-            Text(name)
-        )
+        write!(f, "CHAP {what} id {id} <{}> name {}", Hex(value), Text(name))
     }
 }

@@ -117,11 +117,7 @@ impl Header {
     /// A header for so many octets of data; what is beyond [`MAX_DATA`] is not counted.
     #[must_use]
     pub fn new(code: u8, identifier: u8, data_len: usize) -> Self {
-        Self {
-            code,
-            identifier,
-            length: u16::try_from(data_len.saturating_add(LEN)).unwrap_or(u16::MAX),
-        }
+        Self { code, identifier, length: u16::try_from(data_len.saturating_add(LEN)).unwrap_or(u16::MAX) }
     }
 
     /// Reads a header; also gives its length. `total`: octets of the frame's information, padding among them.
@@ -131,11 +127,7 @@ impl Header {
     /// (RFC 1661 section 5).
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let Some(&[code, identifier, l0, l1]) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "PPP control",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "PPP control", need: LEN, have: front.len() });
         };
         let length = u16::from_be_bytes([l0, l1]);
         if usize::from(length) < LEN || usize::from(length) > total {
@@ -147,11 +139,7 @@ impl Header {
                 most: total,
             });
         }
-        let header = Self {
-            code,
-            identifier,
-            length,
-        };
+        let header = Self { code, identifier, length };
         Ok((header, LEN))
     }
 
@@ -234,20 +222,13 @@ impl<'a> Packet<'a> {
     /// The options, where the code says that the data are some.
     #[must_use]
     pub const fn options(&self) -> Options<'a> {
-        options(if code::has_options(self.code) {
-            self.data
-        } else {
-            &[]
-        })
+        options(if code::has_options(self.code) { self.data } else { &[] })
     }
 
     /// In one line, with the options and the code's data in the words of this protocol (one of [`mod@protocol`]).
     #[must_use]
     pub const fn of(self, protocol: u16) -> Described<'a> {
-        Described {
-            packet: self,
-            protocol,
-        }
+        Described { packet: self, protocol }
     }
 }
 
@@ -348,11 +329,7 @@ impl fmt::Display for Item<'_> {
     /// For example `option 99` or `option 99 0a0b`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "option {}", self.kind)?;
-        if self.data.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " {}", Hex(self.data))
-        }
+        if self.data.is_empty() { Ok(()) } else { write!(f, " {}", Hex(self.data)) }
     }
 }
 
@@ -370,20 +347,12 @@ pub struct Known {
 impl Known {
     /// A value of exactly so many octets.
     pub(super) const fn exactly(name: &'static str, value: usize) -> Self {
-        Self {
-            name,
-            least: OPTION_LEN + value,
-            most: OPTION_LEN + value,
-        }
+        Self { name, least: OPTION_LEN + value, most: OPTION_LEN + value }
     }
 
     /// A value of at least so many octets.
     pub(super) const fn at_least(name: &'static str, value: usize) -> Self {
-        Self {
-            name,
-            least: OPTION_LEN + value,
-            most: u8::MAX as usize,
-        }
+        Self { name, least: OPTION_LEN + value, most: u8::MAX as usize }
     }
 }
 
@@ -418,11 +387,7 @@ impl<'a> Iterator for Options<'a> {
         let all = core::mem::take(&mut self.rest);
         match *all {
             [] => None,
-            [_] => Some(Err(Malformed::Short {
-                protocol: "PPP option",
-                need: OPTION_LEN,
-                have: 1,
-            })),
+            [_] => Some(Err(Malformed::Short { protocol: "PPP option", need: OPTION_LEN, have: 1 })),
             [kind, length, ..] => {
                 if let Some((option, rest)) = all.split_at_checked(usize::from(length))
                     && let [_, _, data @ ..] = option

@@ -115,18 +115,15 @@ impl<'a> Opt<'a> {
     #[must_use]
     pub const fn of(item: Item<'a>) -> Self {
         match (item.kind, item.data) {
-            (kind::ADDRESSES, &[a, b, c, d, e, f, g, h]) => Self::Addresses {
-                source: Ipv4Addr::new(a, b, c, d),
-                destination: Ipv4Addr::new(e, f, g, h),
-            },
-            (kind::COMPRESSION, &[0, 0x2d, max_slot_id, comp_slot_id]) => Self::VanJacobson {
-                max_slot_id,
-                comp_slot_id,
-            },
-            (kind::COMPRESSION, [high, low, data @ ..]) => Self::Compression {
-                protocol: u16::from_be_bytes([*high, *low]),
-                data,
-            },
+            (kind::ADDRESSES, &[a, b, c, d, e, f, g, h]) => {
+                Self::Addresses { source: Ipv4Addr::new(a, b, c, d), destination: Ipv4Addr::new(e, f, g, h) }
+            }
+            (kind::COMPRESSION, &[0, 0x2d, max_slot_id, comp_slot_id]) => {
+                Self::VanJacobson { max_slot_id, comp_slot_id }
+            }
+            (kind::COMPRESSION, [high, low, data @ ..]) => {
+                Self::Compression { protocol: u16::from_be_bytes([*high, *low]), data }
+            }
             (kind::ADDRESS, &[a, b, c, d]) => Self::Address(Ipv4Addr::new(a, b, c, d)),
             (kind, &[a, b, c, d]) => match Server::of(kind) {
                 Some(server) => Self::Server(server, Ipv4Addr::new(a, b, c, d)),
@@ -165,14 +162,10 @@ impl<'a> Opt<'a> {
         debug_assert_eq!(out.len(), self.len());
         let (out, kind) = (&mut out, self.kind());
         match *self {
-            Self::Addresses {
-                source,
-                destination,
-            } => emit_value(out, kind, &[&source.octets(), &destination.octets()]),
-            Self::VanJacobson {
-                max_slot_id,
-                comp_slot_id,
-            } => {
+            Self::Addresses { source, destination } => {
+                emit_value(out, kind, &[&source.octets(), &destination.octets()])
+            }
+            Self::VanJacobson { max_slot_id, comp_slot_id } => {
                 let protocol = protocol::VJ_COMPRESSED.to_be_bytes();
                 emit_value(out, kind, &[&protocol, &[max_slot_id, comp_slot_id]]);
             }
@@ -191,14 +184,10 @@ impl fmt::Display for Opt<'_> {
     /// For example `addr 10.0.0.1` or `compress VJ 0f 01`: the words of PPP daemons' logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Addresses {
-                source,
-                destination,
-            } => write!(f, "addrs {source} {destination}"),
-            Self::VanJacobson {
-                max_slot_id,
-                comp_slot_id,
-            } => write!(f, "compress VJ {max_slot_id:02x} {comp_slot_id:02x}"),
+            Self::Addresses { source, destination } => write!(f, "addrs {source} {destination}"),
+            Self::VanJacobson { max_slot_id, comp_slot_id } => {
+                write!(f, "compress VJ {max_slot_id:02x} {comp_slot_id:02x}")
+            }
             Self::Compression { protocol, data } => {
                 write!(f, "compress {}", protocol::Name(protocol))?;
                 and_data(f, data)

@@ -57,10 +57,7 @@ impl fmt::Display for InterfaceIdentifier {
     /// For example `0000:0000:0000:0001`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, f_, g, h] = self.0;
-        write!(
-            f,
-            "{a:02x}{b:02x}:{c:02x}{d:02x}:{e:02x}{f_:02x}:{g:02x}{h:02x}"
-        )
+        write!(f, "{a:02x}{b:02x}:{c:02x}{d:02x}:{e:02x}{f_:02x}:{g:02x}{h:02x}")
     }
 }
 
@@ -88,10 +85,9 @@ impl<'a> Opt<'a> {
             (kind::INTERFACE_IDENTIFIER, &[a, b, c, d, e, f, g, h]) => {
                 Self::InterfaceIdentifier(InterfaceIdentifier([a, b, c, d, e, f, g, h]))
             }
-            (kind::COMPRESSION, [high, low, data @ ..]) => Self::Compression {
-                protocol: u16::from_be_bytes([*high, *low]),
-                data,
-            },
+            (kind::COMPRESSION, [high, low, data @ ..]) => {
+                Self::Compression { protocol: u16::from_be_bytes([*high, *low]), data }
+            }
             _ => Self::Other(item),
         }
     }

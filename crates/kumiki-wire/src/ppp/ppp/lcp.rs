@@ -120,23 +120,16 @@ impl<'a> Opt<'a> {
         match (item.kind, item.data) {
             (kind::MRU, &[a, b]) => Self::Mru(u16::from_be_bytes([a, b])),
             (kind::ACCM, &[a, b, c, d]) => Self::Accm(u32::from_be_bytes([a, b, c, d])),
-            (kind::AUTHENTICATION, [a, b, data @ ..]) => Self::Authentication {
-                protocol: u16::from_be_bytes([*a, *b]),
-                data,
-            },
-            (kind::QUALITY, [a, b, data @ ..]) => Self::Quality {
-                protocol: u16::from_be_bytes([*a, *b]),
-                data,
-            },
+            (kind::AUTHENTICATION, [a, b, data @ ..]) => {
+                Self::Authentication { protocol: u16::from_be_bytes([*a, *b]), data }
+            }
+            (kind::QUALITY, [a, b, data @ ..]) => Self::Quality { protocol: u16::from_be_bytes([*a, *b]), data },
             (kind::MAGIC, &[a, b, c, d]) => Self::Magic(u32::from_be_bytes([a, b, c, d])),
             (kind::PFC, []) => Self::Pfc,
             (kind::ACFC, []) => Self::Acfc,
             (kind::FCS_ALTERNATIVES, &[bits]) => Self::FcsAlternatives(bits),
             (kind::SELF_DESCRIBING_PADDING, &[maximum]) => Self::SelfDescribingPadding(maximum),
-            (kind::CALLBACK, [operation, message @ ..]) => Self::Callback {
-                operation: *operation,
-                message,
-            },
+            (kind::CALLBACK, [operation, message @ ..]) => Self::Callback { operation: *operation, message },
             (kind::COMPOUND_FRAMES, []) => Self::CompoundFrames,
             _ => Self::Other(item),
         }
@@ -176,9 +169,7 @@ impl<'a> Opt<'a> {
             Self::FcsAlternatives(_) | Self::SelfDescribingPadding(_) => 1,
             Self::Mru(_) => 2,
             Self::Accm(_) | Self::Magic(_) => 4,
-            Self::Authentication { data, .. } | Self::Quality { data, .. } => {
-                data.len().saturating_add(2)
-            }
+            Self::Authentication { data, .. } | Self::Quality { data, .. } => data.len().saturating_add(2),
             Self::Callback { message, .. } => message.len().saturating_add(1),
             Self::Other(item) => item.data.len(),
         })
@@ -248,11 +239,7 @@ impl fmt::Display for Opt<'_> {
 
 /// A space and the digits, where there are any.
 pub(super) fn and_data(f: &mut fmt::Formatter<'_>, data: &[u8]) -> fmt::Result {
-    if data.is_empty() {
-        Ok(())
-    } else {
-        write!(f, " {}", Hex(data))
-    }
+    if data.is_empty() { Ok(()) } else { write!(f, " {}", Hex(data)) }
 }
 
 /// What stands behind Length, by code.
@@ -302,11 +289,7 @@ impl<'a> Body<'a> {
     /// # Errors
     /// The data are shorter than this code's fields.
     pub fn read(code: u8, data: &'a [u8]) -> Result<Self, Malformed> {
-        let short = |need| Malformed::Short {
-            protocol: "LCP",
-            need,
-            have: control::LEN + data.len(),
-        };
+        let short = |need| Malformed::Short { protocol: "LCP", need, have: control::LEN + data.len() };
         Ok(match code {
             code::CONFIGURE_REQUEST..=code::CONFIGURE_REJECT => Self::Options(data),
             code::CODE_REJECT => Self::CodeReject(data),
@@ -314,10 +297,7 @@ impl<'a> Body<'a> {
                 let Some((&number, information)) = data.split_first_chunk() else {
                     return Err(short(6));
                 };
-                Self::ProtocolReject {
-                    protocol: u16::from_be_bytes(number),
-                    information,
-                }
+                Self::ProtocolReject { protocol: u16::from_be_bytes(number), information }
             }
             code::ECHO_REQUEST..=code::IDENTIFICATION => {
                 let Some((&magic, data)) = data.split_first_chunk() else {
@@ -370,10 +350,7 @@ impl<'a> Body<'a> {
         let out = &mut out;
         let rest = match *self {
             Self::Options(data) | Self::Data(data) | Self::CodeReject(data) => data,
-            Self::ProtocolReject {
-                protocol,
-                information,
-            } => {
+            Self::ProtocolReject { protocol, information } => {
                 put(out, protocol.to_be_bytes());
                 information
             }
@@ -385,11 +362,7 @@ impl<'a> Body<'a> {
                 put(out, magic.to_be_bytes());
                 message
             }
-            Self::TimeRemaining {
-                magic,
-                seconds,
-                message,
-            } => {
+            Self::TimeRemaining { magic, seconds, message } => {
                 put(out, magic.to_be_bytes());
                 put(out, seconds.to_be_bytes());
                 message
@@ -421,11 +394,7 @@ impl fmt::Display for Body<'_> {
             Self::Identification { magic, message } => {
                 write!(f, " magic {magic:#010x} {}", Text(message))
             }
-            Self::TimeRemaining {
-                magic,
-                seconds,
-                message,
-            } => {
+            Self::TimeRemaining { magic, seconds, message } => {
                 write!(f, " magic {magic:#010x} {seconds} s {}", Text(message))
             }
         }

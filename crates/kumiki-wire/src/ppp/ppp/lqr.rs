@@ -51,11 +51,7 @@ impl Report {
     /// It is not all there.
     pub fn parse(information: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some((words, _)) = information.as_chunks::<4>().0.split_first_chunk::<12>() else {
-            return Err(Malformed::Short {
-                protocol: "LQR",
-                need: LEN,
-                have: information.len(),
-            });
+            return Err(Malformed::Short { protocol: "LQR", need: LEN, have: information.len() });
         };
         let [
             magic,

@@ -83,13 +83,7 @@ impl<'a> Packet<'a> {
         let (packet, len) = control::Packet::parse(information)?;
         let message = Message::read(packet.code, packet.data)?;
         let identifier = packet.identifier;
-        Ok((
-            Self {
-                identifier,
-                message,
-            },
-            len,
-        ))
+        Ok((Self { identifier, message }, len))
     }
 
     /// Octets that [`Packet::emit`] writes.
@@ -186,20 +180,15 @@ fn field(out: &mut &mut [u8], octets: &[u8]) {
 /// A field with its length in front, and what follows.
 fn counted<'a>(field: &'static str, data: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), Malformed> {
     let Some((&len, rest)) = data.split_first() else {
-        return Err(Malformed::Short {
-            protocol: "PAP",
-            need: 1,
-            have: 0,
-        });
+        return Err(Malformed::Short { protocol: "PAP", need: 1, have: 0 });
     };
-    rest.split_at_checked(len.into())
-        .ok_or_else(|| Malformed::Length {
-            protocol: "PAP",
-            field,
-            found: len.into(),
-            least: 0,
-            most: rest.len(),
-        })
+    rest.split_at_checked(len.into()).ok_or_else(|| Malformed::Length {
+        protocol: "PAP",
+        field,
+        found: len.into(),
+        least: 0,
+        most: rest.len(),
+    })
 }
 
 impl fmt::Display for Packet<'_> {
@@ -208,11 +197,7 @@ impl fmt::Display for Packet<'_> {
         let id = self.identifier;
         let (name, message) = match self.message {
             Message::Request { peer_id, .. } => {
-                return write!(
-                    f,
-                    "PAP AuthReq id {id} user {} password hidden",
-                    Text(peer_id)
-                );
+                return write!(f, "PAP AuthReq id {id} user {} password hidden", Text(peer_id));
             }
             Message::Ack { message } => ("AuthAck", message),
             Message::Nak { message } => ("AuthNak", message),

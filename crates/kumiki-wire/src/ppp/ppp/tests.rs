@@ -115,10 +115,7 @@ fn what_lwip_sends_is_written_again_to_the_octet() {
 #[test]
 fn an_exchange_of_lwip_reads_as_it_went() {
     let frames = exchange(LWIP_CHAP);
-    let lines: Vec<String> = frames
-        .iter()
-        .filter_map(|(_, frame)| reread(frame).1)
-        .collect();
+    let lines: Vec<String> = frames.iter().filter_map(|(_, frame)| reread(frame).1).collect();
     let expected = [
         "LCP ConfReq id 1 <asyncmap 0x00000000> <auth chap MD5> <magic 0x2cec13f9> <pcomp> <accomp>",
         "LCP ConfReq id 1 <asyncmap 0x00000000> <magic 0xeeaa4ea7> <pcomp> <accomp>",
@@ -170,10 +167,7 @@ fn the_four_forms_of_a_header_are_one_protocol() {
         (&[0x21], true, true),
     ];
     for (octets, acfc, pfc) in forms {
-        let header = Header {
-            protocol: protocol::IPV4,
-            compression: Compression { acfc, pfc },
-        };
+        let header = Header { protocol: protocol::IPV4, compression: Compression { acfc, pfc } };
         let behind = [octets, &[0x45]].concat();
         assert_eq!(Header::parse(&behind), Ok((header, octets.len())));
         assert_eq!(emitted!(header), octets);
@@ -185,20 +179,11 @@ fn the_four_forms_of_a_header_are_one_protocol() {
 
 #[test]
 fn lcp_is_never_compressed_and_others_only_as_far_as_they_can_be() {
-    let all = Compression {
-        acfc: true,
-        pfc: true,
-    };
-    assert_eq!(
-        emitted!(Header::new(protocol::LCP, all)),
-        [0xff, 3, 0xc0, 0x21]
-    );
+    let all = Compression { acfc: true, pfc: true };
+    assert_eq!(emitted!(Header::new(protocol::LCP, all)), [0xff, 3, 0xc0, 0x21]);
     assert_eq!(emitted!(Header::new(protocol::IPCP, all)), [0x80, 0x21]);
     assert_eq!(emitted!(Header::new(protocol::IPV6, all)), [0x57]);
-    assert_eq!(
-        emitted!(Header::new(protocol::IPV6, Compression::NONE)),
-        [0xff, 3, 0, 0x57]
-    );
+    assert_eq!(emitted!(Header::new(protocol::IPV6, Compression::NONE)), [0xff, 3, 0, 0x57]);
     // What one octet would make ambiguous.
     assert_eq!(emitted!(Header::new(0x00ff, all)), [0, 0xff]);
     assert_eq!(emitted!(Header::new(0x0020, all)), [0, 0x20]);
@@ -217,27 +202,15 @@ fn an_unlawful_protocol_is_read_so_that_it_can_be_rejected() {
 fn another_control_octet_is_refused() {
     // A numbered frame of RFC 1663.
     let refused = Header::parse(&[0xff, 0x3f, 0xc0, 0x21]).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "PPP: control is 0x3f, expected 0x03 (unnumbered information)"
-    );
+    assert_eq!(refused.to_string(), "PPP: control is 0x3f, expected 0x03 (unnumbered information)");
 }
 
 #[test]
 fn a_length_that_cannot_be_is_refused_and_padding_is_left_alone() {
     let refused = |octets: &[u8]| Packet::parse(octets).unwrap_err().to_string();
-    assert_eq!(
-        refused(&[1, 1, 0, 3]),
-        "PPP control: length is 3 octets, expected 4 to 4"
-    );
-    assert_eq!(
-        refused(&[1, 1, 0, 9, 7, 2, 8, 2]),
-        "PPP control: length is 9 octets, expected 4 to 8"
-    );
-    assert_eq!(
-        refused(&[1, 1, 0]),
-        "PPP control: 3 octets, at least 4 needed"
-    );
+    assert_eq!(refused(&[1, 1, 0, 3]), "PPP control: length is 3 octets, expected 4 to 4");
+    assert_eq!(refused(&[1, 1, 0, 9, 7, 2, 8, 2]), "PPP control: length is 9 octets, expected 4 to 8");
+    assert_eq!(refused(&[1, 1, 0]), "PPP control: 3 octets, at least 4 needed");
     let (packet, len) = Packet::parse(&[1, 9, 0, 6, 7, 2, 8, 2, 0xff]).unwrap();
     assert_eq!((packet.data, packet.identifier, len), (&[7, 2][..], 9, 6));
     // The header alone may be in front of what was not captured.
@@ -264,10 +237,7 @@ fn an_option_that_runs_past_the_packet_ends_the_list_with_an_error() {
 
 #[test]
 fn a_known_option_of_another_length_is_kept_and_told() {
-    let item = Item {
-        kind: kind::MRU,
-        data: &[5, 0xdc, 0],
-    };
+    let item = Item { kind: kind::MRU, data: &[5, 0xdc, 0] };
     assert_eq!(lcp::Opt::of(item), lcp::Opt::Other(item));
     assert_eq!(
         item.check(protocol::LCP).unwrap_err().to_string(),
@@ -275,16 +245,10 @@ fn a_known_option_of_another_length_is_kept_and_told() {
     );
     // The same number is another option elsewhere.
     let addresses = item.check(protocol::IPCP).unwrap_err().to_string();
-    assert_eq!(
-        addresses,
-        "IPCP: ip-addresses is 5 octets, expected 10 to 10"
-    );
+    assert_eq!(addresses, "IPCP: ip-addresses is 5 octets, expected 10 to 10");
     assert_eq!(item.check(protocol::CCP), Ok(()));
     let (written, line) = option(protocol::LCP, item);
-    assert_eq!(
-        (written, line.as_str()),
-        (vec![1, 5, 5, 0xdc, 0], "option 1 05dc00")
-    );
+    assert_eq!((written, line.as_str()), (vec![1, 5, 5, 0xdc, 0], "option 1 05dc00"));
 }
 
 #[test]
@@ -306,11 +270,7 @@ fn options_are_those_of_the_rfcs() {
         (protocol::LCP, "0d03 00", "callback 0"),
         (protocol::LCP, "0f02", "compound frames"),
         (protocol::LCP, "1104 05dc", "option 17 05dc"),
-        (
-            protocol::IPCP,
-            "010a 0a000001 0a000002",
-            "addrs 10.0.0.1 10.0.0.2",
-        ),
+        (protocol::IPCP, "010a 0a000001 0a000002", "addrs 10.0.0.1 10.0.0.2"),
         (protocol::IPCP, "0204 002d", "compress VJ compressed TCP/IP"),
         (protocol::IPCP, "8106 09090909", "ms-dns1 9.9.9.9"),
         (protocol::IPCP, "8406 0a000003", "ms-wins2 10.0.0.3"),
@@ -325,10 +285,7 @@ fn options_are_those_of_the_rfcs() {
     }
     let dns = ipcp::Opt::Server(Server::SecondaryDns, Ipv4Addr::new(9, 9, 9, 9));
     assert_eq!(emitted!(dns), octets("8306 09090909"));
-    let auth = lcp::Opt::Authentication {
-        protocol: protocol::CHAP,
-        data: &[CHAP_MD5],
-    };
+    let auth = lcp::Opt::Authentication { protocol: protocol::CHAP, data: &[CHAP_MD5] };
     assert_eq!(emitted!(auth), octets("0305 c223 05"));
 }
 
@@ -336,11 +293,8 @@ fn options_are_those_of_the_rfcs() {
 fn the_configure_request_of_the_framing_vectors_is_this_packet() {
     // What stands between the flags once it is unescaped, FCS-16 among it: see the framing's own tests.
     let frame = octets("ff03 c021 0101000a 0506 7e7d1234");
-    let request = Packet {
-        code: code::CONFIGURE_REQUEST,
-        identifier: 1,
-        data: &emitted!(lcp::Opt::Magic(0x7e7d_1234)),
-    };
+    let request =
+        Packet { code: code::CONFIGURE_REQUEST, identifier: 1, data: &emitted!(lcp::Opt::Magic(0x7e7d_1234)) };
     let header = Header::new(protocol::LCP, Compression::NONE);
     assert_eq!([emitted!(header), emitted!(request)].concat(), frame);
 }
@@ -361,25 +315,13 @@ fn a_challenge_need_not_have_sixteen_octets() {
 #[test]
 fn values_that_are_empty_or_run_past_the_packet_are_refused() {
     let chap = |hex: &str| chap::Packet::parse(&octets(hex)).unwrap_err().to_string();
-    assert_eq!(
-        chap("01010005 00"),
-        "CHAP: value-size is 0 octets, expected 1 to 0"
-    );
-    assert_eq!(
-        chap("02010008 10 010203"),
-        "CHAP: value-size is 16 octets, expected 1 to 3"
-    );
+    assert_eq!(chap("01010005 00"), "CHAP: value-size is 0 octets, expected 1 to 0");
+    assert_eq!(chap("02010008 10 010203"), "CHAP: value-size is 16 octets, expected 1 to 3");
     assert!(chap("05010004").contains("code is 0x5"));
     assert!(chap("01010004").contains("at least 5 needed"));
     let pap = |hex: &str| pap::Packet::parse(&octets(hex)).unwrap_err().to_string();
-    assert_eq!(
-        pap("01010008 06 6b756d"),
-        "PAP: peer-id-length is 6 octets, expected 0 to 3"
-    );
-    assert_eq!(
-        pap("01010008 01 6b 02 73"),
-        "PAP: passwd-length is 2 octets, expected 0 to 1"
-    );
+    assert_eq!(pap("01010008 06 6b756d"), "PAP: peer-id-length is 6 octets, expected 0 to 3");
+    assert_eq!(pap("01010008 01 6b 02 73"), "PAP: passwd-length is 2 octets, expected 0 to 1");
     assert!(pap("04010004").contains("code is 0x4"));
     // Seen in the field, and harmless.
     let silent = octets("02010004");
@@ -393,26 +335,11 @@ fn lcp_bodies_are_those_of_the_rfcs() {
     let cases = [
         ("07030008 0e090004", "LCP CodeRej id 3 of code 14 id 9"),
         ("0803000ac023 01010004", "LCP ProtRej id 3 of PAP"),
-        (
-            "0901000800000000",
-            "LCP EchoReq id 1 magic 0x00000000, 0 octets of data",
-        ),
-        (
-            "0a01000b7e7d1234010203",
-            "LCP EchoRep id 1 magic 0x7e7d1234, 3 octets of data",
-        ),
-        (
-            "0b010008ffffffff",
-            "LCP DiscReq id 1 magic 0xffffffff, 0 octets of data",
-        ),
-        (
-            "0c01000b7e7d1234 410a42",
-            r#"LCP Ident id 1 magic 0x7e7d1234 "A\nB""#,
-        ),
-        (
-            "0d01000d00000001 0000003c 21",
-            r#"LCP TimeRem id 1 magic 0x00000001 60 s "!""#,
-        ),
+        ("0901000800000000", "LCP EchoReq id 1 magic 0x00000000, 0 octets of data"),
+        ("0a01000b7e7d1234010203", "LCP EchoRep id 1 magic 0x7e7d1234, 3 octets of data"),
+        ("0b010008ffffffff", "LCP DiscReq id 1 magic 0xffffffff, 0 octets of data"),
+        ("0c01000b7e7d1234 410a42", r#"LCP Ident id 1 magic 0x7e7d1234 "A\nB""#),
+        ("0d01000d00000001 0000003c 21", r#"LCP TimeRem id 1 magic 0x00000001 60 s "!""#),
         ("0e010004", "LCP code 14 id 1"),
     ];
     for (hex, expected) in cases {
@@ -450,46 +377,21 @@ fn an_interface_identifier_makes_a_link_local_address() {
 #[test]
 fn what_is_too_long_for_its_length_field_is_cut_and_not_miscounted() {
     let long = vec![7; 70_000];
-    let item = Item {
-        kind: 99,
-        data: &long,
-    };
+    let item = Item { kind: 99, data: &long };
     let written = emitted!(item);
     assert_eq!((written.len(), written[1]), (255, 255));
-    let auth = lcp::Opt::Authentication {
-        protocol: protocol::CHAP,
-        data: &long,
-    };
+    let auth = lcp::Opt::Authentication { protocol: protocol::CHAP, data: &long };
     assert_eq!(options(&emitted!(auth)).next().unwrap().unwrap().len(), 255);
-    let packet = Packet {
-        code: 9,
-        identifier: 0,
-        data: &long,
-    };
+    let packet = Packet { code: 9, identifier: 0, data: &long };
     assert_eq!(emitted!(packet).len(), 65_535);
     assert_eq!(Packet::parse(&emitted!(packet)).unwrap().1, 65_535);
-    let echo = Body::Echo {
-        magic: 1,
-        data: &long,
-    };
+    let echo = Body::Echo { magic: 1, data: &long };
     assert_eq!(emitted!(echo).len(), control::MAX_DATA);
-    let message = chap::Message::Challenge {
-        value: &long,
-        name: &long,
-    };
-    let packet = chap::Packet {
-        identifier: 1,
-        message,
-    };
+    let message = chap::Message::Challenge { value: &long, name: &long };
+    let packet = chap::Packet { identifier: 1, message };
     assert_eq!(emitted!(packet).len(), 65_535);
-    let message = pap::Message::Request {
-        peer_id: &long,
-        password: &long,
-    };
-    let packet = pap::Packet {
-        identifier: 1,
-        message,
-    };
+    let message = pap::Message::Request { peer_id: &long, password: &long };
+    let packet = pap::Packet { identifier: 1, message };
     assert_eq!(emitted!(packet).len(), 4 + 2 * 256);
 }
 

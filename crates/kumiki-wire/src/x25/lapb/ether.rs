@@ -25,11 +25,7 @@ impl Header {
     /// It is not all there, or says more octets than there are.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let Some(&octets) = front.first_chunk::<LEN>() else {
-            return Err(Malformed::Short {
-                protocol: "LAPB over Ethernet",
-                need: LEN,
-                have: front.len(),
-            });
+            return Err(Malformed::Short { protocol: "LAPB over Ethernet", need: LEN, have: front.len() });
         };
         let length = u16::from_le_bytes(octets);
         let most = total.saturating_sub(LEN);

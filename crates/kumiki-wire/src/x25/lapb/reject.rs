@@ -42,11 +42,7 @@ impl Reject {
     /// It is not all there.
     pub fn parse(octets: &[u8], modulo: Modulo) -> Result<Self, Malformed> {
         let have = octets.len();
-        let short = Malformed::Short {
-            protocol: "FRMR",
-            need: Self::len(modulo),
-            have,
-        };
+        let short = Malformed::Short { protocol: "FRMR", need: Self::len(modulo), have };
         let (control, vr, vs, response, bits) = match modulo {
             Modulo::Eight => {
                 let &[control, at, bits] = octets.first_chunk().ok_or(short)?;
@@ -58,16 +54,7 @@ impl Reject {
                 ([c0, c1], vr >> 1, vs >> 1, vr & 1 != 0, bits)
             }
         };
-        Ok(Self {
-            control,
-            vr,
-            vs,
-            response,
-            w: bits & 1 != 0,
-            x: bits & 2 != 0,
-            y: bits & 4 != 0,
-            z: bits & 8 != 0,
-        })
+        Ok(Self { control, vr, vs, response, w: bits & 1 != 0, x: bits & 2 != 0, y: bits & 4 != 0, z: bits & 8 != 0 })
     }
 
     /// Writes [`Reject::len`] octets.

@@ -26,21 +26,14 @@ fn frames_of_linux_are_what_tshark_says() {
 fn numbers_modulo_128_take_two_octets() {
     let header = Header {
         address: address::A,
-        control: Control::Information {
-            ns: 100,
-            nr: 127,
-            poll: true,
-        },
+        control: Control::Information { ns: 100, nr: 127, poll: true },
         modulo: Modulo::Extended,
     };
     let mut out = [0; 3];
     header.emit(&mut out);
     assert_eq!(out, [0x03, 200, 255]);
     let (rej, len) = Header::parse(&[0x01, 0x09, 0x0b], Modulo::Extended).unwrap();
-    assert_eq!(
-        (rej.to_string().as_str(), len),
-        ("LAPB 01 REJ N(R)=5 P/F", 3)
-    );
+    assert_eq!((rej.to_string().as_str(), len), ("LAPB 01 REJ N(R)=5 P/F", 3));
     assert!(Header::parse(&[0x01, 0x09], Modulo::Extended).is_err());
     assert!(Header::parse(&[0x01], Modulo::Eight).is_err());
     // Unnumbered ones have one octet all the same.
@@ -53,14 +46,8 @@ fn a_frame_reject_says_what_was_refused() {
     // N(R) = 5 of an RR was invalid; V(R) = 2, V(S) = 3, and it was a response.
     let octets = [0xa1, 0x56, 0x08];
     let reject = Reject::parse(&octets, Modulo::Eight).unwrap();
-    assert_eq!(
-        (reject.vr, reject.vs, reject.response, reject.z, reject.w),
-        (2, 3, true, true, false)
-    );
-    assert_eq!(
-        reject.refused(Modulo::Eight).unwrap().to_string(),
-        "RR N(R)=5"
-    );
+    assert_eq!((reject.vr, reject.vs, reject.response, reject.z, reject.w), (2, 3, true, true, false));
+    assert_eq!(reject.refused(Modulo::Eight).unwrap().to_string(), "RR N(R)=5");
     assert_eq!(reject.to_string(), "Z at V(S)=3 V(R)=2");
     let mut out = [0; 3];
     reject.emit(Modulo::Eight, &mut out);

@@ -23,16 +23,7 @@ pub struct Block {
 
 /// A length field that contradicts the octets.
 const fn length(field: &'static str, found: usize, most: usize, diagnostic: u8) -> Refused {
-    Refused {
-        why: Malformed::Length {
-            protocol: "X.25",
-            field,
-            found,
-            least: 0,
-            most,
-        },
-        diagnostic,
-    }
+    Refused { why: Malformed::Length { protocol: "X.25", field, found, least: 0, most }, diagnostic }
 }
 
 impl Block {
@@ -44,36 +35,21 @@ impl Block {
             (false, []) | (true, [_] | []) => return Err(short(4, 3 + octets.len())),
         };
         let (called, calling) = (usize::from(called), usize::from(calling));
-        let most = if typed {
-            MOST_TYPED_DIGITS
-        } else {
-            MOST_DIGITS
-        };
-        for (field, found, diagnostic) in [
-            ("called address", called, diagnostic::CALLED),
-            ("calling address", calling, diagnostic::CALLING),
-        ] {
+        let most = if typed { MOST_TYPED_DIGITS } else { MOST_DIGITS };
+        for (field, found, diagnostic) in
+            [("called address", called, diagnostic::CALLED), ("calling address", calling, diagnostic::CALLING)]
+        {
             if found > most || typed && found == 1 {
                 return Err(length(field, found, most, diagnostic));
             }
         }
         let split = rest.split_at_checked((called + calling).div_ceil(2));
-        let (packed, rest) = split.ok_or_else(|| {
-            length(
-                "addresses",
-                called + calling,
-                rest.len() * 2,
-                diagnostic::SHORT,
-            )
-        })?;
+        let (packed, rest) =
+            split.ok_or_else(|| length("addresses", called + calling, rest.len() * 2, diagnostic::SHORT))?;
         let mut digits = packed.iter().flat_map(|octet| [octet >> 4, octet & 15]);
         let mut number = |len, field, diagnostic| {
             let digits = digits.by_ref().take(len);
-            let number = if typed {
-                Number::from_typed_digits(digits)
-            } else {
-                Number::from_digits(digits)
-            };
+            let number = if typed { Number::from_typed_digits(digits) } else { Number::from_digits(digits) };
             number.map_err(|_| length(field, len, most, diagnostic))
         };
         let called = number(called, "called address", diagnostic::CALLED)?;
@@ -82,19 +58,14 @@ impl Block {
             [] => (Facilities::default(), rest),
             [len, rest @ ..] => {
                 let len = usize::from(*len);
-                let split = rest.split_at_checked(len).ok_or_else(|| {
-                    length("facilities", len, rest.len(), diagnostic::FACILITY_LENGTH)
-                });
+                let split = rest
+                    .split_at_checked(len)
+                    .ok_or_else(|| length("facilities", len, rest.len(), diagnostic::FACILITY_LENGTH));
                 let (facilities, data) = split?;
                 (parse_facilities(facilities)?, data)
             }
         };
-        Ok(Self {
-            called,
-            calling,
-            facilities,
-            data: data.to_vec(),
-        })
+        Ok(Self { called, calling, facilities, data: data.to_vec() })
     }
 
     /// Octets that [`Block::emit`] writes.
@@ -108,8 +79,7 @@ impl Block {
 
     /// Writes the block.
     pub(super) fn emit(&self, typed: bool, out: &mut &mut [u8]) {
-        let [called, calling] =
-            [self.called, self.calling].map(|number| u8::try_from(number.len()).unwrap_or(0));
+        let [called, calling] = [self.called, self.calling].map(|number| u8::try_from(number.len()).unwrap_or(0));
         if typed {
             put(out, [called, calling]);
         } else {
@@ -124,10 +94,7 @@ impl Block {
             };
             put(out, [octet]);
         }
-        put(
-            out,
-            [u8::try_from(facilities_len(&self.facilities)).unwrap_or(u8::MAX)],
-        );
+        put(out, [u8::try_from(facilities_len(&self.facilities)).unwrap_or(u8::MAX)]);
         emit_facilities(&self.facilities, out);
         put_slice(out, &self.data);
     }

@@ -1,8 +1,6 @@
 //! The facility field.
 
-use kumiki_osi_service::x25::{
-    Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code, diagnostic,
-};
+use kumiki_osi_service::x25::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code, diagnostic};
 
 use super::Refused;
 use crate::{Malformed, put, put_slice};
@@ -23,9 +21,7 @@ pub fn parse_facilities(octets: &[u8]) -> Result<Facilities, Refused> {
             (_, [len, more @ ..]) => (usize::from(*len), more),
             (_, []) => return Err(cut(1, 0)),
         };
-        let (value, more) = more
-            .split_at_checked(len)
-            .ok_or_else(|| cut(len, more.len()))?;
+        let (value, more) = more.split_at_checked(len).ok_or_else(|| cut(len, more.len()))?;
         found.push(facility(*code, value));
         rest = more;
     }
@@ -34,13 +30,7 @@ pub fn parse_facilities(octets: &[u8]) -> Result<Facilities, Refused> {
 
 const fn cut(found: usize, most: usize) -> Refused {
     Refused {
-        why: Malformed::Length {
-            protocol: "X.25",
-            field: "facility",
-            found,
-            least: 0,
-            most,
-        },
+        why: Malformed::Length { protocol: "X.25", field: "facility", found, least: 0, most },
         diagnostic: diagnostic::FACILITY_LENGTH,
     }
 }
@@ -55,10 +45,7 @@ fn facility(code: u8, value: &[u8]) -> Facility {
             other => Marker::Other(other),
         })),
         (code::CHARGING, &[octet]) => Some(Facility::Charging(charging(octet))),
-        (code::THROUGHPUT, &[octet]) => Some(Facility::Throughput {
-            called: octet >> 4,
-            calling: octet & 15,
-        }),
+        (code::THROUGHPUT, &[octet]) => Some(Facility::Throughput { called: octet >> 4, calling: octet & 15 }),
         (code::CLOSED_GROUP, &[group]) => Some(Facility::ClosedGroup(group)),
         (code::PACKET_SIZE, &[called, calling]) => Some(Facility::PacketSize { called, calling }),
         (code::WINDOW, &[called, calling]) => Some(Facility::Window { called, calling }),
@@ -74,10 +61,7 @@ fn facility(code: u8, value: &[u8]) -> Facility {
         (code::PRIORITY, value) => Some(Facility::Priority(value.to_vec())),
         _ => None,
     };
-    known.unwrap_or_else(|| Facility::Other {
-        code,
-        value: value.to_vec(),
-    })
+    known.unwrap_or_else(|| Facility::Other { code, value: value.to_vec() })
 }
 
 const fn charging(octet: u8) -> Charging {
@@ -86,11 +70,7 @@ const fn charging(octet: u8) -> Charging {
         0b11 => (FastSelect::Restricted, 0),
         _ => (FastSelect::None, octet & 0x40),
     };
-    Charging {
-        reverse: octet & 1 != 0,
-        fast_select,
-        other: octet & 0x3e | upper,
-    }
+    Charging { reverse: octet & 1 != 0, fast_select, other: octet & 0x3e | upper }
 }
 
 const fn charging_octet(charging: Charging) -> u8 {
@@ -130,9 +110,7 @@ fn show<T>(facility: &Facility, see: impl FnOnce(u8, &[u8]) -> T) -> T {
             see(code::MARKER, &[which])
         }
         Facility::Charging(charging) => see(code::CHARGING, &[charging_octet(*charging)]),
-        Facility::Throughput { called, calling } => {
-            see(code::THROUGHPUT, &[called << 4 | calling & 15])
-        }
+        Facility::Throughput { called, calling } => see(code::THROUGHPUT, &[called << 4 | calling & 15]),
         Facility::ClosedGroup(group) => see(code::CLOSED_GROUP, &[*group]),
         Facility::PacketSize { called, calling } => see(code::PACKET_SIZE, &[*called, *calling]),
         Facility::Window { called, calling } => see(code::WINDOW, &[*called, *calling]),

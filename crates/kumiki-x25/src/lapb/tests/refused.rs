@@ -29,14 +29,8 @@ impl Talk {
         let mut wire = pair(config, dce(config));
         wire.answer_late(B);
         wire.fate = Box::new(move |_, _, _| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            if (state >> 33) % 100 < loss {
-                Fate::Lost
-            } else {
-                Fate::Arrives
-            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if (state >> 33) % 100 < loss { Fate::Lost } else { Fate::Arrives }
         });
         Self(wire)
     }
@@ -77,14 +71,7 @@ impl Session for Talk {
             Step::Abort(end) => {
                 if let Some(session) = wire.session(end) {
                     let (reason, data) = (Reason::User, None);
-                    wire.say(
-                        end,
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    wire.say(end, Request::Abort { session, reason, data });
                 }
             }
             Step::Answer(end) => {
@@ -127,12 +114,7 @@ impl Talk {
         };
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused {
-                why,
-                to,
-                unit,
-                answer,
-            });
+            all.push(Refused { why, to, unit, answer });
         };
         let command = |rest: &[u8]| frame(role, false, rest);
         let response = |rest: &[u8]| frame(role, true, rest);
@@ -151,11 +133,7 @@ impl Talk {
         match phase {
             Phase::Disconnected => {
                 for function in [0x63, 0x0f, 0x87] {
-                    add(
-                        "a response to nothing",
-                        response(&[function]),
-                        Answer::Nothing,
-                    );
+                    add("a response to nothing", response(&[function]), Answer::Nothing);
                 }
                 add("a command without a link", command(&rr), Answer::Nothing);
                 add("a poll without a link", command(&polled), dm(0x10));
@@ -168,72 +146,36 @@ impl Talk {
             }
             Phase::Setup => {
                 for function in [0x63, 0x0f] {
-                    add(
-                        "an answer without F",
-                        response(&[function]),
-                        Answer::Nothing,
-                    );
+                    add("an answer without F", response(&[function]), Answer::Nothing);
                     let late = response(&[function | 0x10, 1]);
                     add("an answer with information", late, Answer::Nothing);
                 }
-                add(
-                    "FRMR during set-up",
-                    response(&[0x87, 0, 0, 0]),
-                    Answer::Nothing,
-                );
-                add(
-                    "a command during set-up",
-                    command(&information),
-                    Answer::Nothing,
-                );
+                add("FRMR during set-up", response(&[0x87, 0, 0, 0]), Answer::Nothing);
+                add("a command during set-up", command(&information), Answer::Nothing);
                 add("a poll during set-up", command(&polled), Answer::Nothing);
             }
             Phase::Disconnecting => {
                 add("UA without F to DISC", response(&[0x63]), Answer::Nothing);
-                add(
-                    "a command to who clears",
-                    command(&information),
-                    Answer::Nothing,
-                );
+                add("a command to who clears", command(&information), Answer::Nothing);
                 add("SABM to who clears", command(&[lapb_sabm(modulo)]), dm(0));
             }
             Phase::Transfer => {
                 for function in [0x63, 0x73] {
-                    add(
-                        "UA that answers nothing",
-                        response(&[function]),
-                        Answer::Nothing,
-                    );
+                    add("UA that answers nothing", response(&[function]), Answer::Nothing);
                 }
                 add("SABM of the other modulus", command(&[other_sabm]), dm(0));
             }
             Phase::Resetting | Phase::Offered => {
                 let sabm = lapb_sabm(modulo);
-                add(
-                    "SABM again, which waits for a user",
-                    command(&[sabm]),
-                    Answer::Nothing,
-                );
-                add(
-                    "a command while a user is asked",
-                    command(&information),
-                    Answer::Nothing,
-                );
-                add(
-                    "UA while a user is asked",
-                    response(&[0x73]),
-                    Answer::Nothing,
-                );
+                add("SABM again, which waits for a user", command(&[sabm]), Answer::Nothing);
+                add("a command while a user is asked", command(&information), Answer::Nothing);
+                add("UA while a user is asked", response(&[0x73]), Answer::Nothing);
             }
             Phase::Rejecting => {
                 let mut octets = vec![0; Reject::len(modulo)];
                 frmr.emit(modulo, &mut octets);
                 let again = [&[role.own(), 0x97], &octets[..]].concat();
-                add(
-                    "a command after FRMR",
-                    command(&information),
-                    Answer::Nothing,
-                );
+                add("a command after FRMR", command(&information), Answer::Nothing);
                 add("a poll after FRMR", command(&polled), Answer::These(again));
                 add("UA after FRMR", response(&[0x73]), Answer::Nothing);
             }
@@ -289,11 +231,7 @@ fn a_frame_that_is_refused_changes_nothing() {
     runner
         .run(&case, |(steps, extended, loss, state)| {
             let config = Config {
-                modulo: if extended {
-                    Modulo::Extended
-                } else {
-                    Modulo::Eight
-                },
+                modulo: if extended { Modulo::Extended } else { Modulo::Eight },
                 t1: ms(300),
                 t2: ms(20),
                 t3: ms(900),
@@ -337,10 +275,7 @@ fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
         // SABM of the other modulus with information.
         ("03 6f 00", 0x03),
     ] {
-        let config = Config {
-            poll: false,
-            ..Config::default()
-        };
+        let config = Config { poll: false, ..Config::default() };
         let mut wire = standing(config, dce(config));
         wire.fate = Box::new(|_, _, _| Fate::Lost);
         let session = wire.session(A).unwrap();
@@ -366,12 +301,7 @@ fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
 /// Whoever polls a link that has refused a frame cannot put off its set-up for ever.
 #[test]
 fn polls_after_frmr_do_not_put_off_what_follows() {
-    let config = Config {
-        t1: ms(100),
-        t2: ms(10),
-        n2: 3,
-        ..Config::default()
-    };
+    let config = Config { t1: ms(100), t2: ms(10), n2: 3, ..Config::default() };
     let mut wire = standing(config, dce(config));
     // RR with information; then a poll each 50 ms.
     wire.inject(A, &hex("03 01 00"));
@@ -386,12 +316,7 @@ fn polls_after_frmr_do_not_put_off_what_follows() {
 /// A peer of which frames are taken is there, and is not asked whether it is.
 #[test]
 fn each_frame_that_is_taken_begins_t3_anew() {
-    let config = Config {
-        t1: ms(100),
-        t2: ms(10),
-        t3: ms(1000),
-        ..Config::default()
-    };
+    let config = Config { t1: ms(100), t2: ms(10), t3: ms(1000), ..Config::default() };
     // RR, and I: of the latter each has the next number.
     for is_information in [false, true] {
         let mut wire = standing(config, dce(config));
@@ -400,11 +325,7 @@ fn each_frame_that_is_taken_begins_t3_anew() {
         for number in 0..5 {
             wire.pass(ms(900));
             assert!(!polls(&mut wire), "{is_information} {number}");
-            let frame = if is_information {
-                [0x03, number << 1, 7].to_vec()
-            } else {
-                hex("03 01")
-            };
+            let frame = if is_information { [0x03, number << 1, 7].to_vec() } else { hex("03 01") };
             wire.inject(A, &frame);
         }
         wire.pass(ms(1001));

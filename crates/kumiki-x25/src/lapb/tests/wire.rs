@@ -1,14 +1,11 @@
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a test looks for one of many"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! Two graphs' ends of a line in one bench: frames take their time from end to end, and some do not come.
 
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Opened, Particular,
-    Protocol, Reason, Report, Request, Unit,
+    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Opened, Particular, Protocol, Reason,
+    Report, Request, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Primitive};
@@ -94,12 +91,7 @@ fn in_words(indication: &Indication) -> String {
         }
         Indication::Expedited { session, .. } => format!("{session:?} expedited {data:02x?}"),
         Indication::Particular { session, what } => match &**what {
-            Particular::Packet(Primitive::Data {
-                data,
-                end,
-                qualified,
-                delivery,
-            }) => {
+            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
                 let data = data.to_vec();
                 format!("{session:?} data {data:02x?} {end} Q {qualified} D {delivery}")
             }
@@ -147,13 +139,7 @@ impl Wire {
     /// A user at this end, on `below`.
     pub(crate) fn user(&mut self, end: End, below: &str) {
         let user = self.bench.user(&end.name("user"), below, &[]);
-        self.listeners.insert(
-            end,
-            Listener {
-                user: Some(user),
-                ..Listener::default()
-            },
-        );
+        self.listeners.insert(end, Listener { user: Some(user), ..Listener::default() });
     }
 
     pub(crate) fn start(&mut self) {
@@ -235,8 +221,7 @@ impl Wire {
     fn hear(&mut self, end_of: End, indication: Indication) {
         let end = end_of;
         let now = self.bench.now;
-        self.trace
-            .push(format!("{now} {end:?} hears {}", in_words(&indication)));
+        self.trace.push(format!("{now} {end:?} hears {}", in_words(&indication)));
         let listener = self.listener(end);
         match indication {
             Indication::Opened(opened) => {
@@ -254,37 +239,14 @@ impl Wire {
                 }
                 if listener.refuses {
                     let (reason, data) = (Reason::User, None);
-                    self.say_only(
-                        end,
-                        Request::Abort {
-                            session,
-                            reason,
-                            data,
-                        },
-                    );
+                    self.say_only(end, Request::Abort { session, reason, data });
                     return;
                 }
                 listener.session = Some(session);
-                let user = Handle {
-                    index: 77,
-                    generation: 1,
-                };
+                let user = Handle { index: 77, generation: 1 };
                 let delivery = listener.delivery;
-                let call = delivery.then(|| {
-                    Box::new(Call {
-                        delivery,
-                        ..Call::default()
-                    })
-                });
-                self.say_only(
-                    end,
-                    Request::Accept(Box::new(Accept {
-                        session,
-                        user,
-                        call,
-                        ..Accept::default()
-                    })),
-                );
+                let call = delivery.then(|| Box::new(Call { delivery, ..Call::default() }));
+                self.say_only(end, Request::Accept(Box::new(Accept { session, user, call, ..Accept::default() })));
             }
             Indication::Credit { credit, .. } => listener.credit += credit.messages,
             Indication::Data { data, end, .. } => {
@@ -316,12 +278,7 @@ impl Wire {
             Indication::Expedited { data, .. } => listener.expedited.push(data.to_vec()),
             Indication::Particular { what, .. } => match *what {
                 Particular::Packet(Primitive::Confirm { packets }) => listener.confirmed += packets,
-                Particular::Packet(Primitive::Data {
-                    data,
-                    end,
-                    qualified,
-                    delivery,
-                }) => {
+                Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
                     listener.ends.push(end);
                     listener.qualified.push(qualified);
                     listener.unconfirmed += u32::from(delivery);
@@ -330,9 +287,7 @@ impl Wire {
                     self.give_room(end_of);
                 }
                 Particular::Packet(
-                    Primitive::InterruptConfirm
-                    | Primitive::Claim { .. }
-                    | Primitive::TakeBack { .. },
+                    Primitive::InterruptConfirm | Primitive::Claim { .. } | Primitive::TakeBack { .. },
                 )
                 | Particular::Session(_)
                 | Particular::File(_)

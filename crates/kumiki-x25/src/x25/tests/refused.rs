@@ -35,14 +35,8 @@ impl Talk {
         let mut wire = pair(config.clone(), dce(config));
         wire.answer_late(B);
         wire.fate = Box::new(move |_, _, _| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            if (state >> 33) % 100 < loss {
-                Fate::Lost
-            } else {
-                Fate::Arrives
-            }
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if (state >> 33) % 100 < loss { Fate::Lost } else { Fate::Arrives }
         });
         Self(wire)
     }
@@ -67,12 +61,7 @@ impl Talk {
         };
         let mut all = Vec::new();
         let mut add = |why, unit: Vec<u8>, answer| {
-            all.push(Refused {
-                why,
-                to,
-                unit,
-                answer,
-            });
+            all.push(Refused { why, to, unit, answer });
         };
         // A DCE tells what was wrong by DIAGNOSTIC; a DTE has no such packet.
         let told = || {
@@ -90,32 +79,16 @@ impl Talk {
         };
         let call = vec![0x0b, 0x01, 0x10, 0x00];
         for len in 0..3 {
-            add(
-                "fewer than three octets",
-                p(FREE, &[])[..len.min(2)].to_vec(),
-                told(),
-            );
+            add("fewer than three octets", p(FREE, &[])[..len.min(2)].to_vec(), told());
         }
-        add(
-            "another modulus",
-            [&[other, FREE], &call[..]].concat(),
-            told(),
-        );
-        add(
-            "no general format",
-            [&[0x00, FREE], &call[..]].concat(),
-            told(),
-        );
+        add("another modulus", [&[other, FREE], &call[..]].concat(), told());
+        add("no general format", [&[0x00, FREE], &call[..]].concat(), told());
         add("DIAGNOSTIC", p(0, &[0xf1, 0x24]), Answer::Nothing);
         if r != R::Ready {
             for rest in [&rr, &data, &call, &vec![0x13, 0, 0], &vec![0x23, 1]] {
                 add("a packet during a restart", p(FREE, rest), Answer::Nothing);
                 for (channel, ..) in &states {
-                    add(
-                        "a packet of a call during a restart",
-                        p(*channel, rest),
-                        Answer::Nothing,
-                    );
+                    add("a packet of a call during a restart", p(*channel, rest), Answer::Nothing);
                 }
             }
             return all;
@@ -131,46 +104,19 @@ impl Talk {
         add("CLEAR without a call", p(FREE, &[0x13, 0, 0]), confirmed);
         for (channel, p_state, d_state) in states {
             if p_state == P::OursClearing {
-                for rest in [
-                    &rr,
-                    &data,
-                    &call,
-                    &vec![0x0f],
-                    &vec![0x1b, 0, 0],
-                    &vec![0x23, 1],
-                ] {
-                    add(
-                        "a packet of a call that we clear",
-                        p(channel, rest),
-                        Answer::Nothing,
-                    );
+                for rest in [&rr, &data, &call, &vec![0x0f], &vec![0x1b, 0, 0], &vec![0x23, 1]] {
+                    add("a packet of a call that we clear", p(channel, rest), Answer::Nothing);
                 }
-                add(
-                    "a wrong packet of a call that we clear",
-                    p(channel, &[0x2b]),
-                    Answer::Nothing,
-                );
+                add("a wrong packet of a call that we clear", p(channel, &[0x2b]), Answer::Nothing);
             }
             if (p_state, d_state) == (P::Transfer, D::OursResetting) {
                 for rest in [&rr, &data, &vec![0x23, 1], &vec![0x27], &vec![0x09, 0]] {
-                    add(
-                        "a packet of a channel that we reset",
-                        p(channel, rest),
-                        Answer::Nothing,
-                    );
+                    add("a packet of a channel that we reset", p(channel, rest), Answer::Nothing);
                 }
-                add(
-                    "a wrong packet of a channel that we reset",
-                    p(channel, &[0x2b]),
-                    Answer::Nothing,
-                );
+                add("a wrong packet of a channel that we reset", p(channel, &[0x2b]), Answer::Nothing);
             }
             if (p_state, d_state) == (P::Transfer, D::TheirsResetting) {
-                add(
-                    "RESET again, which waits for a user",
-                    p(channel, &[0x1b, 0, 0]),
-                    Answer::Nothing,
-                );
+                add("RESET again, which waits for a user", p(channel, &[0x1b, 0, 0]), Answer::Nothing);
             }
         }
         all
@@ -277,33 +223,15 @@ fn session() -> impl Strategy<Value = Vec<(Step, Vec<usize>)>> {
 fn a_packet_that_is_refused_changes_nothing() {
     let tally = Tally::default();
     let mut runner = proptest::test_runner::TestRunner::new(cases(300));
-    let case = (
-        session(),
-        any::<bool>(),
-        any::<bool>(),
-        0_u64..12,
-        any::<u64>(),
-    );
+    let case = (session(), any::<bool>(), any::<bool>(), 0_u64..12, any::<u64>());
     runner
         .run(&case, |(steps, extended, reject, loss, state)| {
-            let small = Flow {
-                packet_out: 16,
-                packet_in: 16,
-                ..Flow::DEFAULT
-            };
+            let small = Flow { packet_out: 16, packet_in: 16, ..Flow::DEFAULT };
             let config = Config {
-                modulo: if extended {
-                    Modulo::Extended
-                } else {
-                    Modulo::Eight
-                },
+                modulo: if extended { Modulo::Extended } else { Modulo::Eight },
                 wanted: small,
                 reject,
-                ranges: Ranges {
-                    permanent: 1,
-                    two_way: (2, 30),
-                    ..Config::default().ranges
-                },
+                ranges: Ranges { permanent: 1, two_way: (2, 30), ..Config::default().ranges },
                 ..frames()
             };
             undisturbed(|| Talk::new(&config, loss, state), &steps, &tally)

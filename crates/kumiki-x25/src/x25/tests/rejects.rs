@@ -7,10 +7,7 @@ use super::*;
 use kumiki_testkit::bench::cases;
 
 fn with_reject() -> Config {
-    Config {
-        reject: true,
-        ..frames()
-    }
+    Config { reject: true, ..frames() }
 }
 
 /// A call of A's that stands, its peer the test and its user without room for more than a window; and its channel.
@@ -110,10 +107,7 @@ fn what_a_peer_had_no_room_for_has_all_of_t25_when_it_has_some() {
 #[test]
 fn a_packet_that_resets_the_channel_confirms_nothing() {
     let mut wire = alone(frames());
-    let delivery = Some(Call {
-        delivery: true,
-        ..Call::default()
-    });
+    let delivery = Some(Call { delivery: true, ..Call::default() });
     wire.say(A, call_with("1", &[], delivery));
     let channel = last(&wire, A)[1];
     wire.inject(A, &[0x50, channel, 0x0f]);
@@ -136,10 +130,7 @@ fn a_rej_waits_for_the_user_that_has_not_confirmed_what_it_has() {
     let mut wire = pair(config.clone(), dce(&config));
     wire.say(B, listen(""));
     wire.wants_delivery(B);
-    let delivery = Some(Call {
-        delivery: true,
-        ..Call::default()
-    });
+    let delivery = Some(Call { delivery: true, ..Call::default() });
     wire.say(A, call_with("1", &[], delivery));
     wire.pass(ms(10));
     let session = wire.session(A).unwrap();
@@ -147,11 +138,7 @@ fn a_rej_waits_for_the_user_that_has_not_confirmed_what_it_has() {
     wire.fate = Box::new(move |from, octets, _| {
         let is_data = from == A && octets[2] & 1 == 0;
         seen += u32::from(is_data);
-        if is_data && seen == 2 {
-            Fate::Lost
-        } else {
-            Fate::Arrives
-        }
+        if is_data && seen == 2 { Fate::Lost } else { Fate::Arrives }
     });
     for n in 0..4 {
         let what = Box::new(Particular::Packet(Primitive::Data {
@@ -174,10 +161,7 @@ fn a_rej_waits_for_the_user_that_has_not_confirmed_what_it_has() {
 #[test]
 fn a_rej_that_waits_is_not_sent_when_what_was_missing_has_come() {
     let mut wire = alone(with_reject());
-    let delivery = Some(Call {
-        delivery: true,
-        ..Call::default()
-    });
+    let delivery = Some(Call { delivery: true, ..Call::default() });
     wire.say(A, call_with("1", &[], delivery));
     let channel = last(&wire, A)[1];
     wire.inject(A, &[0x50, channel, 0x0f]);
@@ -242,10 +226,7 @@ impl Loss {
             (_, true) if from != self.from => 1,
             _ => return Fate::Arrives,
         };
-        self.state = self
-            .state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let is_lost = (self.state >> 33) % 100 < self.percent && !self.last[kind];
         self.last[kind] = is_lost;
         if is_lost { Fate::Lost } else { Fate::Arrives }
@@ -268,21 +249,13 @@ impl Talk {
         let mut wire = pair(config.clone(), dce(config));
         wire.say(B, listen(""));
         wire.wants_delivery(B);
-        let delivery = Some(Call {
-            delivery: true,
-            ..Call::default()
-        });
+        let delivery = Some(Call { delivery: true, ..Call::default() });
         wire.say(A, call_with("1", &[], delivery));
         wire.pass(ms(10));
         let loss = Rc::new(RefCell::new(loss));
         let fate = Rc::clone(&loss);
         wire.fate = Box::new(move |from, octets, _| fate.borrow_mut().fate(from, octets));
-        Self {
-            wire,
-            loss,
-            said: Default::default(),
-            interrupts: [0; 2],
-        }
+        Self { wire, loss, said: Default::default(), interrupts: [0; 2] }
     }
 
     /// Whether the user of `end` could send.

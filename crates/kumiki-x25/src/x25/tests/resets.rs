@@ -4,23 +4,13 @@ use super::*;
 
 /// With one permanent circuit, number 1.
 fn permanent() -> Config {
-    Config {
-        ranges: Ranges {
-            permanent: 1,
-            two_way: (2, 8),
-            ..Config::default().ranges
-        },
-        ..frames()
-    }
+    Config { ranges: Ranges { permanent: 1, two_way: (2, 8), ..Config::default().ranges }, ..frames() }
 }
 
 fn take_permanent() -> Request {
     Request::Open(Box::new(Open {
         user: handle(1),
-        call: Some(Box::new(Call {
-            channel: Some(1),
-            ..Call::default()
-        })),
+        call: Some(Box::new(Call { channel: Some(1), ..Call::default() })),
         ..Open::default()
     }))
 }

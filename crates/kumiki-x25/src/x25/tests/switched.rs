@@ -11,14 +11,8 @@ fn nui(text: &str) -> Nui {
 
 /// A call of somebody with this identification to a DCE that takes calls of "me/secret".
 fn identified(own: Option<&str>) -> Wire {
-    let a = Config {
-        nui: own.map(nui),
-        ..frames()
-    };
-    let b = Config {
-        users: vec![nui("other"), nui("me/secret")],
-        ..dce(&frames())
-    };
+    let a = Config { nui: own.map(nui), ..frames() };
+    let b = Config { users: vec![nui("other"), nui("me/secret")], ..dce(&frames()) };
     let mut wire = pair(a, b);
     wire.say(B, listen(""));
     wire.say(A, call("12345"));
@@ -28,11 +22,7 @@ fn identified(own: Option<&str>) -> Wire {
 
 fn cleared(cause: u8, diagnostic: u8) -> Reason {
     let what = What::Clear;
-    Reason::Told(Told::X25(x25::Told {
-        what,
-        cause,
-        diagnostic,
-    }))
+    Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
 }
 
 #[test]
@@ -47,12 +37,7 @@ fn a_call_with_a_known_identification_is_taken() {
 
 #[test]
 fn a_call_with_a_wrong_identification_or_none_is_barred() {
-    for own in [
-        Some("me/secre"),
-        Some("me/secret2"),
-        Some("ME/SECRET"),
-        None,
-    ] {
+    for own in [Some("me/secre"), Some("me/secret2"), Some("ME/SECRET"), None] {
         let mut wire = identified(own);
         let told = cleared(cause::BARRED, diagnostic::NUI);
         assert_eq!(wire.aborted(A), Some(told), "{own:?}");
@@ -63,11 +48,7 @@ fn a_call_with_a_wrong_identification_or_none_is_barred() {
 
 #[test]
 fn a_dte_that_identifies_its_callers_says_that_a_dte_has_cleared() {
-    let b = Config {
-        users: vec![nui("me")],
-        role: Some(Role::Dte),
-        ..frames()
-    };
+    let b = Config { users: vec![nui("me")], role: Some(Role::Dte), ..frames() };
     let mut wire = pair(dce(&frames()), b);
     wire.say(B, listen(""));
     wire.say(A, call("12345"));
@@ -77,11 +58,7 @@ fn a_dte_that_identifies_its_callers_says_that_a_dte_has_cleared() {
 
 #[test]
 fn an_identification_is_printed_nowhere() {
-    let config = Config {
-        nui: Some(nui("hush")),
-        users: vec![nui("hush")],
-        ..Config::default()
-    };
+    let config = Config { nui: Some(nui("hush")), users: vec![nui("hush")], ..Config::default() };
     let mut facilities = Facilities::default();
     facilities.set(Facility::User(nui("hush")));
     let printed = format!("{config:?} {facilities:?} {:?}", X25::new(config.clone()));
@@ -101,30 +78,12 @@ fn on_demand(a: Duration, b: Duration) -> Wire {
 fn on_demand_as(roles: [Option<Role>; 2], a: Duration, b: Duration) -> Wire {
     let [role_a, role_b] = roles;
     let mut wire = Wire::new(ms(1));
-    for (end, idle, lapb_role, role) in [
-        (A, a, lapb::Role::Dte, role_a),
-        (B, b, lapb::Role::Dce, role_b),
-    ] {
+    for (end, idle, lapb_role, role) in [(A, a, lapb::Role::Dte, role_a), (B, b, lapb::Role::Dce, role_b)] {
         wire.device(end);
-        let config = lapb::Config {
-            role: lapb_role,
-            ..lapb::Config::default()
-        };
-        wire.add(
-            &end.name("lapb"),
-            &[&end.name("line")],
-            Lapb::new(config).unwrap(),
-        );
-        let config = Config {
-            role,
-            idle,
-            ..Config::default()
-        };
-        wire.add(
-            &end.name("x25"),
-            &[&end.name("lapb")],
-            X25::new(config).unwrap(),
-        );
+        let config = lapb::Config { role: lapb_role, ..lapb::Config::default() };
+        wire.add(&end.name("lapb"), &[&end.name("line")], Lapb::new(config).unwrap());
+        let config = Config { role, idle, ..Config::default() };
+        wire.add(&end.name("x25"), &[&end.name("lapb")], X25::new(config).unwrap());
         wire.user(end, &end.name("x25"));
     }
     wire.start();
@@ -150,10 +109,7 @@ fn a_link_is_set_up_for_a_call_and_ended_when_there_has_been_none_for_long() {
     wire.pass(ms(20));
     assert_eq!(wire.node::<X25>("x25 a").counters().links_ended, 1);
     // DISC and UA, and nothing more.
-    assert_eq!(
-        (last(&wire, A), last(&wire, B)),
-        (hex("01 53"), hex("01 73"))
-    );
+    assert_eq!((last(&wire, A), last(&wire, B)), (hex("01 53"), hex("01 73")));
     let frames = wire.log().len();
     wire.pass(secs(600));
     assert_eq!(wire.log().len(), frames);
@@ -190,11 +146,7 @@ fn a_call_waits_for_the_line_and_is_refused_when_that_is_not_to_be_had() {
 fn permanent_circuits_keep_their_link() {
     let config = Config {
         idle: secs(1),
-        ranges: Ranges {
-            permanent: 1,
-            two_way: (2, 9),
-            ..Config::default().ranges
-        },
+        ranges: Ranges { permanent: 1, two_way: (2, 9), ..Config::default().ranges },
         ..Config::default()
     };
     assert_eq!(config.check(), Err(ConfigError::PermanentIdle));

@@ -13,32 +13,17 @@ fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     let mut wire = Wire::new(Duration::from_millis(1));
     for (end, role) in [(A, Role::Dte), (B, Role::Dce)] {
         let [line, x25, tp0] = ["line", "x25", "tp0"].map(|layer| end.name(layer));
-        let config = Config {
-            over: Over::Frames,
-            role: Some(role),
-            ..Config::default()
-        };
+        let config = Config { over: Over::Frames, role: Some(role), ..Config::default() };
         wire.device(end);
         wire.add(&x25, &[&line], X25::new(config).unwrap());
-        let config = tp0::Config {
-            network: Network::X25,
-            ..tp0::Config::default()
-        };
+        let config = tp0::Config { network: Network::X25, ..tp0::Config::default() };
         wire.add(&tp0, &[&x25], Tp0::new(config));
         wire.user(end, &tp0);
     }
     wire.start();
     wire.pass(Duration::from_millis(10));
     let open = |user, mode, remote| {
-        Request::Open(Box::new(Open {
-            user: Handle {
-                index: user,
-                generation: 1,
-            },
-            mode,
-            remote,
-            ..Open::default()
-        }))
+        Request::Open(Box::new(Open { user: Handle { index: user, generation: 1 }, mode, remote, ..Open::default() }))
     };
     let number = Address::X121("1".parse().unwrap());
     let none = Address::None;

@@ -8,17 +8,8 @@ use kumiki_testkit::bench::hex;
 #[test]
 fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     let mut net = Net::plain();
-    let facilities = Facilities(vec![
-        Facility::PacketSize {
-            called: 9,
-            calling: 9,
-        },
-        Facility::ClosedGroup(7),
-    ]);
-    let asked = x25::Call {
-        facilities,
-        ..x25::Call::default()
-    };
+    let facilities = Facilities(vec![Facility::PacketSize { called: 9, calling: 9 }, Facility::ClosedGroup(7)]);
+    let asked = x25::Call { facilities, ..x25::Call::default() };
     net.call(0, "277", b"hello", asked);
     let offered = net.dtes[1].offered.clone().unwrap();
     assert_eq!(offered.local, Address::X121(number("277")));
@@ -39,23 +30,12 @@ fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     assert_eq!(told(net.ended(0).0), (0, 77));
     assert_eq!(net.protocol().calls(), 0);
     let events = net.events();
-    let [
-        Happened::Came { .. },
-        Happened::SetUp { from, to, .. },
-        Happened::Cleared {
-            by,
-            octets,
-            diagnostic,
-            ..
-        },
-    ] = events.as_slice()
+    let [Happened::Came { .. }, Happened::SetUp { from, to, .. }, Happened::Cleared { by, octets, diagnostic, .. }] =
+        events.as_slice()
     else {
         panic!("{events:?}");
     };
-    assert_eq!(
-        (from.as_str(), to.as_str(), by.as_deref()),
-        ("a", "b", Some("b"))
-    );
+    assert_eq!((from.as_str(), to.as_str(), by.as_deref()), ("a", "b", Some("b")));
     assert_eq!((*octets, *diagnostic), ([2, 4], 77));
     assert!(net.protocol().ports().iter().all(|port| port.calls == 0));
 }
@@ -68,8 +48,7 @@ fn a_call_to_nobody_a_line_that_is_down_and_a_way_back_are_refused() {
     net.call(0, "177", b"", x25::Call::default());
     assert_eq!(told(net.ended(0).0), (0x0d, 67));
     let line = net.dtes[1].line[1];
-    net.bench
-        .indicate(line, Indication::Report(Box::new(Report::Down)));
+    net.bench.indicate(line, Indication::Report(Box::new(Report::Down)));
     net.call(0, "277", b"", x25::Call::default());
     assert_eq!(told(net.ended(0).0), (0x09, 0));
     assert_eq!(net.protocol().counters().refused, 3);
@@ -78,27 +57,16 @@ fn a_call_to_nobody_a_line_that_is_down_and_a_way_back_are_refused() {
 
 #[test]
 fn the_next_target_is_called_where_the_first_is_down_and_no_other_where_it_refuses() {
-    let config = Config {
-        routes: vec![route("", &["a", "b", "c"])],
-        ..Config::default()
-    };
+    let config = Config { routes: vec![route("", &["a", "b", "c"])], ..Config::default() };
     let mut net = Net::new(config, |_, _| {});
     net.call(0, "5", b"", x25::Call::default());
     let offered = net.dtes[1].offered.take().unwrap();
     let (session, reason, data) = (offered.provider, clear(0, 9), None);
-    net.say(
-        1,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    net.say(1, Request::Abort { session, reason, data });
     assert_eq!(told(net.ended(0).0), (0, 9));
     assert!(net.dtes[2].offered.is_none());
     let line = net.dtes[1].line[1];
-    net.bench
-        .indicate(line, Indication::Report(Box::new(Report::Down)));
+    net.bench.indicate(line, Indication::Report(Box::new(Report::Down)));
     net.call(0, "5", b"", x25::Call::default());
     net.accept(2, x25::Call::default());
     assert!(net.dtes[0].session.is_some());
@@ -107,10 +75,7 @@ fn the_next_target_is_called_where_the_first_is_down_and_no_other_where_it_refus
 
 #[test]
 fn a_line_without_a_channel_left_is_passed_over() {
-    let config = Config {
-        routes: vec![route("", &["b", "c"])],
-        ..Config::default()
-    };
+    let config = Config { routes: vec![route("", &["b", "c"])], ..Config::default() };
     let mut net = Net::new(config, |n, config| {
         if n == 1 {
             config.ranges.two_way = (1, 1);
@@ -126,24 +91,12 @@ fn a_line_without_a_channel_left_is_passed_over() {
 fn routes_ask_for_ports_and_user_data_and_change_numbers() {
     let from_c = Route {
         from: vec!["c".to_owned()],
-        called: Rewrite {
-            strip: 1,
-            prepend: number("9"),
-        },
-        calling: Rewrite {
-            strip: 0,
-            prepend: number("44"),
-        },
+        called: Rewrite { strip: 1, prepend: number("9") },
+        calling: Rewrite { strip: 0, prepend: number("44") },
         ..route("2", &["a"])
     };
-    let pad = Route {
-        user_data: vec![1, 0],
-        ..route("2", &["c"])
-    };
-    let config = Config {
-        routes: vec![route("2", &["b"]), pad, from_c],
-        ..Config::default()
-    };
+    let pad = Route { user_data: vec![1, 0], ..route("2", &["c"]) };
+    let config = Config { routes: vec![route("2", &["b"]), pad, from_c], ..Config::default() };
     let mut net = Net::new(config, |_, _| {});
     net.call(0, "277", &[3, 1], x25::Call::default());
     assert!(net.dtes[1].offered.is_some());
@@ -157,16 +110,10 @@ fn routes_ask_for_ports_and_user_data_and_change_numbers() {
 
 #[test]
 fn a_number_that_grows_too_long_is_refused() {
-    let long = Rewrite {
-        strip: 0,
-        prepend: number("12345678901234"),
-    };
+    let long = Rewrite { strip: 0, prepend: number("12345678901234") };
     assert!(long.of(number("12")).is_err());
     assert_eq!(long.of(number("2")).unwrap(), number("123456789012342"));
-    let strip = Rewrite {
-        strip: 3,
-        prepend: number("7"),
-    };
+    let strip = Rewrite { strip: 3, prepend: number("7") };
     assert_eq!(strip.of(number("12")).unwrap(), number("7"));
     assert_eq!(strip.of(number("1:1:1234")).unwrap(), number("1:1:74"));
 }
@@ -174,32 +121,16 @@ fn a_number_that_grows_too_long_is_refused() {
 #[test]
 fn clear_data_of_fast_select_goes_through() {
     let mut net = Net::plain();
-    let charging = Charging {
-        fast_select: FastSelect::Unrestricted,
-        ..Charging::default()
-    };
-    let call = x25::Call {
-        facilities: Facilities(vec![Facility::Charging(charging)]),
-        ..x25::Call::default()
-    };
+    let charging = Charging { fast_select: FastSelect::Unrestricted, ..Charging::default() };
+    let call = x25::Call { facilities: Facilities(vec![Facility::Charging(charging)]), ..x25::Call::default() };
     net.call(0, "277", &[7; 100], call);
     let offered = net.dtes[1].offered.take().unwrap();
     assert_eq!(offered.data.unwrap().to_vec(), [7; 100]);
     let (session, reason) = (offered.provider, clear(0, 3));
     let data = Some(Message::from_octets(b"no, but thanks"));
-    net.say(
-        1,
-        Request::Abort {
-            session,
-            reason,
-            data,
-        },
-    );
+    net.say(1, Request::Abort { session, reason, data });
     let (reason, data) = net.ended(0);
-    assert_eq!(
-        (told(reason), data.as_slice()),
-        ((0, 3), &b"no, but thanks"[..])
-    );
+    assert_eq!((told(reason), data.as_slice()), ((0, 3), &b"no, but thanks"[..]));
 }
 
 #[test]
@@ -207,16 +138,12 @@ fn calls_over_a_line_that_goes_down_are_cleared_as_out_of_order() {
     let mut net = Net::plain();
     net.set_up(0, 1, x25::Call::default());
     let line = net.dtes[1].line[1];
-    net.bench
-        .indicate(line, Indication::Report(Box::new(Report::Down)));
+    net.bench.indicate(line, Indication::Report(Box::new(Report::Down)));
     net.run();
     assert_eq!(told(net.ended(0).0), (0x09, 0));
     assert_eq!(net.protocol().calls(), 0);
     let events = net.events();
-    assert!(
-        events.contains(&Happened::Down("b".to_owned())),
-        "{events:?}"
-    );
+    assert!(events.contains(&Happened::Down("b".to_owned())), "{events:?}");
 }
 
 #[test]
@@ -226,11 +153,7 @@ fn a_caller_that_gives_up_is_cleared_at_the_other_end_at_once() {
     let offered = net.dtes[1].offered.take().unwrap();
     net.say(0, Request::Cancel { user: OWN });
     assert_eq!(net.protocol().calls(), 0);
-    let accept = Accept {
-        session: offered.provider,
-        user: OWN,
-        ..Accept::default()
-    };
+    let accept = Accept { session: offered.provider, user: OWN, ..Accept::default() };
     net.say(1, Request::Accept(Box::new(accept)));
     assert_eq!(net.ended(1).0, Reason::NoSession);
 }
@@ -238,14 +161,8 @@ fn a_caller_that_gives_up_is_cleared_at_the_other_end_at_once() {
 #[test]
 fn why_a_caller_gives_up_before_the_answer_goes_on() {
     let mut net = Net::plain();
-    let charging = Charging {
-        fast_select: FastSelect::Unrestricted,
-        ..Charging::default()
-    };
-    let call = x25::Call {
-        facilities: Facilities(vec![Facility::Charging(charging)]),
-        ..x25::Call::default()
-    };
+    let charging = Charging { fast_select: FastSelect::Unrestricted, ..Charging::default() };
+    let call = x25::Call { facilities: Facilities(vec![Facility::Charging(charging)]), ..x25::Call::default() };
     net.call(0, "277", b"", call);
     let offered = net.dtes[1].offered.take().unwrap();
     let user = (OWN.index, OWN.generation);
@@ -267,21 +184,10 @@ fn a_call_to_a_port_whose_link_rests_brings_it_up() {
     let caller = bench.device("dce a");
     bench.node("a", &["dce a"], X25::new(frames(Role::Dce)).unwrap());
     let line = bench.device("line");
-    bench.node(
-        "lapb",
-        &["line"],
-        crate::lapb::Lapb::new(crate::lapb::Config::default()).unwrap(),
-    );
-    let idle = packet::Config {
-        role: Some(Role::Dce),
-        idle: Duration::from_secs(60),
-        ..packet::Config::default()
-    };
+    bench.node("lapb", &["line"], crate::lapb::Lapb::new(crate::lapb::Config::default()).unwrap());
+    let idle = packet::Config { role: Some(Role::Dce), idle: Duration::from_secs(60), ..packet::Config::default() };
     bench.node("rests", &["lapb"], X25::new(idle).unwrap());
-    let config = Config {
-        routes: vec![route("2", &["rests"])],
-        ..Config::default()
-    };
+    let config = Config { routes: vec![route("2", &["rests"])], ..Config::default() };
     let switch = bench.node("switch", &["a", "rests"], Switch::new(config));
     bench.start();
     let frames_out = |bench: &mut Bench| {
@@ -291,10 +197,7 @@ fn a_call_to_a_port_whose_link_rests_brings_it_up() {
     bench.pass(Duration::from_secs(600));
     assert_eq!(frames_out(&mut bench), 0);
     let ports = bench.graph.protocol::<Switch>(switch).unwrap().ports();
-    assert_eq!(
-        ports.iter().map(|it| it.is_up).collect::<Vec<_>>(),
-        [false, true]
-    );
+    assert_eq!(ports.iter().map(|it| it.is_up).collect::<Vec<_>>(), [false, true]);
     bench.octets(caller, &hex("10 00 ff"));
     bench.octets(caller, &hex("10 20 0b 01 20 00"));
     assert_eq!(frames_out(&mut bench), 1);
@@ -302,11 +205,7 @@ fn a_call_to_a_port_whose_link_rests_brings_it_up() {
 
 #[test]
 fn one_call_more_than_may_be_is_congestion() {
-    let config = Config {
-        routes: vec![route("2", &["b"])],
-        most: 1,
-        ..Config::default()
-    };
+    let config = Config { routes: vec![route("2", &["b"])], most: 1, ..Config::default() };
     let mut net = Net::new(config, |_, _| {});
     net.set_up(0, 1, x25::Call::default());
     net.call(2, "277", b"", x25::Call::default());
@@ -328,11 +227,7 @@ fn closing_clears_all_calls_and_takes_no_more() {
 
 #[test]
 fn a_call_by_which_nothing_crosses_is_cleared_at_both_ends() {
-    let config = Config {
-        routes: vec![route("2", &["b"])],
-        idle: Some(Duration::from_secs(60)),
-        ..Config::default()
-    };
+    let config = Config { routes: vec![route("2", &["b"])], idle: Some(Duration::from_secs(60)), ..Config::default() };
     let mut net = Net::new(config, |_, _| {});
     net.set_up(0, 1, x25::Call::default());
     net.pass(Duration::from_secs(50));
@@ -348,10 +243,7 @@ fn a_call_by_which_nothing_crosses_is_cleared_at_both_ends() {
         assert_eq!(told(net.ended(n).0), (0x13, 48));
     }
     let events = net.events();
-    assert!(
-        matches!(events.as_slice(), [.., Happened::Cleared { by: None, .. }]),
-        "{events:?}"
-    );
+    assert!(matches!(events.as_slice(), [.., Happened::Cleared { by: None, .. }]), "{events:?}");
 }
 
 #[test]

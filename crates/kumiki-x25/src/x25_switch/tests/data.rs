@@ -36,16 +36,9 @@ fn a_reset_goes_through_with_its_cause_and_nothing_old_comes_after_it() {
     net.dtes[1].takes = true;
     net.send(0, b"new", true, false, false);
     net.send(1, b"back", true, false, false);
-    assert_eq!(
-        net.dtes[1].got[before..],
-        [(b"new".to_vec(), true, false, false)]
-    );
+    assert_eq!(net.dtes[1].got[before..], [(b"new".to_vec(), true, false, false)]);
     assert_eq!(net.dtes[0].got, [(b"back".to_vec(), true, false, false)]);
-    assert!(
-        net.events()
-            .iter()
-            .any(|it| matches!(it, Happened::Reset { by, diagnostic: 55, .. } if by == "a"))
-    );
+    assert!(net.events().iter().any(|it| matches!(it, Happened::Reset { by, diagnostic: 55, .. } if by == "a")));
 }
 
 #[test]
@@ -58,10 +51,7 @@ fn an_interrupt_in_the_middle_of_a_reset_waits_for_its_end() {
     let (session, reason) = (both[0], Reason::User);
     net.say(0, Request::Reset { session, reason });
     net.interrupt(0, 7);
-    let resets = net
-        .kept
-        .iter()
-        .filter(|(_, unit)| unit.data.to_vec()[2] == 0x1b);
+    let resets = net.kept.iter().filter(|(_, unit)| unit.data.to_vec()[2] == 0x1b);
     assert_eq!((resets.count(), net.kept.len()), (1, 1));
     net.held = None;
     for (to, unit) in core::mem::take(&mut net.kept) {
@@ -91,9 +81,7 @@ fn who_does_not_read_stops_who_sends_and_little_waits_between() {
     net.dtes[1].takes = true;
     net.take(1);
     net.pass(Duration::from_secs(5));
-    let all: Vec<Heard> = (0..sent)
-        .map(|octet| (vec![octet], true, false, false))
-        .collect();
+    let all: Vec<Heard> = (0..sent).map(|octet| (vec![octet], true, false, false)).collect();
     assert_eq!(net.dtes[1].got, all);
     assert!(net.dtes[0].credit > 0);
 }

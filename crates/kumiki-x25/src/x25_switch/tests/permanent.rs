@@ -11,31 +11,15 @@ use kumiki_testkit::bench::hex;
 
 #[test]
 fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
-    let place = |port: &str, channel| Place {
-        port: port.to_owned(),
-        channel,
-    };
-    let config = Config {
-        circuits: vec![[place("a", 1), place("b", 2)]],
-        ..Config::default()
-    };
+    let place = |port: &str, channel| Place { port: port.to_owned(), channel };
+    let config = Config { circuits: vec![[place("a", 1), place("b", 2)]], ..Config::default() };
     let mut net = Net::new(config, |_, config| {
         config.ranges.permanent = 2;
         config.ranges.two_way = (3, 9);
     });
     for (n, channel) in [(0, 1), (1, 2)] {
-        let call = x25::Call {
-            channel: Some(channel),
-            ..x25::Call::default()
-        };
-        net.say(
-            n,
-            Request::Open(Box::new(Open {
-                user: OWN,
-                call: Some(Box::new(call)),
-                ..Open::default()
-            })),
-        );
+        let call = x25::Call { channel: Some(channel), ..x25::Call::default() };
+        net.say(n, Request::Open(Box::new(Open { user: OWN, call: Some(Box::new(call)), ..Open::default() })));
         net.pass(Duration::from_secs(1));
     }
     net.pass(Duration::from_secs(1));
@@ -45,18 +29,15 @@ fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
     assert_eq!(net.dtes[0].got, [(b"down".to_vec(), true, false, false)]);
     net.dtes[0].resets.clear();
     let line = net.dtes[1].line[1];
-    net.bench
-        .indicate(line, Indication::Report(Box::new(Report::Down)));
+    net.bench.indicate(line, Indication::Report(Box::new(Report::Down)));
     net.run();
     let [reason] = net.dtes[0].resets.as_slice() else {
         panic!("{:?}", net.dtes[0].resets);
     };
     assert_eq!(told(*reason).0, 0x01);
     for device in net.dtes[1].line {
-        net.bench
-            .indicate(device, Indication::Report(Box::new(Report::Down)));
-        net.bench
-            .indicate(device, Indication::Report(Box::new(Report::Up)));
+        net.bench.indicate(device, Indication::Report(Box::new(Report::Down)));
+        net.bench.indicate(device, Indication::Report(Box::new(Report::Up)));
     }
     net.pass(Duration::from_secs(1));
     net.send(0, b"again", true, false, false);
@@ -78,19 +59,10 @@ struct Network {
 const DELAY: Duration = Duration::from_millis(10);
 
 /// What wakes the network to lose all its connections.
-const LOSE: Token = Token {
-    session: Handle {
-        index: 0,
-        generation: 0,
-    },
-    kind: 9,
-};
+const LOSE: Token = Token { session: Handle { index: 0, generation: 0 }, kind: 9 };
 
 fn provider(connection: usize, end: usize) -> Handle {
-    Handle {
-        index: u32::try_from(connection << 1 | end).unwrap(),
-        generation: 1,
-    }
+    Handle { index: u32::try_from(connection << 1 | end).unwrap(), generation: 1 }
 }
 
 const fn connection_of(handle: Handle) -> (usize, usize) {
@@ -111,11 +83,7 @@ impl Network {
 
     fn end(&mut self, to: usize, session: Handle, reason: Reason, cx: &mut Context<'_>) {
         let data = None;
-        let ended = Indication::Aborted {
-            session,
-            reason,
-            data,
-        };
+        let ended = Indication::Aborted { session, reason, data };
         self.later(to, ended, cx);
     }
 
@@ -130,12 +98,7 @@ impl Network {
 
 impl Protocol for Network {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::Stream),
-            needs: &[],
-            below: (0, 0),
-            keys: Vec::new(),
-        }
+        Shape { offers: Some(Service::Stream), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
@@ -151,19 +114,13 @@ impl Protocol for Network {
                 let mut users = [None; 2];
                 users[me] = Some(open.user);
                 self.connections.push(users);
-                let offered = kumiki_graph::Offered {
-                    provider,
-                    ..Default::default()
-                };
+                let offered = kumiki_graph::Offered { provider, ..Default::default() };
                 self.later(other, Indication::Offered(Box::new(offered)), cx);
             }
             Request::Open(open) => {
                 self.listeners[me] = Some(open.user);
                 let user = open.user;
-                let opened = Opened {
-                    user,
-                    ..Opened::default()
-                };
+                let opened = Opened { user, ..Opened::default() };
                 cx.up(from, Indication::Opened(Box::new(opened)));
             }
             Request::Accept(accept) => {
@@ -172,11 +129,7 @@ impl Protocol for Network {
                     return self.end(me, accept.user, Reason::Reset, cx);
                 };
                 self.connections[connection][me] = Some(accept.user);
-                let opened = Opened {
-                    user,
-                    provider: provider(connection, other),
-                    ..Opened::default()
-                };
+                let opened = Opened { user, provider: provider(connection, other), ..Opened::default() };
                 self.later(other, Indication::Opened(Box::new(opened)), cx);
                 let credit = Credit::octets(1 << 20);
                 for (end, session) in [(other, user), (me, accept.user)] {
@@ -217,9 +170,7 @@ impl Protocol for Network {
             }
             return;
         }
-        while let Some((_, to, mut indication)) =
-            self.queue.pop_front_if(|(at, ..)| *at <= cx.now())
-        {
+        while let Some((_, to, mut indication)) = self.queue.pop_front_if(|(at, ..)| *at <= cx.now()) {
             if let Indication::Offered(offered) = &mut indication {
                 offered.user = self.listeners[to].unwrap();
             }
@@ -263,10 +214,7 @@ impl Pair {
         let (mut switches, mut lines) = (Vec::new(), Vec::new());
         let is_alone = second.is_none();
         for (n, pvc) in core::iter::once(first).chain(second).enumerate() {
-            let place = |port: &str, channel| Place {
-                port: format!("{port} {n}"),
-                channel,
-            };
+            let place = |port: &str, channel| Place { port: format!("{port} {n}"), channel };
             let config = Config {
                 circuits: vec![[place("line", 1), place("trunk", pvc.channel)]],
                 always_up: vec![format!("trunk {n}")],
@@ -276,27 +224,12 @@ impl Pair {
             let mut dce = frames(Role::Dce);
             dce.ranges.permanent = 1;
             dce.ranges.two_way = (2, 9);
-            bench.node(
-                &format!("line {n}"),
-                &[&format!("device {n}")],
-                X25::new(dce).unwrap(),
-            );
-            let xot = XotConfig {
-                permanent: vec![pvc],
-                ..XotConfig::default()
-            };
+            bench.node(&format!("line {n}"), &[&format!("device {n}")], X25::new(dce).unwrap());
+            let xot = XotConfig { permanent: vec![pvc], ..XotConfig::default() };
             bench.node(&format!("xot {n}"), &["network"], Xot::new(xot));
-            let circuits = packet::Config {
-                over: Over::Circuits,
-                role: Some(Role::Dce),
-                ..packet::Config::default()
-            };
+            let circuits = packet::Config { over: Over::Circuits, role: Some(Role::Dce), ..packet::Config::default() };
             let below = format!("xot {n}");
-            bench.node(
-                &format!("trunk {n}"),
-                &[&below],
-                X25::new(circuits).unwrap(),
-            );
+            bench.node(&format!("trunk {n}"), &[&below], X25::new(circuits).unwrap());
             let ports = [format!("line {n}"), format!("trunk {n}")];
             let ports = ports.each_ref().map(String::as_str);
             let switch = Switch::new(config);
@@ -304,21 +237,10 @@ impl Pair {
         }
         let peer = is_alone.then(|| bench.user("peer", "network", &[]));
         bench.start();
-        let mut pair = Self {
-            bench,
-            network,
-            switches,
-            lines,
-            resets: Default::default(),
-            data: Default::default(),
-            peer,
-        };
+        let mut pair =
+            Self { bench, network, switches, lines, resets: Default::default(), data: Default::default(), peer };
         if let Some(peer) = peer {
-            let open = Open {
-                user: LISTENS,
-                mode: Mode::Passive { backlog: 9 },
-                ..Open::default()
-            };
+            let open = Open { user: LISTENS, mode: Mode::Passive { backlog: 9 }, ..Open::default() };
             pair.bench.say(peer, Request::Open(Box::new(open)));
         }
         pair
@@ -404,10 +326,7 @@ impl Pair {
     /// Pauses between two attempts of switch `n`, in seconds.
     fn pauses(&mut self, n: usize) -> Vec<f64> {
         let asked = self.network().asked.iter();
-        let times: Vec<f64> = asked
-            .filter(|(_, by)| *by == n)
-            .map(|(at, _)| at.as_nanos() as f64 / 1e9)
-            .collect();
+        let times: Vec<f64> = asked.filter(|(_, by)| *by == n).map(|(at, _)| at.as_nanos() as f64 / 1e9).collect();
         times.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
@@ -440,11 +359,7 @@ impl Pair {
             _ => None,
         });
         let session = offered.expect("it is called");
-        let accept = Accept {
-            session,
-            user: OWN,
-            ..Accept::default()
-        };
+        let accept = Accept { session, user: OWN, ..Accept::default() };
         self.peer_says(Request::Accept(Box::new(accept)));
         self.pass(100);
         session
@@ -491,13 +406,7 @@ impl Pair {
 
     /// The peer sets the circuit up; gives the session and what was answered.
     fn peer_calls(&mut self, pvc: &Permanent) -> (Handle, Vec<Vec<u8>>) {
-        let open = Open {
-            user: Handle {
-                index: 3,
-                generation: 9,
-            },
-            ..Open::default()
-        };
+        let open = Open { user: Handle { index: 3, generation: 9 }, ..Open::default() };
         self.heard();
         self.peer_says(Request::Open(Box::new(open)));
         self.pass(100);
@@ -506,10 +415,7 @@ impl Pair {
             _ => None,
         });
         let session = opened.expect("the switch listens");
-        let end = |name: &str, channel| wire::PvcEnd {
-            interface: name.as_bytes().to_vec(),
-            channel,
-        };
+        let end = |name: &str, channel| wire::PvcEnd { interface: name.as_bytes().to_vec(), channel };
         let setup = PvcSetup {
             header: [0x10, 0],
             status: status::WAITING,
@@ -529,10 +435,7 @@ impl Pair {
 }
 
 fn a_calls() -> [Permanent; 2] {
-    [
-        circuit(("Serial0", 5), ("Serial1", 6), true),
-        circuit(("Serial1", 6), ("Serial0", 5), false),
-    ]
+    [circuit(("Serial0", 5), ("Serial1", 6), true), circuit(("Serial1", 6), ("Serial0", 5), false)]
 }
 
 #[test]
@@ -601,10 +504,7 @@ fn a_line_that_goes_away_is_told_at_the_far_end_of_xot_once_and_once_when_it_is_
     pair.pass(1000);
     assert_eq!(pair.resets(1), [0x09]);
     pair.carries();
-    assert!(pair.log(0).ends_with(&[
-        "-line 0: the layer below is down".to_owned(),
-        "+line 0".to_owned()
-    ]));
+    assert!(pair.log(0).ends_with(&["-line 0: the layer below is down".to_owned(), "+line 0".to_owned()]));
     // A line that nobody answers on is restarted again and again, and that is told to nobody.
     pair.line(0, Report::Down);
     pair.pass(1000);
@@ -627,32 +527,12 @@ fn a_line_that_comes_while_the_path_is_lost_is_told_so() {
 #[test]
 fn each_refusal_is_tried_again_after_a_pause_and_later_where_only_a_configuration_mends_it() {
     use status::{
-        CONNECTED, DISCONNECTED, DOWN, FLOW, FLOW_UNSUPPORTED, MISMATCH, NO_INTERFACE, NO_PVC,
-        NOT_X25, PROTOCOL, REFUSED, ROUTING, TIMED_OUT, TRYING,
+        CONNECTED, DISCONNECTED, DOWN, FLOW, FLOW_UNSUPPORTED, MISMATCH, NO_INTERFACE, NO_PVC, NOT_X25, PROTOCOL,
+        REFUSED, ROUTING, TIMED_OUT, TRYING,
     };
-    let passes = [
-        DISCONNECTED,
-        REFUSED,
-        ROUTING,
-        TIMED_OUT,
-        TRYING,
-        CONNECTED,
-        DOWN,
-        MISMATCH,
-    ];
-    let stays = [
-        NO_INTERFACE,
-        NOT_X25,
-        NO_PVC,
-        FLOW,
-        FLOW_UNSUPPORTED,
-        PROTOCOL,
-    ];
-    for (code, most) in passes
-        .map(|it| (it, 30.0))
-        .into_iter()
-        .chain(stays.map(|it| (it, 300.0)))
-    {
+    let passes = [DISCONNECTED, REFUSED, ROUTING, TIMED_OUT, TRYING, CONNECTED, DOWN, MISMATCH];
+    let stays = [NO_INTERFACE, NOT_X25, NO_PVC, FLOW, FLOW_UNSUPPORTED, PROTOCOL];
+    for (code, most) in passes.map(|it| (it, 30.0)).into_iter().chain(stays.map(|it| (it, 300.0))) {
         let [a, _] = a_calls();
         let mut pair = Pair::new(a, None);
         pair.pass(100);
@@ -660,15 +540,9 @@ fn each_refusal_is_tried_again_after_a_pause_and_later_where_only_a_configuratio
         pair.pass(302_000);
         let pauses = pair.pauses(0);
         let first = pauses[0];
-        assert!(
-            (most / 2.0..most + 1.0).contains(&first),
-            "{code:02x}: {pauses:?}"
-        );
+        assert!((most / 2.0..most + 1.0).contains(&first), "{code:02x}: {pauses:?}");
         let log = pair.log(0);
-        let why = format!(
-            "-trunk 0: XOT: {} (status {code:02x})",
-            wire::status_text(code)
-        );
+        let why = format!("-trunk 0: XOT: {} (status {code:02x})", wire::status_text(code));
         assert_eq!(log[..2], ["+line 0".to_owned(), why], "{code:02x}");
         assert_eq!(pair.resets(0), [0x1d], "{code:02x}");
     }
@@ -724,10 +598,7 @@ fn two_of_the_same_name_that_set_up_at_once_refuse_and_try_again_at_random() {
     let same = || circuit(("Serial0", 5), ("SERIAL0", 5), true);
     let mut pair = Pair::new(same(), Some(same()));
     pair.pass(1000);
-    assert_eq!(
-        pair.log(0)[1..],
-        ["-trunk 0: XOT: destination PVC configuration mismatch (status 17)"]
-    );
+    assert_eq!(pair.log(0)[1..], ["-trunk 0: XOT: destination PVC configuration mismatch (status 17)"]);
     pair.pass(31_000);
     pair.carries();
     assert_eq!([pair.log(0), pair.log(1)].concat()[..1], ["+trunk 0"]);
@@ -751,11 +622,7 @@ fn a_peer_that_has_restarted_is_taken_when_its_old_connection_has_gone() {
     assert_eq!(answer[0][4], status::MISMATCH);
     let (reason, data) = (Reason::User, None);
     for session in [new, old] {
-        pair.peer_says(Request::Abort {
-            session,
-            reason,
-            data: data.clone(),
-        });
+        pair.peer_says(Request::Abort { session, reason, data: data.clone() });
     }
     pair.pass(100);
     assert_eq!(pair.log(0), ["-trunk 0: the peer reset the connection"]);

@@ -26,13 +26,7 @@ impl Line {
     pub(super) fn new(rate: u64, rtt: Duration, percent: u64, packet: u32) -> Self {
         let path = u128::from(rate) * u128::from(rtt.as_nanos()) / (8 * 1_000_000_000);
         let packets = path * u128::from(percent) / (100 * u128::from(packet));
-        Self {
-            rate,
-            rtt,
-            queue: usize::try_from(packets).unwrap(),
-            loss: 0.0,
-            seed: 1,
-        }
+        Self { rate, rtt, queue: usize::try_from(packets).unwrap(), loss: 0.0, seed: 1 }
     }
 }
 
@@ -156,9 +150,7 @@ impl World {
     /// Octets in order at each receiver.
     pub(super) fn delivered(&self) -> Vec<u64> {
         let senders = self.senders.iter();
-        senders
-            .map(|it| it.arrived.next * it.flow.packet())
-            .collect()
+        senders.map(|it| it.arrived.next * it.flow.packet()).collect()
     }
 
     pub(super) fn run_until(&mut self, end: Instant) {

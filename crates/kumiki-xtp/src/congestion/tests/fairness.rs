@@ -84,17 +84,10 @@ fn table() {
     ] {
         for queue in [25, 50, 100, 200] {
             let line = Line::new(rate, ms(rtt), queue, packet);
-            print!(
-                "| {} Mb/s, {rtt} ms, {packet} | {queue} % |",
-                rate / 1_000_000
-            );
+            print!("| {} Mb/s, {rtt} ms, {packet} | {queue} % |", rate / 1_000_000);
             for algorithm in [Algorithm::NewReno, Algorithm::Cubic] {
                 let (share, _) = share(line, algorithm, packet);
-                print!(
-                    " {:.0} % ({:.2}) |",
-                    share * 100.0,
-                    jain(&[share, 1.0 - share])
-                );
+                print!(" {:.0} % ({:.2}) |", share * 100.0, jain(&[share, 1.0 - share]));
             }
             let mut world = World::new(line);
             world.add(tcp(Algorithm::NewReno, packet), ms(0), FOREVER);
@@ -109,11 +102,8 @@ fn table() {
 #[test]
 #[ignore = "prints tables of docs/xtp-congestion.md"]
 fn flatness() {
-    let flows: [fn(u32) -> Box<dyn Flow>; 3] = [
-        xtp,
-        |packet| tcp(Algorithm::NewReno, packet),
-        |packet| tcp(Algorithm::Cubic, packet),
-    ];
+    let flows: [fn(u32) -> Box<dyn Flow>; 3] =
+        [xtp, |packet| tcp(Algorithm::NewReno, packet), |packet| tcp(Algorithm::Cubic, packet)];
     for rtt in [0, 20, 60, 100, 200] {
         print!("| {rtt} ms |");
         for flow in flows {

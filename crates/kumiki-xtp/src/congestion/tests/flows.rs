@@ -122,12 +122,7 @@ impl Xtp {
     fn question(&mut self, now: Instant) -> Packet {
         self.order += 1;
         let sync = self.ask(now);
-        Packet {
-            number: None,
-            order: self.order,
-            sync: Some(sync),
-            length: 52,
-        }
+        Packet { number: None, order: self.order, sync: Some(sync), length: 52 }
     }
 
     fn has_room(&self) -> bool {
@@ -188,20 +183,12 @@ impl Flow for Xtp {
             let gap = self.packet * 1_000_000_000 / rate;
             self.may_send = self.may_send.max(now) + Duration::from_nanos(gap);
         }
-        Some(Packet {
-            number: Some(number),
-            order: self.order,
-            sync,
-            length: self.packet,
-        })
+        Some(Packet { number: Some(number), order: self.order, sync, length: self.packet })
     }
 
     fn wake(&mut self, now: Instant) -> Option<Instant> {
-        let paced = (now < self.may_send && self.handshake.is_none() && self.has_room())
-            .then_some(self.may_send);
-        let late = self
-            .late
-            .filter(|_| self.wtimer.is_some() && self.handshake.is_none());
+        let paced = (now < self.may_send && self.handshake.is_none() && self.has_room()).then_some(self.may_send);
+        let late = self.late.filter(|_| self.wtimer.is_some() && self.handshake.is_none());
         [paced, self.wtimer, late].into_iter().flatten().min()
     }
 
@@ -210,10 +197,7 @@ impl Flow for Xtp {
         if self.seen.is_none_or(|seen| seen.sync < packet.sync) {
             self.seen = Some(*packet);
         }
-        Some(Message {
-            arrived: arrived.clone(),
-            echo: self.seen?,
-        })
+        Some(Message { arrived: arrived.clone(), echo: self.seen? })
     }
 
     fn on_answer(&mut self, message: &Message, now: Instant) {
@@ -240,10 +224,7 @@ impl Flow for Xtp {
         self.out.retain(|number, _| !arrived.has(*number));
         let delivered = (before - self.out.len()) as u64;
         self.lost.retain(|number| !arrived.has(*number));
-        let lost: Vec<u64> = (self.out.iter())
-            .filter(|it| *it.1 <= order)
-            .map(|it| *it.0)
-            .collect();
+        let lost: Vec<u64> = (self.out.iter()).filter(|it| *it.1 <= order).map(|it| *it.0).collect();
         for number in &lost {
             self.out.remove(number);
             self.lost.insert(*number);
@@ -350,12 +331,7 @@ impl Flow for Tcp {
         if self.rto.is_none() {
             self.rto = Some(now + self.rtt.rto());
         }
-        Some(Packet {
-            number: Some(number),
-            order: self.order,
-            sync: None,
-            length: self.packet,
-        })
+        Some(Packet { number: Some(number), order: self.order, sync: None, length: self.packet })
     }
 
     fn wake(&mut self, _now: Instant) -> Option<Instant> {
@@ -363,10 +339,7 @@ impl Flow for Tcp {
     }
 
     fn answer(&mut self, packet: &Packet, arrived: &Arrived) -> Option<Message> {
-        Some(Message {
-            arrived: arrived.clone(),
-            echo: *packet,
-        })
+        Some(Message { arrived: arrived.clone(), echo: *packet })
     }
 
     fn on_answer(&mut self, message: &Message, now: Instant) {
@@ -381,10 +354,7 @@ impl Flow for Tcp {
         self.out.retain(|number, _| !arrived.has(*number));
         self.lost.retain(|number| !arrived.has(*number));
         let order = message.echo.order.saturating_sub(REORDERING);
-        let lost: Vec<u64> = (self.out.iter())
-            .filter(|it| *it.1 <= order)
-            .map(|it| *it.0)
-            .collect();
+        let lost: Vec<u64> = (self.out.iter()).filter(|it| *it.1 <= order).map(|it| *it.0).collect();
         let acked = arrived.next.saturating_sub(self.una);
         self.una += acked;
         self.sent_at = self.sent_at.split_off(&self.una);

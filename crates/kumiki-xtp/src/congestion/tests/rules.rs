@@ -20,13 +20,7 @@ struct Even {
 
 impl Even {
     fn new() -> Self {
-        Self {
-            matched: Matched::new(1000),
-            now: Instant::ZERO,
-            sync: 0,
-            leapt: 0,
-            delivered: 0,
-        }
+        Self { matched: Matched::new(1000), now: Instant::ZERO, sync: 0, leapt: 0, delivered: 0 }
     }
 
     /// What leaves in so many milliseconds.
@@ -197,10 +191,7 @@ fn off_lets_everything_go() {
         limited: false,
     });
     assert_eq!((off.window(), off.rate()), (u64::MAX, None));
-    assert_eq!(
-        (Kind::Off.name(), Kind::Matched.name()),
-        ("off", "matched-2")
-    );
+    assert_eq!((Kind::Off.name(), Kind::Matched.name()), ("off", "matched-2"));
 }
 
 #[test]
@@ -239,28 +230,18 @@ fn a_gigabyte_at_a_hundred_gigabits_is_no_matter() {
 fn statuses() -> impl Strategy<Value = (Vec<Status>, u32)> {
     let number = || prop_oneof![0..100_000_u64, any::<u64>()];
     let time = || prop::option::of(number().prop_map(Duration::from_nanos));
-    let status = (
-        number(),
-        number(),
-        number(),
-        number(),
-        time(),
-        time(),
-        any::<(u32, u32, bool)>(),
-    );
-    let status = status.prop_map(
-        |(at, delivered, lost, in_flight, rtt, min_rtt, rest)| Status {
-            now: Instant::from_nanos(at),
-            delivered,
-            lost,
-            in_flight,
-            rtt,
-            min_rtt,
-            sync: rest.0,
-            sent_sync: rest.1,
-            limited: rest.2,
-        },
-    );
+    let status = (number(), number(), number(), number(), time(), time(), any::<(u32, u32, bool)>());
+    let status = status.prop_map(|(at, delivered, lost, in_flight, rtt, min_rtt, rest)| Status {
+        now: Instant::from_nanos(at),
+        delivered,
+        lost,
+        in_flight,
+        rtt,
+        min_rtt,
+        sync: rest.0,
+        sent_sync: rest.1,
+        limited: rest.2,
+    });
     (prop::collection::vec(status, 0..60), any::<u32>())
 }
 

@@ -55,12 +55,7 @@ impl App {
             self.credit -= data.len() as u64;
             let end = ends;
             let request = match tag {
-                Some(tag) => Request::Tagged {
-                    session,
-                    tag,
-                    data,
-                    end,
-                },
+                Some(tag) => Request::Tagged { session, tag, data, end },
                 None => Request::Data { session, data, end },
             };
             cx.down(Below(0), request);
@@ -72,14 +67,7 @@ impl App {
         }
     }
 
-    fn got(
-        &mut self,
-        session: Handle,
-        data: &Message,
-        tag: Option<[u8; 8]>,
-        end: bool,
-        cx: &mut Context<'_>,
-    ) {
+    fn got(&mut self, session: Handle, data: &Message, tag: Option<[u8; 8]>, end: bool, cx: &mut Context<'_>) {
         assert!(!data.is_empty(), "data without octets");
         assert_eq!(session, Handle::default());
         let credit = Credit::octets(data.len() as u64);
@@ -97,12 +85,7 @@ impl App {
 
 impl Protocol for App {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Frame],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Frame], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -130,11 +113,7 @@ impl Protocol for App {
                 self.offers.push(session);
                 if self.refuse_offers {
                     let (reason, data) = (Reason::User, None);
-                    let refusal = Request::Abort {
-                        session,
-                        reason,
-                        data,
-                    };
+                    let refusal = Request::Abort { session, reason, data };
                     cx.down(Below(0), refusal);
                     return;
                 }
@@ -147,12 +126,7 @@ impl Protocol for App {
                 }
             }
             Indication::Data { session, data, end } => self.got(session, &data, None, end, cx),
-            Indication::Tagged {
-                session,
-                tag,
-                data,
-                end,
-            } => self.got(session, &data, Some(tag), end, cx),
+            Indication::Tagged { session, tag, data, end } => self.got(session, &data, Some(tag), end, cx),
             Indication::Credit { credit, .. } => {
                 self.credit += credit.octets;
                 self.pump(cx);
@@ -185,11 +159,5 @@ impl Protocol for App {
 }
 
 pub(crate) fn accept(session: Handle, quality: Quality) -> Request {
-    Request::Accept(Box::new(Accept {
-        session,
-        user: Handle::default(),
-        quality,
-        data: None,
-        ..Accept::default()
-    }))
+    Request::Accept(Box::new(Accept { session, user: Handle::default(), quality, data: None, ..Accept::default() }))
 }

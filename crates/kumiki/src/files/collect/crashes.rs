@@ -60,14 +60,10 @@ fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
             let it = remote.get(&name).ok_or_else(missing)?;
             // This responder has no recovery.
             sink.secured(None);
-            sink.write(0, Message::from_octets(it))
-                .and_then(|()| sink.finish())
-                .map_err(Failure::local)?;
+            sink.write(0, Message::from_octets(it)).and_then(|()| sink.finish()).map_err(Failure::local)?;
             Ok(Gain::Moved(it.len() as u64))
         }
-        Operation::Put { .. } | Operation::Rename { .. } | Operation::MakeDirectory { .. } => {
-            Err(missing())
-        }
+        Operation::Put { .. } | Operation::Rename { .. } | Operation::MakeDirectory { .. } => Err(missing()),
     }
 }
 
@@ -75,10 +71,7 @@ fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
 fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool) {
     let wanted = options();
     let url: Url = "ftam://d/.".parse().unwrap();
-    let manner = Manner {
-        verbose: false,
-        quiet: true,
-    };
+    let manner = Manner { verbose: false, quiet: true };
     let from = (Protocols::Ftam, &url);
     let (disk, settler) = (disk.clone(), Settler::behind(behind));
     let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
@@ -113,13 +106,7 @@ fn judge(disk: &Simulated, behind: usize, (left, done): &(Remote, bool), how: &d
     let (left, done) = collect(disk, left.clone(), behind);
     let files = disk.files();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
-    let whole = [
-        "here/",
-        STATE_HERE,
-        "here/.kumiki-collect.jsonl.lock",
-        "here/one",
-        "here/two",
-    ];
+    let whole = ["here/", STATE_HERE, "here/.kumiki-collect.jsonl.lock", "here/one", "here/two"];
     assert!(
         done && left.is_empty() && names == whole && are_known(&files),
         "{}; after the next run there is {names:?}, and there {left:?}",
@@ -151,10 +138,7 @@ fn are_known(files: &BTreeMap<String, Vec<u8>>) -> bool {
 #[test]
 fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
-    for (jumps, behind) in [false, true]
-        .into_iter()
-        .flat_map(|it| [(it, 0), (it, 1), (it, MOST)])
-    {
+    for (jumps, behind) in [false, true].into_iter().flat_map(|it| [(it, 0), (it, 1), (it, MOST)]) {
         let prepared = || {
             let disk = Simulated::default();
             if jumps {
@@ -162,11 +146,9 @@ fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
             }
             disk
         };
-        ends += every_end(
-            &prepared,
-            &|disk| collect(disk, remote(), behind),
-            &|disk, said, how| judge(disk, behind, said, how),
-        );
+        ends += every_end(&prepared, &|disk| collect(disk, remote(), behind), &|disk, said, how| {
+            judge(disk, behind, said, how)
+        });
     }
     assert!(ends > 1000, "{ends}");
 }
@@ -175,10 +157,7 @@ fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
 fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_deleted_before() {
     let disk = Simulated::default();
     let (wanted, url): (_, Url) = (options(), "ftam://d/.".parse().unwrap());
-    let manner = Manner {
-        verbose: false,
-        quiet: true,
-    };
+    let manner = Manner { verbose: false, quiet: true };
     let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(MOST));
     let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
     let mut collection = opened.ok().unwrap();
@@ -190,10 +169,7 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
         let result = answer(&mut remote, operation);
         collection.heard(&Outcome { title, result });
     }
-    let asked: Vec<_> = asked
-        .iter()
-        .map(|(title, one, two)| (title.as_str(), *one, *two))
-        .collect();
+    let asked: Vec<_> = asked.iter().map(|(title, one, two)| (title.as_str(), *one, *two)).collect();
     assert_eq!(
         asked,
         [
@@ -211,15 +187,9 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
 #[test]
 fn no_more_than_some_files_wait_to_be_put_into_their_places() {
     let disk = Simulated::default();
-    let wanted = Options {
-        delete: false,
-        ..options()
-    };
+    let wanted = Options { delete: false, ..options() };
     let url: Url = "ftam://d/.".parse().unwrap();
-    let manner = Manner {
-        verbose: false,
-        quiet: true,
-    };
+    let manner = Manner { verbose: false, quiet: true };
     let (from, settler) = ((Protocols::Ftam, &url), Settler::behind(usize::MAX));
     let opened = Collection::open(disk.clone(), from, &wanted, Vec::new(), manner, settler);
     let mut collection = opened.ok().unwrap();

@@ -27,10 +27,7 @@ impl<D: Disk> Collection<'_, D> {
         }
         let mut lines = String::new();
         let mut kept = Vec::new();
-        for Whole {
-            job, path, receipt, ..
-        } in all
-        {
+        for Whole { job, path, receipt, .. } in all {
             let it = receipt.read();
             let (line, local, is_known) = self.note(&job, &path, &it);
             lines.push_str(&line);
@@ -45,11 +42,7 @@ impl<D: Disk> Collection<'_, D> {
                 self.say("unchanged", &job.name, &[]);
             } else {
                 self.fetched += 1;
-                let mut more = vec![
-                    ("bytes", it.size.into()),
-                    ("sha256", it.sha256.into()),
-                    ("local", local.into()),
-                ];
+                let mut more = vec![("bytes", it.size.into()), ("sha256", it.sha256.into()), ("local", local.into())];
                 if it.resumed > 0 {
                     more.push(("resumed", it.resumed.into()));
                 }
@@ -63,11 +56,7 @@ impl<D: Disk> Collection<'_, D> {
 
     /// What the state is to say of a file that is here, the name that it has here, and whether it was here before.
     fn note(&mut self, job: &Job, path: &Path, it: &Received) -> (String, String, bool) {
-        let mut local = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let mut local = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let old = self.state.get(&job.name);
         // What came may be what is here: a crash before the state was written, or a file of which nothing is told.
         let last = job.name.rsplit('/').next().unwrap_or_default();
@@ -138,10 +127,7 @@ impl<D: Disk> Collection<'_, D> {
         let place = job.place(&self.state, self.contents_type.as_ref());
         let is_free = |part: &&PathBuf| self.whole.iter().all(|it| it.part != **part);
         let left = self.parts.iter().filter(is_free);
-        let left = left
-            .clone()
-            .find(|part| Part::is_of(&self.disk, part, &place))
-            .or_else(|| left.clone().next());
+        let left = left.clone().find(|part| Part::is_of(&self.disk, part, &place)).or_else(|| left.clone().next());
         left.cloned().unwrap_or_default()
     }
 

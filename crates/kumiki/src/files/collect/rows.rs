@@ -20,12 +20,7 @@ fn numbered(name: &str) -> Option<(Key<'_>, u64)> {
     let (front, behind) = name.split_at_checked(end)?;
     let begin = front
         .rfind(|it: char| !it.is_ascii_digit())
-        .map_or(0, |at| {
-            at + front
-                .get(at..)
-                .and_then(|it| it.chars().next())
-                .map_or(1, char::len_utf8)
-        });
+        .map_or(0, |at| at + front.get(at..).and_then(|it| it.chars().next()).map_or(1, char::len_utf8));
     let (before, digits) = front.split_at_checked(begin)?;
     Some(((before, digits.len(), behind), digits.parse().ok()?))
 }
@@ -57,11 +52,7 @@ impl Circle {
 
     /// How many steps it is from one number to another.
     const fn steps(self, from: u64, to: u64) -> u64 {
-        if to >= from {
-            to - from
-        } else {
-            self.len().saturating_sub(from - to)
-        }
+        if to >= from { to - from } else { self.len().saturating_sub(from - to) }
     }
 
     /// Whether `number` is later than `last`: less than half a circle ahead.
@@ -71,20 +62,12 @@ impl Circle {
 
     /// The number behind one.
     const fn next(self, number: u64) -> u64 {
-        if number >= self.last {
-            self.first
-        } else {
-            number + 1
-        }
+        if number >= self.last { self.first } else { number + 1 }
     }
 
     /// The number before one.
     const fn previous(self, number: u64) -> u64 {
-        if number <= self.first {
-            self.last
-        } else {
-            number - 1
-        }
+        if number <= self.first { self.last } else { number - 1 }
     }
 }
 
@@ -103,8 +86,7 @@ struct Row<'a> {
 impl Row<'_> {
     /// Whether one number is later than what was collected last, or nothing was.
     fn is_ahead(&self, number: u64) -> bool {
-        self.last
-            .is_none_or(|last| self.circle.is_ahead(last, number))
+        self.last.is_none_or(|last| self.circle.is_ahead(last, number))
     }
 
     fn name(&self, number: u64) -> String {
@@ -144,25 +126,12 @@ impl<'a> Rows<'a> {
             let circle = Circle::of(key.1, &known, range);
             // What came late, or once more, is not the last.
             let later = |last: u64, number| {
-                if circle.is_ahead(last, number) {
-                    number
-                } else {
-                    last
-                }
+                if circle.is_ahead(last, number) { number } else { last }
             };
             let last = came.into_iter().reduce(later);
             let new: Vec<u64> = fresh.remove(&key).unwrap_or_default().into_iter().collect();
-            let begin = last.map_or_else(
-                || behind_the_widest_hole(circle, &new),
-                |it| circle.next(it),
-            );
-            let mut row = Row {
-                key,
-                circle,
-                there,
-                new,
-                last,
-            };
+            let begin = last.map_or_else(|| behind_the_widest_hole(circle, &new), |it| circle.next(it));
+            let mut row = Row { key, circle, there, new, last };
             row.new.sort_by_key(|number| circle.steps(begin, *number));
             (key, row)
         });
@@ -220,11 +189,7 @@ impl Row<'_> {
             if count == 1 {
                 out.push(self.name(begin));
             } else if count > 1 {
-                out.push(format!(
-                    "{} to {} ({count} names)",
-                    self.name(begin),
-                    self.name(circle.previous(next)),
-                ));
+                out.push(format!("{} to {} ({count} names)", self.name(begin), self.name(circle.previous(next)),));
             }
             at = next;
         }
@@ -234,12 +199,9 @@ impl Row<'_> {
 /// The first number of a row of which nothing was collected.
 fn behind_the_widest_hole(circle: Circle, numbers: &[u64]) -> u64 {
     let before = numbers.last().into_iter().chain(numbers);
-    let widest = before.zip(numbers).max_by_key(|(before, number)| {
-        (
-            circle.steps(**before, **number),
-            core::cmp::Reverse(**number),
-        )
-    });
+    let widest = before
+        .zip(numbers)
+        .max_by_key(|(before, number)| (circle.steps(**before, **number), core::cmp::Reverse(**number)));
     widest.map_or(circle.first, |(_, number)| *number)
 }
 
@@ -264,10 +226,7 @@ mod tests {
 
     #[test]
     fn the_last_number_of_a_name_is_its_place_in_a_row() {
-        assert_eq!(
-            numbered("TT2026.0007.ama"),
-            Some((("TT2026.", 4, ".ama"), 7))
-        );
+        assert_eq!(numbered("TT2026.0007.ama"), Some((("TT2026.", 4, ".ama"), 7)));
         assert_eq!(numbered("é12"), Some((("é", 2, ""), 12)));
         assert_eq!(numbered("none"), None);
         assert_eq!(numbered("99999999999999999999999"), None);

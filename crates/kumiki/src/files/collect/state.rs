@@ -50,10 +50,7 @@ impl Held {
     fn of(value: &Value) -> Option<Self> {
         Some(Self {
             size: value.get("size").and_then(Value::as_u64),
-            modified: value
-                .get("modified")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
+            modified: value.get("modified").and_then(Value::as_str).map(str::to_owned),
             since: value.get("since")?.as_u64()?,
         })
     }
@@ -132,16 +129,14 @@ impl State {
 impl<D: Disk> State<D> {
     /// That of `path`, or an empty one where there is none.
     pub(super) fn open_on(disk: D, path: &Path, place: &str) -> Result<Self, Stop> {
-        let said =
-            |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
+        let said = |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path_shown(path)));
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
         // It may be anything that is called so: nothing is written to it.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
         let lock = disk.open(None, Path::new(&lock_path), flags, 0o666);
         let lock = lock.map_err(|why| said(&why))?;
-        disk.lock(&lock)
-            .map_err(|_| said(&"another collection is under way"))?;
+        disk.lock(&lock).map_err(|_| said(&"another collection is under way"))?;
         let mut state = Self {
             disk,
             path: path.to_owned(),
@@ -171,19 +166,14 @@ impl<D: Disk> State<D> {
     /// Takes its lines; gives how many there are.
     fn read<'a>(&mut self, mut lines: impl Iterator<Item = &'a str>) -> Result<usize, String> {
         let bad = |at: usize| {
-            format!(
-                "line {at}: this is no state of a collection; name another with --state, or move it away"
-            )
+            format!("line {at}: this is no state of a collection; name another with --state, or move it away")
         };
         let value = |line: &str| serde_json::from_str::<Value>(line).ok();
         let first = lines.next().and_then(value).ok_or_else(|| bad(1))?;
         let of = first.get("place").and_then(Value::as_str);
         let of = of.ok_or_else(|| bad(1))?;
         if of != self.place {
-            return Err(format!(
-                "this is the state of {of}, and not of {}; name another with --state",
-                self.place
-            ));
+            return Err(format!("this is the state of {of}, and not of {}; name another with --state", self.place));
         }
         let mut count = 0;
         for line in lines {
@@ -286,9 +276,7 @@ impl<D: Disk> State<D> {
         let file = self.disk.open(None, new, flags, 0o666)?;
         let mut text = format!("{}\n", json!({ "place": self.place }));
         let mut size = 0_u64;
-        let kept = self
-            .names()
-            .filter_map(|name| Some(self.files.get(name)?.line(name)));
+        let kept = self.names().filter_map(|name| Some(self.files.get(name)?.line(name)));
         let held = self.held.iter().map(|(name, held)| held.line(name));
         for line in kept.chain(held) {
             text.push_str(&line);
@@ -319,13 +307,8 @@ mod tests {
 
     fn entries() -> impl Strategy<Value = Vec<(String, Entry)>> {
         let entry = any::<(Option<u64>, Option<String>, u64, String, String)>();
-        let entry = entry.prop_map(|(size, modified, bytes, sha256, local)| Entry {
-            size,
-            modified,
-            bytes,
-            sha256,
-            local,
-        });
+        let entry =
+            entry.prop_map(|(size, modified, bytes, sha256, local)| Entry { size, modified, bytes, sha256, local });
         prop::collection::vec(("[a-c\"\n]{0,2}", entry), 0..5)
     }
 
@@ -381,10 +364,7 @@ mod tests {
     fn files_of_another_that_are_called_like_those_of_a_state_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let others = [
-            folder.path().join("state.lock"),
-            folder.path().join("state.new"),
-        ];
+        let others = [folder.path().join("state.lock"), folder.path().join("state.new")];
         for other in &others {
             std::fs::write(other, b"mine").unwrap();
         }

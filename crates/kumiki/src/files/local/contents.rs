@@ -44,14 +44,7 @@ impl Contents {
             return Err(format!("{name}: this is a directory"));
         }
         let size = metadata.len();
-        Ok(Self {
-            file,
-            name,
-            size,
-            seen: Some(metadata),
-            note: None,
-            interrupted: None,
-        })
+        Ok(Self { file, name, size, seen: Some(metadata), note: None, interrupted: None })
     }
 
     /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
@@ -93,14 +86,7 @@ impl Contents {
         };
         let mut file = tempfile::tempfile().map_err(said)?;
         let size = io::copy(&mut io::stdin().lock(), &mut file).map_err(said)?;
-        Ok(Self {
-            file,
-            name,
-            size,
-            seen: None,
-            note: None,
-            interrupted: None,
-        })
+        Ok(Self { file, name, size, seen: None, note: None, interrupted: None })
     }
 }
 
@@ -126,10 +112,7 @@ impl Source for Contents {
         let (mut filled, mut failed) = (0, None);
         let page = Page::build(most, |octets| {
             while let Some(rest) = octets.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-                match self
-                    .file
-                    .read_at(rest, offset.saturating_add(filled as u64))
-                {
+                match self.file.read_at(rest, offset.saturating_add(filled as u64)) {
                     Ok(0) => break,
                     Ok(len) => filled += len,
                     Err(why) if why.kind() == io::ErrorKind::Interrupted => {}

@@ -45,11 +45,7 @@ fn get(disk: &Simulated, way: Way) -> Result<(), String> {
         if begin < end {
             part.write(at, message(&NEW[begin..end]))?;
             at = end as u64;
-            part.secured(Some(Secured {
-                activity: 1,
-                point: 1,
-                offset: at,
-            }));
+            part.secured(Some(Secured { activity: 1, point: 1, offset: at }));
         }
     }
     part.finish()
@@ -76,11 +72,7 @@ fn judge(way: Way, disk: &Simulated, acknowledged: bool, how: &dyn Fn() -> Strin
     let is_new = found.as_deref() == Some(expected(way));
     let old = way.replaces.then_some(&b"old"[..]);
     let is_old = found.as_deref() == old;
-    assert!(
-        is_new || is_old && !acknowledged,
-        "{way:?}: {}; acknowledged: {acknowledged}, found: {found:?}",
-        how()
-    );
+    assert!(is_new || is_old && !acknowledged, "{way:?}: {}; acknowledged: {acknowledged}, found: {found:?}", how());
     // The same again.
     let again = get(disk, way);
     let left: Vec<String> = disk.files().into_keys().collect();
@@ -106,11 +98,9 @@ fn judge(way: Way, disk: &Simulated, acknowledged: bool, how: &dyn Fn() -> Strin
 fn all_ends(way: Way) -> u64 {
     let mut ends = 0;
     for jumps in [false, true] {
-        ends += every_end(
-            &|| prepared(way, jumps),
-            &|disk| get(disk, way).is_ok(),
-            &|disk, acknowledged, how| judge(way, disk, *acknowledged, how),
-        );
+        ends += every_end(&|| prepared(way, jumps), &|disk| get(disk, way).is_ok(), &|disk, acknowledged, how| {
+            judge(way, disk, *acknowledged, how)
+        });
     }
     ends
 }
@@ -120,12 +110,7 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
     for replaces in [false, true] {
         for is_text in [false, true] {
-            ends += all_ends(Way {
-                resume: false,
-                begins_anew: false,
-                is_text,
-                replaces,
-            });
+            ends += all_ends(Way { resume: false, begins_anew: false, is_text, replaces });
         }
     }
     assert!(ends > 1000, "{ends}");
@@ -135,12 +120,7 @@ fn a_file_that_is_fetched_is_old_or_new_at_every_end_and_nothing_is_left() {
 fn a_file_that_is_fetched_to_be_resumed_is_old_or_new_at_every_end_and_nothing_is_left() {
     let mut ends = 0;
     for (begins_anew, is_text) in [(false, false), (false, true), (true, false)] {
-        ends += all_ends(Way {
-            resume: true,
-            begins_anew,
-            is_text,
-            replaces: true,
-        });
+        ends += all_ends(Way { resume: true, begins_anew, is_text, replaces: true });
     }
     assert!(ends > 1000, "{ends}");
 }

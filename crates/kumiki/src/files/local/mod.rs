@@ -58,11 +58,7 @@ impl Place {
             Ok(it) if !it.is_file() => Ok(Self::Stream(target.to_owned())),
             Ok(_) => {
                 let is_link = target.symlink_metadata().is_ok_and(|it| it.is_symlink());
-                let file = if is_link {
-                    target.canonicalize().map_err(|why| said(&why))?
-                } else {
-                    target.to_owned()
-                };
+                let file = if is_link { target.canonicalize().map_err(|why| said(&why))? } else { target.to_owned() };
                 Ok(Self::File(file))
             }
             Err(why) if why.kind() == io::ErrorKind::NotFound => {
@@ -112,10 +108,7 @@ pub(crate) struct Received {
 
 impl Receipt {
     pub(crate) fn read(&self) -> Received {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What has waited is in its place, with this checksum, or could not be put there.

@@ -71,12 +71,7 @@ pub(super) struct Note<D: Disk> {
 
 impl<D: Disk> Note<D> {
     pub(super) const fn new(disk: D, path: PathBuf, of: String) -> Self {
-        Self {
-            disk,
-            path,
-            of,
-            next: 0,
-        }
+        Self { disk, path, of, next: 0 }
     }
 
     pub(super) fn read(&self) -> Option<Secured> {

@@ -50,13 +50,12 @@ impl Out {
     /// What is at `path` and is no file.
     pub(crate) fn open(path: &Path) -> Result<(Self, Receipt), String> {
         let name = path_shown(path);
-        let opened =
-            std::fs::metadata(path).and_then(|it| -> io::Result<Box<dyn io::Write + Send>> {
-                if it.file_type().is_socket() {
-                    return Ok(Box::new(UnixStream::connect(path)?));
-                }
-                Ok(Box::new(OpenOptions::new().write(true).open(path)?))
-            });
+        let opened = std::fs::metadata(path).and_then(|it| -> io::Result<Box<dyn io::Write + Send>> {
+            if it.file_type().is_socket() {
+                return Ok(Box::new(UnixStream::connect(path)?));
+            }
+            Ok(Box::new(OpenOptions::new().write(true).open(path)?))
+        });
         let to = opened.map_err(|why| format!("{name}: {why}"))?;
         let receipt = Receipt::default();
         let out = Self {
@@ -109,9 +108,7 @@ impl Out {
         let Some(again) = self.again.take() else {
             return Ok(());
         };
-        if again.compared == self.written
-            && again.digest.finalize() == self.digest.clone().finalize()
-        {
+        if again.compared == self.written && again.digest.finalize() == self.digest.clone().finalize() {
             return Ok(());
         }
         Err(self.said(format!(

@@ -50,10 +50,9 @@ fn of_ours<D: Disk>(disk: &D, note: &Path, may_lack: bool) -> Result<(), String>
     match note::text(disk, note) {
         Ok(text) if note::is_one(&text) => Ok(()),
         Err(why) if may_lack && why.kind() == io::ErrorKind::NotFound => Ok(()),
-        Ok(_) | Err(_) => Err(format!(
-            "{}: this is no note of kumiki; move it away, or fetch without --resume",
-            path_shown(note)
-        )),
+        Ok(_) | Err(_) => {
+            Err(format!("{}: this is no note of kumiki; move it away, or fetch without --resume", path_shown(note)))
+        }
     }
 }
 
@@ -65,19 +64,13 @@ fn open_left<D: Disk>(disk: &D, part: &Path) -> Result<Option<D::File>, String> 
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::LOOP) => {
-            return Err(format!(
-                "{}: this is a link, and no part of a file; move it away",
-                path_shown(part)
-            ));
+            return Err(format!("{}: this is a link, and no part of a file; move it away", path_shown(part)));
         }
         Err(why) => return Err(said(why.into())),
     };
     let meta = disk.meta(&file).map_err(|why| said(why.into()))?;
     if meta.kind != Kind::File {
-        return Err(format!(
-            "{}: this is no file; move it away",
-            path_shown(part)
-        ));
+        return Err(format!("{}: this is no file; move it away", path_shown(part)));
     }
     Ok(Some(file))
 }
@@ -89,13 +82,11 @@ fn taken(part: &Path) -> String {
 
 /// Makes an unfinished file where none was.
 fn create_part<D: Disk>(disk: &D, part: &Path) -> Result<D::File, String> {
-    create(disk, part).map_err(|why| {
-        if why == Errno::EXIST {
-            taken(part)
-        } else {
-            format!("{}: {why}", path_shown(part))
-        }
-    })
+    create(disk, part).map_err(
+        |why| {
+            if why == Errno::EXIST { taken(part) } else { format!("{}: {why}", path_shown(part)) }
+        },
+    )
 }
 
 /// Makes a file under a name that nobody has.
@@ -208,11 +199,7 @@ pub(crate) struct Part<D: Disk = System> {
 
 impl Part {
     /// Begins on the disk of this machine.
-    pub(crate) fn begin(
-        target: &Path,
-        place: &str,
-        resume: bool,
-    ) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin(target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if target.is_dir() {
             return Err(format!("{}: this is a directory", path_shown(target)));
         }
@@ -223,12 +210,7 @@ impl Part {
 impl<D: Disk> Part<D> {
     /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
     /// from an earlier run.
-    pub(crate) fn begin_on(
-        disk: D,
-        target: &Path,
-        place: &str,
-        resume: bool,
-    ) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if !resume {
             let (file, part) = unnamed(&disk, directory_of(target))?;
             return Self::with(disk, file, part, target, place, false);
@@ -260,12 +242,7 @@ impl<D: Disk> Part<D> {
     }
 
     /// The same with an unfinished file of this name, which nobody else has, in the same directory.
-    pub(crate) fn begin_in(
-        disk: D,
-        part: PathBuf,
-        target: &Path,
-        place: &str,
-    ) -> Result<(Self, Receipt), String> {
+    pub(crate) fn begin_in(disk: D, part: PathBuf, target: &Path, place: &str) -> Result<(Self, Receipt), String> {
         let file = match open_left(&disk, &part)? {
             Some(file) => file,
             None => create_part(&disk, &part)?,
@@ -390,11 +367,7 @@ impl<D: Disk> Part<D> {
     /// So many bytes are there, of a file of this place that is known by its size and date.
     pub(crate) fn known(&self) -> u64 {
         let note = note::text(&self.disk, &note_of(&self.part)).unwrap_or_default();
-        if self.resume && note.ends_with(&format!(" {}\n", self.place)) {
-            self.old
-        } else {
-            0
-        }
+        if self.resume && note.ends_with(&format!(" {}\n", self.place)) { self.old } else { 0 }
     }
 
     /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no note is ever beside octets of another file.
@@ -659,11 +632,7 @@ mod tests {
         let (mut third, _) = begin(false).unwrap();
         second.write(0, Message::from_octets(b"2")).unwrap();
         third.write(0, Message::from_octets(b"third")).unwrap();
-        for (part, contents) in [
-            (&mut third, &b"third"[..]),
-            (&mut first, b"abc"),
-            (&mut second, b"2"),
-        ] {
+        for (part, contents) in [(&mut third, &b"third"[..]), (&mut first, b"abc"), (&mut second, b"2")] {
             part.finish().unwrap();
             assert_eq!(std::fs::read(&target).unwrap(), contents);
         }
@@ -746,10 +715,7 @@ mod tests {
         link("a.part").unwrap();
         std::fs::write(folder.path().join("a.part.of"), bare(place)).unwrap();
         let part = part_of(&target);
-        for begun in [
-            Part::begin(&target, place, true),
-            Part::begin_in(System, part, &target, place),
-        ] {
+        for begun in [Part::begin(&target, place, true), Part::begin_in(System, part, &target, place)] {
             let why = begun.map(|_| ()).unwrap_err();
             assert!(why.contains("this is a link"), "{why}");
         }
@@ -806,11 +772,7 @@ mod tests {
         let (mut first, goes_on) = begin();
         assert!(!goes_on);
         first.write(0, Message::from_octets(b"abcd")).unwrap();
-        first.secured(Some(Secured {
-            activity: 1,
-            point: 1,
-            offset: 4,
-        }));
+        first.secured(Some(Secured { activity: 1, point: 1, offset: 4 }));
         drop(first);
         let (mut second, goes_on) = begin();
         assert!(goes_on);
@@ -829,11 +791,7 @@ mod tests {
             };
             let (mut first, _) = of("ftam://d:102/A");
             first.write(0, Message::from_octets(b"AAAA")).unwrap();
-            first.secured(Some(Secured {
-                activity: 1,
-                point: 1,
-                offset: 4,
-            }));
+            first.secured(Some(Secured { activity: 1, point: 1, offset: 4 }));
             drop(first);
             // Another file, of a responder without recovery, breaks as well.
             let (mut second, goes_on) = of("ftam://d:102/B");
@@ -856,11 +814,7 @@ mod tests {
         let begin = || Part::begin(&target, "ftam://d:102/a", true).unwrap().0;
         let (mut first, _) = begin().recovering().unwrap();
         first.write(0, Message::from_octets(b"AAAA")).unwrap();
-        let at = Secured {
-            activity: 1,
-            point: 1,
-            offset: 4,
-        };
+        let at = Secured { activity: 1, point: 1, offset: 4 };
         first.secured(Some(at));
         drop(first);
         // What comes is another file by now.

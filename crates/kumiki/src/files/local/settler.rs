@@ -30,11 +30,7 @@ pub(super) struct Whole<D: Disk> {
 impl<D: Disk> Whole<D> {
     /// Its octets are on the disk and it is in its place when this is done; the directory is not synchronised. Gives its checksum, where it is wanted.
     fn place(&self) -> io::Result<String> {
-        let digest = if self.checksum {
-            checksum_of(&self.disk, &self.file)?
-        } else {
-            String::new()
-        };
+        let digest = if self.checksum { checksum_of(&self.disk, &self.file)? } else { String::new() };
         self.disk.sync(&self.file, Synced::All)?;
         let (from, to) = (self.unfinished.as_path(), self.target.as_path());
         self.disk.rename((None, from), (None, to), true)?;

@@ -41,10 +41,7 @@ pub(in crate::protocol) const STRUCTURE: Dissector = Dissector {
 pub(in crate::protocol) const ENTRIES: Dissector = Dissector {
     name: "ftam-directory",
     title: "entries of directories, NBS-9",
-    claims: &[
-        Key::AbstractSyntax(oids::NBS_9_ENTRIES),
-        Key::AbstractSyntax(oids::NBS_9_ENTRIES_OLD),
-    ],
+    claims: &[Key::AbstractSyntax(oids::NBS_9_ENTRIES), Key::AbstractSyntax(oids::NBS_9_ENTRIES_OLD)],
     dissect: |reading| elements(reading, Syntax::Entries),
 };
 

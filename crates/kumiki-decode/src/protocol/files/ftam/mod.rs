@@ -51,11 +51,7 @@ fn place(whole: &[u8], part: &[u8]) -> usize {
 
 fn dissect(reading: &mut Reading<'_>) {
     let octets = reading.octets();
-    let Looked {
-        fpdu,
-        octets: own,
-        fields,
-    } = match look(octets) {
+    let Looked { fpdu, octets: own, fields } = match look(octets) {
         Ok(looked) => looked,
         Err(why) => return reading.malformed(&why),
     };

@@ -45,19 +45,11 @@ pub(super) fn failure(reading: &mut Reading<'_>, found: &Element<'_>) -> Result<
 
 /// AccessResult: a value, or why there is none.
 pub(super) fn result(reading: &mut Reading<'_>, found: &Element<'_>) -> Result<String, Malformed> {
-    if found.tag() == Tag::context(0) {
-        failure(reading, found)
-    } else {
-        data(reading, "data", found)
-    }
+    if found.tag() == Tag::context(0) { failure(reading, found) } else { data(reading, "data", found) }
 }
 
 /// Data: a field for each value, named `name`, or `member` in structures and arrays. What the line says of it.
-pub(super) fn data(
-    reading: &mut Reading<'_>,
-    name: &'static str,
-    found: &Element<'_>,
-) -> Result<String, Malformed> {
+pub(super) fn data(reading: &mut Reading<'_>, name: &'static str, found: &Element<'_>) -> Result<String, Malformed> {
     let kind = kind(found)?;
     if !matches!(found.tag().number, 1 | 2) {
         let value = simple(found)?;
@@ -73,11 +65,7 @@ pub(super) fn data(
     while let Some(member) = r.next("a member")? {
         let one = data(reading, "member", &member)?;
         if members < MOST_MEMBERS {
-            said = if members == 0 {
-                one
-            } else {
-                format!("{said}, {one}")
-            };
+            said = if members == 0 { one } else { format!("{said}, {one}") };
         }
         members = members.saturating_add(1);
     }
@@ -87,11 +75,7 @@ pub(super) fn data(
     if let more @ 1.. = members.saturating_sub(MOST_MEMBERS) {
         said = format!("{said} and {more} more");
     }
-    let [open, close] = if found.tag().number == 1 {
-        ['[', ']']
-    } else {
-        ['{', '}']
-    };
+    let [open, close] = if found.tag().number == 1 { ['[', ']'] } else { ['{', '}'] };
     Ok(format!("{open}{said}{close}"))
 }
 
@@ -154,9 +138,7 @@ fn number(found: &Element<'_>) -> String {
         return hex(octets);
     }
     let start = if negative { -1_i128 } else { 0 };
-    let value = octets
-        .iter()
-        .fold(start, |value, octet| value << 8 | i128::from(*octet));
+    let value = octets.iter().fold(start, |value, octet| value << 8 | i128::from(*octet));
     value.to_string()
 }
 
@@ -189,9 +171,7 @@ fn binary_time(octets: &[u8]) -> String {
             let date = Moment::from_unix_seconds(YEAR_1984.saturating_add(days * DAY));
             let time = time(u32::from_be_bytes([a, b, c, d]));
             match date {
-                Some(Moment {
-                    year, month, day, ..
-                }) => format!("{year:04}-{month:02}-{day:02} {time}"),
+                Some(Moment { year, month, day, .. }) => format!("{year:04}-{month:02}-{day:02} {time}"),
                 None => time,
             }
         }
@@ -208,16 +188,8 @@ fn utc_time(octets: &[u8]) -> String {
     let fraction = u64::from(u32::from_be_bytes([0, e, f, g]));
     // A unit of 2^-24 s is 60 ns.
     let microseconds = (fraction * 1_000_000) >> 24;
-    let Some(Moment {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        zone: _,
-        nanosecond: _,
-    }) = Moment::from_unix_seconds(seconds)
+    let Some(Moment { year, month, day, hour, minute, second, zone: _, nanosecond: _ }) =
+        Moment::from_unix_seconds(seconds)
     else {
         return hex(octets);
     };
@@ -290,14 +262,10 @@ pub(super) fn type_of(found: &Element<'_>) -> Result<String, Malformed> {
             Ok(format!("{kind} of {width} bits, exponent of {exponent}"))
         }
         // A size, negative where it is the most; of a binary time whether it has a date.
-        4..=6 | 9 | 10 | 16 if !found.content().is_empty() => {
-            Ok(format!("{kind} {}", found.integer()?))
+        4..=6 | 9 | 10 | 16 if !found.content().is_empty() => Ok(format!("{kind} {}", found.integer()?)),
+        12 if !found.content().is_empty() => {
+            Ok(if found.boolean()? { format!("{kind} with date") } else { kind.to_owned() })
         }
-        12 if !found.content().is_empty() => Ok(if found.boolean()? {
-            format!("{kind} with date")
-        } else {
-            kind.to_owned()
-        }),
         _ => Ok(kind.to_owned()),
     }
 }

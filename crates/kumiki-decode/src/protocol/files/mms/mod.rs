@@ -70,13 +70,7 @@ fn dissect(reading: &mut Reading<'_>) {
 fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<String, Malformed> {
     let mut said = String::new();
     let outer = Reader::new("MMS PDU", reading.octets()).any("tag", "a PDU")?;
-    element(
-        reading,
-        "pdu",
-        &outer,
-        integer(i64::from(outer.tag().number)),
-        pdu.name(),
-    );
+    element(reading, "pdu", &outer, integer(i64::from(outer.tag().number)), pdu.name());
     if !outer.is_constructed() {
         return Ok(said);
     }
@@ -107,9 +101,7 @@ fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<String, Malformed> {
                 element(reading, "service", &field, number, service);
                 said = inside(reading, &field, pdu)?;
             }
-            None if field.is_constructed()
-                && matches!(pdu, Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_)) =>
-            {
+            None if field.is_constructed() && matches!(pdu, Pdu::InitiateRequest(_) | Pdu::InitiateResponse(_)) => {
                 detail(reading, &field)?;
             }
             None => {
@@ -123,17 +115,11 @@ fn fields(reading: &mut Reading<'_>, pdu: &Pdu) -> Result<String, Malformed> {
 }
 
 /// What a service is asked for, or gives.
-fn inside(
-    reading: &mut Reading<'_>,
-    service: &Element<'_>,
-    pdu: &Pdu,
-) -> Result<String, Malformed> {
+fn inside(reading: &mut Reading<'_>, service: &Element<'_>, pdu: &Pdu) -> Result<String, Malformed> {
     let known = match pdu {
         Pdu::Request { .. } => services::request(reading, service),
         Pdu::Response { .. } => services::response(reading, service),
-        Pdu::Unconfirmed(_) if service.tag().number == 0 => {
-            Some(services::report(reading, service))
-        }
+        Pdu::Unconfirmed(_) if service.tag().number == 0 => Some(services::report(reading, service)),
         Pdu::Unconfirmed(_)
         | Pdu::Error { .. }
         | Pdu::Reject(_)

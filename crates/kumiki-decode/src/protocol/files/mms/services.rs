@@ -49,9 +49,7 @@ pub(super) fn request(reading: &mut Reading<'_>, service: &Element<'_>) -> Optio
         Service::WRITE => write(reading, service),
         Service::GET_VARIABLE_ACCESS_ATTRIBUTES => attributes_wanted(reading, service),
         Service::DEFINE_NAMED_VARIABLE_LIST => define_list(reading, service),
-        Service::GET_NAMED_VARIABLE_LIST_ATTRIBUTES => {
-            service.only().and_then(|it| named(reading, "name", &it))
-        }
+        Service::GET_NAMED_VARIABLE_LIST_ATTRIBUTES => service.only().and_then(|it| named(reading, "name", &it)),
         Service::DELETE_NAMED_VARIABLE_LIST => delete_lists(reading, service),
         _ => return None,
     })
@@ -79,11 +77,7 @@ fn named(reading: &mut Reading<'_>, field: &'static str, found: &Element<'_>) ->
     Ok(name)
 }
 
-fn flag(
-    reading: &mut Reading<'_>,
-    name: &'static str,
-    found: &Element<'_>,
-) -> Result<bool, Malformed> {
+fn flag(reading: &mut Reading<'_>, name: &'static str, found: &Element<'_>) -> Result<bool, Malformed> {
     let flag = found.boolean()?;
     element(reading, name, found, flag, "");
     Ok(flag)
@@ -351,11 +345,7 @@ fn directory(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
         None => false,
     };
     let said = and_more(said.end(), more);
-    Ok(if said.is_empty() {
-        said
-    } else {
-        format!("({said})")
-    })
+    Ok(if said.is_empty() { said } else { format!("({said})") })
 }
 
 fn entry(reading: &mut Reading<'_>, found: &Element<'_>) -> Read {
@@ -393,11 +383,7 @@ fn of_report(fields: &str, inclusion: Option<&str>) -> Vec<&'static str> {
     names.push("Inclusion");
     if let Some(inclusion) = inclusion {
         let members = inclusion.bytes().filter(|bit| *bit == b'1').count();
-        for (here, name) in [
-            (has(5), "DataReference"),
-            (true, "Value"),
-            (has(3), "ReasonCode"),
-        ] {
+        for (here, name) in [(has(5), "DataReference"), (true, "Value"), (has(3), "ReasonCode")] {
             if here {
                 names.extend(std::iter::repeat_n(name, members));
             }
@@ -407,13 +393,8 @@ fn of_report(fields: &str, inclusion: Option<&str>) -> Vec<&'static str> {
 }
 
 /// Why a member of a data set is in a report, by the bits of ReasonCode.
-const REASONS: [(usize, &str); 5] = [
-    (1, "data-change"),
-    (2, "quality-change"),
-    (3, "data-update"),
-    (4, "integrity"),
-    (5, "general-interrogation"),
-];
+const REASONS: [(usize, &str); 5] =
+    [(1, "data-change"), (2, "quality-change"), (3, "data-update"), (4, "integrity"), (5, "general-interrogation")];
 
 /// informationReport. Results of a list called RPT are those of a report of IEC 61850, and have names of their own.
 pub(super) fn report(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
@@ -426,23 +407,14 @@ pub(super) fn report(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     while let Some(one) = inside.next("listOfAccessResult")? {
         all.push(one);
     }
-    let names = if specification.tag() == Tag::context(1) && name == "RPT" {
-        report_names(&all)
-    } else {
-        None
-    };
+    let names = if specification.tag() == Tag::context(1) && name == "RPT" { report_names(&all) } else { None };
     let Some(names) = names else {
-        return results(reading, &mut list.elements()?)
-            .map(|said| format!("{name}: {}", said.end()));
+        return results(reading, &mut list.elements()?).map(|said| format!("{name}: {}", said.end()));
     };
     let (mut said, mut values, mut reasons) = (Said::default(), Said::default(), Vec::new());
     for (one, name) in all.iter().zip(names) {
         let failed = one.tag() == Tag::context(0);
-        let text = if failed {
-            data::failure(reading, one)?
-        } else {
-            data::data(reading, name, one)?
-        };
+        let text = if failed { data::failure(reading, one)? } else { data::data(reading, name, one)? };
         match name {
             "Value" => values.add(&text),
             "ReasonCode" => {
@@ -491,11 +463,7 @@ pub(super) fn leaves(reading: &mut Reading<'_>, found: &Element<'_>) -> Result<(
         }
         let content = one.content();
         let shown = content.len() > 1 && content.iter().all(|octet| matches!(octet, b' '..=b'~'));
-        let value = if shown {
-            Value::text(String::from_utf8_lossy(content))
-        } else {
-            Value::from(content)
-        };
+        let value = if shown { Value::text(String::from_utf8_lossy(content)) } else { Value::from(content) };
         element(reading, "value", &one, value, one.tag());
     }
     Ok(())

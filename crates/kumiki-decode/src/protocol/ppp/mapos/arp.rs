@@ -28,13 +28,7 @@ fn dissect(reading: &mut Reading<'_>) {
         Ok(found) => found,
         Err(why) => return reading.malformed(&why),
     };
-    let Header {
-        operation,
-        sender,
-        sender_ip,
-        target,
-        target_ip,
-    } = header;
+    let Header { operation, sender, sender_ip, target, target_ip } = header;
     reading.header_len(len);
     reading.summary(header);
     emitted!(reading, header);
@@ -54,17 +48,13 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("target hdlc address", 16, 4, hex(target, 8), who);
     reading.field("target ip address", 20, 4, Value::text(target_ip));
     if header.sender(width).is_none() {
-        reading.bad(format!(
-            "sender HDLC address is {sender:#04x}, which no station can have"
-        ));
+        reading.bad(format!("sender HDLC address is {sender:#04x}, which no station can have"));
     }
     let elsewhere = sent_elsewhere(reading, Address::broadcast);
     match operation {
         Operation::Request => {
             if target != 0 {
-                reading.note(
-                    "the target HDLC address of a request should be 0 (RFC 2176 section 3.2.2)",
-                );
+                reading.note("the target HDLC address of a request should be 0 (RFC 2176 section 3.2.2)");
             }
             if let Some(elsewhere) = elsewhere {
                 reading.note(format!("a request to {elsewhere:#04x} and not to all"));
@@ -77,9 +67,7 @@ fn dissect(reading: &mut Reading<'_>) {
                 ));
             }
             if let Some(elsewhere) = elsewhere {
-                reading.bad(format!(
-                    "UNARP is to be sent to all, not to {elsewhere:#04x}"
-                ));
+                reading.bad(format!("UNARP is to be sent to all, not to {elsewhere:#04x}"));
             }
         }
         Operation::Response | Operation::Other(_) => {}

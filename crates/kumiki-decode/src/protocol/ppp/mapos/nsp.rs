@@ -48,9 +48,7 @@ fn dissect(reading: &mut Reading<'_>) {
             }
         }
         Command::Assignment => match header.assigned(width) {
-            None => reading.bad(format!(
-                "{address:#04x} is assigned, which no node can have"
-            )),
+            None => reading.bad(format!("{address:#04x} is assigned, which no node can have")),
             Some(assigned) => {
                 if let Some(elsewhere) = sent_elsewhere(reading, |_| assigned) {
                     reading.bad(format!(

@@ -62,9 +62,7 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.named("command", 0, 1, command, meaning.unwrap_or_default());
     reading.field("version", 1, 1, VERSION);
     if let Some(elsewhere) = sent_elsewhere(reading, Address::local_control) {
-        reading.bad(format!(
-            "SSP goes to the control processor of the next switch, not to {elsewhere:#04x}"
-        ));
+        reading.bad(format!("SSP goes to the control processor of the next switch, not to {elsewhere:#04x}"));
     }
     for (number, entry) in list.iter().enumerate() {
         let at = LEN + number * ENTRY_LEN;
@@ -90,11 +88,7 @@ fn dissect(reading: &mut Reading<'_>) {
             Some(Command::Request) | None => {}
         }
     }
-    let why = if list.len() == MAX_ENTRIES {
-        "more than a packet can have"
-    } else {
-        "not a whole entry"
-    };
+    let why = if list.len() == MAX_ENTRIES { "more than a packet can have" } else { "not a whole entry" };
     reading.rest(end, usize::MAX, why);
 }
 
@@ -105,11 +99,7 @@ fn named(list: &[Entry]) -> String {
         text.push(format!("{} more", more.len()));
     }
     let text = text.join(", ");
-    if text.is_empty() {
-        text
-    } else {
-        format!(" {text}")
-    }
+    if text.is_empty() { text } else { format!(" {text}") }
 }
 
 fn meaning_of(metric: Metric) -> String {

@@ -9,10 +9,7 @@ fn at(ms: u64) -> Instant {
 }
 
 fn loss(cc: &Cubic, ms: u64) -> Loss {
-    Loss {
-        now: at(ms),
-        flight: cc.window(),
-    }
+    Loss { now: at(ms), flight: cc.window() }
 }
 
 /// One window's worth of ACKs, one per segment, at the end of a round trip of `rtt` ms.

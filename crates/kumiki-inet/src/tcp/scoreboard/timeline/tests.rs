@@ -18,10 +18,7 @@ fn board(iss: Seq) -> Scoreboard {
 }
 
 fn block(left: u32, right: u32) -> SackBlock {
-    SackBlock {
-        left: Seq(left),
-        right: Seq(right),
-    }
+    SackBlock { left: Seq(left), right: Seq(right) }
 }
 
 fn lost(board: &Scoreboard) -> Vec<u32> {
@@ -35,24 +32,15 @@ fn what_was_sent_before_something_delivered_is_lost_after_its_time() {
     for n in 0..4 {
         board.on_send(SMSS, at(n * 10), false);
     }
-    let latest = board
-        .on_sack(Seq(0), &[block(20, 30)], at(100))
-        .latest
-        .unwrap();
+    let latest = board.on_sack(Seq(0), &[block(20, 30)], at(100)).latest.unwrap();
     assert_eq!((latest.at, latest.end), (at(20), Seq(30)));
     let patience = Duration::from_nanos(100);
     let overdue = board.mark_overdue(Some(&latest), patience, at(105));
     assert_eq!((overdue.octets, overdue.next), (10, Some(at(110))));
     assert_eq!(lost(&board), [0]);
     // Nothing new: the second segment still waits, the fourth was sent after.
-    assert_eq!(
-        board.mark_overdue(Some(&latest), patience, at(109)).octets,
-        0
-    );
-    assert_eq!(
-        board.mark_overdue(Some(&latest), patience, at(110)).octets,
-        10
-    );
+    assert_eq!(board.mark_overdue(Some(&latest), patience, at(109)).octets, 0);
+    assert_eq!(board.mark_overdue(Some(&latest), patience, at(110)).octets, 10);
     assert_eq!(lost(&board), [0, 10]);
     assert_eq!(board.pipe(), 10);
     // A time-out asks for no later delivery.
@@ -67,10 +55,7 @@ fn a_lost_retransmission_is_noticed() {
     let patience = Duration::from_nanos(50);
     let overdue = board.mark_overdue(latest.as_ref(), patience, at(50));
     assert_eq!((overdue.octets, overdue.retransmission), (20, None));
-    let span = |start| Span {
-        start: Seq(start),
-        end: Seq(start + 10),
-    };
+    let span = |start| Span { start: Seq(start), end: Seq(start + 10) };
     board.on_retransmit(span(0), at(60));
     board.on_retransmit(span(10), at(60));
     // The second copy of the second segment arrived, sent in the same instant as that of the first, but after it.
@@ -84,17 +69,11 @@ fn a_lost_retransmission_is_noticed() {
 fn the_copy_that_cannot_have_been_acknowledged_yet_tells_nothing() {
     let mut board = board(Seq(0));
     (0..3).for_each(|_| board.on_send(SMSS, at(0), false));
-    let span = Span {
-        start: Seq(20),
-        end: Seq(30),
-    };
+    let span = Span { start: Seq(20), end: Seq(30) };
     board.on_retransmit(span, at(90));
     // Its acknowledgment comes 10 ns later, and no round trip is as short.
     board.believe_until(at(100 - 50));
-    assert_eq!(
-        board.on_sack(Seq(0), &[block(20, 30)], at(100)).latest,
-        None
-    );
+    assert_eq!(board.on_sack(Seq(0), &[block(20, 30)], at(100)).latest, None);
 }
 
 #[test]
@@ -192,9 +171,7 @@ impl Naive {
 
     fn pending(&self) -> Vec<usize> {
         let all = self.segments.iter().enumerate();
-        all.filter(|(_, s)| s.xmit_ts.is_none() && !s.sacked && !s.acked)
-            .map(|(n, _)| n)
-            .collect()
+        all.filter(|(_, s)| s.xmit_ts.is_none() && !s.sacked && !s.acked).map(|(n, _)| n).collect()
     }
 }
 

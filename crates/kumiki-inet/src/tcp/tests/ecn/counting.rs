@@ -12,9 +12,7 @@ use crate::tcp::Config;
 #[test]
 fn a_path_that_clears_the_ecn_field_does_no_harm() {
     for ecn in [EcnUse::Classic, EcnUse::Accurate] {
-        let mut pair = between(ecn, ecn)
-            .by(|packet| packet.ecn = Codepoint::NotEct)
-            .connected();
+        let mut pair = between(ecn, ecn).by(|packet| packet.ecn = Codepoint::NotEct).connected();
         pair.write(A, &numbered(40_000));
         pair.run_for(ms(500));
         assert_eq!(pair.app(B).received.len(), 40_000);
@@ -27,16 +25,10 @@ fn a_path_that_clears_the_ecn_field_does_no_harm() {
 #[test]
 fn marks_are_counted_and_told_at_once() {
     let config = || Config {
-        ack: crate::tcp::config::AckRule {
-            every: 2,
-            count_small: false,
-            pushed: false,
-        },
+        ack: crate::tcp::config::AckRule { every: 2, count_small: false, pushed: false },
         ..with(EcnUse::Accurate)
     };
-    let mut pair = Pair::new(config(), config(), ms(10))
-        .by(marks(&[2000, 6000, 7000, 8000]))
-        .connected();
+    let mut pair = Pair::new(config(), config(), ms(10)).by(marks(&[2000, 6000, 7000, 8000])).connected();
     let skip = pair.log.len();
     pair.write(A, &numbered(10_000));
     pair.run_for(ms(30));
@@ -73,10 +65,7 @@ fn a_path_that_strips_the_option_leaves_the_counter() {
     let mut pair = between(EcnUse::Accurate, EcnUse::Accurate)
         .by(|packet| {
             packet.header.options.accecn = None;
-            if packet.from == A
-                && packet.ecn == Codepoint::Ect0
-                && [3001, 4001, 12_001].contains(&packet.seq)
-            {
+            if packet.from == A && packet.ecn == Codepoint::Ect0 && [3001, 4001, 12_001].contains(&packet.seq) {
                 packet.ecn = Codepoint::Ce;
             }
         })
@@ -92,16 +81,9 @@ fn a_path_that_strips_the_option_leaves_the_counter() {
 /// RFC 9768 section 3.2.3.2.2: what is dropped for its option is found out.
 #[test]
 fn a_path_that_drops_segments_with_the_option_is_survived() {
-    let config = || Config {
-        tail_loss_probe: true,
-        ..with(EcnUse::Accurate)
-    };
+    let config = || Config { tail_loss_probe: true, ..with(EcnUse::Accurate) };
     let mut pair = Pair::with_rule(config(), config(), |packet| {
-        if packet.header.options.accecn.is_some() {
-            Vec::new()
-        } else {
-            vec![ms(10)]
-        }
+        if packet.header.options.accecn.is_some() { Vec::new() } else { vec![ms(10)] }
     });
     pair.listen(B, 5);
     pair.call(A);
@@ -154,11 +136,7 @@ fn marks_on_everything_are_no_congestion() {
     }
     assert_eq!(pair.app(B).received.len(), 16_000);
     assert_eq!(pair.counters(A).ecn_disabled, 1);
-    let last = pair
-        .log
-        .iter()
-        .rev()
-        .find(|it| it.from == A && it.len() > 0);
+    let last = pair.log.iter().rev().find(|it| it.from == A && it.len() > 0);
     assert_eq!(last.unwrap().ecn, Codepoint::NotEct);
 }
 
@@ -168,15 +146,8 @@ fn both_ends_count_the_same_marks() {
     for seed in 0..40 {
         let mut rng = kumiki_graph::Rng::new(seed, 77);
         let mut other = kumiki_graph::Rng::new(seed, 78);
-        let (marked, lost) = (
-            f64::from(seed as u32 % 5) * 0.08,
-            f64::from(seed as u32 % 4) * 0.01,
-        );
-        let config = || Config {
-            timestamps: seed % 2 == 0,
-            sack: seed % 3 != 0,
-            ..with(EcnUse::Accurate)
-        };
+        let (marked, lost) = (f64::from(seed as u32 % 5) * 0.08, f64::from(seed as u32 % 4) * 0.01);
+        let config = || Config { timestamps: seed % 2 == 0, sack: seed % 3 != 0, ..with(EcnUse::Accurate) };
         let mut pair = Pair::with_rule(config(), config(), move |_| {
             if rng.chance(lost) {
                 Vec::new()

@@ -10,12 +10,7 @@ use super::{ace, between, marks, modes, seen, with};
 use crate::tcp::Config;
 use crate::tcp::config::SynCookies;
 
-const USES: [EcnUse; 4] = [
-    EcnUse::Off,
-    EcnUse::Passive,
-    EcnUse::Classic,
-    EcnUse::Accurate,
-];
+const USES: [EcnUse; 4] = [EcnUse::Off, EcnUse::Passive, EcnUse::Classic, EcnUse::Accurate];
 
 /// RFC 3168 section 6.1.1; RFC 9768 section 3.1.2, table 2.
 #[test]
@@ -38,15 +33,8 @@ fn both_ends_agree_on_the_best_that_both_know() {
 /// The user of a connection may choose otherwise than the configuration.
 #[test]
 fn each_open_has_its_own_choice() {
-    let quality = |ecn| Quality {
-        ecn: Some(ecn),
-        ..Quality::default()
-    };
-    for (ecn, expected) in [
-        (EcnUse::Off, (0, 0)),
-        (EcnUse::Classic, (1, 0)),
-        (EcnUse::Accurate, (0, 1)),
-    ] {
+    let quality = |ecn| Quality { ecn: Some(ecn), ..Quality::default() };
+    for (ecn, expected) in [(EcnUse::Off, (0, 0)), (EcnUse::Classic, (1, 0)), (EcnUse::Accurate, (0, 1))] {
         let mut pair = between(EcnUse::Off, EcnUse::Classic);
         let listen = open(Mode::Passive { backlog: 5 }, Address::None, PORT);
         let call = open(Mode::Active, address(B, PORT), 0);
@@ -68,11 +56,7 @@ fn a_syn_that_is_not_answered_asks_twice_and_then_no_more() {
         let config = with(ecn);
         let mut pair = Pair::with_rule(config.clone(), config, move |packet| {
             // Somebody on the way does not let such SYNs pass.
-            if packet.has(Flags::SYN) && ace(packet) > 1 {
-                Vec::new()
-            } else {
-                vec![ms(10)]
-            }
+            if packet.has(Flags::SYN) && ace(packet) > 1 { Vec::new() } else { vec![ms(10)] }
         });
         pair.listen(B, 5);
         pair.call(A);
@@ -122,9 +106,7 @@ fn after_a_plain_syn_a_late_answer_to_an_asking_one_still_counts() {
 #[test]
 fn a_classic_syn_that_comes_marked_is_answered_without_ecn() {
     for codepoint in [Codepoint::Ce, Codepoint::Ect0, Codepoint::Ect1] {
-        let mut pair = between(EcnUse::Classic, EcnUse::Passive)
-            .by(move |packet| packet.ecn = codepoint)
-            .connected();
+        let mut pair = between(EcnUse::Classic, EcnUse::Passive).by(move |packet| packet.ecn = codepoint).connected();
         pair.write(A, &numbered(3000));
         pair.run_for(ms(300));
         assert_eq!((modes(&pair, A), modes(&pair, B)), ((0, 0), (0, 0)));
@@ -135,18 +117,12 @@ fn a_classic_syn_that_comes_marked_is_answered_without_ecn() {
 /// RFC 9768 sections 3.1.1, 3.2.1, 3.2.2.1 and 3.2.3.2.1.
 #[test]
 fn an_accurate_handshake_tells_how_both_syns_came() {
-    for (syn, code) in [
-        (Codepoint::NotEct, 0b010),
-        (Codepoint::Ect1, 0b011),
-        (Codepoint::Ect0, 0b100),
-        (Codepoint::Ce, 0b110),
-    ] {
-        for (syn_ack, acknowledgment) in [
-            (Codepoint::NotEct, 0b010),
-            (Codepoint::Ect1, 0b011),
-            (Codepoint::Ect0, 0b100),
-            (Codepoint::Ce, 0b110),
-        ] {
+    for (syn, code) in
+        [(Codepoint::NotEct, 0b010), (Codepoint::Ect1, 0b011), (Codepoint::Ect0, 0b100), (Codepoint::Ce, 0b110)]
+    {
+        for (syn_ack, acknowledgment) in
+            [(Codepoint::NotEct, 0b010), (Codepoint::Ect1, 0b011), (Codepoint::Ect0, 0b100), (Codepoint::Ce, 0b110)]
+        {
             let mut pair = between(EcnUse::Accurate, EcnUse::Passive)
                 .by(move |packet| {
                     if packet.has(Flags::SYN) {
@@ -156,8 +132,7 @@ fn an_accurate_handshake_tells_how_both_syns_came() {
                 .connected();
             assert_eq!(seen(&pair, A, 0, ace), [0b111, acknowledgment]);
             assert_eq!(seen(&pair, B, 0, ace), [code]);
-            let option =
-                |host: usize, n: usize| seen(&pair, host, 0, |it| it.header.options.accecn)[n];
+            let option = |host: usize, n: usize| seen(&pair, host, 0, |it| it.header.options.accecn)[n];
             let first = AccEcn::new(Order::Zero, 3, 1, 0, 1);
             assert_eq!(option(A, 0), None, "never on a SYN");
             assert_eq!((option(B, 0), option(A, 1)), (Some(first), Some(first)));
@@ -182,9 +157,7 @@ fn an_accurate_handshake_tells_how_both_syns_came() {
 fn a_client_with_data_acknowledges_the_syn_ack_by_itself_first() {
     let mut pair = between(EcnUse::Accurate, EcnUse::Accurate);
     pair.listen(B, 5);
-    pair.app(A)
-        .outbox
-        .push_back(kumiki_octets::Message::from_octets(&numbered(100)));
+    pair.app(A).outbox.push_back(kumiki_octets::Message::from_octets(&numbered(100)));
     pair.call(A);
     pair.run_for(ms(300));
     let sent = seen(&pair, A, 0, |it| (it.len(), ace(it)));
@@ -198,11 +171,7 @@ fn a_client_with_data_acknowledges_the_syn_ack_by_itself_first() {
 #[test]
 fn a_syn_ack_that_comes_again_is_acknowledged_with_how_it_came() {
     let mut pair = Pair::with_rule(with(EcnUse::Accurate), with(EcnUse::Accurate), |packet| {
-        if packet.from == B && packet.has(Flags::SYN) {
-            vec![ms(10), ms(300)]
-        } else {
-            vec![ms(10)]
-        }
+        if packet.from == B && packet.has(Flags::SYN) { vec![ms(10), ms(300)] } else { vec![ms(10)] }
     })
     .by(|packet| {
         if packet.from == B && packet.has(Flags::SYN) {
@@ -220,16 +189,9 @@ fn a_syn_ack_that_comes_again_is_acknowledged_with_how_it_came() {
 /// RFC 9768 section 3.2.2.2: what tells how the SYN,ACK arrived is no counter when it is told again, though data is under way.
 #[test]
 fn a_second_acknowledgment_of_the_syn_ack_tells_of_no_marks() {
-    let config = || Config {
-        timestamps: true,
-        ..with(EcnUse::Accurate)
-    };
+    let config = || Config { timestamps: true, ..with(EcnUse::Accurate) };
     let mut pair = Pair::with_rule(config(), config(), |packet| {
-        if packet.from == B && packet.has(Flags::SYN) {
-            vec![ms(10), ms(12)]
-        } else {
-            vec![ms(10)]
-        }
+        if packet.from == B && packet.has(Flags::SYN) { vec![ms(10), ms(12)] } else { vec![ms(10)] }
     });
     pair.listen(B, 5);
     pair.call(A);
@@ -246,30 +208,20 @@ fn a_second_acknowledgment_of_the_syn_ack_tells_of_no_marks() {
 #[test]
 fn a_syn_ack_that_is_not_answered_loses_its_option_and_then_its_flags() {
     let mut count = 0;
-    let mut pair = Pair::with_rule(
-        with(EcnUse::Accurate),
-        with(EcnUse::Accurate),
-        move |packet| {
-            if packet.from == B && packet.has(Flags::SYN) {
-                count += 1;
-                if count <= 2 {
-                    return Vec::new();
-                }
+    let mut pair = Pair::with_rule(with(EcnUse::Accurate), with(EcnUse::Accurate), move |packet| {
+        if packet.from == B && packet.has(Flags::SYN) {
+            count += 1;
+            if count <= 2 {
+                return Vec::new();
             }
-            vec![ms(10)]
-        },
-    );
+        }
+        vec![ms(10)]
+    });
     pair.listen(B, 5);
     // A's own SYNs come late, so that it is B's timer that sends again.
     pair.call(A);
     pair.run_for(ms(10_000));
-    let answers = seen(&pair, B, 0, |it| {
-        (
-            it.has(Flags::SYN),
-            ace(it),
-            it.header.options.accecn.is_some(),
-        )
-    });
+    let answers = seen(&pair, B, 0, |it| (it.has(Flags::SYN), ace(it), it.header.options.accecn.is_some()));
     assert_eq!(answers[0], (true, 0b010, true));
     assert_eq!(answers[1], (true, 0b010, false));
     assert!(pair.app(A).session.is_some());
@@ -283,17 +235,10 @@ fn a_syn_ack_that_is_not_answered_loses_its_option_and_then_its_flags() {
 /// RFC 9768 section 3.1.5.
 #[test]
 fn a_second_syn_that_asks_for_something_else_ends_the_call() {
-    let syn = |pair: &Pair, flags| Header {
-        flags: Flags::SYN | flags,
-        ..pair.header(A)
-    };
+    let syn = |pair: &Pair, flags| Header { flags: Flags::SYN | flags, ..pair.header(A) };
     for second in [Flags::ECE | Flags::CWR, Flags::NONE] {
         let mut pair = Pair::with_rule(with(EcnUse::Accurate), with(EcnUse::Passive), |packet| {
-            if packet.from == B {
-                Vec::new()
-            } else {
-                vec![ms(10)]
-            }
+            if packet.from == B { Vec::new() } else { vec![ms(10)] }
         });
         pair.listen(B, 5);
         pair.call(A);
@@ -303,11 +248,7 @@ fn a_second_syn_that_asks_for_something_else_ends_the_call() {
         let header = syn(&pair, second);
         pair.inject(B, header, b"");
         let answers = seen(&pair, B, skip, |it| (it.has(Flags::RST), ace(it)));
-        let expected = if second == Flags::NONE {
-            (false, 0b010)
-        } else {
-            (true, 0)
-        };
+        let expected = if second == Flags::NONE { (false, 0b010) } else { (true, 0) };
         assert_eq!(answers, [expected]);
     }
 }
@@ -322,11 +263,7 @@ fn cookies_remember_what_was_agreed_on() {
         (EcnUse::Classic, false, (0, 0)),
         (EcnUse::Off, true, (0, 0)),
     ] {
-        let config = |ecn| Config {
-            timestamps,
-            syn_cookies: SynCookies::Always,
-            ..with(ecn)
-        };
+        let config = |ecn| Config { timestamps, syn_cookies: SynCookies::Always, ..with(ecn) };
         let mut pair = Pair::new(config(a), config(EcnUse::Passive), ms(10))
             // With timestamps a segment has 988 octets.
             .by(marks(&[3000, 2964]))
@@ -360,21 +297,14 @@ fn two_ends_that_call_each_other_agree_too() {
         pair.write(A, &numbered(10_000));
         pair.run_for(ms(500));
         assert_eq!(pair.app(B).received.len(), 10_000);
-        assert_eq!(
-            pair.counters(A).ecn_reductions,
-            u64::from(expected != (0, 0))
-        );
+        assert_eq!(pair.counters(A).ecn_reductions, u64::from(expected != (0, 0)));
     }
 }
 
 /// The shortest link that IPv4 goes over (RFC 791 section 3.2) has room for 28 octets of options.
 #[test]
 fn a_syn_ack_that_would_be_too_long_goes_without_its_option() {
-    let accurate = || Config {
-        timestamps: true,
-        window_scaling: true,
-        ..with(EcnUse::Accurate)
-    };
+    let accurate = || Config { timestamps: true, window_scaling: true, ..with(EcnUse::Accurate) };
     for together in [false, true] {
         let most = IP + 48;
         let mut pair = Pair::seeded(accurate(), accurate(), 1, most, Box::new(|_| vec![ms(10)]));

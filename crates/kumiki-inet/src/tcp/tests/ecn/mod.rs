@@ -12,11 +12,7 @@ mod handshake;
 mod response;
 
 fn with(ecn: EcnUse) -> Config {
-    Config {
-        ecn,
-        trace: true,
-        ..prompt()
-    }
+    Config { ecn, trace: true, ..prompt() }
 }
 
 fn between(a: EcnUse, b: EcnUse) -> Pair {
@@ -32,11 +28,7 @@ fn ace(packet: &Packet) -> u16 {
 fn marks(octets: &'static [u32]) -> impl FnMut(&mut Packet) {
     move |packet| {
         let first = packet.seq.wrapping_sub(1);
-        if packet.from == A
-            && packet.len() > 0
-            && octets.contains(&first)
-            && packet.ecn != Codepoint::NotEct
-        {
+        if packet.from == A && packet.len() > 0 && octets.contains(&first) && packet.ecn != Codepoint::NotEct {
             packet.ecn = Codepoint::Ce;
         }
     }

@@ -25,54 +25,36 @@ fn classic_ecn_is_agreed_on_and_only_new_data_has_ect() {
     pair.release(B);
     pair.run_for(ms(300));
     for packet in &pair.log {
-        let expected = if packet.len() > 0 {
-            Codepoint::Ect0
-        } else {
-            Codepoint::NotEct
-        };
+        let expected = if packet.len() > 0 { Codepoint::Ect0 } else { Codepoint::NotEct };
         assert_eq!(packet.ecn, expected, "{packet}");
         assert!(packet.has(Flags::SYN) || ace(packet) == 0, "{packet}");
     }
-    assert_eq!(
-        (pair.app(B).received.len(), pair.counters(A).ect_sent),
-        (2500, 3)
-    );
+    assert_eq!((pair.app(B).received.len(), pair.counters(A).ect_sent), (2500, 3));
 }
 
 /// RFC 3168 sections 6.1.5 and 6.1.6.
 #[test]
 fn what_is_sent_again_and_probes_have_no_ect() {
     let mut lost = 0;
-    let mut pair = Pair::with_rule(
-        with(EcnUse::Classic),
-        with(EcnUse::Classic),
-        move |packet| {
-            if packet.from == A && packet.seq == 1001 && packet.len() > 0 && lost < 2 {
-                lost += 1;
-                return Vec::new();
-            }
-            vec![ms(10)]
-        },
-    )
+    let mut pair = Pair::with_rule(with(EcnUse::Classic), with(EcnUse::Classic), move |packet| {
+        if packet.from == A && packet.seq == 1001 && packet.len() > 0 && lost < 2 {
+            lost += 1;
+            return Vec::new();
+        }
+        vec![ms(10)]
+    })
     .connected();
     pair.write(A, &numbered(5000));
     pair.run_for(ms(1000));
     let again = pair.log.iter().filter(|it| it.from == A && it.seq == 1001);
     let codepoints: Vec<Codepoint> = again.map(|it| it.ecn).collect();
-    assert_eq!(
-        codepoints,
-        [Codepoint::Ect0, Codepoint::NotEct, Codepoint::NotEct]
-    );
+    assert_eq!(codepoints, [Codepoint::Ect0, Codepoint::NotEct, Codepoint::NotEct]);
     // A window that is closed.
     pair.app(B).idle = true;
     pair.write(A, &numbered(70_000));
     pair.run_for(ms(5_000));
     assert!(pair.counters(A).window_probes > 0);
-    for probe in pair
-        .log
-        .iter()
-        .filter(|it| it.from == A && it.len() == 1 && it.seq > 5001)
-    {
+    for probe in pair.log.iter().filter(|it| it.from == A && it.len() == 1 && it.seq > 5001) {
         assert_eq!((probe.ecn, ace(probe)), (Codepoint::NotEct, 0), "{probe}");
     }
 }
@@ -80,33 +62,23 @@ fn what_is_sent_again_and_probes_have_no_ect() {
 /// RFC 3168 section 6.1.3, and 6.1.2: one reaction, and CWR on the first new data after it.
 #[test]
 fn a_mark_is_echoed_until_cwr_and_halves_the_window_once() {
-    let mut pair = between(EcnUse::Classic, EcnUse::Classic)
-        .by(marks(&[2000, 3000, 7000]))
-        .connected();
+    let mut pair = between(EcnUse::Classic, EcnUse::Classic).by(marks(&[2000, 3000, 7000])).connected();
     let skip = pair.log.len();
     pair.write(A, &numbered(30_000));
     pair.run_for(ms(500));
     assert_eq!(pair.app(B).received.len(), 30_000);
     // Ten segments; the acknowledgments of the third to the tenth echo, and those of what went before CWR.
     let echoes = seen(&pair, B, skip, |it| (it.ack - 1, ace(it)));
-    let cwr: Vec<u32> = pair.log[skip..]
-        .iter()
-        .filter(|it| it.from == A && it.has(Flags::CWR))
-        .map(|it| it.seq - 1)
-        .collect();
-    let [cwr] = cwr[..] else {
-        panic!("one CWR, not {cwr:?}")
-    };
+    let cwr: Vec<u32> =
+        pair.log[skip..].iter().filter(|it| it.from == A && it.has(Flags::CWR)).map(|it| it.seq - 1).collect();
+    let [cwr] = cwr[..] else { panic!("one CWR, not {cwr:?}") };
     for (ack, ace) in echoes {
         let expected = u16::from(ack > 2000 && ack <= cwr);
         assert_eq!(ace, expected, "acknowledges {ack}; CWR at {cwr}");
     }
     let counters = pair.counters(A);
     assert_eq!((counters.ecn_reductions, counters.cwr_sent), (1, 1));
-    assert_eq!(
-        (counters.retransmissions, counters.fast_retransmits),
-        (0, 0)
-    );
+    assert_eq!((counters.retransmissions, counters.fast_retransmits), (0, 0));
     assert_eq!(pair.counters(B).ce_received, 3);
     // FlightSize was 10 and then 12 segments, with two acknowledged in slow start.
     let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
@@ -117,19 +89,9 @@ fn a_mark_is_echoed_until_cwr_and_halves_the_window_once() {
         .map(|entry| (entry.cwnd, entry.ssthresh))
         .collect();
     assert_eq!(reduced, [(6000, 6000)]);
-    assert!(
-        trace
-            .0
-            .iter()
-            .any(|it| it.event == crate::tcp::Event::CwrSent)
-    );
+    assert!(trace.0.iter().any(|it| it.event == crate::tcp::Event::CwrSent));
     let (_, _, trace) = pair.tcp(B).traces().next().unwrap();
-    assert!(
-        trace
-            .0
-            .iter()
-            .any(|it| it.event == crate::tcp::Event::Marked)
-    );
+    assert!(trace.0.iter().any(|it| it.event == crate::tcp::Event::Marked));
 }
 
 /// RFC 3168 section 6.1.2: at most once for each window of data, and again for the next.
@@ -158,10 +120,7 @@ fn marks_in_every_window_reduce_it_once_for_each() {
 /// RFC 3168 section 6.1.2, the third paragraph: below one segment the retransmission timer paces.
 #[test]
 fn at_a_window_of_one_segment_new_data_waits_for_the_retransmission_timer() {
-    let config = Config {
-        initial_window: InitialWindow::Segments(1),
-        ..with(EcnUse::Classic)
-    };
+    let config = Config { initial_window: InitialWindow::Segments(1), ..with(EcnUse::Classic) };
     let mut pair = Pair::new(config.clone(), config, ms(10))
         .by(|packet| {
             if packet.ecn == Codepoint::Ect0 {
@@ -187,11 +146,7 @@ fn losses_and_marks_of_one_window_are_one_congestion() {
             ..with(EcnUse::Classic)
         };
         let mut pair = recovery::with_fates(config.clone(), config, move |octet, copy| {
-            if octet == lost && copy == 0 {
-                Vec::new()
-            } else {
-                vec![ms(10)]
-            }
+            if octet == lost && copy == 0 { Vec::new() } else { vec![ms(10)] }
         })
         .by(move |packet| {
             if packet.from == A && packet.seq == marked + 1 && packet.ecn == Codepoint::Ect0 {
@@ -205,11 +160,7 @@ fn losses_and_marks_of_one_window_are_one_congestion() {
         let thresholds: Vec<u64> = trace.0.iter().map(|entry| entry.ssthresh).collect();
         let mut thresholds: Vec<u64> = thresholds;
         thresholds.dedup();
-        assert_eq!(
-            thresholds.len(),
-            2,
-            "mark {marked}, loss {lost}: {thresholds:?}"
-        );
+        assert_eq!(thresholds.len(), 2, "mark {marked}, loss {lost}: {thresholds:?}");
         // The reduction is told once (CWR), whatever it was for.
         assert_eq!(pair.counters(A).cwr_sent, 1);
     }
@@ -224,15 +175,9 @@ fn the_alternative_response_keeps_more_of_the_window() {
         (Algorithm::Cubic, false, 70),
         (Algorithm::Cubic, true, 85),
     ] {
-        let config = Config {
-            congestion,
-            abe,
-            ..with(EcnUse::Classic)
-        };
+        let config = Config { congestion, abe, ..with(EcnUse::Classic) };
         // The first mark ends slow start, where RFC 8511 changes nothing.
-        let mut pair = Pair::new(config.clone(), config, ms(10))
-            .by(marks(&[3000, 40_000]))
-            .connected();
+        let mut pair = Pair::new(config.clone(), config, ms(10)).by(marks(&[3000, 40_000])).connected();
         pair.write(A, &numbered(60_000));
         pair.run_for(ms(2000));
         let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
@@ -243,26 +188,12 @@ fn the_alternative_response_keeps_more_of_the_window() {
                 shares.push(entry.ssthresh * 100 / before);
             }
             // Segments go one by one, so this is FlightSize or a little more.
-            before = u64::from(entry.snd_nxt - entry.snd_una)
-                .min(entry.cwnd)
-                .max(1);
+            before = u64::from(entry.snd_nxt - entry.snd_una).min(entry.cwnd).max(1);
         }
-        let [first, second] = shares[..] else {
-            panic!("{shares:?}")
-        };
-        let usual = if congestion == Algorithm::Cubic {
-            70
-        } else {
-            50
-        };
-        assert!(
-            (usual..usual + 12).contains(&first),
-            "{congestion:?}: {first}"
-        );
-        assert!(
-            (kept..kept + 16).contains(&second),
-            "{congestion:?}, {abe}: {second}"
-        );
+        let [first, second] = shares[..] else { panic!("{shares:?}") };
+        let usual = if congestion == Algorithm::Cubic { 70 } else { 50 };
+        assert!((usual..usual + 12).contains(&first), "{congestion:?}: {first}");
+        assert!((kept..kept + 16).contains(&second), "{congestion:?}, {abe}: {second}");
     }
 }
 
@@ -270,17 +201,10 @@ fn the_alternative_response_keeps_more_of_the_window() {
 #[test]
 fn a_mark_during_recovery_forbids_to_undo_it() {
     let run = |marked: bool| {
-        let config = Config {
-            timestamps: true,
-            ..with(EcnUse::Accurate)
-        };
+        let config = Config { timestamps: true, ..with(EcnUse::Accurate) };
         // One segment is delayed for so long that it is sent again.
         let mut pair = recovery::with_fates(config.clone(), config, |octet, copy| {
-            if octet == 1976 && copy == 0 {
-                vec![ms(24)]
-            } else {
-                vec![ms(10)]
-            }
+            if octet == 1976 && copy == 0 { vec![ms(24)] } else { vec![ms(10)] }
         })
         .by(move |packet| {
             if marked && packet.from == A && packet.seq == 5929 && packet.ecn == Codepoint::Ect0 {
@@ -296,11 +220,7 @@ fn a_mark_during_recovery_forbids_to_undo_it() {
     };
     assert_eq!(run(false), (1, 1, u64::MAX));
     let (recoveries, undone, ssthresh) = run(true);
-    assert_eq!(
-        (recoveries, undone),
-        (1, 1),
-        "it was for nothing, as far as it goes"
-    );
+    assert_eq!((recoveries, undone), (1, 1), "it was for nothing, as far as it goes");
     assert!(ssthresh < u64::MAX);
 }
 
@@ -309,13 +229,7 @@ fn a_mark_during_recovery_forbids_to_undo_it() {
 fn a_super_segment_says_whether_cwr_is_part_of_a_counter() {
     for (ecn, counter) in [(EcnUse::Classic, false), (EcnUse::Accurate, true)] {
         let mut pair = between(ecn, ecn).connected();
-        pair.report(
-            A,
-            Report::Limits {
-                unit: 9160,
-                burst: 8,
-            },
-        );
+        pair.report(A, Report::Limits { unit: 9160, burst: 8 });
         let skip = pair.log.len();
         // Nobody here cuts it, so that it arrives as nothing.
         pair.write(A, &numbered(6000));

@@ -55,25 +55,14 @@ impl App {
         }
         if self.release_when_sent && self.outbox.is_empty() {
             self.release_when_sent = false;
-            cx.down(
-                Below(0),
-                Request::Release {
-                    session,
-                    data: None,
-                },
-            );
+            cx.down(Below(0), Request::Release { session, data: None });
         }
     }
 }
 
 impl Protocol for App {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Stream, Service::Frame],
-            below: (2, 2),
-            keys: Vec::new(),
-        }
+        Shape { offers: None, needs: &[Service::Stream, Service::Frame], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -101,14 +90,7 @@ impl Protocol for App {
                 let session = offered.provider;
                 if self.refuse_offers {
                     let reason = Reason::User;
-                    cx.down(
-                        Below(0),
-                        Request::Abort {
-                            session,
-                            reason,
-                            data: None,
-                        },
-                    );
+                    cx.down(Below(0), Request::Abort { session, reason, data: None });
                 } else if !self.idle {
                     self.session = Some(session);
                     cx.down(Below(0), accept(session));
@@ -132,13 +114,7 @@ impl Protocol for App {
                 if self.release_when_released {
                     self.outbox.clear();
                     let session = self.session.unwrap();
-                    cx.down(
-                        Below(0),
-                        Request::Release {
-                            session,
-                            data: None,
-                        },
-                    );
+                    cx.down(Below(0), Request::Release { session, data: None });
                 }
             }
             Indication::Closed { .. } => {

@@ -56,12 +56,7 @@ impl core::fmt::Display for Packet {
         .collect();
         let (seq, len) = (self.seq, self.len());
         let end = seq.wrapping_add(len as u32);
-        write!(
-            f,
-            "{}.{:03} {who} {flags} {seq}:{end}({len})",
-            ns / 1_000_000_000,
-            ns / 1_000_000 % 1000
-        )?;
+        write!(f, "{}.{:03} {who} {flags} {seq}:{end}({len})", ns / 1_000_000_000, ns / 1_000_000 % 1000)?;
         if self.has(Flags::ACK) {
             write!(f, " ack {}", self.ack)?;
         }
@@ -95,10 +90,7 @@ impl Pair {
             let reports = self.reports.iter().map(|report| report.0);
             let arrival = self.in_flight.iter().map(|packet| packet.0);
             let arrival = arrival.chain(reports).min();
-            let timers = self
-                .hosts
-                .iter_mut()
-                .filter_map(|host| host.graph.next_timer());
+            let timers = self.hosts.iter_mut().filter_map(|host| host.graph.next_timer());
             let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
                 break;
             };
@@ -107,11 +99,7 @@ impl Pair {
                 host.graph.fire(self.now);
             }
             self.in_flight.sort_by_key(|packet| (packet.0, packet.1));
-            while self
-                .in_flight
-                .first()
-                .is_some_and(|packet| packet.0 <= self.now)
-            {
+            while self.in_flight.first().is_some_and(|packet| packet.0 <= self.now) {
                 let (at, _, to, unit) = self.in_flight.remove(0);
                 let Host { graph, wire, .. } = &mut self.hosts[to];
                 graph.input(at, *wire, Indication::Unit(unit));
@@ -128,11 +116,7 @@ impl Pair {
     fn settle(&mut self) {
         for from in [A, B] {
             let host = &mut self.hosts[from];
-            while host
-                .graph
-                .waiting(host.task)
-                .is_some_and(|at| at <= self.now)
-            {
+            while host.graph.waiting(host.task).is_some_and(|at| at <= self.now) {
                 host.graph.run(host.task, self.now, self.batch);
             }
             while let Some(output) = self.hosts[from].graph.output() {
@@ -196,9 +180,7 @@ impl Pair {
                 rewritten = true;
             }
         }
-        let narrow = self
-            .narrow
-            .filter(|link| packet.whole && packet.size > link.mtu);
+        let narrow = self.narrow.filter(|link| packet.whole && packet.size > link.mtu);
         if let Some(Narrow { mtu, tells }) = narrow {
             let report = Report::Unreachable {
                 source: ip(from),
@@ -206,8 +188,7 @@ impl Pair {
                 problem: Problem::TooBig { mtu },
                 start: Message::from_octets(&octets[..8]),
             };
-            self.reports
-                .extend(tells.map(|after| (self.now + after, from, report)));
+            self.reports.extend(tells.map(|after| (self.now + after, from, report)));
             self.log.push(packet);
             return;
         }
@@ -218,8 +199,7 @@ impl Pair {
             if rewritten {
                 unit.data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
             }
-            self.in_flight
-                .push((self.now + delay, self.order, to, unit));
+            self.in_flight.push((self.now + delay, self.order, to, unit));
         }
         self.log.push(packet);
         if self.log.len() > 100_000 {

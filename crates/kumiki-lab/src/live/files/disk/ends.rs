@@ -10,11 +10,7 @@ use super::simulated::Picture;
 use super::{Crash, Errno, Failure, Simulated};
 
 /// How calls fail.
-const FAILURES: [Failure; 3] = [
-    Failure::Error(Errno::IO),
-    Failure::Error(Errno::NOSPC),
-    Failure::Short,
-];
+const FAILURES: [Failure; 3] = [Failure::Error(Errno::IO), Failure::Error(Errno::NOSPC), Failure::Short];
 
 /// What judges an end: the disk as it is found at the next start, what the work said, and how it came to that.
 type Judge<'a, T> = &'a dyn Fn(&Simulated, &T, &dyn Fn() -> String);
@@ -30,11 +26,7 @@ struct Ends<'a, T> {
 impl<T: Ord + Clone> Ends<'_, T> {
     fn judge(&mut self, disk: &Simulated, said: &T, how: &dyn Fn() -> String) {
         self.count += 1;
-        if self
-            .seen
-            .borrow_mut()
-            .insert((disk.picture(), said.clone()))
-        {
+        if self.seen.borrow_mut().insert((disk.picture(), said.clone())) {
             (self.judge)(disk, said, how);
         }
     }
@@ -42,9 +34,7 @@ impl<T: Ord + Clone> Ends<'_, T> {
     /// Power is lost now.
     fn crashes(&mut self, disk: &Simulated, said: &T, how: &dyn Fn() -> String) {
         for Crash { disk, lost } in disk.crashes() {
-            self.judge(&disk, said, &|| {
-                format!("{}, then power was lost, and {lost}", how())
-            });
+            self.judge(&disk, said, &|| format!("{}, then power was lost, and {lost}", how()));
         }
     }
 }
@@ -55,11 +45,7 @@ pub fn every_end<T: Ord + Clone>(
     work: &dyn Fn(&Simulated) -> T,
     judge: Judge<'_, T>,
 ) -> u64 {
-    let mut ends = Ends {
-        judge,
-        seen: RefCell::default(),
-        count: 0,
-    };
+    let mut ends = Ends { judge, seen: RefCell::default(), count: 0 };
     let whole = prepared().copy();
     let said = work(&whole);
     let how = || "nothing failed".to_owned();

@@ -70,30 +70,16 @@ pub enum Synced {
 /// The calls. Paths are below `at`, or below the working directory where that is none.
 ///
 /// Errors are the system's.
-#[expect(
-    clippy::missing_errors_doc,
-    reason = "they are those of the calls that the methods name"
-)]
+#[expect(clippy::missing_errors_doc, reason = "they are those of the calls that the methods name")]
 pub trait Disk: Clone + Debug + Send + Sync + 'static {
     /// An open file or directory.
     type File: Debug + Send + Sync + 'static;
 
     /// openat(2).
-    fn open(
-        &self,
-        at: Option<&Self::File>,
-        path: &Path,
-        flags: OFlags,
-        mode: u32,
-    ) -> Result<Self::File, Errno>;
+    fn open(&self, at: Option<&Self::File>, path: &Path, flags: OFlags, mode: u32) -> Result<Self::File, Errno>;
 
     /// openat2(2) that leads neither out of `at` nor over links.
-    fn open_beneath(
-        &self,
-        at: &Self::File,
-        path: &Path,
-        flags: OFlags,
-    ) -> Result<Self::File, Errno>;
+    fn open_beneath(&self, at: &Self::File, path: &Path, flags: OFlags) -> Result<Self::File, Errno>;
 
     /// fstat(2).
     fn meta(&self, file: &Self::File) -> Result<Meta, Errno>;
@@ -102,11 +88,7 @@ pub trait Disk: Clone + Debug + Send + Sync + 'static {
     fn meta_at(&self, at: Option<&Self::File>, path: &Path) -> Result<Meta, Errno>;
 
     /// Tells the names in a directory, in no order and without `.` and `..`, until `each` says false: getdents64(2).
-    fn names(
-        &self,
-        directory: &Self::File,
-        each: &mut dyn FnMut(&OsStr) -> bool,
-    ) -> Result<(), Errno>;
+    fn names(&self, directory: &Self::File, each: &mut dyn FnMut(&OsStr) -> bool) -> Result<(), Errno>;
 
     /// pread(2).
     fn read(&self, file: &Self::File, octets: &mut [u8], at: u64) -> Result<usize, Errno>;
@@ -141,8 +123,7 @@ pub trait Disk: Clone + Debug + Send + Sync + 'static {
     ) -> Result<(), Errno>;
 
     /// unlinkat(2), of a directory or of anything else.
-    fn remove(&self, at: Option<&Self::File>, path: &Path, is_directory: bool)
-    -> Result<(), Errno>;
+    fn remove(&self, at: Option<&Self::File>, path: &Path, is_directory: bool) -> Result<(), Errno>;
 
     /// Writes all of it.
     fn write_all(&self, file: &Self::File, mut octets: &[u8], mut at: u64) -> Result<(), Errno> {

@@ -90,9 +90,7 @@ impl Change {
     const fn shares(&self) -> &'static [Share] {
         match self {
             Self::Write(..) => &[Share::All, Share::Nothing, Share::Half, Share::Zeros],
-            Self::Size(..) | Self::Mode(..) | Self::Name(..) | Self::Rename(..) => {
-                &[Share::All, Share::Nothing]
-            }
+            Self::Size(..) | Self::Mode(..) | Self::Name(..) | Self::Rename(..) => &[Share::All, Share::Nothing],
         }
     }
 
@@ -224,11 +222,7 @@ pub struct Crashes {
 
 impl Default for Simulated {
     fn default() -> Self {
-        let top = Node {
-            content: Content::Directory(BTreeMap::new()),
-            mode: 0o755,
-            modified: BEGIN,
-        };
+        let top = Node { content: Content::Directory(BTreeMap::new()), mode: 0o755, modified: BEGIN };
         let nodes: Nodes = [(ROOT, top)].into();
         Self(Arc::new(Mutex::new(Machine {
             cache: nodes.clone(),
@@ -330,9 +324,7 @@ impl Simulated {
                         files.insert(inner.clone(), Vec::new());
                         inner
                     };
-                    let below = |(name, node): (&OsString, &u64)| {
-                        (format!("{inner}{}", name.to_string_lossy()), *node)
-                    };
+                    let below = |(name, node): (&OsString, &u64)| (format!("{inner}{}", name.to_string_lossy()), *node);
                     todo.extend(names.iter().map(below));
                 }
                 None => {}
@@ -431,13 +423,7 @@ impl Machine {
         if self.has_stopped {
             return Err(Errno::IO);
         }
-        let failure = self.fails.filter(|(at, only, _)| {
-            if *only {
-                self.calls == *at
-            } else {
-                self.calls >= *at
-            }
-        });
+        let failure = self.fails.filter(|(at, only, _)| if *only { self.calls == *at } else { self.calls >= *at });
         match failure {
             None => Ok(false),
             Some((_, _, failure)) => {
@@ -454,9 +440,7 @@ impl Machine {
         let calls = i64::try_from(self.calls).unwrap_or(i64::MAX);
         let index = usize::try_from(self.calls).unwrap_or(0) % JUMPS.len();
         let jump = JUMPS.get(index).filter(|_| self.jumps).copied();
-        BEGIN
-            .saturating_add(calls)
-            .saturating_add(jump.unwrap_or(0))
+        BEGIN.saturating_add(calls).saturating_add(jump.unwrap_or(0))
     }
 
     fn change(&mut self, change: Change) {
@@ -512,11 +496,7 @@ impl Machine {
     fn make(&mut self, content: &Content, mode: u32) -> u64 {
         let node = self.next;
         self.next += 1;
-        let new = Node {
-            content: content.clone(),
-            mode,
-            modified: self.now(),
-        };
+        let new = Node { content: content.clone(), mode, modified: self.now() };
         self.cache.insert(node, new.clone());
         self.disk.insert(node, new);
         node
@@ -545,13 +525,7 @@ impl Machine {
 impl Disk for Simulated {
     type File = Handle;
 
-    fn open(
-        &self,
-        at: Option<&Handle>,
-        path: &Path,
-        flags: OFlags,
-        mode: u32,
-    ) -> Result<Handle, Errno> {
+    fn open(&self, at: Option<&Handle>, path: &Path, flags: OFlags, mode: u32) -> Result<Handle, Errno> {
         let mut machine = self.machine();
         machine.call()?;
         let at = at.map(|at| at.node);
@@ -572,11 +546,7 @@ impl Disk for Simulated {
         if flags.contains(OFlags::TRUNC) && machine.names(node).is_none() {
             machine.change(Change::Size(node, 0));
         }
-        Ok(Handle {
-            node,
-            disk: self.clone(),
-            holds: Mutex::new(false),
-        })
+        Ok(Handle { node, disk: self.clone(), holds: Mutex::new(false) })
     }
 
     fn open_beneath(&self, at: &Handle, path: &Path, flags: OFlags) -> Result<Handle, Errno> {
@@ -615,8 +585,7 @@ impl Disk for Simulated {
     fn read(&self, file: &Handle, octets: &mut [u8], at: u64) -> Result<usize, Errno> {
         let mut machine = self.machine();
         machine.call()?;
-        let Some(Content::File(content)) = machine.cache.get(&file.node).map(|it| &it.content)
-        else {
+        let Some(Content::File(content)) = machine.cache.get(&file.node).map(|it| &it.content) else {
             return Err(Errno::ISDIR);
         };
         let at = usize::try_from(at).unwrap_or(usize::MAX);
@@ -630,11 +599,7 @@ impl Disk for Simulated {
 
     fn write(&self, file: &Handle, octets: &[u8], at: u64) -> Result<usize, Errno> {
         let mut machine = self.machine();
-        let len = if machine.call()? {
-            octets.len().div_ceil(2)
-        } else {
-            octets.len()
-        };
+        let len = if machine.call()? { octets.len().div_ceil(2) } else { octets.len() };
         let octets = octets.get(..len).unwrap_or_default().to_vec();
         machine.change(Change::Write(file.node, at, octets));
         Ok(len)

@@ -6,8 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags,
-    Stat, Uid,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid,
 };
 use rustix::io::Errno;
 
@@ -48,19 +47,12 @@ fn known(stat: &Stat) -> Meta {
 impl Disk for System {
     type File = OwnedFd;
 
-    fn open(
-        &self,
-        at: Option<&OwnedFd>,
-        path: &Path,
-        flags: OFlags,
-        mode: u32,
-    ) -> Result<OwnedFd, Errno> {
+    fn open(&self, at: Option<&OwnedFd>, path: &Path, flags: OFlags, mode: u32) -> Result<OwnedFd, Errno> {
         rustix::fs::openat(directory(at), path, flags, Mode::from_raw_mode(mode))
     }
 
     fn open_beneath(&self, at: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let within =
-            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
         rustix::fs::openat2(at, path, flags, Mode::empty(), within)
     }
 
@@ -73,11 +65,7 @@ impl Disk for System {
         stat.map(|stat| known(&stat))
     }
 
-    fn names(
-        &self,
-        directory: &OwnedFd,
-        each: &mut dyn FnMut(&OsStr) -> bool,
-    ) -> Result<(), Errno> {
+    fn names(&self, directory: &OwnedFd, each: &mut dyn FnMut(&OsStr) -> bool) -> Result<(), Errno> {
         for entry in Dir::read_from(directory)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -137,11 +125,7 @@ impl Disk for System {
     }
 
     fn remove(&self, at: Option<&OwnedFd>, path: &Path, is_directory: bool) -> Result<(), Errno> {
-        let flags = if is_directory {
-            AtFlags::REMOVEDIR
-        } else {
-            AtFlags::empty()
-        };
+        let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         rustix::fs::unlinkat(directory(at), path, flags)
     }
 }

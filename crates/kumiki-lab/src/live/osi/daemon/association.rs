@@ -35,18 +35,10 @@ const LONGEST: u32 = 4 << 20;
 
 /// The node on top.
 fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
-    let association = Upper {
-        called: daemon.called,
-        called_names: daemon.names.clone(),
-        ..Upper::default()
-    };
+    let association = Upper { called: daemon.called, called_names: daemon.names.clone(), ..Upper::default() };
     let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
     match &daemon.serves {
-        Serves::Ftam {
-            element,
-            entries,
-            local_newlines,
-        } => {
+        Serves::Ftam { element, entries, local_newlines } => {
             let config = Config {
                 association,
                 responder: ResponderConfig {
@@ -131,24 +123,14 @@ impl Serve<'_> {
         shared: &Shared,
         teller: &Sender<Told>,
     ) -> Result<Last, LiveError> {
-        let Caller {
-            number,
-            socket,
-            remote,
-            carrier,
-            let_go,
-        } = caller;
+        let Caller { number, socket, remote, carrier, let_go } = caller;
         let daemon = &shared.daemon;
         let local = socket.local_addr().map_err(system("the connection"))?;
         let clock = RealClock::start();
         let book = Book::default();
         let mute = Arc::new(AtomicBool::new(false));
-        let turnstile = Turnstile {
-            gate: Arc::clone(&shared.gate),
-            number,
-            address: remote.ip(),
-            mute: Arc::clone(&mute),
-        };
+        let turnstile =
+            Turnstile { gate: Arc::clone(&shared.gate), number, address: remote.ip(), mute: Arc::clone(&mute) };
         let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
         let server = server(daemon, guard);
         let lower = Lower {
@@ -167,33 +149,17 @@ impl Serve<'_> {
         graph.set_budget(account.clone());
         let node = graph.node("server");
         let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
-        let connection = Connection {
-            socket,
-            local,
-            remote,
-            called: true,
-            mute: Arc::clone(&mute),
-        };
+        let connection = Connection { socket, local, remote, called: true, mute: Arc::clone(&mute) };
         let pcap = daemon.pcap.as_deref();
         let pcap = pcap.map(|path| numbered(path, number));
         let pcap = pcap.as_deref().map(|path| (path, &shared.pcap_budget));
-        let (line, watcher) =
-            Line::new(connection, clock, pcap).map_err(|why| LiveError::Line(why.to_string()))?;
-        let pace = Pace {
-            batch: BATCH,
-            ..Pace::default()
-        };
+        let (line, watcher) = Line::new(connection, clock, pcap).map_err(|why| LiveError::Line(why.to_string()))?;
+        let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("server", graph);
-        let real = executor
-            .add_real(Box::new(line))
-            .map_err(system("no descriptor to wait for the connection"))?;
+        let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
-        shared
-            .bells
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(number, executor.bell());
+        shared.bells.lock().unwrap_or_else(PoisonError::into_inner).insert(number, executor.bell());
         let bell = executor.bell();
         account.on_sent_away(Box::new(move || bell.ring()));
         executor.start()?;
@@ -309,9 +275,7 @@ impl Serve<'_> {
             self.made_room = self.let_go.load(Ordering::SeqCst);
             return stopping || self.is_late || self.made_room;
         }
-        let too_long = daemon
-            .longest
-            .is_some_and(|longest| now >= Instant::ZERO + longest);
+        let too_long = daemon.longest.is_some_and(|longest| now >= Instant::ZERO + longest);
         let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
             return true;
         };
@@ -348,18 +312,8 @@ impl Serve<'_> {
                 let _ = self.teller.send(Told::Line(None, line));
             }
         }
-        let did = if self.has_begun {
-            format!("{}; ", self.book.read().shown())
-        } else {
-            String::new()
-        };
-        let line = format!(
-            "{} {}: {did}{}.{} s; {why}",
-            date(),
-            self.who(),
-            tenths / 10,
-            tenths % 10
-        );
+        let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };
+        let line = format!("{} {}: {did}{}.{} s; {why}", date(), self.who(), tenths / 10, tenths % 10);
         let is_refused = self.book.read().refused.is_some();
         let kind = match (self.has_begun, is_refused) {
             (true, _) => None,
@@ -389,21 +343,12 @@ impl Serve<'_> {
             None => {}
         }
         let speaks = [
-            (
-                "RFC 1006",
-                layer::<Tpkt>(graph, "tpkt").is_some_and(|it| it.counters().malformed > 0),
-            ),
-            (
-                "XOT",
-                layer::<Xot>(graph, "xot").is_some_and(|it| it.counters().malformed > 0),
-            ),
+            ("RFC 1006", layer::<Tpkt>(graph, "tpkt").is_some_and(|it| it.counters().malformed > 0)),
+            ("XOT", layer::<Xot>(graph, "xot").is_some_and(|it| it.counters().malformed > 0)),
         ];
         for (carrier, malformed) in speaks {
             if malformed {
-                return format!(
-                    "does not speak {carrier}: \"{}\"",
-                    sight.first.escape_ascii()
-                );
+                return format!("does not speak {carrier}: \"{}\"", sight.first.escape_ascii());
             }
         }
         if let Some((layer, objection)) = objection(graph, of) {

@@ -94,13 +94,7 @@ pub(in crate::atm::sar) struct Receiver {
 
 impl Receiver {
     pub(in crate::atm::sar) fn new(config: SarConfig, aal34: Aal34) -> Self {
-        Self {
-            config,
-            aal34,
-            coming: Vec::new(),
-            reassemblies: BTreeMap::new(),
-            count: Counters::default(),
-        }
+        Self { config, aal34, coming: Vec::new(), reassemblies: BTreeMap::new(), count: Counters::default() }
     }
 
     /// The first cell of `run` has arrived.
@@ -110,13 +104,7 @@ impl Receiver {
             return;
         }
         let octets = core::mem::take(&mut run.payload).to_vec();
-        let mut coming = Coming {
-            first: now,
-            run,
-            octets,
-            next: 0,
-            due: now,
-        };
+        let mut coming = Coming { first: now, run, octets, next: 0, due: now };
         coming.look_ahead(self.config.announce);
         self.coming.push(coming);
         self.poll(now, out);
@@ -169,11 +157,7 @@ impl Receiver {
         self.count.cells += 1;
         let (header, at_payload) = sar::Header::parse(cell).unwrap_or_default();
         let trailer = sar::Trailer::parse(cell).unwrap_or_default();
-        let crc = if self.config.crc {
-            sar::crc(cell)
-        } else {
-            trailer.crc
-        };
+        let crc = if self.config.crc { sar::crc(cell) } else { trailer.crc };
         let (vpi, vci) = vc;
         let key = (vpi, vci, header.mid);
         let checked = trailer.check(header.segment_type, crc);
@@ -218,22 +202,14 @@ impl Receiver {
         let most = self.config.max_reassemblies;
         if self.reassemblies.len() >= most {
             let (before, timeout) = (self.reassemblies.len(), self.config.timeout);
-            self.reassemblies
-                .retain(|_, pdu| !is_stale(pdu, at, timeout));
+            self.reassemblies.retain(|_, pdu| !is_stale(pdu, at, timeout));
             self.count.timeout += (before - self.reassemblies.len()) as u64;
         }
         self.reassemblies.len() < most
     }
 
     /// A PDU begins, and with an SSM ends.
-    fn begin(
-        &mut self,
-        at: Instant,
-        key: Key,
-        header: &sar::Header,
-        octets: &[u8],
-        out: &mut Outlet,
-    ) {
+    fn begin(&mut self, at: Instant, key: Key, header: &sar::Header, octets: &[u8], out: &mut Outlet) {
         if self.reassemblies.remove(&key).is_some() {
             self.count.unfinished += 1;
         }
@@ -258,18 +234,8 @@ impl Receiver {
             let address = Address::Vc { vpi, vci };
             out.put(HOST, Unit::Arriving { address, head });
         }
-        let sum = if self.config.checksum_unit {
-            Sum::of(octets)
-        } else {
-            Sum::default()
-        };
-        let pdu = Reassembly {
-            octets: octets.to_vec(),
-            room,
-            next_sn: (header.sn + 1) % 16,
-            last_cell: at,
-            sum,
-        };
+        let sum = if self.config.checksum_unit { Sum::of(octets) } else { Sum::default() };
+        let pdu = Reassembly { octets: octets.to_vec(), room, next_sn: (header.sn + 1) % 16, last_cell: at, sum };
         if whole {
             self.judge(key, &pdu, out);
         } else {
@@ -278,14 +244,7 @@ impl Receiver {
     }
 
     /// A PDU goes on, and with an EOM ends.
-    fn go_on(
-        &mut self,
-        at: Instant,
-        key: Key,
-        header: &sar::Header,
-        octets: &[u8],
-        out: &mut Outlet,
-    ) {
+    fn go_on(&mut self, at: Instant, key: Key, header: &sar::Header, octets: &[u8], out: &mut Outlet) {
         let Some(pdu) = self.reassemblies.get_mut(&key) else {
             self.count.stray += 1;
             return;
@@ -326,11 +285,7 @@ impl Receiver {
         if self.config.checksum_unit {
             pdu.meta_mut().checksum = Checksum::Sum(found.sum);
         }
-        let judged = if self.aal34.cpcs {
-            cpcs_sdu(pdu)
-        } else {
-            Ok(pdu)
-        };
+        let judged = if self.aal34.cpcs { cpcs_sdu(pdu) } else { Ok(pdu) };
         let count = &mut self.count;
         match judged {
             Ok(data) => {

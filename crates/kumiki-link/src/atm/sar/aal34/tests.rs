@@ -21,10 +21,7 @@ fn slots() -> Slots {
 }
 
 fn config() -> SarConfig {
-    SarConfig {
-        adaptation: Adaptation::Aal34(Aal34::WHOLE),
-        ..SarConfig::new(slots())
-    }
+    SarConfig { adaptation: Adaptation::Aal34(Aal34::WHOLE), ..SarConfig::new(slots()) }
 }
 
 fn frame(data: Message) -> Unit {
@@ -67,11 +64,7 @@ fn cells(sdu: Message, tag: u8, mid: u16) -> Vec<Cell> {
 
 /// A cell put together by hand: a first octet, so ST and SN, MID, what it carries, LI.
 fn cell(segment_type: SegmentType, sn: u8, octets: &[u8], li: u8) -> Cell {
-    let header = sar::Header {
-        segment_type,
-        sn,
-        mid: 0,
-    };
+    let header = sar::Header { segment_type, sn, mid: 0 };
     let mut cell = sar::pdu(header, octets, false);
     let trailer = |crc| sar::Trailer { li, crc };
     trailer(0).emit(&mut cell[46..]);
@@ -133,18 +126,12 @@ fn a_single_segment_is_the_published_one() {
     expected.extend([0x00, 0x05, 0x00, 0x05]);
     expected.resize(46, 0);
     expected.extend([0x41, 0x20]);
-    assert_eq!(
-        cells(Message::from_octets(b"hello"), 5, 0),
-        [*expected.as_array::<48>().unwrap()]
-    );
+    assert_eq!(cells(Message::from_octets(b"hello"), 5, 0), [*expected.as_array::<48>().unwrap()]);
 }
 
 #[test]
 fn a_pdu_arrives_with_its_last_cell() {
-    let mut bench = back_to_back(SarConfig {
-        announce: true,
-        ..config()
-    });
+    let mut bench = back_to_back(SarConfig { announce: true, ..config() });
     let data = sdu(1, 100);
     bench.offer(Instant::from_nanos(1), (0, HOST), frame(data.clone()));
     bench.run();
@@ -171,14 +158,7 @@ fn a_pdu_arrives_with_its_last_cell() {
         }
     }
     let after = |slot| slots().at(slot);
-    assert_eq!(
-        seen,
-        [
-            (after(2) + five, "arriving"),
-            (after(4), "sent"),
-            (after(4) + five, "whole"),
-        ]
-    );
+    assert_eq!(seen, [(after(2) + five, "arriving"), (after(4), "sent"), (after(4) + five, "whole"),]);
 }
 
 #[test]
@@ -200,10 +180,7 @@ fn classical_ip_takes_209_cells_in_one_run() {
 #[test]
 fn pdus_of_one_channel_are_sent_at_a_time_under_mids_of_their_own() {
     let several = SarConfig {
-        adaptation: Adaptation::Aal34(Aal34 {
-            mids: 3,
-            cpcs: true,
-        }),
+        adaptation: Adaptation::Aal34(Aal34 { mids: 3, cpcs: true }),
         interleave: true,
         checksum_unit: true,
         ..config()
@@ -214,10 +191,7 @@ fn pdus_of_one_channel_are_sent_at_a_time_under_mids_of_their_own() {
         bench.offer(Instant::ZERO, (0, HOST), frame(data.clone()));
     }
     bench.run();
-    let seen: Vec<Message> = frames(&mut bench)
-        .into_iter()
-        .map(|(_, data)| data)
-        .collect();
+    let seen: Vec<Message> = frames(&mut bench).into_iter().map(|(_, data)| data).collect();
     // The fourth goes after the first, whose MID it has.
     assert_eq!(seen, [2, 1, 0, 3].map(|k: usize| sent[k].clone()));
     for data in seen {
@@ -228,15 +202,8 @@ fn pdus_of_one_channel_are_sent_at_a_time_under_mids_of_their_own() {
 
 #[test]
 fn the_host_may_do_the_convergence_sublayer_itself() {
-    let half = Aal34 {
-        cpcs: false,
-        ..Aal34::WHOLE
-    };
-    let bare = SarConfig {
-        adaptation: Adaptation::Aal34(half),
-        checksum_unit: true,
-        ..config()
-    };
+    let half = Aal34 { cpcs: false, ..Aal34::WHOLE };
+    let bare = SarConfig { adaptation: Adaptation::Aal34(half), checksum_unit: true, ..config() };
     let mut bench = back_to_back(bare);
     let pdu = cpcs_pdu(sdu(1, 333), 7).unwrap();
     let odd = Message::from_octets(&[0; 9]);
@@ -249,9 +216,7 @@ fn the_host_may_do_the_convergence_sublayer_itself() {
     let (_, found) = seen.remove(0);
     assert_eq!(found, pdu);
     assert_eq!(bench.counter(0, "refused"), 2);
-    let Ok(found) = cpcs_sdu(found) else {
-        panic!("no SDU")
-    };
+    let Ok(found) = cpcs_sdu(found) else { panic!("no SDU") };
     assert_eq!(found, sdu(1, 333));
     let sum = Sum::of(&sdu(1, 333).to_vec());
     assert_eq!(found.meta().checksum, Checksum::Sum(sum));
@@ -290,10 +255,7 @@ fn lost_cells_cost_their_pdu_and_no_other() {
     // BOM: the rest belongs to nothing.
     expect(&without(0..1), &[("pdus_in", 1), ("stray", 9)]);
     // A COM: the next has the wrong number, and the rest belongs to nothing.
-    expect(
-        &without(3..4),
-        &[("pdus_in", 1), ("sequence", 1), ("stray", 5)],
-    );
+    expect(&without(3..4), &[("pdus_in", 1), ("sequence", 1), ("stray", 5)]);
     // EOM: the next BOM shows it.
     expect(&without(9..10), &[("pdus_in", 1), ("unfinished", 1)]);
     // EOM, and the BOM after it.
@@ -348,18 +310,12 @@ fn faults_are_told_apart() {
     expect(&[pdu(0, 9, 0, 9)], &[("length", 1)]);
     expect(&[ssm(&[0; 8])], &[("length", 1)]);
     // What follows a BOM must not be longer than it said, and the empty PDU is none.
-    expect(
-        &[cell(Bom, 0, &[0; 44], 44), cell(Eom, 1, &[0; 4], 4)],
-        &[("ba_size", 1)],
-    );
+    expect(&[cell(Bom, 0, &[0; 44], 44), cell(Eom, 1, &[0; 4], 4)], &[("ba_size", 1)]);
 }
 
 #[test]
 fn a_pdu_that_promises_to_grow_too_long_is_given_up_at_once() {
-    let small = SarConfig {
-        max_sdu: 100,
-        ..config()
-    };
+    let small = SarConfig { max_sdu: 100, ..config() };
     let all = [101, 100].map(|len| cells(sdu(1, len), 1, 0)).concat();
     let expected = [("oversize", 1), ("stray", 2), ("pdus_in", 1)];
     assert_eq!(outcome(small, &all), expected.into());
@@ -367,10 +323,7 @@ fn a_pdu_that_promises_to_grow_too_long_is_given_up_at_once() {
 
 #[test]
 fn no_more_reassemblies_than_there_is_room_for() {
-    let small = SarConfig {
-        max_reassemblies: 2,
-        ..config()
-    };
+    let small = SarConfig { max_reassemblies: 2, ..config() };
     let [a, b, c] = [1, 2, 3].map(|mid| cells(sdu(mid, 60), 1, mid as u16));
     let single = cells(sdu(4, 4), 1, 9)[0];
     let all = [a[0], b[0], c[0], single, a[1], c[1], b[1]];
@@ -380,11 +333,7 @@ fn no_more_reassemblies_than_there_is_room_for() {
 
 #[test]
 fn a_pdu_that_stands_still_is_given_up() {
-    let impatient = SarConfig {
-        timeout: Some(slots().cell_time() * 5),
-        max_reassemblies: 2,
-        ..config()
-    };
+    let impatient = SarConfig { timeout: Some(slots().cell_time() * 5), max_reassemblies: 2, ..config() };
     let [a, b] = [1, 2].map(|mid| cells(sdu(mid, 350), 1, mid as u16));
     // The second PDU's nine cells let the first one's time pass: its next cell finds nothing.
     let all = [&a[..3], &b, &a[3..4]].concat();
@@ -399,10 +348,7 @@ fn a_pdu_that_stands_still_is_given_up() {
 
 #[test]
 fn the_monitor_shows_pdus_good_and_bad() {
-    let watched = SarConfig {
-        monitor: true,
-        ..config()
-    };
+    let watched = SarConfig { monitor: true, ..config() };
     let [good, bad] = [1, 2].map(|tag| cpcs_pdu(sdu(tag.into(), 100), tag).unwrap());
     let mut bad = bad.to_vec();
     bad[1] ^= 1;
@@ -410,10 +356,7 @@ fn the_monitor_shows_pdus_good_and_bad() {
     let cells = [&bad, &good].map(|pdu| segments(pdu, 0, true).to_vec());
     let cells = cells.concat();
     let mut bench = receive(watched, cells.as_chunks().0, 2);
-    let seen: Vec<Message> = frames(&mut bench)
-        .into_iter()
-        .map(|(_, data)| data)
-        .collect();
+    let seen: Vec<Message> = frames(&mut bench).into_iter().map(|(_, data)| data).collect();
     assert_eq!(seen, [bad, good, sdu(1, 100)]);
 }
 

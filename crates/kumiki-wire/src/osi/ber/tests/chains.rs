@@ -43,28 +43,12 @@ fn value(message: Message) -> Result<(i64, Message), super::Malformed> {
 #[test]
 fn every_form_that_isode_sends_is_read_wherever_it_is_cut() {
     for (form, context, content) in [
-        (
-            "61 0e 30 0c 02 01 01 a1 07 04 01 b6 04 02 aa00",
-            1,
-            "b6 aa 00",
-        ),
+        ("61 0e 30 0c 02 01 01 a1 07 04 01 b6 04 02 aa00", 1, "b6 aa 00"),
         ("61 09 30 07 02 01 01 a0 02 bf 00", 1, "refused"),
         ("61 0a 30 08 02 01 01 a0 03 bf21 00", 1, "bf 21 00"),
-        (
-            "61 80 30 80 02 01 03 a0 80 04 82 0002 cafe 0000 0000 0000",
-            3,
-            "04 82 0002 cafe",
-        ),
-        (
-            "61 80 30 80 02 01 01 a1 80 04 02 b700 0000 0000 0000",
-            1,
-            "b700",
-        ),
-        (
-            "61 80 30 80 02 01 01 a0 80 af 80 72 80 0000 0000 0000 0000 0000",
-            1,
-            "af 80 72 80 0000 0000",
-        ),
+        ("61 80 30 80 02 01 03 a0 80 04 82 0002 cafe 0000 0000 0000", 3, "04 82 0002 cafe"),
+        ("61 80 30 80 02 01 01 a1 80 04 02 b700 0000 0000 0000", 1, "b700"),
+        ("61 80 30 80 02 01 01 a0 80 af 80 72 80 0000 0000 0000 0000 0000", 1, "af 80 72 80 0000 0000"),
     ] {
         let octets = hex(form);
         for at in 0..=octets.len() {
@@ -131,22 +115,14 @@ fn bits_in_pieces_are_joined() {
     let mut again = bits;
     push::bits(&mut again, Tag::BIT_STRING, unused);
     assert_eq!(again.to_vec(), hex("03 07 040a3b5f291cd0"));
-    for bad in [
-        "03 00",
-        "03 01 01",
-        "03 02 08 00",
-        "23 08 03 02 0180 03 02 0080",
-    ] {
+    for bad in ["03 00", "03 01 01", "03 02 08 00", "23 08 03 02 0180 03 02 0080"] {
         let mut r = chain::Reader::new("test", cut(&hex(bad), &[]));
         assert!(r.bit_string(Tag::BIT_STRING, "bits").is_err(), "{bad}");
     }
 }
 
 /// Everything that both readers can say of the element that comes next, and of those in it.
-fn by_chain(
-    r: &mut chain::Reader,
-    all: &mut Vec<(Tag, Option<Vec<u8>>)>,
-) -> Result<(), super::Malformed> {
+fn by_chain(r: &mut chain::Reader, all: &mut Vec<(Tag, Option<Vec<u8>>)>) -> Result<(), super::Malformed> {
     while let Some(head) = r.peek("element")? {
         if head.constructed {
             all.push((head.tag, None));
@@ -161,10 +137,7 @@ fn by_chain(
     Ok(())
 }
 
-fn by_slice(
-    mut r: super::Reader<'_>,
-    all: &mut Vec<(Tag, Option<Vec<u8>>)>,
-) -> Result<(), super::Malformed> {
+fn by_slice(mut r: super::Reader<'_>, all: &mut Vec<(Tag, Option<Vec<u8>>)>) -> Result<(), super::Malformed> {
     while let Some(element) = r.next("element")? {
         if element.is_constructed() {
             all.push((element.tag(), None));
@@ -182,8 +155,7 @@ fn a_string_in_very_many_pieces_is_refused() {
         let mut octets = vec![0x24, 0x80];
         octets.extend([4, 1, 7].repeat(pieces));
         octets.extend([0, 0]);
-        chain::Reader::new("test", Message::from_octets(&octets))
-            .octet_string(Tag::OCTET_STRING, "string")
+        chain::Reader::new("test", Message::from_octets(&octets)).octet_string(Tag::OCTET_STRING, "string")
     };
     let whole = string(chain::MOST_PIECES).unwrap();
     assert_eq!(whole.len(), chain::MOST_PIECES);

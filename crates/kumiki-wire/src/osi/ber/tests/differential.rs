@@ -34,10 +34,9 @@ impl Tree {
             }
             Self::Node(first, extra, inside) => {
                 let inside: Vec<u8> = inside.iter().flat_map(Self::octets).collect();
-                let (length, end) = extra.as_ref().map_or_else(
-                    || (vec![0x80], vec![0, 0]),
-                    |extra| (length(inside.len(), *extra), vec![]),
-                );
+                let (length, end) = extra
+                    .as_ref()
+                    .map_or_else(|| (vec![0x80], vec![0, 0]), |extra| (length(inside.len(), *extra), vec![]));
                 [vec![first | 0x20], length, inside, end].concat()
             }
         }
@@ -58,18 +57,15 @@ pub(super) fn tree() -> impl Strategy<Value = Tree> {
 
 /// A string in pieces in pieces.
 fn pieces(universal: u8, unused: bool) -> impl Strategy<Value = Tree> {
-    let leaf = (0_u8..4, proptest::collection::vec(any::<u8>(), 0..20)).prop_map(
-        move |(extra, mut content)| {
-            if unused {
-                content.insert(0, 0);
-            }
-            Tree::Leaf(universal, extra, content)
-        },
-    );
+    let leaf = (0_u8..4, proptest::collection::vec(any::<u8>(), 0..20)).prop_map(move |(extra, mut content)| {
+        if unused {
+            content.insert(0, 0);
+        }
+        Tree::Leaf(universal, extra, content)
+    });
     leaf.prop_recursive(4, 20, 5, move |inner| {
         let inside = proptest::collection::vec(inner, 0..5);
-        (proptest::option::of(0_u8..4), inside)
-            .prop_map(move |(extra, inside)| Tree::Node(universal, extra, inside))
+        (proptest::option::of(0_u8..4), inside).prop_map(move |(extra, inside)| Tree::Node(universal, extra, inside))
     })
 }
 
@@ -124,9 +120,7 @@ fn theirs(
 fn bcders(octets: &[u8], all: &mut Seen) -> Result<(), DecodeError<core::convert::Infallible>> {
     let mut around = Tree::Leaf(0, 0, octets.to_vec()).octets();
     around[0] = 0x30;
-    Mode::Ber.decode(SliceSource::new(&around), |r| {
-        r.take_sequence(|r| theirs(r, all))
-    })
+    Mode::Ber.decode(SliceSource::new(&around), |r| r.take_sequence(|r| theirs(r, all)))
 }
 
 proptest! {

@@ -29,10 +29,9 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
 fn fault(why: Malformed) -> Fault {
     match why {
         Malformed::Ber { fault, .. } => fault,
-        Malformed::Short { .. }
-        | Malformed::Field { .. }
-        | Malformed::Length { .. }
-        | Malformed::Checksum { .. } => panic!("{why} is not of BER"),
+        Malformed::Short { .. } | Malformed::Field { .. } | Malformed::Length { .. } | Malformed::Checksum { .. } => {
+            panic!("{why} is not of BER")
+        }
     }
 }
 
@@ -56,10 +55,7 @@ fn the_examples_of_x690_are_read() {
     let inner = one(&type3).explicit(Tag::application(3)).unwrap();
     assert_eq!(inner.text().unwrap(), "Jones");
     // 8.21.5.4 (8.23.5.4): the same in pieces, definite and indefinite.
-    for octets in [
-        "3a 09 04 03 4a6f6e 04 02 6573",
-        "3a 80 04 03 4a6f6e 04 02 6573 00 00",
-    ] {
+    for octets in ["3a 09 04 03 4a6f6e 04 02 6573", "3a 80 04 03 4a6f6e 04 02 6573 00 00"] {
         assert_eq!(one(&hex(octets)).text().unwrap(), "Jones");
     }
     // 8.9.1: SEQUENCE {name IA5String, ok BOOLEAN}.
@@ -138,10 +134,7 @@ fn what_an_isode_association_holds_is_read() {
     // Read, write, limited and enhanced management, grouping.
     assert_eq!(bits.word(), 0b1110_1100);
     assert_eq!(Bits::named(0b1110_1100, 0), bits);
-    assert!(
-        one(&octets).external().is_err(),
-        "two values in a single one"
-    );
+    assert!(one(&octets).external().is_err(), "two values in a single one");
 
     // CP: a SET of indefinite length around a SEQUENCE of indefinite length.
     let octets = hex("31 80 a0 03 80 01 01 a2 80 a4 00 61 02 30 00 00 00 00 00");
@@ -149,11 +142,7 @@ fn what_an_isode_association_holds_is_read() {
     let mode = set.take(Tag::context(0), "mode").unwrap();
     let mode = mode.explicit(Tag::context(0)).unwrap();
     assert_eq!(mode.integer(), Ok(1));
-    let mut body = set
-        .take(Tag::context(2), "parameters")
-        .unwrap()
-        .elements()
-        .unwrap();
+    let mut body = set.take(Tag::context(2), "parameters").unwrap().elements().unwrap();
     assert_eq!(body.peek(), Some(Tag::context(4)));
     let none = body.take_if(Tag::context(1), "selector").unwrap();
     assert!(none.is_none());
@@ -167,10 +156,7 @@ fn errors_name_the_pdu_the_field_what_is_there_and_what_is_right() {
     let octets = hex("30 03 02 01 05");
     let mut r = one(&octets).elements().unwrap();
     let why = r.take(Tag::BOOLEAN, "fadu-lock").unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "test: fadu-lock: INTEGER where BOOLEAN is expected"
-    );
+    assert_eq!(why.to_string(), "test: fadu-lock: INTEGER where BOOLEAN is expected");
     // What was refused is still there.
     let element = r.take(Tag::INTEGER, "reason").unwrap();
     let why = element.boolean();
@@ -178,17 +164,9 @@ fn errors_name_the_pdu_the_field_what_is_there_and_what_is_right() {
     let why = element.integer_in::<u8>("0 to 255");
     assert_eq!(why, Ok(5));
     let why = r.take(Tag::INTEGER, "threshold").unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "test: threshold: missing, INTEGER is expected"
-    );
-    let short = Reader::new("F-SELECT request", &[0x73, 0x05, 0xa0])
-        .next("attributes")
-        .unwrap_err();
-    assert_eq!(
-        short.to_string(),
-        "F-SELECT request: attributes: 7 octets, of which 3 are there"
-    );
+    assert_eq!(why.to_string(), "test: threshold: missing, INTEGER is expected");
+    let short = Reader::new("F-SELECT request", &[0x73, 0x05, 0xa0]).next("attributes").unwrap_err();
+    assert_eq!(short.to_string(), "F-SELECT request: attributes: 7 octets, of which 3 are there");
     let left = Reader::new("test", &[0x05, 0x00]).finish("test");
     assert_eq!(fault(left.unwrap_err()), Fault::Left { found: Tag::NULL });
 }
@@ -248,14 +226,7 @@ fn a_list_has_an_end() {
     let r = Reader::new("test", &octets);
     assert_eq!(r.each("list", 4, Element::null).unwrap().len(), 4);
     let why = r.each("list", 3, Element::null).unwrap_err();
-    assert!(matches!(
-        fault(why),
-        Fault::Size {
-            found: 4,
-            most: 3,
-            ..
-        }
-    ));
+    assert!(matches!(fault(why), Fault::Size { found: 4, most: 3, .. }));
 }
 
 #[test]
