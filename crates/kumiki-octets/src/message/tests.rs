@@ -193,7 +193,7 @@ fn what_is_kept_is_copied_out_of_pages_that_are_much_larger() {
     let mut kept = part(9000);
     assert_eq!((kept.fit(), kept.to_vec().len()), (0, 9000));
     assert_eq!(Message::generated(Pattern::Counter, 5, 1).fit(), 0);
-    let lease: crate::Lease = std::sync::Arc::new(());
+    let lease: Lease = std::sync::Arc::new(());
     let mut kept = part(1);
     kept.set_lease(Some(&lease));
     assert_eq!((kept.fit(), kept.is_leased()), (0, true));
