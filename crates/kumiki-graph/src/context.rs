@@ -102,10 +102,10 @@ impl Context<'_> {
         let record = self.core.tap_down(edge, &request);
         match to {
             End::Node { node, port } => {
-                self.core.deliver(Item { node, at, input: Input::Push(Above(port), request), record })
+                self.core.deliver(Item { node, at, input: Input::Push(Above(port), request), record });
             }
             End::Device(device) => {
-                self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request })
+                self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request });
             }
         }
     }

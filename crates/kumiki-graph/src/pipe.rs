@@ -334,7 +334,7 @@ impl Protocol for Pipe {
                 }
                 Report::Down => self.on_down(cx),
                 Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {
-                    self.up(Indication::Report(report), cx)
+                    self.up(Indication::Report(report), cx);
                 }
             },
         }

@@ -375,7 +375,7 @@ impl Element for Exchange {
             Unit::Frame { data, address } => self.frame(port, data, address, out),
             Unit::Circuit(what) => self.control(port, what, out),
             Unit::Cells(_) | Unit::Cut { .. } | Unit::Sent { .. } | Unit::Arriving { .. } | Unit::Report(_) => {
-                self.strangers += 1
+                self.strangers += 1;
             }
         }
     }

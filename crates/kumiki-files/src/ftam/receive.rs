@@ -165,7 +165,7 @@ impl Ftam {
             }
             session::Primitive::Resync { kind, number, data, .. } => self.take_resync(own, kind, number, data, cx),
             session::Primitive::ResyncReply { number, tokens, data } => {
-                self.take_resync_reply(own, number, tokens, data, cx)
+                self.take_resync_reply(own, number, tokens, data, cx);
             }
             session::Primitive::GiveTokens { tokens, .. } => {
                 if let Some(connection) = self.connection(own)

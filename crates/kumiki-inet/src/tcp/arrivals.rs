@@ -81,7 +81,7 @@ impl Tcp {
             }
             Report::Route { to, source, unit, bypass, .. } => self.routed(*to, *source, (*unit, *bypass), cx),
             Report::Unreachable { source, destination, problem, start } => {
-                self.unreachable(*source, *destination, *problem, start, cx)
+                self.unreachable(*source, *destination, *problem, start, cx);
             }
             Report::Up | Report::Down | Report::Link(_) => {}
         }

@@ -129,7 +129,7 @@ impl Session {
             AckReason::Data => counters.acks_by_data += 1,
             AckReason::WindowUpdate => counters.window_updates += 1,
             AckReason::OutOfOrder | AckReason::Fin | AckReason::Syn | AckReason::Unacceptable | AckReason::Marks => {
-                counters.acks_other += 1
+                counters.acks_other += 1;
             }
         }
         let seq = self.board.nxt();

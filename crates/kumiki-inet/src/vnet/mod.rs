@@ -466,7 +466,7 @@ impl Protocol for Vnet {
             }
             Some(UnitIndication::Report(report)) => self.report(from, place, *report, cx),
             Some(UnitIndication::Credit(credit)) => {
-                cx.up(place.user, Indication::Credit { session: kumiki_graph::Handle::default(), credit })
+                cx.up(place.user, Indication::Credit { session: kumiki_graph::Handle::default(), credit });
             }
             None => cx.drop("not a unit"),
         }

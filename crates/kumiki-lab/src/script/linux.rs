@@ -136,7 +136,7 @@ impl Kernel {
         let tun = Tun::open(DEVICE, header.mtu).map_err(|why| why.to_string())?;
         match stack_address(header.v6) {
             std::net::IpAddr::V4(address) => {
-                tun.configure_kernel(address.into(), 24, header.mtu).map_err(|why| why.to_string())?
+                tun.configure_kernel(address.into(), 24, header.mtu).map_err(|why| why.to_string())?;
             }
             std::net::IpAddr::V6(address) => {
                 let mtu = header.mtu.to_string();

@@ -99,7 +99,7 @@ fn weather(it: &Impairment) -> String {
             parts.push(format!("is held back for {time} with probability {p:.6}"));
         }
         Some((p, Hold::Followers(n, time))) => {
-            parts.push(format!("is held back with probability {p:.6} until {n} others have passed, or {time}"))
+            parts.push(format!("is held back with probability {p:.6} until {n} others have passed, or {time}"));
         }
         None => {}
     }

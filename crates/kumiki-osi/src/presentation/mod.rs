@@ -241,7 +241,7 @@ impl Protocol for Presentation {
             }
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
             Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) | Request::Tagged { .. } => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
         }
     }

@@ -304,7 +304,7 @@ impl Header {
         crate::put(out, self.checksum.to_be_bytes());
         match self.message {
             Message::DestinationUnreachable { .. } | Message::TimeExceeded { .. } | Message::RouterSolicitation => {
-                crate::put(out, [0; 4])
+                crate::put(out, [0; 4]);
             }
             Message::PacketTooBig { mtu: word } | Message::ParameterProblem { pointer: word, .. } => {
                 crate::put(out, word.to_be_bytes());

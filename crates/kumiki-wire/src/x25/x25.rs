@@ -284,7 +284,7 @@ impl Packet {
                 put_slice(out, octets);
             }
             Body::Interrupt | Body::InterruptConfirmation | Body::ResetConfirmation | Body::RestartConfirmation => {
-                put(out, [self.body.kind()])
+                put(out, [self.body.kind()]);
             }
         }
     }

@@ -45,7 +45,7 @@ impl Lapb {
                 self.reject(&frame, Wrong::Information, cx);
             }
             Control::Information { .. } | Control::Supervisory { .. } | Control::Unnumbered { .. } => {
-                self.reject(&frame, Wrong::Control, cx)
+                self.reject(&frame, Wrong::Control, cx);
             }
         }
     }

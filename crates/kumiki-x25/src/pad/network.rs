@@ -31,7 +31,7 @@ impl Pad {
             }
             Indication::Particular { session, what } if ours == Some(session) => match *what {
                 Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
-                    self.on_packet(&data, end, qualified, cx)
+                    self.on_packet(&data, end, qualified, cx);
                 }
                 Particular::Packet(
                     Primitive::Confirm { .. }

@@ -420,7 +420,7 @@ impl PadHost {
             Indication::Data { data, end, .. } => self.on_packet(&data, end, false, cx),
             Indication::Particular { what, .. } => match *what {
                 Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
-                    self.on_packet(&data, end, qualified, cx)
+                    self.on_packet(&data, end, qualified, cx);
                 }
                 Particular::Packet(
                     Primitive::Confirm { .. }

@@ -309,7 +309,7 @@ impl X25 {
             Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
                 self.on_circuit(session, cx, |circuit, _, cx| {
                     circuit.take_data(data, end, (qualified, delivery), cx);
-                })
+                });
             }
             Particular::Packet(Primitive::Confirm { packets }) => {
                 self.on_circuit(session, cx, |circuit, config, cx| {
@@ -433,7 +433,7 @@ impl Protocol for X25 {
                 | Manage::Link(_) => cx.drop("not offered by X.25"),
             },
             Request::Unit(_) | Request::Tagged { .. } | Request::Values { .. } | Request::Release { .. } => {
-                cx.drop("not offered by X.25")
+                cx.drop("not offered by X.25");
             }
         }
     }

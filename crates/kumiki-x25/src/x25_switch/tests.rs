@@ -191,7 +191,7 @@ impl Net {
             Indication::Data { data, end, .. } => self.heard(n, (data.to_vec(), end, false, false)),
             Indication::Particular { what, .. } => match *what {
                 Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
-                    self.heard(n, (data.to_vec(), end, qualified, delivery))
+                    self.heard(n, (data.to_vec(), end, qualified, delivery));
                 }
                 Particular::Packet(Primitive::Confirm { packets }) => dte.confirmed += packets,
                 other => panic!("{other:?}"),

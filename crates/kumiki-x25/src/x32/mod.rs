@@ -210,7 +210,7 @@ impl X32 {
         match (self.state, event) {
             (State::Connected, Event::Timer) => self.counters.idle += 1,
             (State::Identifying, Event::Timer | Event::Refused) | (State::Connected, Event::Refused) => {
-                self.counters.not_admitted += 1
+                self.counters.not_admitted += 1;
             }
             (
                 State::Idle

@@ -59,7 +59,7 @@ impl Endpoint {
         let who = packet.source;
         match packet.body {
             Body::Control { control, exchange: Some(exchange), join: Some(address), .. } => {
-                self.on_join(who, &packet.header, &control, &exchange, &address, io)
+                self.on_join(who, &packet.header, &control, &exchange, &address, io);
             }
             Body::Control { control, spans, exchange, .. } => {
                 let traffic = exchange.map(|it| it.1);

@@ -238,7 +238,7 @@ impl Url {
             }
             "reverse" => match value.as_str() {
                 "yes" => {
-                    self.circuit.facilities.set(Facility::Charging(Charging { reverse: true, ..Charging::default() }))
+                    self.circuit.facilities.set(Facility::Charging(Charging { reverse: true, ..Charging::default() }));
                 }
                 "no" => {}
                 _ => return Err("yes or no is expected".to_owned()),

@@ -154,7 +154,7 @@ pub(super) fn all(tree: &Tree) -> Found {
                 let only_labels = list.split(", ").all(|part| Label::parse(part).is_some());
                 match test_below(&lines, at).filter(|_| only_labels && at >= tests_from) {
                     Some(name) => {
-                        found.places.extend(labels.into_iter().map(|label| (label, place(name.to_owned()), true)))
+                        found.places.extend(labels.into_iter().map(|label| (label, place(name.to_owned()), true)));
                     }
                     None => found.malformed.push((file.to_owned(), at + 1)),
                 }

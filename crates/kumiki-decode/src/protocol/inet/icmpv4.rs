@@ -43,7 +43,7 @@ fn dissect(reading: &mut Reading<'_>) {
 fn message(reading: &mut Reading<'_>, message: Message) {
     match message {
         Message::EchoReply { identifier, sequence } | Message::Echo { identifier, sequence } => {
-            pair(reading, identifier, sequence)
+            pair(reading, identifier, sequence);
         }
         Message::Timestamp { identifier, sequence, times }
         | Message::TimestampReply { identifier, sequence, times } => {

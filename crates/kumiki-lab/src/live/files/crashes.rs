@@ -232,7 +232,7 @@ fn whatever_fails_and_whenever_power_is_lost_files_are_old_or_new_and_what_was_a
         for jumps in [false, true] {
             let judged = std::panic::catch_unwind(|| {
                 every_end(&|| prepared(work, jumps), &|disk| run(work, disk), &|disk, acknowledged, how| {
-                    judge(work, disk, *acknowledged, how)
+                    judge(work, disk, *acknowledged, how);
                 })
             });
             match judged {

@@ -199,7 +199,7 @@ impl Talk {
                 self.keep(number(session), &format!("hears {data:02x?} {end}"));
             }
             Indication::Aborted { session, reason, .. } => {
-                self.keep(number(session), &format!("hears its end: {reason}"))
+                self.keep(number(session), &format!("hears its end: {reason}"));
             }
             other => panic!("{other:?}"),
         }

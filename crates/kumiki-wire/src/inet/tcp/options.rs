@@ -225,7 +225,7 @@ impl Options {
                 _ => self.illegal_length = true,
             },
             (kind::MSS | kind::WINDOW_SCALE | kind::SACK_PERMITTED | kind::TIMESTAMPS | kind::USER_TIMEOUT, _) => {
-                self.illegal_length = true
+                self.illegal_length = true;
             }
             _ => {}
         }

@@ -163,7 +163,7 @@ impl<'a> Opt<'a> {
         let (out, kind) = (&mut out, self.kind());
         match *self {
             Self::Addresses { source, destination } => {
-                emit_value(out, kind, &[&source.octets(), &destination.octets()])
+                emit_value(out, kind, &[&source.octets(), &destination.octets()]);
             }
             Self::VanJacobson { max_slot_id, comp_slot_id } => {
                 let protocol = protocol::VJ_COMPRESSED.to_be_bytes();

@@ -147,7 +147,7 @@ fn a_collection_has_each_file_once_at_every_end_and_nothing_is_left() {
             disk
         };
         ends += every_end(&prepared, &|disk| collect(disk, remote(), behind), &|disk, said, how| {
-            judge(disk, behind, said, how)
+            judge(disk, behind, said, how);
         });
     }
     assert!(ends > 1000, "{ends}");

@@ -99,7 +99,7 @@ fn all_ends(way: Way) -> u64 {
     let mut ends = 0;
     for jumps in [false, true] {
         ends += every_end(&|| prepared(way, jumps), &|disk| get(disk, way).is_ok(), &|disk, acknowledged, how| {
-            judge(way, disk, *acknowledged, how)
+            judge(way, disk, *acknowledged, how);
         });
     }
     ends
