@@ -178,14 +178,17 @@ proptest! {
         prop_assert_eq!(deframer.counters(), other.counters());
     }
 
-    /// RFC 1662 appendix C: every error in up to three bits of a frame this long is found, by either sequence.
+    /// RFC 1662 appendix C: every error in up to three bits of a frame this long is found, by either sequence. A flag or an escape that comes
+    /// or goes shifts what follows; that is found too, but for one time in 65,536 by the shorter sequence.
     #[test]
     fn a_frame_with_a_bit_changed_is_not_taken(
         framing in framing(), frame in octets(2..200), bit in any::<prop::sample::Index>(),
     ) {
         let mut octets = line(framing, std::slice::from_ref(&frame));
         let bit = bit.index(8 * octets.len());
+        let before = octets[bit / 8];
         octets[bit / 8] ^= 0x80 >> (bit % 8);
+        prop_assume!(![before, octets[bit / 8]].iter().any(|octet| matches!(octet, 0x7d | 0x7e)));
         let (frames, _) = found(framing, 300, &octets, &[octets.len()]);
         prop_assert!(frames.iter().all(|found| *found == frame));
     }
