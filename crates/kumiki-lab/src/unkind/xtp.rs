@@ -117,6 +117,8 @@ pub(super) struct XtpWitness {
     reset_came: bool,
     /// It waits for a call, and nothing has shown yet that the caller hears it: octets of packets that have come, and that were sent.
     stranger: Option<(u64, u64)>,
+    /// Since when it may speak again to a caller of whom too little had come.
+    may_speak_since: Instant,
 }
 
 /// Octets of a packet with such a header.
@@ -175,8 +177,10 @@ impl XtpWitness {
             reset_came: false,
             stranger: end
                 .filter(|it| matches!(it.opening, Opening::Listens { .. }))
-                .filter(|_| config.amplification > 0)
+                // What is made up under our key shows it as well, and is not seen here.
+                .filter(|_| config.amplification > 0 && !case.has_lies())
                 .map(|_| (0, 0)),
+            may_speak_since: Instant::ZERO,
         }
     }
 
@@ -403,11 +407,15 @@ impl XtpWitness {
         if ends {
             return;
         }
+        let was_silent = self.must_be_silent();
         if header.key.is_returned() {
             self.stranger = None;
         }
         if let Some((came, _)) = &mut self.stranger {
             *came += octets(&header);
+        }
+        if was_silent && !self.must_be_silent() {
+            self.may_speak_since = now;
         }
         if self.sync_came.is_none_or(|came| at_or_before(came, header.sync)) {
             self.sync_came = Some(header.sync);
@@ -471,7 +479,7 @@ impl XtpWitness {
         if self.violation.is_some() || self.lied_to || !self.is_busy() {
             return;
         }
-        let since = self.sent_at.max(self.facts.said()).max(self.progress_at);
+        let since = self.sent_at.max(self.facts.said()).max(self.progress_at).max(self.may_speak_since);
         let deadline = since + self.wait() + BY_RATE + SLACK;
         if now > deadline && !self.must_be_silent() {
             let (handed, heard) = (self.facts.handed(), self.progress.heard);
