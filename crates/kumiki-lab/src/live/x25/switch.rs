@@ -1,7 +1,7 @@
 //! `kumiki x25 switch`: the run.
 //!
 //! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what others could have many lines told (calls that are refused,
-//! connections without a call) there are few ([`Throttle`]).
+//! connections without a call) there are few (`Throttle`).
 
 use core::net::SocketAddr;
 use std::io::Write as _;
