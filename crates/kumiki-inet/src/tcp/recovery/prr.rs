@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 9937; by choice RFC 6937 with either of its reduction bounds |
 //! | The caller's part | when recovery begins and ends; to send no more than [`Prr::cwnd`] allows |
-//! | Left out | recovery without SACK (RFC 9937 section 5 has PRR most accurate with it, and does not ask for more); the reduction for congestion marks (section 4, its last paragraph: it "can" be done), which is at once |
+//! | Left out | recovery without SACK, whose DeliveredData and inflight section 6.2 has as well (section 5: PRR "does not require SACK", and MAY be used with NewReno); the reduction for congestion marks (section 4, its last paragraph: it "can" be done), which is at once |
 //!
 //! # RFC 9937, clause by clause
 //!
@@ -145,6 +145,22 @@ mod tests {
         assert_eq!(rows(Bound::Conservative), [(4, 1), (4, 1), (4, 1)]);
         assert_eq!(rows(Bound::SlowStart), [(4, 2), (5, 2), (6, 2)]);
         assert_eq!(rows(Bound::Safe), [(4, 1), (4, 1), (4, 1)], "no progress");
+    }
+
+    /// The rows "cwnd" and "inflight" of RFC 9937 section 8 from ACK 3, which begins recovery, to ACK 18. At ACK 19 the first figure has a segment
+    /// go with inflight at ssthresh already, for which the formula of section 6.2 has MIN(ssthresh - inflight, SndCnt) = 0: the formula holds here.
+    #[test]
+    fn the_figures_of_rfc_9937() {
+        let rows = |lost| {
+            let columns = scenario(Bound::Safe, lost);
+            columns.iter().map(|&(inflight, _, sent)| (inflight + sent, inflight)).unzip::<_, _, Vec<_>, Vec<_>>()
+        };
+        let (cwnd, inflight) = rows(1);
+        assert_eq!(cwnd[..16], [19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11]);
+        assert_eq!(inflight[..16], [18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11]);
+        assert_eq!((cwnd[16], inflight[16]), (10, 10));
+        let (cwnd, inflight) = rows(15);
+        assert_eq!((cwnd, inflight), (vec![5, 5, 5], vec![4, 4, 4]));
     }
 
     #[test]
