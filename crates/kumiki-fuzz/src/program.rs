@@ -35,7 +35,7 @@ pub(crate) enum Command {
 }
 
 /// How a session ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Over {
     /// In order, both ways.
     Closed,

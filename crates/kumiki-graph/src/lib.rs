@@ -38,11 +38,11 @@ pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rate::{Bucket, Rate};
 pub use rng::Rng;
 pub use service::{
-    Accept, AccessPoint, Agreement, CircuitManage, CircuitReport, Cleared, Coalesce, Credit, Defect, EcnUse,
-    ErrorControl, Finder, FlowControl, Handle, Identification, Indication, KeepAlive, Key, LinkManage, LinkReport,
-    Manage, Membership, Mode, Notice, Number, Offered, Open, Opened, Particular, Problem, Quality, RateLimit, Reason,
-    Report, Request, Service, SourceRoute, Told, Unit, UnitIndication, UnitOptions, UnitRequest, Verdict, ether_types,
-    ip_protocols, lsaps, mapos_protocols, ppp_protocols,
+    Accept, AccessPoint, Agreement, Cause, CircuitManage, CircuitReport, Cleared, Coalesce, Credit, Defect, EcnUse,
+    ErrorControl, FlowControl, Handle, Identification, Indication, KeepAlive, Key, LinkManage, LinkReport, Manage,
+    Membership, Mode, Notice, Number, Offered, Open, Opened, Particular, PeerCause, Problem, Quality, RateLimit,
+    Reason, Report, Request, Service, SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest, Verdict, Violation,
+    ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -24,7 +24,7 @@ mod key;
 mod link;
 mod manage;
 mod particular;
-mod told;
+mod reason;
 mod unit_data;
 
 pub use circuit::{CircuitManage, CircuitReport, Cleared, Identification, Number, Verdict};
@@ -32,7 +32,7 @@ pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protoc
 pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use manage::{Manage, Problem, Report};
 pub use particular::Particular;
-pub use told::{Finder, Told};
+pub use reason::{Cause, PeerCause, Reason, Violation};
 pub use unit_data::{UnitIndication, UnitRequest};
 
 /// A side's own name for a session; meaning belongs to the side that made it.
@@ -376,51 +376,6 @@ pub struct Accept {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AccessPoint(pub(crate) u32);
 
-/// Why a session ended or a request was refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// A user asked for it.
-    User,
-    /// The peer reset the session.
-    Reset,
-    /// The peer refused the session.
-    Refused,
-    /// The peer stopped answering.
-    TimedOut,
-    /// No path to the peer, or it said so itself.
-    Unreachable,
-    /// The address is in use, of the wrong kind, or not ours.
-    BadAddress,
-    /// No memory, no handle, no room for another caller.
-    NoResources,
-    /// The peer broke the protocol.
-    Protocol,
-    /// The layer below went away.
-    Down,
-    /// The handle names no session of this provider.
-    NoSession,
-    /// A layer of the peer, or of a network between, said why in codes of its own.
-    Told(Told),
-}
-
-impl core::fmt::Display for Reason {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Told(told) => return told.fmt(f),
-            Self::User => "a user asked for it",
-            Self::Reset => "the peer reset the connection",
-            Self::Refused => "the peer refused",
-            Self::TimedOut => "the peer stopped answering",
-            Self::Unreachable => "no path to the peer",
-            Self::BadAddress => "the address is in use or not ours",
-            Self::NoResources => "out of memory or of room for another session",
-            Self::Protocol => "the peer broke the protocol",
-            Self::Down => "the layer below is down",
-            Self::NoSession => "there is no such session",
-        })
-    }
-}
-
 /// What goes down: requests and responses.
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -617,7 +572,7 @@ pub enum Indication {
 }
 
 /// What has not ended a session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Notice {
     /// The peer has not answered for a while (R1 of RFC 9293 section 3.8.3); the provider goes on trying.
     NoAnswer,
@@ -632,7 +587,7 @@ pub enum Notice {
 }
 
 /// What became known of the members of a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Membership {
     /// One takes part from now on.
     Joined(Address),

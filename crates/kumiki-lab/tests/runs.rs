@@ -208,7 +208,7 @@ fn content_arrives_whole_whatever_happens_to_it() {
             let run = run(&document, &set, 3, &Options::default());
             assert_eq!(run.measured.wrong, None, "{set:?}");
             for session in &run.measured.sessions {
-                assert_eq!((session.octets, session.aborted), (1_000_000, None), "{set:?}");
+                assert_eq!((session.octets, session.aborted.clone()), (1_000_000, None), "{set:?}");
             }
             assert_eq!(run.measured.sessions.len(), 3);
             let happened = |name| count(&run, "line to a.line", name) + count(&run, "line to b.line", name);

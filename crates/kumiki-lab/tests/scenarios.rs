@@ -28,7 +28,7 @@ fn run_with(name: &str, set: &[&str], seed: u64) -> Measured {
     let built = build(point, seed).unwrap_or_else(|fault| panic!("{fault}"));
     let measured = built.run().measured;
     assert_eq!(measured.wrong, None, "{name}: octets came wrong");
-    let aborted = measured.sessions.iter().find_map(|it| it.aborted);
+    let aborted = measured.sessions.iter().find_map(|it| it.aborted.clone());
     assert_eq!(aborted, None, "{name}");
     measured
 }

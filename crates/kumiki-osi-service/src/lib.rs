@@ -9,6 +9,7 @@
 
 pub mod acse;
 mod association;
+mod cause;
 pub mod ftam;
 pub mod mms;
 mod oid;
@@ -18,5 +19,6 @@ pub mod session;
 pub mod x25;
 
 pub use association::Association;
+pub use cause::{OsiCause, layer};
 pub use oid::{BadOid, MOST as MOST_OID_OCTETS, Oid};
 pub use selector::{Selector, Selectors};

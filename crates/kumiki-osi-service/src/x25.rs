@@ -17,7 +17,7 @@ pub use call::{Call, Flow};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
 pub use number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;
-pub use told::{Told, What, cause, circuit_status, diagnostic, diagnostic_text};
+pub use told::{Cause, Told, What, cause, circuit_status, diagnostic, diagnostic_text};
 
 /// The modulus of sequence numbers, of a link or of logical channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, DeviceId, Duration, Finder, Graph, Handle, Indication, Instant, Key, NodeId,
-    Protocol, Reason, Report, Request, Service, Shape, TaskId, Told, Unit,
+    Above, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Key, NodeId, Protocol,
+    Reason, Report, Request, Service, Shape, TaskId, Unit,
 };
 use kumiki_octets::Message;
 
@@ -304,9 +304,15 @@ pub fn cases(few: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config::with_cases(told.unwrap_or(few))
 }
 
-/// What is told where this layer has found that the peer broke its protocol.
-pub const fn told_broken(by: Finder, found: &'static str) -> Reason {
-    Reason::Told(Told::Broken { by, found })
+/// Panics unless `reason` says that `layer` here found its peer to break the protocol, and the text of it has `what` in it.
+#[track_caller]
+pub fn assert_violation(reason: Option<&Reason>, layer: &str, what: &str) {
+    match reason {
+        Some(Reason::Violation(it)) => {
+            assert!(it.layer == layer && it.what.contains(what), "{it}; expected {layer}: {what}");
+        }
+        other => panic!("{other:?}; expected {layer}: {what}"),
+    }
 }
 
 /// The octets that hexadecimal text says; blanks do not count.

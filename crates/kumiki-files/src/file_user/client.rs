@@ -149,7 +149,7 @@ impl Client {
         let stood = self.plan.stands();
         self.plan.breaks();
         let failure = self.abort.take().unwrap_or_else(|| {
-            let failure = Failure::of_reason(reason, Layer::Ftam);
+            let failure = Failure::of_reason(&reason, Layer::Ftam);
             if stood { failure.amid() } else { failure }
         });
         if !self.breaks(&failure) {
@@ -160,7 +160,7 @@ impl Client {
     /// The association has ended in order.
     pub fn on_closed(&mut self) {
         if self.run.is_some() || !self.plan.is_empty() {
-            self.end_all(Failure::of_reason(Reason::Down, Layer::Ftam));
+            self.end_all(Failure::of_reason(&Reason::Down, Layer::Ftam));
         }
         self.plan.close();
     }

@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use kumiki_graph::{Finder, Reason, Told};
+use kumiki_graph::Reason;
 use kumiki_osi_service::acse;
 use kumiki_osi_service::ftam::{Diagnostic, DiagnosticType};
 use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
 use kumiki_osi_service::x25::{self, What, cause};
+use kumiki_osi_service::{OsiCause, layer};
 
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -171,7 +172,7 @@ impl Failure {
 
     /// Why an association for `user`, FTAM or MMS, did not come about, or ended.
     #[must_use]
-    pub fn of_reason(reason: Reason, user: Layer) -> Self {
+    pub fn of_reason(reason: &Reason, user: Layer) -> Self {
         let (layer, code, remedy) = match reason {
             Reason::User | Reason::NoSession => (Layer::Local, None, ""),
             Reason::BadAddress => (Layer::Local, None, "check host and port"),
@@ -183,7 +184,12 @@ impl Failure {
             }
             // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
-            Reason::Told(told) => of_told(told, user),
+            Reason::Violation(violation) => (layer_of(violation.layer), None, CAPTURE),
+            Reason::Peer(_) => match (reason.cause(), reason.cause()) {
+                (Some(&cause), _) => of_osi(cause, user),
+                (None, Some(&cause)) => of_x25(cause),
+                (None, None) => (Layer::Network, None, ""),
+            },
         };
         let meaning = match reason {
             // To people it is not a matter of layers.
@@ -197,7 +203,8 @@ impl Failure {
             | Reason::NoResources
             | Reason::Protocol
             | Reason::NoSession
-            | Reason::Told(_) => reason.to_string(),
+            | Reason::Violation(_)
+            | Reason::Peer(_) => reason.to_string(),
         };
         Self {
             layer,
@@ -205,18 +212,7 @@ impl Failure {
             meaning,
             remedy: remedy.to_owned(),
             transient: matches!(reason, Reason::Reset | Reason::TimedOut | Reason::Unreachable | Reason::Down),
-            is_abort: matches!(
-                reason,
-                Reason::Protocol
-                    | Reason::Told(
-                        Told::Broken { .. }
-                            | Told::FrameRejected(_)
-                            | Told::TpduRejected(_)
-                            | Told::SessionAborted(_)
-                            | Told::PresentationAborted(_)
-                            | Told::AssociationAborted { .. }
-                    )
-            ),
+            is_abort: is_abort(reason),
             diagnostics: Vec::new(),
         }
     }
@@ -272,13 +268,48 @@ const CAPTURE: &str = "take a capture and report it";
 /// Application context name not supported (X.227).
 const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
 
-fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
-    match told {
-        Told::X25(told) => (Layer::Network, None, of_x25(told)),
-        Told::FrameRejected(_) => (Layer::Network, None, CAPTURE),
+/// Whether `reason` is that somebody takes the other for one who breaks the protocol, or that the peer has aborted.
+fn is_abort(reason: &Reason) -> bool {
+    let is_said = matches!(
+        reason.cause(),
+        Some(
+            OsiCause::TpduRejected(_)
+                | OsiCause::SessionAborted(_)
+                | OsiCause::PresentationAborted(_)
+                | OsiCause::AssociationAborted { .. }
+        )
+    );
+    is_said
+        || matches!(reason.cause(), Some(x25::Cause::FrameRejected(_)))
+        || matches!(reason, Reason::Protocol | Reason::Violation(_))
+}
+
+/// The layer of this name ([`layer`]).
+fn layer_of(name: &str) -> Layer {
+    match name {
+        layer::TRANSPORT => Layer::Transport,
+        layer::SESSION => Layer::Session,
+        layer::PRESENTATION => Layer::Presentation,
+        layer::ACSE => Layer::Acse,
+        layer::FTAM => Layer::Ftam,
+        layer::MMS => Layer::Mms,
+        _ => Layer::Network,
+    }
+}
+
+fn of_x25(cause: x25::Cause) -> (Layer, Option<i64>, &'static str) {
+    let remedy = match cause {
+        x25::Cause::Packet(told) => of_packet(told),
+        x25::Cause::FrameRejected(_) => CAPTURE,
         // Calls are no permanent circuits.
-        Told::CircuitRefused(_) => (Layer::Network, None, "check the X.121 address and the facilities"),
-        Told::Disconnected(code) => (
+        x25::Cause::CircuitRefused(_) => "check the X.121 address and the facilities",
+    };
+    (Layer::Network, None, remedy)
+}
+
+fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
+    match told {
+        OsiCause::Disconnected(code) => (
             Layer::Transport,
             Some(code.into()),
             match code {
@@ -286,7 +317,7 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 _ => COMMON_SELECTORS,
             },
         ),
-        Told::Unanswered => (
+        OsiCause::Unanswered => (
             Layer::Session,
             None,
             if user == Layer::Mms {
@@ -295,8 +326,8 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms)"
             },
         ),
-        Told::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
-        Told::SessionRefused(code) => (
+        OsiCause::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
+        OsiCause::SessionRefused(code) => (
             Layer::Session,
             Some(code.into()),
             match code {
@@ -304,8 +335,8 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 _ => "ask whoever runs the responder",
             },
         ),
-        Told::SessionAborted(code) => (Layer::Session, Some(code.into()), CAPTURE),
-        Told::PresentationRefused(code) => (
+        OsiCause::SessionAborted(code) => (Layer::Session, Some(code.into()), CAPTURE),
+        OsiCause::PresentationRefused(code) => (
             Layer::Presentation,
             Some(code.into()),
             match code {
@@ -313,13 +344,13 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 _ => "ask whoever runs the responder",
             },
         ),
-        Told::ContextsRefused { why, .. } => (
+        OsiCause::ContextsRefused { why, .. } => (
             Layer::Presentation,
             why.map(i64::from),
             "the responder knows other document types, or none: check whether it is one for files",
         ),
-        Told::PresentationAborted(code) => (Layer::Presentation, Some(code.into()), CAPTURE),
-        Told::Rejected { diagnostic, .. } if diagnostic == WRONG_CONTEXT => (
+        OsiCause::PresentationAborted(code) => (Layer::Presentation, Some(code.into()), CAPTURE),
+        OsiCause::Rejected { diagnostic, .. } if diagnostic == WRONG_CONTEXT => (
             Layer::Acse,
             None,
             if user == Layer::Mms {
@@ -328,9 +359,9 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 "the peer has no FTAM under this address: check port and selectors, and whether it is one for MMS (kumiki mms)"
             },
         ),
-        Told::Rejected { .. } => (Layer::Acse, None, "check the application titles, and user and password"),
-        Told::AssociationAborted { .. } => (Layer::Acse, None, "look into the log of the responder"),
-        Told::Mms { class, code } => (
+        OsiCause::Rejected { .. } => (Layer::Acse, None, "check the application titles, and user and password"),
+        OsiCause::AssociationAborted { .. } => (Layer::Acse, None, "look into the log of the responder"),
+        OsiCause::Mms { class, code } => (
             Layer::Mms,
             Some(code.into()),
             match (class, code) {
@@ -338,30 +369,17 @@ fn of_told(told: Told, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 _ => "ask whoever runs the responder",
             },
         ),
-        Told::File { identifier } => (
+        OsiCause::File { identifier } => (
             Layer::Ftam,
             Some(identifier.into()),
             kumiki_osi_service::ftam::diagnostic::Identifier::of(identifier.into())
                 .map_or("", |identifier| identifier.remedy),
         ),
-        Told::Broken { by, .. } => (
-            match by {
-                Finder::Lapb | Finder::X25 | Finder::Xot => Layer::Network,
-                Finder::Transport => Layer::Transport,
-                Finder::Session => Layer::Session,
-                Finder::Presentation => Layer::Presentation,
-                Finder::Acse => Layer::Acse,
-                Finder::Ftam => Layer::Ftam,
-                Finder::Mms => Layer::Mms,
-            },
-            None,
-            CAPTURE,
-        ),
     }
 }
 
 /// What helps where X.25 has no circuit, or has it no more.
-const fn of_x25(told: x25::Told) -> &'static str {
+const fn of_packet(told: x25::Told) -> &'static str {
     if !matches!(told.what, What::Clear) {
         return "the circuit or the interface was reset: try again";
     }
@@ -413,7 +431,7 @@ mod tests {
     fn what_helps_against_x25_depends_on_its_cause() {
         let remedy = |what, cause, diagnostic| {
             let told = x25::Told { what, cause, diagnostic };
-            Failure::of_reason(Reason::Told(Told::X25(told)), Layer::Ftam).remedy
+            Failure::of_reason(&Reason::peer(x25::Cause::Packet(told)), Layer::Ftam).remedy
         };
         for (cause, part) in [
             (0x01, "no channel free"),
@@ -443,35 +461,32 @@ mod tests {
 
     #[test]
     fn a_breach_is_told_by_the_layer_that_found_it_and_is_no_refusal() {
-        let told = |by, found| {
-            let told = Told::Broken { by, found };
-            Failure::of_reason(Reason::Told(told), Layer::Ftam)
-        };
-        let failure = told(Finder::Session, "octets that are no SPDU");
+        let why = Reason::violation(layer::SESSION, "octets that are no SPDU");
+        let failure = Failure::of_reason(&why, Layer::Ftam);
         assert_eq!(
             failure.to_string(),
             "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
         );
         assert!(failure.is_abort);
         // FRMR and TPDU Error say that the peer takes us for the one who did.
-        for told in [Told::FrameRejected(1), Told::TpduRejected(1)] {
-            assert!(Failure::of_reason(Reason::Told(told), Layer::Ftam).is_abort);
+        for told in [Reason::peer(x25::Cause::FrameRejected(1)), Reason::peer(OsiCause::TpduRejected(1))] {
+            assert!(Failure::of_reason(&told, Layer::Ftam).is_abort);
         }
-        let refused = Failure::of_reason(Reason::Told(Told::Disconnected(3)), Layer::Ftam);
+        let refused = Failure::of_reason(&Reason::peer(OsiCause::Disconnected(3)), Layer::Ftam);
         assert!(!refused.is_abort && refused.is_of_selectors());
     }
 
     /// Only what says so is a refusal of selectors by us; what we hear may be one whatever it says.
     #[test]
     fn a_refusal_of_transport_may_be_one_of_selectors() {
-        let of = |told| Failure::of_reason(Reason::Told(told), Layer::Ftam);
-        for told in [Told::Disconnected(128), Told::Disconnected(0), Told::Unanswered] {
+        let of = |told| Failure::of_reason(&Reason::peer(told), Layer::Ftam);
+        for told in [OsiCause::Disconnected(128), OsiCause::Disconnected(0), OsiCause::Unanswered] {
             let failure = of(told);
             assert!(failure.may_be_of_selectors(), "{failure}");
             assert!(!failure.is_of_selectors() && !failure.transient, "{failure}");
             assert!(failure.remedy.contains("0x0103"), "{failure}");
         }
-        for told in [Told::TpduRejected(1), Told::SessionRefused(0x86)] {
+        for told in [OsiCause::TpduRejected(1), OsiCause::SessionRefused(0x86)] {
             assert!(!of(told).may_be_of_selectors());
         }
     }

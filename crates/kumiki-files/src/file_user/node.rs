@@ -1,11 +1,12 @@
 //! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular, Protocol, Reason, Request,
-    Service, Shape, TimerSlot, Token, Told,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol, Reason, Request, Service,
+    Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::Fpdu;
+use kumiki_osi_service::layer;
 
 use super::{Client, Failure, Operation, Settings};
 use crate::filestore::door::WAKE;
@@ -230,7 +231,7 @@ impl FileClient {
 
     /// Ends the association, or what was to become one.
     fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
-        self.drop_call(reason, cx);
+        self.drop_call(reason.clone(), cx);
         self.client.on_aborted(reason);
     }
 
@@ -286,8 +287,8 @@ impl Protocol for FileClient {
                         self.with(cx, |client, out| client.on_initialized(&response, out));
                     }
                     _ => {
-                        let (by, found) = (Finder::Ftam, "an acceptance without F-INITIALIZE");
-                        self.hang_up(Reason::Told(Told::Broken { by, found }), cx);
+                        let (by, found) = (layer::FTAM, "an acceptance without F-INITIALIZE");
+                        self.hang_up(Reason::violation(by, found), cx);
                     }
                 }
             }

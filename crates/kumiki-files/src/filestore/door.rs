@@ -88,8 +88,8 @@ impl Door {
 
     /// Why nobody can call any more, if so.
     #[must_use]
-    pub const fn failure(&self) -> Option<Reason> {
-        self.failure
+    pub const fn failure(&self) -> Option<&Reason> {
+        self.failure.as_ref()
     }
 
     /// Waits to be called as `association` says.

@@ -1,13 +1,14 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Finder, Handle, Indication, Instant, Offered, Particular, Protocol,
-    Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Above, Below, Context, Credit, Duration, Handle, Indication, Instant, Offered, Particular, Protocol, Reason,
+    Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::file::RecoverRequest;
 use kumiki_osi_service::ftam::regime::InitializeResponse;
 use kumiki_osi_service::ftam::{Diagnostic, Fpdu, Primitive, StateResult};
+use kumiki_osi_service::layer;
 
 use super::door::{Door, End, LISTENER, WAKE, accept};
 use super::responder::{Config as ResponderConfig, Responder};
@@ -145,9 +146,9 @@ impl FileServer {
         let mut association = association.unwrap_or_default();
         let initialize = association.initialize.take().map(|fpdu| *fpdu);
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
-            let (by, found) = (Finder::Ftam, "a call without F-INITIALIZE");
-            let reason = Reason::Told(Told::Broken { by, found });
-            self.door.refused(End::Broken(reason));
+            let (by, found) = (layer::FTAM, "a call without F-INITIALIZE");
+            let reason = Reason::violation(by, found);
+            self.door.refused(End::Broken(reason.clone()));
             return abort_below(FILES, provider, reason, None, cx);
         };
         let mut responder = Responder::new(self.config.responder.clone());

@@ -33,8 +33,8 @@
 //! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the user.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
-    Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
+    Reason, Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
@@ -43,6 +43,7 @@ use kumiki_osi_service::ftam::{
     ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Primitive,
     ProtocolVersions, ServiceClasses, oids,
 };
+use kumiki_osi_service::layer;
 use kumiki_osi_service::presentation::Value;
 use kumiki_osi_service::{Association, Oid};
 
@@ -192,9 +193,9 @@ impl Ftam {
         let data = Some(connection::written(&abort));
         end_below(ACSE, (own, connection.lower), data, cx);
         connection.tell(abort, cx);
-        let by = Finder::Ftam;
+        let by = layer::FTAM;
         let found = "an FPDU that cannot be read, or that has no place here";
-        let why = Reason::Told(Told::Broken { by, found });
+        let why = Reason::violation(by, found);
         tell_aborted(connection.above, connection.user, why, None, cx);
     }
 

@@ -1,5 +1,6 @@
 //! The FTAM regime: F-INITIALIZE, F-TERMINATE and the aborts, which ride on association control.
 
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::acse::Diagnostic as AssociationDiagnostic;
 use kumiki_osi_service::ftam::StateResult;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
@@ -113,8 +114,8 @@ impl Ftam {
             self.counters.refused += 1;
             self.counters.strangers += 1;
             let diagnostic = AssociationDiagnostic::User(WRONG_CONTEXT);
-            let told = Told::Rejected { permanent: true, diagnostic };
-            return abort_below(ACSE, lower, Reason::Told(told), None, cx);
+            let told = OsiCause::Rejected { permanent: true, diagnostic };
+            return abort_below(ACSE, lower, Reason::peer(told), None, cx);
         }
         let deny = |action_result, number, details: &str| {
             let diagnostic = permanent(Side::Responder, number, details.to_owned());
@@ -429,7 +430,7 @@ impl Ftam {
     /// F-U-ABORT, or a refusal of what was offered, or the end of listening. Where the user has found the association broken, F-P-ABORT: what is under
     /// way can be recovered then.
     pub(super) fn abort(&mut self, own: Handle, reason: Reason, fpdu: Option<Fpdu>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason) {
+        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
             self.refuse_offers(own, cx);
             return cx.down(ACSE, request);
         }
@@ -450,7 +451,8 @@ impl Ftam {
             | Reason::NoResources
             | Reason::Protocol
             | Reason::NoSession
-            | Reason::Told(_) => {
+            | Reason::Violation(_)
+            | Reason::Peer(_) => {
                 Fpdu::UserAbort(Box::new(Abort { action_result: ActionResult::PermanentError, diagnostic: Vec::new() }))
             }
         });
@@ -485,7 +487,7 @@ impl Ftam {
 
     /// The association is over, or never was.
     pub(super) fn ended(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, reason, cx) {
+        if self.entries.on_ended(own, reason.clone(), cx) {
             return;
         }
         let opening = self.connection(own).map(|it| it.phase) == Some(Phase::Opening);
@@ -509,7 +511,7 @@ impl Ftam {
             let named = fpdu.outcome().and_then(|it| identifier(it.diagnostic));
             let refused = fpdu.kind() == Kind::InitializeResponse;
             if let Some(identifier) = named.or_else(|| refused.then_some(0)) {
-                reason = Reason::Told(Told::File { identifier });
+                reason = Reason::peer(OsiCause::File { identifier });
             }
             connection.tell(fpdu, cx);
             self.counters.received += 1;
@@ -589,12 +591,12 @@ fn failure(action_result: ActionResult, diagnostic: Vec<Diagnostic>) -> Initiali
 
 /// An offer of association control is refused with a response.
 fn refuse_with(session: Handle, response: &InitializeResponse, cx: &mut Context<'_>) {
-    let told = Told::Rejected {
+    let told = OsiCause::Rejected {
         permanent: response.action_result != ActionResult::TransientError,
         diagnostic: AssociationDiagnostic::User(NO_REASON),
     };
     let fpdu = Fpdu::InitializeResponse(Box::new(response.clone()));
-    let (reason, data) = (Reason::Told(told), Some(written(&fpdu)));
+    let (reason, data) = (Reason::peer(told), Some(written(&fpdu)));
     abort_below(ACSE, session, reason, data, cx);
 }
 

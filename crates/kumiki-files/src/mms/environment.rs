@@ -5,6 +5,7 @@ use kumiki_osi_service::acse::Diagnostic;
 use kumiki_osi_service::mms::{ErrorClass, ServiceError};
 use kumiki_osi_service::presentation::Context as Proposed;
 use kumiki_osi_service::session::FunctionalUnits as SessionUnits;
+use kumiki_osi_service::{OsiCause, layer};
 
 use super::*;
 
@@ -56,7 +57,7 @@ impl Mms {
         let mut association = offered.association.take().unwrap_or_default();
         let rejected = |code, permanent| {
             let diagnostic = Diagnostic::User(code);
-            Reason::Told(Told::Rejected { permanent, diagnostic })
+            Reason::peer(OsiCause::Rejected { permanent, diagnostic })
         };
         if association.application_context != Some(APPLICATION_CONTEXT) {
             self.counters.refused += 1;
@@ -140,8 +141,8 @@ impl Mms {
             return;
         };
         let (Some(Ok(Pdu::InitiateResponse(said))), Some(context)) = (read, context) else {
-            let (by, found) = (Finder::Mms, "an acceptance without an initiate-Response");
-            return self.fail(own, Reason::Told(Told::Broken { by, found }), cx);
+            let (by, found) = (layer::MMS, "an acceptance without an initiate-Response");
+            return self.fail(own, Reason::violation(by, found), cx);
         };
         let mut agreed = lesser(&connection.agreed, &said);
         agreed.services_supported = said.services_supported;
@@ -233,13 +234,13 @@ impl Mms {
 
     /// The association is over without agreement, or never was.
     pub(super) fn ended(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, reason, cx) {
+        if self.entries.on_ended(own, reason.clone(), cx) {
             return;
         }
         // What cannot be read does not matter any more.
         let said = data.and_then(|data| kumiki_wire::files::mms::parse(data).ok());
         let reason = match said {
-            Some(Pdu::InitiateError(error)) => Reason::Told(Told::Mms {
+            Some(Pdu::InitiateError(error)) => Reason::peer(OsiCause::Mms {
                 class: u8::try_from(error.class.0).unwrap_or(u8::MAX),
                 code: u8::try_from(error.code).unwrap_or(u8::MAX),
             }),
@@ -250,7 +251,7 @@ impl Mms {
 
     /// The user aborts, refuses what was offered, or ends its listening.
     pub(super) fn abort(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason) {
+        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
             self.refuse_offers(own, cx);
             return cx.down(ACSE, request);
         }

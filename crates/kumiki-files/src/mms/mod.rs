@@ -23,8 +23,8 @@
 //! **Errors.** A PDU that cannot be read is rejected, and the association goes on.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
-    Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol, Reason,
+    Request, Service, Shape,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};

@@ -163,13 +163,13 @@ impl Client {
     /// The association is gone.
     pub fn on_aborted(&mut self, reason: Reason) {
         self.plan.breaks();
-        self.end_all(Failure::of_reason(reason, Layer::Mms));
+        self.end_all(Failure::of_reason(&reason, Layer::Mms));
     }
 
     /// The association has ended in order.
     pub fn on_closed(&mut self) {
         if self.run.is_some() || !self.plan.is_empty() {
-            self.end_all(Failure::of_reason(Reason::Down, Layer::Mms));
+            self.end_all(Failure::of_reason(&Reason::Down, Layer::Mms));
         }
         self.plan.close();
     }

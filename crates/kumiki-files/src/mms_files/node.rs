@@ -1,10 +1,11 @@
 //! The node of the client: calls, does the plan, and ends.
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Finder, Handle, Indication, Open, Particular, Protocol, Reason, Request,
-    Service, Shape, TimerSlot, Token, Told,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol, Reason, Request, Service,
+    Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::mms::Initiate;
 
 use super::{CLIENT_SERVICES, Client, Do, MMS, Settings, perform};
@@ -143,7 +144,7 @@ impl FileClient {
     /// Ends the association, or what was to become one.
     fn hang_up(&mut self, reason: Reason, cx: &mut Context<'_>) {
         let provider = self.provider.unwrap_or_default();
-        cx.down(MMS, ending(OWN, provider, reason, None));
+        cx.down(MMS, ending(OWN, provider, reason.clone(), None));
         self.gone(reason);
     }
 
@@ -180,8 +181,8 @@ impl Protocol for FileClient {
                 match said {
                     Some(agreed) => self.with(cx, |client, out| client.on_opened(*agreed, out)),
                     None => {
-                        let (by, found) = (Finder::Mms, "an acceptance without an initiate-Response");
-                        self.hang_up(Reason::Told(Told::Broken { by, found }), cx);
+                        let (by, found) = (layer::MMS, "an acceptance without an initiate-Response");
+                        self.hang_up(Reason::violation(by, found), cx);
                     }
                 }
             }

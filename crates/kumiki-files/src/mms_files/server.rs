@@ -2,9 +2,10 @@
 
 use kumiki_graph::{
     Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason, Request, Service,
-    Shape, TimerSlot, Token, Told,
+    Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::acse::{Credential, Diagnostic as AssociationDiagnostic};
 use kumiki_osi_service::ftam::{GraphicString, Moment, Password};
 use kumiki_osi_service::mms::{Initiate, PASSWORD_MECHANISM};
@@ -138,8 +139,8 @@ impl FileServer {
                 let permanent = fault.as_ref().is_none_or(|it| !it.transient);
                 let said = fault.map(|it| it.diagnostic()).into_iter().collect();
                 self.door.refused(End::Refused(said));
-                let told = Told::Rejected { permanent, diagnostic: AssociationDiagnostic::User(diagnostic) };
-                return abort_below(MMS, session, Reason::Told(told), None, cx);
+                let told = OsiCause::Rejected { permanent, diagnostic: AssociationDiagnostic::User(diagnostic) };
+                return abort_below(MMS, session, Reason::peer(told), None, cx);
             }
         };
         self.door.counters.accepted += 1;
@@ -196,9 +197,11 @@ impl FileServer {
         session.responder.on_broken(&mut self.guard);
         self.door.ended(match reason {
             None => End::InOrder,
-            // Some clients end by an abort as others do by conclude.
-            Some(Reason::Told(Told::AssociationAborted { provider: false })) => End::Aborted(Vec::new()),
-            Some(reason) => End::Broken(reason),
+            Some(reason) => match reason.cause() {
+                // Some clients end by an abort as others do by conclude.
+                Some(OsiCause::AssociationAborted { provider: false }) => End::Aborted(Vec::new()),
+                Some(_) | None => End::Broken(reason),
+            },
         });
     }
 }

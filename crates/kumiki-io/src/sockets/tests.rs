@@ -178,7 +178,7 @@ fn no_more_is_read_than_was_granted_and_nothing_wakes_for_the_rest() {
     assert_eq!(got, sent);
     let reason = Reason::Reset;
     let ended = next_but_room(&mut called);
-    assert!(matches!(ended, Indication::Aborted { reason: it, .. } if it == reason), "{ended:?}");
+    assert!(matches!(ended, Indication::Aborted { reason: ref it, .. } if *it == reason), "{ended:?}");
     assert_eq!(called.slots.len(), 1);
 }
 

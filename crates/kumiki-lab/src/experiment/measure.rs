@@ -39,7 +39,7 @@ impl Bound {
 }
 
 /// One session's part.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct SessionResult {
     /// Octets read while measuring.
     pub octets: u64,
@@ -133,7 +133,7 @@ impl Units {
 }
 
 /// What a session has brought so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Progress {
     octets: u64,
     last: Option<Instant>,
@@ -304,7 +304,7 @@ pub(super) fn measure(
             Some(_) => Duration::ZERO,
             None => after.at.saturating_since(it.last.unwrap_or_default()),
         }),
-        aborted: it.aborted,
+        aborted: it.aborted.clone(),
     };
     let sessions: Vec<SessionResult> = (0..)
         .zip(&sinks)

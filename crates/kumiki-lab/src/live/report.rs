@@ -85,13 +85,13 @@ impl<'a> Printer<'a> {
 
     fn tell(&mut self, number: usize, talk: &Talk) {
         let begun = talk.opened.unwrap_or(Instant::ZERO);
-        let (end, how) = match talk.ending {
+        let (end, how) = match talk.ending.clone() {
             Some(Ending::Closed(at)) => (at, Ok(())),
             Some(Ending::Aborted(at, reason)) => (at, Err(reason)),
             None => return,
         };
-        if let Err(reason) = how
-            && reason != kumiki_graph::Reason::User
+        if let Err(reason) = &how
+            && *reason != kumiki_graph::Reason::User
         {
             self.aborted += 1;
             let remote = talk.remote;

@@ -193,7 +193,7 @@ fn an_abort_is_told_at_both_ends_with_its_reason() {
     let send = Act::Send { octets: 1_000_000, pattern: CONTENT };
     let caller = TalkerConfig { abort_after: Some(50_000), ..config(call(1), send) };
     let [sink, caller] = in_virtual_time(config(listen(5001), Act::Read), caller);
-    let reason = |talk: &Talk| match talk.ending {
+    let reason = |talk: &Talk| match talk.ending.clone() {
         Some(Ending::Aborted(_, reason)) => reason,
         other => panic!("{other:?}"),
     };

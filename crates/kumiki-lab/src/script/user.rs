@@ -262,7 +262,8 @@ impl Talk {
             | Reason::Protocol
             | Reason::Down
             | Reason::NoSession
-            | Reason::Told(_) => {
+            | Reason::Violation(_)
+            | Reason::Peer(_) => {
                 self.odd = Some(format!("the stack ended it: {reason}"));
                 return;
             }

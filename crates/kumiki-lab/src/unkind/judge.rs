@@ -87,7 +87,7 @@ fn endings<'a>(
             && peer.over == Some(Over::Never)
             && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other) || sends_cookies(case, other))
             && case.may_lose();
-        let reason = match report.over {
+        let reason = match report.over.clone() {
             None => return refused("no end", "the program is not done".to_owned()),
             Some(Over::Closed | Over::Own | Over::Never) => return None,
             Some(Over::GaveUp) => {
@@ -110,7 +110,7 @@ fn endings<'a>(
         let done = report.peer_released && report.released && peer.received == report.written;
         let enough = if report.opened { REPETITIONS } else { SYN_REPETITIONS };
         let allowed = match reason {
-            _ if case.transport == Transport::Xtp => xtp::may_end(case, own, reason, ends, evidence),
+            _ if case.transport == Transport::Xtp => xtp::may_end(case, own, reason.clone(), ends, evidence),
             Reason::Reset => seen.reset_came && (has_cut(peer) || done || given_up),
             Reason::Refused => seen.reset_came && (far_calls || listens_late || has_cut(peer) || given_up),
             Reason::TimedOut => {
@@ -123,7 +123,8 @@ fn endings<'a>(
             | Reason::NoResources
             | Reason::Protocol
             | Reason::Down
-            | Reason::Told(_) => false,
+            | Reason::Violation(_)
+            | Reason::Peer(_) => false,
         };
         if allowed {
             return None;

@@ -87,7 +87,7 @@ impl Brief {
         Self {
             used: [used(outcome.segments, packets), used(outcome.took.as_millis(), time.as_millis())],
             seed: outcome.seed,
-            endings: outcome.ends.map(|end| name(end.over)),
+            endings: outcome.ends.each_ref().map(|end| name(end.over.clone())),
             octets: near.received + far.received,
             segments: outcome.segments,
             damaged: outcome.damaged,

@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
                 return None;
             }
             let reports = self.reports();
-            match reports.map(|report| report.over.is_some()) {
+            match reports.each_ref().map(|report| report.over.is_some()) {
                 [true, true] => break,
                 [false, false] => self.maybe_give_up_both(),
                 [true, _] => self.maybe_give_up(1, reports[0].over_at),

@@ -133,7 +133,7 @@ impl User {
 
     pub(super) fn report(&self) -> Report {
         Report {
-            over: self.over,
+            over: self.over.clone(),
             over_at: self.over_at,
             written: self.facts.handed(),
             received: self.heard.octets,
@@ -246,7 +246,7 @@ impl User {
     }
 
     fn finish(&mut self, cx: &mut Context<'_>) {
-        let (Some(session), None, false) = (self.session, self.over, self.released) else {
+        let (Some(session), None, false) = (self.session, self.over.clone(), self.released) else {
             return;
         };
         let written = self.facts.handed() >= self.plan.writing.total;
@@ -273,7 +273,7 @@ impl User {
     }
 
     fn write(&mut self, cx: &mut Context<'_>) {
-        while let (Some(session), None) = (self.session, self.over) {
+        while let (Some(session), None) = (self.session, self.over.clone()) {
             let written = self.facts.handed();
             let total = self.plan.writing.total;
             if written >= total

@@ -114,7 +114,7 @@ impl Reader {
         match indication {
             Indication::Data { data, .. } => self.look(data, cx),
             Indication::Closed { .. } => self.received.ended = Some(cx.now()),
-            Indication::Aborted { reason, .. } => self.received.aborted = Some(*reason),
+            Indication::Aborted { reason, .. } => self.received.aborted = Some(reason.clone()),
             Indication::Unit(_)
             | Indication::Opened(_)
             | Indication::Offered(_)
@@ -194,7 +194,7 @@ impl FileUser {
     /// What came, where the file is got; none where it is put.
     #[must_use]
     pub fn received(&self) -> Option<Received> {
-        (self.config.file.way == Way::Get).then_some(self.reader.received)
+        (self.config.file.way == Way::Get).then_some(self.reader.received.clone())
     }
 
     /// When the association was asked for.
@@ -335,7 +335,7 @@ impl FileKeeper {
     /// What came, where the file is put; none where it is got.
     #[must_use]
     pub fn received(&self) -> Option<Received> {
-        (self.config.file.way == Way::Put).then_some(self.reader.received)
+        (self.config.file.way == Way::Put).then_some(self.reader.received.clone())
     }
 }
 

@@ -33,7 +33,7 @@ pub struct SinkConfig {
 }
 
 /// What one session brought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Received {
     /// Octets read.
     pub octets: u64,
@@ -81,7 +81,7 @@ impl Sink {
 
     /// What each session brought, in the order of being accepted.
     pub fn received(&self) -> impl Iterator<Item = Received> + '_ {
-        self.sessions.iter().map(|session| session.received)
+        self.sessions.iter().map(|session| session.received.clone())
     }
 
     /// Octets read in all sessions.

@@ -43,7 +43,7 @@ pub struct SourceConfig {
 }
 
 /// What one session did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
     /// When it was opened.
     pub opened: Option<Instant>,
@@ -109,7 +109,7 @@ impl Source {
 
     /// What each session did.
     pub fn sent(&self) -> impl Iterator<Item = Sent> + '_ {
-        self.sessions.iter().map(|session| session.sent)
+        self.sessions.iter().map(|session| session.sent.clone())
     }
 
     /// Whom the first session calls.

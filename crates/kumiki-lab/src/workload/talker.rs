@@ -84,7 +84,7 @@ impl fmt::Display for Hash {
 }
 
 /// How a connection ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// In order, both directions.
     Closed(Instant),
@@ -196,8 +196,8 @@ impl Talker {
 
     /// Why it may not listen, or does so no longer.
     #[must_use]
-    pub const fn refused(&self) -> Option<Reason> {
-        self.refused
+    pub fn refused(&self) -> Option<Reason> {
+        self.refused.clone()
     }
 
     fn session(&mut self, handle: Handle) -> Option<&mut Session> {

@@ -44,7 +44,7 @@ pub struct UdpSourceConfig {
 }
 
 /// What one session did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SentUnits {
     /// When the first left.
     pub first: Option<Instant>,
@@ -92,7 +92,7 @@ impl UdpSource {
 
     /// What each session did.
     pub fn sent(&self) -> impl Iterator<Item = SentUnits> + '_ {
-        self.sessions.iter().map(|session| session.sent)
+        self.sessions.iter().map(|session| session.sent.clone())
     }
 
     /// Whether all has been sent.

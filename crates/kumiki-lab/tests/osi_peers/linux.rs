@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol,
-    Reason, Request, Service, Shape, Told,
+    Reason, Request, Service, Shape,
 };
 use kumiki_io::{Ended, Executor, Line, Opening, Pace, Plug, RealClock, Records};
 use kumiki_octets::Message;
@@ -239,7 +239,7 @@ fn a_call_to_linux_carries_messages_both_ways() {
         linux.wait_for("PEER x25 listening");
         ours.run();
         let person = ours.person();
-        assert_eq!((person.ended, person.came), (None, 10), "{what}");
+        assert_eq!((person.ended.clone(), person.came), (None, 10), "{what}");
         let said = linux.wait_for("PEER x25 cleared");
         let octets: usize = messages().iter().map(Vec::len).sum();
         let wanted = format!("cause 0 diagnostic 0, 10 messages {octets} octets");
@@ -279,6 +279,6 @@ fn linux_clears_a_call_to_a_number_on_which_nobody_listens() {
     linux.wait_for("PEER x25 listening");
     ours.run();
     let wanted = x25::Told { what: What::Clear, cause: 1, diagnostic: 0 };
-    let told = Reason::Told(Told::X25(wanted));
+    let told = Reason::peer(x25::Cause::Packet(wanted));
     assert_eq!(ours.person().ended, Some(told));
 }

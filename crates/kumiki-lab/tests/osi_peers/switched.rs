@@ -164,7 +164,7 @@ strip = 2
     let xot = Settings::new().with("routes", texts(format!("99 = {at}")));
     let mut ours = Ours::new(person, sockets(), &xot);
     let person = ours.run();
-    assert_eq!((person.ended, person.came), (None, 10));
+    assert_eq!((person.ended.clone(), person.came), (None, 10));
     let said = linux.wait_for("PEER x25 cleared");
     let octets: usize = messages().iter().map(Vec::len).sum();
     let wanted = format!("cause 0 diagnostic 0, 10 messages {octets} octets");

@@ -65,6 +65,44 @@ impl fmt::Display for Told {
     }
 }
 
+/// What a peer or a network said of a call or a line, in the codes of the layer that said it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// The packet layer cleared the call, reset the channel or restarted all of them.
+    Packet(Told),
+    /// LAPB's peer refused a frame: the bits W (1), X (2), Y (4) and Z (8) of its FRMR (X.25 section 2.3.4).
+    FrameRejected(u8),
+    /// XOT's peer refused to set up a permanent virtual circuit: status of its answer ([`circuit_status`]).
+    CircuitRefused(u8),
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Packet(told) => write!(f, "X.25: {told}"),
+            Self::FrameRejected(bits) => {
+                write!(f, "LAPB: the peer refuses a frame of ours, {} (FRMR)", frame_reject(bits))
+            }
+            Self::CircuitRefused(status) => write!(f, "XOT: {} (status {status:02x})", circuit_status(status)),
+        }
+    }
+}
+
+/// What FRMR says of a frame; X always comes with W.
+const fn frame_reject(bits: u8) -> &'static str {
+    if bits & 2 != 0 {
+        "with information that it may not have, or too little of it"
+    } else if bits & 1 != 0 {
+        "of an unknown kind"
+    } else if bits & 4 != 0 {
+        "with too much information"
+    } else if bits & 8 != 0 {
+        "that acknowledges what was not sent"
+    } else {
+        "and does not say why"
+    }
+}
+
 /// Causes of CLEAR, RESET and RESTART (X.25 tables 5-7, 5-8 and 5-9).
 pub mod cause {
     /// Of all three: DTE originated.

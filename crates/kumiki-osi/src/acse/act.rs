@@ -1,6 +1,7 @@
 //! What is done: one arm for each action of the table.
 
 use super::*;
+use kumiki_osi_service::{OsiCause, layer};
 
 impl Acse {
     /// Does `todo`.
@@ -74,8 +75,8 @@ impl Acse {
         self.counters.errors += 1;
         send_abrt(own, &connection, source::PROVIDER, None, cx);
         if connection.state != State::WaitResponse {
-            let by = Finder::Acse;
-            let why = Reason::Told(Told::Broken { by, found });
+            let by = layer::ACSE;
+            let why = Reason::violation(by, found);
             tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }
@@ -90,8 +91,8 @@ impl Acse {
             Some(Ok(Apdu::Response(aare))) if waits => (rejected(aare.result, aare.diagnostic), Some(aare.information)),
             Some(Ok(Apdu::Abort(abrt))) => {
                 let provider = abrt.source != source::USER;
-                let told = Told::AssociationAborted { provider };
-                (Reason::Told(told), Some(abrt.information))
+                let told = OsiCause::AssociationAborted { provider };
+                (Reason::peer(told), Some(abrt.information))
             }
             _ => (why, None),
         };
@@ -217,5 +218,5 @@ pub(super) fn said(information: Vec<Information>, own: Option<ContextId>) -> Opt
 }
 
 pub(super) fn rejected(result: AssociateResult, diagnostic: Diagnostic) -> Reason {
-    Reason::Told(Told::Rejected { permanent: result != AssociateResult::RejectedTransient, diagnostic })
+    Reason::peer(OsiCause::Rejected { permanent: result != AssociateResult::RejectedTransient, diagnostic })
 }

@@ -1,5 +1,6 @@
 //! Beginning: AARQ and AARE.
 
+use kumiki_osi_service::OsiCause;
 use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};
 
 use super::*;
@@ -192,8 +193,8 @@ impl Acse {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
-        let (permanent, diagnostic) = if let Reason::Told(Told::Rejected { permanent, diagnostic }) = why {
-            (permanent, diagnostic)
+        let (permanent, diagnostic) = if let Some(OsiCause::Rejected { permanent, diagnostic }) = why.cause() {
+            (*permanent, *diagnostic)
         } else {
             let permanent = why != Reason::NoResources;
             (permanent, Diagnostic::User(NO_REASON))

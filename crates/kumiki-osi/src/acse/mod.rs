@@ -19,19 +19,20 @@
 //! **Answers.** In an `Accept`, [`calling_names`](kumiki_osi_service::Association::calling_names) and its selectors say who answers; a user that hands
 //! back what it was offered would say that the caller does. Without an application context the caller's is confirmed.
 //!
-//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`Told::Rejected`] says, else for good and without a reason. The caller
+//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`OsiCause::Rejected`] says, else for good and without a reason. The caller
 //! finds the same in its `Aborted`. An AARQ that cannot be read is refused with an ABRT.
 //!
-//! **Abort** is ABRT, in ARU; [`Told::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
+//! **Abort** is ABRT, in ARU; [`OsiCause::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
 //!
 //! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
-    Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
+    Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values};
 use kumiki_osi_service::{Association, Oid};
@@ -173,7 +174,7 @@ impl Acse {
     }
 
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason) {
+        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
             self.refuse_offers(own, cx);
             return cx.down(PRESENTATION, request);
         }
@@ -259,7 +260,7 @@ impl Protocol for Acse {
                 self.on(session, Event::Closed, input, cx);
             }
             Indication::Aborted { session, reason, data } => {
-                if self.entries.on_ended(session, reason, cx) {
+                if self.entries.on_ended(session, reason.clone(), cx) {
                     return;
                 }
                 let input = Input { data, why: Some(reason), ..Input::default() };

@@ -118,7 +118,7 @@ fn an_association_says_who_and_what_and_its_values_pass() {
 
 #[test]
 fn a_rejection_says_who_and_why_and_brings_data() {
-    let told = |permanent, diagnostic| Reason::Told(Told::Rejected { permanent, diagnostic });
+    let told = |permanent, diagnostic| Reason::peer(OsiCause::Rejected { permanent, diagnostic });
     for (reason, words) in [
         (Reason::User, "rejected for good, no reason given"),
         (Reason::NoResources, "rejected for now, no reason given"),

@@ -1,5 +1,6 @@
 //! What is done: one arm for each action of the table.
 
+use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
 
 use super::*;
@@ -90,12 +91,12 @@ impl Presentation {
         let arp = Abort::Provider { reason, event };
         end_below(SESSION, (own, connection.lower), Some(arp.emit()), cx);
         if connection.state != State::WaitResponse {
-            let by = Finder::Presentation;
+            let by = layer::PRESENTATION;
             let found = match event {
                 Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => "an acceptance without a CPA PPDU",
                 _ => abort::found(code),
             };
-            let why = Reason::Told(Told::Broken { by, found });
+            let why = Reason::violation(by, found);
             tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }
@@ -107,9 +108,11 @@ impl Presentation {
         };
         let said = data.filter(|data| !data.is_empty());
         let (reason, data) = match (why, said) {
-            (Reason::Told(Told::SessionRefused(_)), Some(said)) => Self::refused(&connection, why, said),
-            (_, Some(said)) => aborted(&connection, why, said),
-            (_, None) => (why, None),
+            (why, Some(said)) if matches!(why.cause(), Some(OsiCause::SessionRefused(_))) => {
+                Self::refused(&connection, why, said)
+            }
+            (why, Some(said)) => aborted(&connection, why, said),
+            (why, None) => (why, None),
         };
         tell_aborted(connection.above, connection.user, reason, data, cx);
     }
@@ -124,8 +127,8 @@ impl Presentation {
         match (cpr.reason, contexts) {
             // What a user says goes before what is said of its contexts, and that before a reason that is none of its own.
             (None, _) if data.is_some() => (Reason::Refused, data),
-            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => (Reason::Told(told), None),
-            (Some(code), _) => (Reason::Told(Told::PresentationRefused(code)), None),
+            (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => (Reason::peer(told), None),
+            (Some(code), _) => (Reason::peer(OsiCause::PresentationRefused(code)), None),
             (None, None) => (Reason::Refused, None),
         }
     }
@@ -304,7 +307,7 @@ fn aborted(connection: &Connection, why: Reason, said: Message) -> (Reason, Opti
         Ok(Abort::User { data, .. }) => (why, data.and_then(|data| spoken(connection, data))),
         Ok(Abort::Provider { reason, .. }) => {
             let code = reason.unwrap_or(abort::NOT_SPECIFIED);
-            (Reason::Told(Told::PresentationAborted(code)), None)
+            (Reason::peer(OsiCause::PresentationAborted(code)), None)
         }
         Err(_) => (why, Some(said)),
     }
@@ -318,11 +321,11 @@ fn spoken(connection: &Connection, data: UserData) -> Option<Message> {
 }
 
 /// What became of contexts, if some were refused.
-pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<Told> {
+pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<OsiCause> {
     let refused = results.iter().filter(|result| !result.is_accepted());
     let first = refused.clone().next()?;
     let count = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
-    Some(Told::ContextsRefused {
+    Some(OsiCause::ContextsRefused {
         refused: count(refused.count()),
         proposed: count(results.len()),
         why: match first {

@@ -1,5 +1,8 @@
 //! Beginning: CP, CPA, CPR.
 
+use std::borrow::Cow;
+
+use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::presentation::{Accept as Cpa, Connect as Cp, Refuse as Cpr};
 
@@ -127,17 +130,16 @@ impl Presentation {
     }
 
     /// The caller that was refused has broken the protocol, so.
-    const fn errs(&mut self, found: &'static str) {
+    fn errs(&mut self, found: impl Into<Cow<'static, str>>) {
         self.counters.errors += 1;
-        let by = Finder::Presentation;
-        self.refusal = Some(Told::Broken { by, found });
+        self.refusal = Some(Reason::violation(layer::PRESENTATION, found));
     }
 
     /// CPR of this layer's own.
     fn refuse(&mut self, session: Handle, reason: u8, results: Vec<ContextResult>, cx: &mut Context<'_>) {
         self.counters.refused += 1;
         let contexts = refused_contexts(&results).filter(|_| reason == refusal::USER_DATA);
-        self.refusal = Some(contexts.unwrap_or(Told::PresentationRefused(reason)));
+        self.refusal = Some(Reason::peer(contexts.unwrap_or(OsiCause::PresentationRefused(reason))));
         let cpr = Cpr { results, reason: Some(reason), ..Cpr::default() };
         abort_below(SESSION, session, Reason::User, Some(cpr.emit()), cx);
     }
@@ -189,21 +191,11 @@ impl Presentation {
         };
         self.counters.refused += 1;
         connection.settle();
-        let reason = match why {
-            Reason::Told(Told::PresentationRefused(code)) => Some(code),
-            Reason::Told(_)
-            | Reason::User
-            | Reason::Reset
-            | Reason::Refused
-            | Reason::TimedOut
-            | Reason::Unreachable
-            | Reason::BadAddress
-            | Reason::NoResources
-            | Reason::Protocol
-            | Reason::Down
-            | Reason::NoSession => None,
+        let reason = match why.cause() {
+            Some(OsiCause::PresentationRefused(code)) => Some(*code),
+            Some(_) | None => None,
         };
-        self.refusal = reason.map(Told::PresentationRefused);
+        self.refusal = reason.map(|code| Reason::peer(OsiCause::PresentationRefused(code)));
         let data = wrapped(&connection, fitting(data, cx), cx);
         let cpr = Cpr { responding: connection.called, results: connection.results, reason, data, ..Cpr::default() };
         let (session, data) = (connection.lower, Some(cpr.emit()));

@@ -23,7 +23,7 @@
 //! user speaks it, and refused otherwise.
 //!
 //! **Refusal and abort.** CPR is in the data of RF, ARU and ARP in that of AB. A caller that was refused finds why in the `Reason`: a code of
-//! presentation's, or how many contexts were refused where that says more ([`Told::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the
+//! presentation's, or how many contexts were refused where that says more ([`OsiCause::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the
 //! called user, whose data comes along; where there is no CPR, what session says.
 //!
 //! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport: what goes with
@@ -31,10 +31,11 @@
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Particular,
-    Protocol, Reason, Request, Service, Shape, Told,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
+    Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Values, abort, refusal};
 use kumiki_osi_service::session::Primitive;
 use kumiki_osi_service::{Oid, Selectors};
@@ -106,7 +107,7 @@ pub struct Presentation {
     config: Config,
     entries: Entries<Connection, Wants>,
     counters: Counters,
-    refusal: Option<Told>,
+    refusal: Option<Reason>,
 }
 
 /// What comes with an event.
@@ -147,8 +148,8 @@ impl Presentation {
 
     /// Why a caller was refused last: what was told the last caller that was refused, or what was found in what it said.
     #[must_use]
-    pub const fn refusal(&self) -> Option<Told> {
-        self.refusal
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
@@ -168,7 +169,7 @@ impl Presentation {
     }
 
     fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason) {
+        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
             self.refuse_offers(own, cx);
             return cx.down(SESSION, request);
         }
@@ -180,13 +181,13 @@ impl Presentation {
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
         let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
         for own in self.entries.connections(offered) {
-            let told = Told::PresentationRefused(refusal::NO_ACCESS_POINT);
-            self.abort(own, Reason::Told(told), None, cx);
+            let told = OsiCause::PresentationRefused(refusal::NO_ACCESS_POINT);
+            self.abort(own, Reason::peer(told), None, cx);
         }
     }
 
     fn session_ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, why, cx) {
+        if self.entries.on_ended(own, why.clone(), cx) {
             return;
         }
         let input = Input { data, why: Some(why), ..Input::default() };

@@ -1,6 +1,7 @@
 //! What is done: one arm for each action of the table.
 
 use kumiki_osi_service::session::{Resync, refusal};
+use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::session::{Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport};
 
 use super::*;
@@ -23,8 +24,8 @@ impl Session {
             (Do::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
             (Do::SendAc, ..) => self.send_ac(own, data, cx),
             (Do::SendRf, ..) => {
-                let code = if let Reason::Told(Told::SessionRefused(code)) = why {
-                    code
+                let code = if let Some(OsiCause::SessionRefused(code)) = why.cause() {
+                    *code
                 } else if why == Reason::NoResources {
                     refusal::USER_CONGESTION
                 } else if data.is_some() {
@@ -46,7 +47,7 @@ impl Session {
             (Do::SendAb, ..) => self.send_ab(own, data, cx),
             (Do::TakeAb, Some(Spdu::Abort(abort)), _) => {
                 let item = abort.transport.unwrap_or(transport::USER_ABORT);
-                let why = Reason::Told(Told::SessionAborted(item));
+                let why = Reason::peer(OsiCause::SessionAborted(item));
                 self.finish(own, Some((why, abort.data.data)), cx);
             }
             (Do::Purge, spdu, _) => {
@@ -96,8 +97,8 @@ impl Session {
     /// AB for a protocol error, and the user is told.
     pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
         self.counters.errors += 1;
-        let by = Finder::Session;
-        let why = Reason::Told(Told::Broken { by, found });
+        let by = layer::SESSION;
+        let why = Reason::violation(by, found);
         self.give_up(own, transport::PROTOCOL_ERROR, why, cx);
     }
 

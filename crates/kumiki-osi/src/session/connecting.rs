@@ -1,6 +1,7 @@
 //! Beginning: CN and its overflow, AC, RF.
 
 use kumiki_octets::Refused;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::session::{Options, Reference, TokenSetting, Tokens, refusal};
 use kumiki_wire::osi::session::{
     Connection as Cn, Enclosed, Enclosure, MOST_CONNECT_DATA, Refuse, Spdu, transport, version,
@@ -238,14 +239,14 @@ impl Session {
 
     /// S-CONNECT confirm, refused.
     pub(super) fn take_rf(&mut self, own: Handle, rf: Refuse, cx: &mut Context<'_>) {
-        let why = Reason::Told(Told::SessionRefused(rf.reason));
+        let why = Reason::peer(OsiCause::SessionRefused(rf.reason));
         self.finish(own, Some((why, rf.data)), cx);
     }
 
     /// RF; the caller is to end the transport connection.
     pub(super) fn refuse(&mut self, own: Handle, reason: u8, data: Option<Message>, cx: &mut Context<'_>) {
         self.counters.refused += 1;
-        self.refusal = Some(Told::SessionRefused(reason));
+        self.refusal = Some(Reason::peer(OsiCause::SessionRefused(reason)));
         let Some(connection) = self.connection(own) else {
             return;
         };

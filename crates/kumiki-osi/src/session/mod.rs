@@ -24,12 +24,12 @@
 //! kind, number and side (`connection.rs`).
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened,
-    Particular, Protocol, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Particular,
+    Protocol, Reason, Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::session::{FunctionalUnits, Primitive};
-use kumiki_osi_service::{Selector, Selectors};
+use kumiki_osi_service::{OsiCause, Selector, Selectors};
 
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
@@ -106,7 +106,7 @@ pub struct Session {
     /// A listener wants to be called under these; one that is not said does not matter.
     entries: Entries<Connection, Selectors>,
     counters: Counters,
-    refusal: Option<Told>,
+    refusal: Option<Reason>,
 }
 
 impl Session {
@@ -124,8 +124,8 @@ impl Session {
 
     /// Why a caller was refused last: what was told the last caller that was refused.
     #[must_use]
-    pub const fn refusal(&self) -> Option<Told> {
-        self.refusal
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {

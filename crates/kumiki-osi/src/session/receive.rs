@@ -1,5 +1,6 @@
 //! What comes from transport.
 
+use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::session::{Spdu, parse};
 
 use super::*;
@@ -36,15 +37,15 @@ impl Session {
     }
 
     pub(super) fn transport_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, why, cx) {
+        if self.entries.on_ended(own, why.clone(), cx) {
             return;
         }
         let Some(connection) = self.connection(own) else {
             return;
         };
         // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
-        let why = match (connection.state, why) {
-            (State::WaitAccept, Reason::Down | Reason::Reset) => Reason::Told(Told::Unanswered),
+        let why = match (connection.state, why.clone()) {
+            (State::WaitAccept, Reason::Down | Reason::Reset) => Reason::peer(OsiCause::Unanswered),
             _ => why,
         };
         self.on(own, Event::TDisInd, Input::why(why), cx);
@@ -113,8 +114,8 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
-        let (by, found) = (Finder::Session, act::misplaced(Some(&spdu)));
-        let input = Input { spdu: Some(spdu), why: Some(Reason::Told(Told::Broken { by, found })), ..Input::default() };
+        let (by, found) = (layer::SESSION, act::misplaced(Some(&spdu)));
+        let input = Input { spdu: Some(spdu), why: Some(Reason::violation(by, found)), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received

@@ -6,6 +6,7 @@ mod limits;
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Page;
 use kumiki_osi_service::Association;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::session::{Options, Reference, Resync, TokenSetting, Tokens};
 use proptest::prelude::*;
 
@@ -441,8 +442,8 @@ fn who_hangs_up_on_connect_is_told_as_who_has_not_answered_it() {
     pair.bench.indicate(pair.devices[0], down);
     let heard = pair.bench.heard(pair.users[0]);
     let why = heard.iter().find_map(|it| match it {
-        Indication::Aborted { reason, .. } => Some(*reason),
+        Indication::Aborted { reason, .. } => Some(reason.clone()),
         _ => None,
     });
-    assert_eq!(why, Some(Reason::Told(Told::Unanswered)));
+    assert_eq!(why, Some(Reason::peer(OsiCause::Unanswered)));
 }

@@ -25,10 +25,11 @@
 //! "transport selector unknown".
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
-    Quality, Reason, Request, Service, Shape, Token, Told,
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
+    Quality, Reason, Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::{Association, Selector};
 use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
 
@@ -150,7 +151,7 @@ pub struct Tp0 {
     entries: Entries<Connection, Option<Selector>>,
     last_ref: u16,
     counters: Counters,
-    refusal: Option<Told>,
+    refusal: Option<Reason>,
 }
 
 impl Tp0 {
@@ -168,8 +169,8 @@ impl Tp0 {
 
     /// Why a caller was refused last: what was told the last caller that was refused.
     #[must_use]
-    pub const fn refusal(&self) -> Option<Told> {
-        self.refusal
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     /// A reference that is not 0. Nobody looks connections up by it in class 0.
@@ -238,8 +239,8 @@ impl Tp0 {
             Do::SendCc => self.send_cc(own, cx),
             Do::Confirm => self.confirm(own, cx),
             Do::Refuse => {
-                let code = if let Reason::Told(Told::Disconnected(code)) = why {
-                    code
+                let code = if let Some(OsiCause::Disconnected(code)) = why.cause() {
+                    *code
                 } else if why == Reason::NoResources {
                     reason::CONGESTION
                 } else {
@@ -255,7 +256,7 @@ impl Tp0 {
     /// DR, and the end of the network connection.
     fn refuse(&mut self, own: Handle, code: u8, cx: &mut Context<'_>) {
         self.counters.refused += 1;
-        self.refusal = Some(Told::Disconnected(code));
+        self.refusal = Some(Reason::peer(OsiCause::Disconnected(code)));
         if let Some(connection) = self.connection(own) {
             let dr = Tpdu::Disconnect(Disconnect {
                 dst_ref: connection.dst_ref,

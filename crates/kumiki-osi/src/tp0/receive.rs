@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Particular, Work};
 use kumiki_octets::Refused as NotGathered;
+use kumiki_osi_service::{OsiCause, layer};
 
 use super::*;
 
@@ -73,7 +74,7 @@ impl Tp0 {
     }
 
     pub(super) fn network_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if !self.entries.on_ended(own, why, cx) {
+        if !self.entries.on_ended(own, why.clone(), cx) {
             self.on(own, Event::NetworkEnd, why, cx);
         }
     }
@@ -131,12 +132,12 @@ impl Tp0 {
                 let why = match self.connection(own).map(|it| it.state) {
                     // Of a connection that stood, it is no refusal.
                     Some(State::Open) if dr.reason == reason::NORMAL => Reason::Down,
-                    _ => Reason::Told(Told::Disconnected(dr.reason)),
+                    _ => Reason::peer(OsiCause::Disconnected(dr.reason)),
                 };
                 self.on(own, Event::Dr, why, cx);
             }
             Tpdu::Error(er) => {
-                let why = Reason::Told(Told::TpduRejected(er.cause.into()));
+                let why = Reason::peer(OsiCause::TpduRejected(er.cause.into()));
                 self.on(own, Event::Er, why, cx);
             }
         }
@@ -150,8 +151,8 @@ impl Tp0 {
             let er = Tpdu::Error(cotp::Error { dst_ref: connection.dst_ref, cause: refused.cause, invalid });
             send(connection, &er, cx);
         }
-        let (by, found) = (Finder::Transport, found);
-        let why = Reason::Told(Told::Broken { by, found });
+        let (by, found) = (layer::TRANSPORT, found);
+        let why = Reason::violation(by, found);
         self.on(own, Event::Invalid, why, cx);
     }
 

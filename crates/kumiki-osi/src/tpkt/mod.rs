@@ -18,10 +18,11 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Finder, Handle, Indication, Mode, Offered,
-    Open, Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
+    Above, Accept, Address, Below, Coalesce, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open,
+    Opened, Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::layer;
 use kumiki_wire::osi::tpkt;
 
 use kumiki_graph::sessions::Sessions;
@@ -361,8 +362,8 @@ impl Tpkt {
         };
         if connection.deliver(&mut self.counters.received, cx).is_err() {
             self.counters.malformed += 1;
-            let (by, found) = (Finder::Transport, "octets that are no TPKT");
-            self.close(own, Reason::Told(Told::Broken { by, found }), cx);
+            let (by, found) = (layer::TRANSPORT, "octets that are no TPKT");
+            self.close(own, Reason::violation(by, found), cx);
         }
     }
 
@@ -370,7 +371,7 @@ impl Tpkt {
     fn close(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         if let Some(Entry::Connection(connection)) = self.entries.get(own) {
             let (session, data) = (connection.lower, None);
-            cx.down(STREAM, Request::Abort { session, reason, data });
+            cx.down(STREAM, Request::Abort { session, reason: reason.clone(), data });
             self.ended(own, reason, cx);
         }
     }

@@ -1,7 +1,8 @@
 //! Set-up, clearing and reset of the link; frames before anybody looks at numbers.
 
-use kumiki_graph::{Context, Finder, Handle, Indication, Reason, Told};
+use kumiki_graph::{Context, Handle, Indication, Reason};
 use kumiki_octets::Message;
+use kumiki_osi_service::{layer, x25};
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
 use super::states::{Event, Phase, Step};
@@ -17,16 +18,15 @@ pub(super) struct Frame {
 }
 
 /// The peer has broken the protocol, so.
-const fn broken(found: &'static str) -> Reason {
-    let by = Finder::Lapb;
-    Reason::Told(Told::Broken { by, found })
+fn broken(found: &'static str) -> Reason {
+    Reason::violation(layer::LAPB, found)
 }
 
 /// The peer has refused a frame of ours, as its FRMR says.
 fn rejected(mut information: Message, modulo: Modulo) -> Reason {
     let front = information.front_at_least(Reject::len(modulo));
     let bits = Reject::parse(front, modulo).map_or(0, |reject| reject.bits());
-    Reason::Told(Told::FrameRejected(bits))
+    Reason::peer(x25::Cause::FrameRejected(bits))
 }
 
 /// What is wrong with a frame, in the letters of FRMR.
@@ -336,7 +336,7 @@ impl Lapb {
     }
 
     /// What we have refused by FRMR.
-    const fn why_rejected(&self) -> Reason {
+    fn why_rejected(&self) -> Reason {
         let Reject { x, y, z, .. } = self.reject;
         broken(match (x, y, z) {
             (true, _, _) => "a frame with information that it may not have, or too little of it",

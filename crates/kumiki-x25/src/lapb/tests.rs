@@ -1,8 +1,9 @@
-use kumiki_graph::{Duration, Finder, Told};
+use kumiki_graph::Duration;
+use kumiki_osi_service::{layer, x25};
 use proptest::prelude::*;
 
 use super::*;
-use kumiki_testkit::bench::{hex, told_broken};
+use kumiki_testkit::bench::{assert_violation, hex};
 
 mod refused;
 pub(crate) mod wire;
@@ -359,9 +360,8 @@ fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
         assert_eq!(octets[4..], hex(why)[..], "{frame}");
         // Who is rejected sends SABM, and the link stands again.
         assert_eq!((wire.resets(A), wire.resets(B)), (1, 1), "{frame}");
-        let told = |found| Some(told_broken(Finder::Lapb, found));
-        assert_eq!(wire.why_reset(B), told(found), "{frame}");
-        let refused = Reason::Told(Told::FrameRejected(hex(why)[0]));
+        assert_violation(wire.why_reset(B).as_ref(), layer::LAPB, found);
+        let refused = Reason::peer(x25::Cause::FrameRejected(hex(why)[0]));
         assert_eq!(wire.why_reset(A), Some(refused), "{frame}");
         let session = wire.session(A).unwrap();
         wire.say(A, data(session, b"on"));

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
-    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::{Parameter, Parameters};
@@ -155,7 +155,7 @@ pub struct Counters {
 }
 
 /// How the last call went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Whether one was asked for or taken.
     pub asked: bool,

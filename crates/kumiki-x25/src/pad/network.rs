@@ -3,7 +3,7 @@
 use super::{
     Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item, MOST_PRINTED,
     MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Particular, Primitive,
-    Quality, Reason, Request, State, Told, What, diagnostic, handle, signal, x25, x29,
+    Quality, Reason, Request, State, What, diagnostic, handle, signal, x25, x29,
 };
 use kumiki_osi_service::x25::Facilities;
 use kumiki_osi_service::x25::pad::Parameter;
@@ -163,8 +163,8 @@ impl Pad {
         cx.clear_timer(&mut self.linger);
     }
 
-    const fn clearing(diagnostic: u8) -> Reason {
-        Reason::Told(Told::X25(x25::Told::by_dte(What::Clear, diagnostic)))
+    fn clearing(diagnostic: u8) -> Reason {
+        Reason::peer(x25::Cause::Packet(x25::Told::by_dte(What::Clear, diagnostic)))
     }
 
     fn abort(session: Handle, diagnostic: u8, cx: &mut Context<'_>) {
@@ -210,7 +210,7 @@ impl Pad {
         let Some(call) = self.call.as_mut().filter(|it| it.user == session) else {
             return;
         };
-        call.ended = Some(reason);
+        call.ended = Some(reason.clone());
         self.outcome.why = Some(reason);
         self.data.clear();
         self.outgoing.clear();
@@ -280,11 +280,11 @@ impl Pad {
                     }
                 }
                 None => {
-                    let Some(reason) = self.call.as_ref().and_then(|call| call.ended) else {
+                    let Some(reason) = self.call.as_ref().and_then(|call| call.ended.clone()) else {
                         break;
                     };
                     self.over(cx);
-                    self.signal(&signal::cleared(reason));
+                    self.signal(&signal::cleared(&reason));
                     self.prompt();
                 }
             }
@@ -359,7 +359,7 @@ impl Pad {
         if let Some(call) = self.call.as_mut().filter(|call| !call.resets) {
             call.resets = true;
             let told = x25::Told::by_dte(What::Reset, diagnostic::NONE);
-            let reason = Reason::Told(Told::X25(told));
+            let reason = Reason::peer(x25::Cause::Packet(told));
             cx.down(NETWORK, Request::Reset { session, reason });
             self.empty();
         }
@@ -374,10 +374,10 @@ impl Pad {
             let Some(session) = call.provider else {
                 return;
             };
-            cx.down(NETWORK, Request::Reset { session, reason });
+            cx.down(NETWORK, Request::Reset { session, reason: reason.clone() });
             // Resets take no credit: a terminal that does not read is not told of each.
             if self.printer.len() < MOST_PRINTED {
-                self.signal(&signal::reset(reason));
+                self.signal(&signal::reset(&reason));
             }
         }
     }

@@ -2,23 +2,23 @@
 //!
 //! The words are the standard's abbreviations; behind a clearing or a reset stand cause and diagnostic as numbers.
 
-use kumiki_graph::{Reason, Told};
+use kumiki_graph::Reason;
 use kumiki_osi_service::x25::{self, What, cause};
 
 /// Why a call was cleared, as `CLR` says it.
-pub(super) fn cleared(reason: Reason) -> String {
+pub(super) fn cleared(reason: &Reason) -> String {
+    if let Some(told) = crate::packet_cause(reason) {
+        let word = if told.what == What::Clear { clear_word(&told) } else { "DER" };
+        return format!("CLR {word} C:{} D:{}", told.cause, told.diagnostic);
+    }
     match reason {
-        Reason::Told(Told::X25(told)) if told.what == What::Clear => {
-            format!("CLR {} C:{} D:{}", clear_word(&told), told.cause, told.diagnostic)
-        }
-        Reason::Told(Told::X25(told)) => format!("CLR DER C:{} D:{}", told.cause, told.diagnostic),
         Reason::BadAddress => "CLR NP".to_owned(),
         Reason::NoResources => "CLR NC".to_owned(),
-        Reason::Protocol | Reason::Told(Told::Broken { .. }) => "CLR ERR".to_owned(),
+        Reason::Protocol | Reason::Violation(_) => "CLR ERR".to_owned(),
         Reason::TimedOut | Reason::Refused | Reason::Unreachable | Reason::Down => {
             format!("CLR DER {reason}")
         }
-        Reason::User | Reason::Reset | Reason::NoSession | Reason::Told(_) => "CLR DTE".to_owned(),
+        Reason::User | Reason::Reset | Reason::NoSession | Reason::Peer(_) => "CLR DTE".to_owned(),
     }
 }
 
@@ -45,8 +45,8 @@ fn clear_word(told: &x25::Told) -> &'static str {
 }
 
 /// Why a call was reset, as `RESET` says it.
-pub(super) fn reset(reason: Reason) -> String {
-    let Reason::Told(Told::X25(told)) = reason else {
+pub(super) fn reset(reason: &Reason) -> String {
+    let Some(told) = crate::packet_cause(reason) else {
         return "RESET ERR".to_owned();
     };
     let word = if told.is_by_dte() {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn said(what: What, cause: u8, diagnostic: u8) -> Reason {
-        Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
+        Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
     }
 
     /// The words of X.28 table 3 and their numbers in X.25 table 5-7.
@@ -99,14 +99,13 @@ mod tests {
             (19, "ERR"),
             (0x85, "DTE"),
         ] {
-            let signal = cleared(said(What::Clear, cause, 67));
+            let signal = cleared(&said(What::Clear, cause, 67));
             assert_eq!(signal, format!("CLR {word} C:{cause} D:67"));
         }
-        assert_eq!(reset(said(What::Reset, 7, 0)), "RESET NC C:7 D:0");
-        assert_eq!(reset(said(What::Reset, 0, 1)), "RESET DTE C:0 D:1");
-        let (by, found) = (kumiki_graph::Finder::X25, "invalid P(S)");
-        let broken = Reason::Told(Told::Broken { by, found });
-        assert_eq!(cleared(broken), "CLR ERR");
-        assert_eq!(cleared(Reason::BadAddress), "CLR NP");
+        assert_eq!(reset(&said(What::Reset, 7, 0)), "RESET NC C:7 D:0");
+        assert_eq!(reset(&said(What::Reset, 0, 1)), "RESET DTE C:0 D:1");
+        let broken = Reason::violation(kumiki_osi_service::layer::X25, "invalid P(S)");
+        assert_eq!(cleared(&broken), "CLR ERR");
+        assert_eq!(cleared(&Reason::BadAddress), "CLR NP");
     }
 }

@@ -351,8 +351,8 @@ fn a_call_that_nobody_takes_says_why() {
     };
     let told = x25::Told { what: What::Clear, cause: x25::cause::BUSY, diagnostic: 0 };
     let (session, data) = (offered.provider, None);
-    let reason = Reason::Told(Told::X25(told));
-    scene.say(Request::Abort { session, reason, data });
+    let reason = Reason::peer(x25::Cause::Packet(told));
+    scene.say(Request::Abort { session, reason: reason.clone(), data });
     assert_eq!(scene.screen(), "\r\nCLR OCC C:1 D:0\r\n");
     assert_eq!(scene.pad().outcome().why, Some(reason));
     // While a call is made, the recall character gives it up.
@@ -539,9 +539,9 @@ fn what_takes_no_credit_takes_no_memory_without_end() {
     assert_eq!(scene.pad().counters().parity_errors, 6000);
     assert_eq!(scene.pad().printer.len(), MOST_PRINTED);
     let (mut scene, session) = unread("2:0");
-    let reason = Reason::Told(Told::X25(x25::Told::by_dte(What::Reset, 1)));
+    let reason = Reason::peer(x25::Cause::Packet(x25::Told::by_dte(What::Reset, 1)));
     for _ in 0..500 {
-        scene.say(Request::Reset { session, reason });
+        scene.say(Request::Reset { session, reason: reason.clone() });
     }
     assert!(scene.pad().printer.len() <= MOST_PRINTED + 100);
 }
@@ -601,8 +601,8 @@ fn a_reset_is_told_and_empties_the_call() {
     let (mut scene, session) = Scene::called("2:0,3:0");
     scene.types(b"lost");
     let told = x25::Told::by_dte(What::Reset, 250);
-    let reason = Reason::Told(Told::X25(told));
-    scene.say(Request::Reset { session, reason });
+    let reason = Reason::peer(x25::Cause::Packet(told));
+    scene.say(Request::Reset { session, reason: reason.clone() });
     assert_eq!(scene.screen(), "RESET DTE C:0 D:250\r\n");
     scene.heard();
     scene.types(b"\x10reset\r");

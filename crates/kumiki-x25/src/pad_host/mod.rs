@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
-    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told,
+    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::Parameter;
@@ -176,8 +176,8 @@ impl PadHost {
 
     /// Why the last call ended, once it has.
     #[must_use]
-    pub const fn ended(&self) -> Option<Reason> {
-        self.ended
+    pub fn ended(&self) -> Option<Reason> {
+        self.ended.clone()
     }
 
     /// What the PAD has told of its parameters last.
@@ -255,7 +255,7 @@ impl PadHost {
 
     fn abort(session: Handle, code: u8, cx: &mut Context<'_>) {
         let told = x25::Told::by_dte(What::Clear, code);
-        let (reason, data) = (Reason::Told(Told::X25(told)), None);
+        let (reason, data) = (Reason::peer(x25::Cause::Packet(told)), None);
         let abort = Request::Abort { session, reason, data };
         cx.down(NETWORK, abort);
     }

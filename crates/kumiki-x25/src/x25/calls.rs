@@ -1,6 +1,6 @@
 //! Calls: made, offered, accepted, cleared; and resets.
 
-use kumiki_graph::{Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason, Told};
+use kumiki_graph::{Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{
     self, Call, Facilities, Facility, FastSelect, Flow, Modulo, Nui, Number, What, cause, diagnostic,
@@ -617,21 +617,9 @@ impl X25 {
         let data = data.filter(|_| has_fast_select).map(|it| it.to_vec());
         let mut data = data.unwrap_or_default();
         data.truncate(MOST_CALL_DATA.1);
-        let why = match reason {
-            Reason::Told(Told::X25(x25::Told { what: What::Clear, cause, diagnostic })) => {
-                (self.passed_cause(line, cause), diagnostic)
-            }
-            Reason::Told(_)
-            | Reason::User
-            | Reason::Reset
-            | Reason::Refused
-            | Reason::TimedOut
-            | Reason::Unreachable
-            | Reason::BadAddress
-            | Reason::NoResources
-            | Reason::Protocol
-            | Reason::Down
-            | Reason::NoSession => (cause::DTE, diagnostic::NONE),
+        let why = match crate::packet_cause(&reason) {
+            Some(x25::Told { what: What::Clear, cause, diagnostic }) => (self.passed_cause(line, cause), diagnostic),
+            Some(_) | None => (cause::DTE, diagnostic::NONE),
         };
         self.clear_with(handle, why, data, cx);
     }

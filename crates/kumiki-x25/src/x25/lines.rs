@@ -389,7 +389,7 @@ impl X25 {
             circuit.stop_all(cx);
             circuit.out.clear();
             if !circuit.permanent {
-                circuit.aborted(reason, None, cx);
+                circuit.aborted(reason.clone(), None, cx);
                 self.remove_circuit(handle, cx);
                 continue;
             }
@@ -404,7 +404,7 @@ impl X25 {
                 let reason = Reason::User;
                 circuit.up(Indication::Reset { session, reason }, cx);
             } else if was_ready && !core::mem::replace(&mut circuit.unanswered, true) {
-                circuit.up(Indication::Reset { session, reason }, cx);
+                circuit.up(Indication::Reset { session, reason: reason.clone() }, cx);
             }
         }
     }
@@ -421,7 +421,7 @@ impl X25 {
         if self.config.over == Over::Link {
             let said = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
             // What the link has found wrong is why calls end; that it was reset is enough for them otherwise.
-            let why = if matches!(why, Reason::Told(_)) { why } else { Reason::Reset };
+            let why = if why.is_told() { why } else { Reason::Reset };
             self.restart(own, said, why, cx);
         }
     }
@@ -442,7 +442,7 @@ impl X25 {
             self.lines.remove(own);
             for handle in circuits {
                 if let Some(circuit) = self.circuit(handle) {
-                    circuit.aborted(reason, None, cx);
+                    circuit.aborted(reason.clone(), None, cx);
                 }
                 self.remove_circuit(handle, cx);
             }
@@ -457,7 +457,7 @@ impl X25 {
 
     /// Nothing can be sent.
     fn line_down(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
-        self.not_ready(own, reason, cx);
+        self.not_ready(own, reason.clone(), cx);
         let Some(line) = self.lines.get(own) else {
             return;
         };
@@ -466,7 +466,7 @@ impl X25 {
         line.opening = false;
         line.credit = 0;
         for (_, above, open) in core::mem::take(&mut self.pending) {
-            Self::refuse(above, open.user, reason, cx);
+            Self::refuse(above, open.user, reason.clone(), cx);
         }
     }
 

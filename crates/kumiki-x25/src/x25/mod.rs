@@ -51,10 +51,11 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Finder, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Particular,
-    Protocol, Reason, Report, Request, Service, Shape, Token, Told,
+    Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Particular, Protocol,
+    Reason, Report, Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{self, Number, Primitive, What};
 
 mod agreed;
@@ -78,19 +79,18 @@ use kumiki_graph::sessions::Sessions;
 const BELOW: Below = Below(0);
 
 /// The peer has broken the protocol: what is wrong, as its diagnostic code says it.
-const fn breach(code: u8) -> Reason {
+fn breach(code: u8) -> Reason {
     broken(x25::diagnostic_text(code))
 }
 
 /// The peer has broken the protocol, so.
-const fn broken(found: &'static str) -> Reason {
-    let by = Finder::X25;
-    Reason::Told(Told::Broken { by, found })
+fn broken(found: &'static str) -> Reason {
+    Reason::violation(layer::X25, found)
 }
 
 /// What a CLEAR, RESET or RESTART said.
-const fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
-    Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
+fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
+    Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
 }
 
 /// What a handle of ours names.
@@ -327,7 +327,7 @@ impl X25 {
             }
             Particular::Packet(Primitive::TakeBack { user, why, data }) => {
                 let (index, generation) = user;
-                let (user, reason) = (Handle { index, generation }, Reason::Told(Told::X25(why)));
+                let (user, reason) = (Handle { index, generation }, Reason::peer(x25::Cause::Packet(why)));
                 self.cancel(from, user, reason, data, cx);
             }
             Particular::Session(_)

@@ -1,6 +1,6 @@
 //! Resets of a channel, by us, by the peer and by the user.
 
-use kumiki_graph::{Context, Handle, Indication, Reason, Told};
+use kumiki_graph::{Context, Handle, Indication, Reason};
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 use kumiki_wire::x25::x25::Body;
 
@@ -107,30 +107,14 @@ impl X25 {
         if circuit.d != D::Flow {
             // Its end is the answer to this one, too, unless this one says how the circuit is.
             circuit.user_resets = true;
-            circuit.then_resets =
-                Some(reason).filter(|it| circuit.permanent && matches!(it, Reason::Told(Told::X25(_))));
+            circuit.then_resets = Some(reason).filter(|it| circuit.permanent && crate::packet_cause(it).is_some());
             return;
         }
         circuit.user_resets = true;
         let line = circuit.line;
-        let why = match reason {
-            Reason::Told(Told::X25(x25::Told { what: What::Reset, cause, diagnostic })) => {
-                (self.passed_cause(line, cause), diagnostic)
-            }
-            Reason::Told(_)
-            | Reason::User
-            | Reason::Reset
-            | Reason::Refused
-            | Reason::TimedOut
-            | Reason::Unreachable
-            | Reason::BadAddress
-            | Reason::NoResources
-            | Reason::Protocol
-            | Reason::Down
-            | Reason::NoSession => {
-                let cause = self.own_cause(line, cause::RESET_LOCAL);
-                (cause, diagnostic::NONE)
-            }
+        let why = match crate::packet_cause(&reason) {
+            Some(x25::Told { what: What::Reset, cause, diagnostic }) => (self.passed_cause(line, cause), diagnostic),
+            Some(_) | None => (self.own_cause(line, cause::RESET_LOCAL), diagnostic::NONE),
         };
         self.reset_with(handle, why, Reason::User, cx);
     }

@@ -1,13 +1,14 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
 use kumiki_graph::Duration;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{Call, Charging, Facilities, Facility, FastSelect, Flow, Modulo, cause, diagnostic};
 use proptest::prelude::*;
 
 use super::*;
 use crate::lapb::tests::wire::{A, B, End, Fate, Wire};
 use crate::lapb::{self, Lapb};
-use kumiki_testkit::bench::{hex, told_broken};
+use kumiki_testkit::bench::{assert_violation, hex};
 
 mod refused;
 mod rejects;
@@ -189,7 +190,7 @@ fn an_answer_beyond_what_was_asked_clears_the_call() {
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 0f 00 03 42 0b 0b"));
     let found = "an answer to a call with more than was asked for";
-    assert_eq!(wire.aborted(A), Some(told_broken(Finder::X25, found)));
+    assert_violation(wire.aborted(A).as_ref(), layer::X25, found);
     assert_eq!(last(&wire, A), hex("10 20 13 00 42"));
 }
 
@@ -262,8 +263,8 @@ fn both_may_reset_and_the_user_hears_the_confirm() {
     let mut wire = called(frames(), dce(&frames()));
     let (a, b) = (wire.session(A).unwrap(), wire.session(B).unwrap());
     let reason = Reason::User;
-    wire.say(A, Request::Reset { session: a, reason });
-    wire.say(B, Request::Reset { session: b, reason });
+    wire.say(A, Request::Reset { session: a, reason: reason.clone() });
+    wire.say(B, Request::Reset { session: b, reason: reason.clone() });
     wire.pass(ms(10));
     assert_eq!((wire.resets(A), wire.resets(B)), (1, 1));
     assert_eq!((wire.credit(A), wire.credit(B)), (7, 7));
@@ -319,7 +320,7 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
     wire.inject(A, &hex("10 20 00 00"));
     assert_eq!(last(&wire, A), hex("10 20 13 00 15"));
     let found = "packet type invalid for state p2";
-    assert_eq!(wire.aborted(A), Some(told_broken(Finder::X25, found)));
+    assert_violation(wire.aborted(A).as_ref(), layer::X25, found);
     // p6: what comes still is let be, until the confirmation.
     let before = sent(&wire, A).len();
     wire.inject(A, &hex("10 20 00 00"));
@@ -605,7 +606,7 @@ fn a_call_ends_with_what_the_link_below_has_found() {
     wire.inject(B, &hex("01 01 00"));
     wire.pass(ms(100));
     let found = "a frame with information that it may not have, or too little of it";
-    assert_eq!(wire.aborted(B), Some(told_broken(Finder::Lapb, found)));
+    assert_violation(wire.aborted(B).as_ref(), layer::LAPB, found);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot, Told};
+use kumiki_graph::{Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::{self, Number, Primitive};
 
@@ -77,7 +77,7 @@ impl Half {
 
     /// Ends it, where there is something to end.
     pub(super) fn end(&mut self, why: x25::Told, data: Option<Message>, own: Handle, cx: &mut Context<'_>) {
-        let (session, reason) = (self.lower, Reason::Told(Told::X25(why)));
+        let (session, reason) = (self.lower, Reason::peer(x25::Cause::Packet(why)));
         match core::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => {}
             Phase::Opening => {
@@ -283,7 +283,7 @@ impl Call {
         } else if half.phase == Phase::Stands && is_there {
             half.phase = Phase::Resetting;
             half.credit = 0;
-            let (session, reason) = (half.lower, Reason::Told(Told::X25(why)));
+            let (session, reason) = (half.lower, Reason::peer(x25::Cause::Packet(why)));
             half.down(Request::Reset { session, reason }, cx);
         }
     }

@@ -4,18 +4,22 @@
 //! say; the choice of it for what networks did not know, such as a TCP connection that is refused, is ours. What LAPB or XOT finds wrong, or its peer does, is
 //! of the line and no doing of a DTE's.
 
-use kumiki_graph::{Finder, Reason, Told};
+use kumiki_graph::Reason;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 /// Whether the line below the packet layer has been reset or lost for what was wrong on it.
-const fn is_of_line(reason: Reason) -> bool {
-    matches!(reason, Reason::Told(Told::FrameRejected(_) | Told::Broken { by: Finder::Lapb | Finder::Xot, .. }))
+fn is_of_line(reason: &Reason) -> bool {
+    match reason {
+        Reason::Violation(violation) => matches!(violation.layer, layer::LAPB | layer::XOT),
+        _ => matches!(reason.cause(), Some(x25::Cause::FrameRejected(_))),
+    }
 }
 
 /// CLEAR for the end of the other half.
-pub(super) fn of_clear(reason: Reason) -> x25::Told {
-    let (cause, diagnostic) = match reason {
-        Reason::Told(Told::X25(told)) => match told.what {
+pub(super) fn of_clear(reason: &Reason) -> x25::Told {
+    let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
+        (_, Some(told)) => match told.what {
             What::Clear => (told.cause, told.diagnostic),
             What::Reset => (cause::CLEAR_REMOTE, told.diagnostic),
             // A DTE that restarts has cleared its calls; a network that does is of no use for the moment.
@@ -23,13 +27,12 @@ pub(super) fn of_clear(reason: Reason) -> x25::Told {
             What::Restart => (cause::CLEAR_OUT_OF_ORDER, told.diagnostic),
         },
         _ if is_of_line(reason) => (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE),
-        Reason::Told(Told::Broken { .. }) => (cause::CLEAR_REMOTE, diagnostic::NONE),
-        Reason::Told(_) | Reason::User => (cause::DTE, diagnostic::NONE),
-        Reason::TimedOut => (cause::CLEAR_REMOTE, diagnostic::TIMER_CALL),
-        Reason::BadAddress => (cause::NOT_OBTAINABLE, diagnostic::CALLED),
-        Reason::NoResources => (cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL),
-        Reason::Protocol => (cause::CLEAR_REMOTE, diagnostic::NONE),
-        Reason::Refused | Reason::Unreachable | Reason::Down | Reason::Reset | Reason::NoSession => {
+        (Reason::Violation(_) | Reason::Protocol, None) => (cause::CLEAR_REMOTE, diagnostic::NONE),
+        (Reason::Peer(_) | Reason::User, None) => (cause::DTE, diagnostic::NONE),
+        (Reason::TimedOut, None) => (cause::CLEAR_REMOTE, diagnostic::TIMER_CALL),
+        (Reason::BadAddress, None) => (cause::NOT_OBTAINABLE, diagnostic::CALLED),
+        (Reason::NoResources, None) => (cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL),
+        (Reason::Refused | Reason::Unreachable | Reason::Down | Reason::Reset | Reason::NoSession, None) => {
             (cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE)
         }
     };
@@ -37,31 +40,33 @@ pub(super) fn of_clear(reason: Reason) -> x25::Told {
 }
 
 /// RESET for a reset of the other half; of a permanent circuit also for its end.
-pub(super) fn of_reset(reason: Reason) -> x25::Told {
-    let (cause, diagnostic) = match reason {
-        Reason::Told(Told::X25(told)) => match told.what {
+pub(super) fn of_reset(reason: &Reason) -> x25::Told {
+    let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {
+        (_, Some(told)) => match told.what {
             What::Reset => (told.cause, told.diagnostic),
             What::Clear => (cause::RESET_REMOTE, told.diagnostic),
             What::Restart if told.is_by_dte() => (told.cause, told.diagnostic),
             What::Restart => (cause::RESET_NETWORK_DOWN, told.diagnostic),
         },
         _ if is_of_line(reason) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
-        Reason::Told(Told::Broken { .. }) => (cause::RESET_REMOTE, diagnostic::NONE),
-        Reason::Told(_) | Reason::User => (cause::DTE, diagnostic::NONE),
-        Reason::TimedOut | Reason::Protocol => (cause::RESET_REMOTE, diagnostic::NONE),
-        Reason::NoResources => (cause::RESET_CONGESTION, diagnostic::NONE),
-        Reason::Refused
-        | Reason::Unreachable
-        | Reason::BadAddress
-        | Reason::Down
-        | Reason::Reset
-        | Reason::NoSession => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
+        (Reason::Violation(_) | Reason::TimedOut | Reason::Protocol, None) => (cause::RESET_REMOTE, diagnostic::NONE),
+        (Reason::Peer(_) | Reason::User, None) => (cause::DTE, diagnostic::NONE),
+        (Reason::NoResources, None) => (cause::RESET_CONGESTION, diagnostic::NONE),
+        (
+            Reason::Refused
+            | Reason::Unreachable
+            | Reason::BadAddress
+            | Reason::Down
+            | Reason::Reset
+            | Reason::NoSession,
+            None,
+        ) => (cause::RESET_NETWORK_DOWN, diagnostic::NONE),
     };
     x25::Told { what: What::Reset, cause, diagnostic }
 }
 
 /// Whether the next port may be tried where a call came to this end: it has not come to a DTE.
-pub(super) const fn is_to_be_had_elsewhere(reason: Reason) -> bool {
+pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Down
         | Reason::Unreachable
@@ -70,12 +75,14 @@ pub(super) const fn is_to_be_had_elsewhere(reason: Reason) -> bool {
         | Reason::TimedOut
         | Reason::NoResources
         | Reason::BadAddress => true,
-        // Our own packet layer says this where it has no channel left.
-        Reason::Told(Told::X25(told)) => {
-            matches!(told.what, What::Clear) && told.diagnostic == diagnostic::NO_CHANNEL
-                || matches!(told.what, What::Restart)
-        }
-        Reason::Told(_) => is_of_line(reason),
+        Reason::Violation(_) | Reason::Peer(_) => match crate::packet_cause(reason) {
+            // Our own packet layer says this where it has no channel left.
+            Some(told) => {
+                matches!(told.what, What::Clear) && told.diagnostic == diagnostic::NO_CHANNEL
+                    || matches!(told.what, What::Restart)
+            }
+            None => is_of_line(reason),
+        },
         Reason::User | Reason::Protocol | Reason::NoSession => false,
     }
 }
@@ -86,19 +93,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_on_a_line_is_no_doing_of_a_dte() {
-        let broken = |by| {
-            let found = "something";
-            Reason::Told(Told::Broken { by, found })
-        };
-        let rejected = Reason::Told(Told::FrameRejected(8));
-        for reason in [rejected, broken(Finder::Lapb), broken(Finder::Xot)] {
-            assert!(is_to_be_had_elsewhere(reason), "{reason:?}");
-            assert_eq!(of_clear(reason).cause, cause::CLEAR_OUT_OF_ORDER);
-            assert_eq!(of_reset(reason).cause, cause::RESET_NETWORK_DOWN);
+        let broken = |layer| Reason::violation(layer, "something");
+        let rejected = Reason::peer(x25::Cause::FrameRejected(8));
+        for reason in [rejected, broken(layer::LAPB), broken(layer::XOT)] {
+            assert!(is_to_be_had_elsewhere(&reason), "{reason:?}");
+            assert_eq!(of_clear(&reason).cause, cause::CLEAR_OUT_OF_ORDER);
+            assert_eq!(of_reset(&reason).cause, cause::RESET_NETWORK_DOWN);
         }
-        let by_dte = broken(Finder::X25);
-        assert!(!is_to_be_had_elsewhere(by_dte));
-        assert_eq!(of_clear(by_dte).cause, cause::CLEAR_REMOTE);
-        assert_eq!(of_reset(by_dte).cause, cause::RESET_REMOTE);
+        let by_dte = broken(layer::X25);
+        assert!(!is_to_be_had_elsewhere(&by_dte));
+        assert_eq!(of_clear(&by_dte).cause, cause::CLEAR_REMOTE);
+        assert_eq!(of_reset(&by_dte).cause, cause::RESET_REMOTE);
     }
 }

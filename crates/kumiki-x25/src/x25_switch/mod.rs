@@ -248,7 +248,7 @@ impl Switch {
         if call.since.is_none() && side == 1 {
             return self.not_taken(own, reason, data, cx);
         }
-        let why = causes::of_clear(reason);
+        let why = causes::of_clear(&reason);
         let other = half_handle(own, 1 - side);
         call.other(side).end(why, data, other, cx);
         let port = call.half(side).port;
@@ -287,7 +287,7 @@ impl Switch {
             // The interface has gone, of which the other end hears otherwise.
             return;
         }
-        let why = causes::of_reset(reason);
+        let why = causes::of_reset(&reason);
         call.reset(1 - side, why, cx);
         self.counters.resets += 1;
         let (named, port) = (call.named(), call.half(side).port);

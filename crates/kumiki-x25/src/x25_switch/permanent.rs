@@ -3,7 +3,7 @@
 //! An end is *there* when its packet layer has given us the channel and its interface is ready. Who is at the other end hears by RESET when that changes, once for
 //! each change; the log says so, once for each change and for each other status by which XOT's peer refuses.
 
-use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token, Told};
+use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
@@ -14,7 +14,7 @@ use super::{Happened, RETRY, Switch, call_of, half_handle};
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// How an end is, as the log has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Said {
     There,
     Away(Reason),
@@ -67,8 +67,9 @@ const fn reset(cause: u8) -> x25::Told {
 }
 
 /// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is down, or the circuit in use, passes.
-const fn is_for_good(reason: Reason) -> bool {
-    matches!(reason, Reason::BadAddress | Reason::Told(Told::CircuitRefused(0x13 | 0x15 | 0x16 | 0x18..=0xff)))
+fn is_for_good(reason: &Reason) -> bool {
+    let refused = matches!(reason.cause(), Some(x25::Cause::CircuitRefused(0x13 | 0x15 | 0x16 | 0x18..=0xff)));
+    refused || *reason == Reason::BadAddress
 }
 
 impl Switch {
@@ -152,7 +153,7 @@ impl Switch {
         let end = permanent.end(side);
         let longest = LONGEST.max(retry);
         let pause =
-            if is_for_good(reason) { longest } else { retry.saturating_mul(1 << end.tries.min(16)).min(longest) };
+            if is_for_good(&reason) { longest } else { retry.saturating_mul(1 << end.tries.min(16)).min(longest) };
         end.tries = end.tries.saturating_add(1);
         // RFC 1613 section 6.5: so two that have refused each other do not do it again.
         let half = pause.as_nanos() / 2;
@@ -188,7 +189,7 @@ impl Switch {
         };
         let (other_there, other_said) = {
             let other = permanent.end(1 - side);
-            (other.is_there, other.said)
+            (other.is_there, other.said.clone())
         };
         let end = permanent.end(side);
         let was_there = core::mem::replace(&mut end.is_there, is_there);
@@ -217,9 +218,9 @@ impl Switch {
         if phase != Phase::Gone && !was_there {
             return;
         }
-        let before = end_said(call, side, Said::Away(reason));
-        let is_news = match before {
-            Some(Said::Away(before)) => before != reason && matches!(reason, Reason::Told(_)),
+        let before = end_said(call, side, Said::Away(reason.clone()));
+        let is_news = match &before {
+            Some(Said::Away(before)) => *before != reason && reason.is_told(),
             Some(Said::There) | None => true,
         };
         if other_there && !matches!(before, Some(Said::Away(_))) {

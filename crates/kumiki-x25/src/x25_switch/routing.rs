@@ -141,8 +141,8 @@ impl Switch {
                 return;
             };
             let Some(port) = wanted.targets.pop() else {
-                let why = wanted.failed.unwrap_or(Reason::Down);
-                return self.refuse(own, causes::of_clear(why), None, cx);
+                let why = wanted.failed.clone().unwrap_or(Reason::Down);
+                return self.refuse(own, causes::of_clear(&why), None, cx);
             };
             if !self.is_up(port) {
                 self.counters.hunted += 1;
@@ -176,7 +176,7 @@ impl Switch {
 
     /// The called half did not come about.
     pub(super) fn not_taken(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if causes::is_to_be_had_elsewhere(reason)
+        if causes::is_to_be_had_elsewhere(&reason)
             && let Some(call) = self.calls.get(own)
             && let Some(wanted) = &mut call.wanted
         {
@@ -186,7 +186,7 @@ impl Switch {
             }
             return self.try_next(own, cx);
         }
-        self.refuse(own, causes::of_clear(reason), data, cx);
+        self.refuse(own, causes::of_clear(&reason), data, cx);
     }
 
     /// The caller is told that its call does not come about.

@@ -1,7 +1,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! A switch between DTEs, each on a packet layer of its own, packets as units between them.
 
-use kumiki_graph::{Accept, Address, Credit, DeviceId, Duration, NodeId, Opened, Told, Unit};
+use kumiki_graph::{Accept, Address, Credit, DeviceId, Duration, NodeId, Opened, Unit};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
 
@@ -62,14 +62,14 @@ fn route(prefix: &str, to: &[&str]) -> Route {
 }
 
 fn told(reason: Reason) -> (u8, u8) {
-    let Reason::Told(Told::X25(told)) = reason else {
+    let Some(told) = crate::packet_cause(&reason) else {
         panic!("{reason:?}");
     };
     (told.cause, told.diagnostic)
 }
 
-const fn clear(cause: u8, diagnostic: u8) -> Reason {
-    Reason::Told(Told::X25(cleared(cause, diagnostic)))
+fn clear(cause: u8, diagnostic: u8) -> Reason {
+    Reason::peer(x25::Cause::Packet(cleared(cause, diagnostic)))
 }
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -198,7 +198,7 @@ impl Net {
             },
             Indication::Expedited { data, .. } => dte.interrupts.push(data.to_vec()),
             Indication::Reset { session, reason } => {
-                dte.resets.push(reason);
+                dte.resets.push(reason.clone());
                 dte.credit = 0;
                 dte.held = 0;
                 // The answer to our own has no reason.
@@ -303,7 +303,7 @@ impl Net {
 
     fn reset(&mut self, n: usize, cause: u8, diagnostic: u8) {
         let session = self.dtes[n].session.unwrap();
-        let reason = Reason::Told(Told::X25(x25::Told { what: What::Reset, cause, diagnostic }));
+        let reason = Reason::peer(x25::Cause::Packet(x25::Told { what: What::Reset, cause, diagnostic }));
         self.say(n, Request::Reset { session, reason });
     }
 

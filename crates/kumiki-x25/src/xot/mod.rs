@@ -14,7 +14,7 @@
 //! # Permanent circuits
 //!
 //! An active open with `call.channel` sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. Where
-//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_graph::Told::CircuitRefused`]); to try again is the user's.
+//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_graph::x25::Cause::CircuitRefused`]); to try again is the user's.
 //! A circuit that stands is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
 //!
 //! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again after a random time. Which of them is decided by names, so that one
@@ -25,10 +25,11 @@
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Finder, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
-    Quality, Reason, Request, Service, Shape, TimerSlot, Token, Told, Work,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Quality,
+    Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::Message;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::Call;
 use kumiki_wire::x25::xot::{self, PvcSetup, status};
 
@@ -594,9 +595,8 @@ impl Xot {
 }
 
 /// The peer has broken the protocol, so.
-const fn broken(found: &'static str) -> Reason {
-    let by = Finder::Xot;
-    Reason::Told(Told::Broken { by, found })
+fn broken(found: &'static str) -> Reason {
+    Reason::violation(layer::XOT, found)
 }
 
 fn octets_of(setup: &PvcSetup) -> Message {

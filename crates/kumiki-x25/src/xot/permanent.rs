@@ -2,9 +2,11 @@
 
 use core::cmp::Ordering;
 
-use kumiki_graph::{Context, Handle, Reason, Request, Told};
+use kumiki_graph::{Context, Handle, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_wire::x25::xot::{PvcEnd, PvcSetup, status};
+
+use kumiki_osi_service::x25;
 
 use super::{Entry, Permanent, Phase, STREAM, Xot, broken, octets_of};
 
@@ -117,7 +119,7 @@ impl Xot {
                 self.counters.set_up += 1;
                 return self.stands(own, cx);
             }
-            Ok(answer) => Reason::Told(Told::CircuitRefused(answer.status)),
+            Ok(answer) => Reason::peer(x25::Cause::CircuitRefused(answer.status)),
             Err(_) => broken("an answer to the set-up of a permanent circuit that cannot be read"),
         };
         self.counters.refused += 1;

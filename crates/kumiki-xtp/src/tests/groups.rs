@@ -589,7 +589,7 @@ fn groups_are_left_when_nobody_listens_any_more() {
     assert_eq!(pair.members, [(1, Address::Ip4(GROUP))]);
     let listener = pair.app(1).listener.unwrap();
     let (reason, data) = (Reason::User, None);
-    pair.ask(1, vec![Request::Abort { session: listener, reason, data }]);
+    pair.ask(1, vec![Request::Abort { session: listener, reason: reason.clone(), data }]);
     assert_eq!(pair.members, []);
     // What was accepted goes on, and is a member as long as it may be asked.
     let mut pair = hosts(&of_group(1), 1);

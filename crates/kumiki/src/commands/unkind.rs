@@ -119,7 +119,7 @@ fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
 fn told(outcome: &Outcome) -> String {
     let mut text = String::new();
     for (name, end) in ["near", "far"].into_iter().zip(&outcome.ends) {
-        let how = unkind::name(end.over);
+        let how = unkind::name(end.over.clone());
         let _ = writeln!(
             text,
             "the {name} end: {} octets written, {} received, ended {how} at {} s",

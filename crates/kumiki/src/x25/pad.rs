@@ -195,10 +195,10 @@ fn judged(call: &str, outcome: &Outcome) -> Result<(), Stop> {
             "{call:?} is no call; expected an address such as 26245890040, R,G12-26245890040 or 26245890040Duser"
         )));
     }
-    let Some(why) = outcome.why else {
+    let Some(why) = outcome.why.clone() else {
         return Ok(());
     };
-    let remedy = remedy::remedy(why);
+    let remedy = remedy::remedy(&why);
     if outcome.stood && remedy.is_none() {
         return Ok(());
     }

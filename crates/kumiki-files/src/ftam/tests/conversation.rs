@@ -1,7 +1,8 @@
 //! Whole associations, as ISODE has them.
 
-use kumiki_graph::{Indication, Reason, Told};
+use kumiki_graph::{Indication, Reason};
 use kumiki_octets::Message;
+use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::ftam::file::SelectResponse;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
 use kumiki_osi_service::ftam::{
@@ -216,7 +217,7 @@ fn a_refused_login_tells_the_caller_why() {
         panic!("{what:?}");
     };
     assert_eq!(**seen, response);
-    assert_eq!(*reason, Reason::Told(Told::File { identifier: 2020 }));
+    assert_eq!(*reason, Reason::peer(OsiCause::File { identifier: 2020 }));
     assert!(pair.heard(R).is_empty());
     assert_eq!(pair.node(R).counters().refused, 1);
 }

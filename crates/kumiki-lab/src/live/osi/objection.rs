@@ -3,7 +3,7 @@
 use kumiki_files::file_user::{Failure, Layer};
 use kumiki_files::ftam::Ftam;
 use kumiki_files::mms::Mms;
-use kumiki_graph::{Graph, Protocol, Reason, Told};
+use kumiki_graph::{Graph, Protocol, Reason};
 use kumiki_osi::acse::Acse;
 use kumiki_osi::presentation::Presentation;
 use kumiki_osi::session::Session;
@@ -12,12 +12,12 @@ use kumiki_osi::tp0::Tp0;
 use super::Protocols;
 
 /// What a layer has against a caller with whom no association has come about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Objection {
     /// It was called for another application.
     Stranger,
     /// It has refused, where it has a reason of its own for that one.
-    Refused(Option<Told>),
+    Refused(Option<Reason>),
     /// The caller broke its protocol.
     Broken,
 }
@@ -67,15 +67,15 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
         (0, it.rejected, it.errors, None)
     });
     let presentation = layer::<Presentation>(graph, "presentation").map(|it| {
-        let (it, why) = (it.counters(), it.refusal());
+        let (it, why) = (it.counters(), it.refusal().cloned());
         (0, it.refused, it.errors, why)
     });
     let session = layer::<Session>(graph, "session").map(|it| {
-        let (it, why) = (it.counters(), it.refusal());
+        let (it, why) = (it.counters(), it.refusal().cloned());
         (0, it.refused, it.errors, why)
     });
     let transport = layer::<Tp0>(graph, "tp0").map(|it| {
-        let (it, why) = (it.counters(), it.refusal());
+        let (it, why) = (it.counters(), it.refusal().cloned());
         (0, it.refused, it.errors, why)
     });
     let all = [
@@ -106,10 +106,8 @@ pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str
         Objection::Stranger => {
             format!("refused by {of}: called for another application than {of}")
         }
-        Objection::Refused(Some(Told::Broken { found, .. })) => {
-            format!("the caller broke the protocol of {layer}: {found}")
-        }
-        Objection::Refused(Some(told)) if is_of_selectors(told) => {
+        Objection::Refused(Some(Reason::Violation(violation))) => violation.by("the caller"),
+        Objection::Refused(Some(told)) if is_of_selectors(&told) => {
             let ours = if ours.is_empty() { String::new() } else { format!(" ({ours})") };
             format!("refused by {layer}: not called under our selectors{ours}")
         }
@@ -120,8 +118,8 @@ pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str
 }
 
 /// Whether a caller hears that nobody has the selector that it has called.
-fn is_of_selectors(told: Told) -> bool {
-    Failure::of_reason(Reason::Told(told), Layer::Ftam).is_of_selectors()
+fn is_of_selectors(told: &Reason) -> bool {
+    Failure::of_reason(told, Layer::Ftam).is_of_selectors()
 }
 
 /// A layer of a graph.
@@ -131,7 +129,7 @@ pub(in crate::live) fn layer<'a, P: Protocol>(graph: &'a Graph, name: &str) -> O
 
 #[cfg(test)]
 mod tests {
-    use kumiki_graph::Finder;
+    use kumiki_osi_service::OsiCause;
 
     use super::*;
 
@@ -140,22 +138,22 @@ mod tests {
         let (of, level) = (Protocols::Ftam, Level::Presentation);
         let refused = |why| told(of, level, Objection::Refused(why), "psel FTAM");
         assert_eq!(
-            refused(Some(Told::PresentationRefused(3))),
+            refused(Some(Reason::peer(OsiCause::PresentationRefused(3)))),
             "refused by presentation: not called under our selectors (psel FTAM)"
         );
         assert_eq!(
-            refused(Some(Told::PresentationRefused(5))),
+            refused(Some(Reason::peer(OsiCause::PresentationRefused(5)))),
             "refused by presentation: default context not supported (reason 5)"
         );
-        let contexts = Told::ContextsRefused { refused: 1, proposed: 2, why: Some(2) };
+        let contexts = OsiCause::ContextsRefused { refused: 1, proposed: 2, why: Some(2) };
         assert_eq!(
-            refused(Some(contexts)),
+            refused(Some(Reason::peer(contexts))),
             "refused by presentation: 1 of 2 contexts refused, the first of them: none of the transfer syntaxes supported (reason 2)"
         );
-        let (by, found) = (Finder::Presentation, "a CP PPDU that cannot be read");
+        let broken = Reason::violation_in("presentation", "CP PPDU: no mode", &[0x31, 0x80]);
         assert_eq!(
-            refused(Some(Told::Broken { by, found })),
-            "the caller broke the protocol of presentation: a CP PPDU that cannot be read"
+            refused(Some(broken)),
+            "presentation: the caller broke the protocol: CP PPDU: no mode (octets 31 80)"
         );
         assert_eq!(refused(None), "refused by presentation");
     }

@@ -1,12 +1,13 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
-use kumiki_graph::{Finder, Reason, Told};
-use kumiki_osi_service::x25::{What, cause, diagnostic};
+use kumiki_graph::Reason;
+use kumiki_osi_service::layer;
+use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
 #[must_use]
-pub fn remedy(why: Reason) -> Option<&'static str> {
-    let Reason::Told(Told::X25(told)) = why else {
+pub fn remedy(why: &Reason) -> Option<&'static str> {
+    let Some(x25::Cause::Packet(told)) = why.cause() else {
         return Some(match why {
             Reason::Refused => "check the address and port of --xot, and whether an XOT peer listens there",
             Reason::TimedOut => {
@@ -14,15 +15,13 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
             }
             Reason::Unreachable => "there is no way to the address of --xot: check it and the network",
             Reason::BadAddress => "no peer has that number: give one with --xot HOST",
-            Reason::Told(Told::Broken { by, .. }) if by != Finder::Xot => "write a capture with --pcap, and report it",
-            Reason::Protocol | Reason::Told(Told::Broken { .. }) => {
-                "who answers does not speak XOT: check the port of --xot"
-            }
+            Reason::Violation(it) if it.layer != layer::XOT => "write a capture with --pcap, and report it",
+            Reason::Protocol | Reason::Violation(_) => "who answers does not speak XOT: check the port of --xot",
             Reason::NoResources => "this machine has no room for another connection",
             Reason::Reset | Reason::Down => {
                 "the connection to the XOT peer was lost: try again, and look at the peer's log"
             }
-            Reason::User | Reason::NoSession | Reason::Told(_) => return None,
+            Reason::User | Reason::NoSession | Reason::Peer(_) => return None,
         });
     };
     if told.what != What::Clear {
@@ -58,21 +57,17 @@ pub fn remedy(why: Reason) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_osi_service::x25;
-
     use super::*;
 
     #[test]
     fn a_call_that_ended_as_calls_end_needs_no_remedy() {
-        let told = |cause, diagnostic| Reason::Told(Told::X25(x25::Told { what: What::Clear, cause, diagnostic }));
-        assert_eq!(remedy(told(0, 0)), None);
-        assert!(remedy(told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
-        let broken = |by| {
-            let found = "anything";
-            remedy(Reason::Told(Told::Broken { by, found })).unwrap_or_default()
-        };
-        assert!(broken(Finder::Xot).contains("does not speak XOT"));
-        assert!(broken(Finder::X25).contains("--pcap"));
-        assert!(remedy(Reason::BadAddress).is_some_and(|it| it.contains("--xot")));
+        let told =
+            |cause, diagnostic| Reason::peer(x25::Cause::Packet(x25::Told { what: What::Clear, cause, diagnostic }));
+        assert_eq!(remedy(&told(0, 0)), None);
+        assert!(remedy(&told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
+        let broken = |by| remedy(&Reason::violation(by, "anything")).unwrap_or_default();
+        assert!(broken(layer::XOT).contains("does not speak XOT"));
+        assert!(broken(layer::X25).contains("--pcap"));
+        assert!(remedy(&Reason::BadAddress).is_some_and(|it| it.contains("--xot")));
     }
 }

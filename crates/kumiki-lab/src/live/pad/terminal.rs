@@ -284,7 +284,7 @@ fn attend(
             let Some(pad) = look(graph, node) else {
                 return true;
             };
-            outcome = *pad.outcome();
+            outcome = pad.outcome().clone();
             let now = clock.now();
             if let Some(visit) = &mut visit {
                 visit.watch(pad, now);

@@ -36,9 +36,13 @@ pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2
             let bits = weather.map(|it| it.corrupt).sum::<f64>() > 0.0;
             case.version == Version::Six && case.stack == Stack::Ip && bits
         }
-        Reason::User | Reason::BadAddress | Reason::NoResources | Reason::Protocol | Reason::Down | Reason::Told(_) => {
-            false
-        }
+        Reason::User
+        | Reason::BadAddress
+        | Reason::NoResources
+        | Reason::Protocol
+        | Reason::Down
+        | Reason::Violation(_)
+        | Reason::Peer(_) => false,
     }
 }
 

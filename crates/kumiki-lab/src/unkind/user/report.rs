@@ -3,7 +3,7 @@
 use kumiki_graph::{Instant, Reason};
 
 /// How a connection ended for its program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Over {
     /// In order, both ways.
     Closed,
@@ -18,7 +18,7 @@ pub enum Over {
 }
 
 /// What one end saw, when all is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// How it ended; `None` if it has not.
     pub over: Option<Over>,
@@ -55,7 +55,7 @@ impl Report {
 
     /// A number that any difference changes.
     pub(in crate::unkind) fn hash(&self) -> u64 {
-        let how: u64 = match self.over {
+        let how: u64 = match self.over.clone() {
             None => 0,
             Some(Over::Closed) => 1,
             Some(Over::Own) => 2,

@@ -195,10 +195,10 @@ fn a_caller_hears_which_contexts_were_refused() {
     pair.listen(association(&[(1, A)]));
     pair.call(association(&[(1, B), (3, A), (5, B)]), Some("040162"));
     pair.join();
-    let told = Told::ContextsRefused { refused: 2, proposed: 3, why: Some(1) };
-    assert_eq!(pair.heard(0), [format!("aborted: {}", Reason::Told(told))]);
+    let told = OsiCause::ContextsRefused { refused: 2, proposed: 3, why: Some(1) };
+    assert_eq!(pair.heard(0), [format!("aborted: {}", Reason::peer(told))]);
     // Who was called knows as much.
-    assert_eq!(pair.presentation(1).refusal(), Some(told));
+    assert_eq!(pair.presentation(1).refusal(), Some(&Reason::peer(told)));
     assert_eq!(
         told.to_string(),
         "presentation: 2 of 3 contexts refused, the first of them: abstract syntax not supported (reason 1)"

@@ -258,7 +258,7 @@ impl Wire {
             }
             Indication::Reset { reason, .. } => {
                 listener.resets += 1;
-                listener.why_reset = Some(reason);
+                listener.why_reset = Some(reason.clone());
                 listener.credit = 0;
                 listener.held = 0;
                 if listener.late {
@@ -417,7 +417,7 @@ impl Wire {
 
     /// Why it was reset last.
     pub(crate) fn why_reset(&self, end: End) -> Option<Reason> {
-        self.listener_of(end).why_reset
+        self.listener_of(end).why_reset.clone()
     }
 
     /// The user refuses what is offered.

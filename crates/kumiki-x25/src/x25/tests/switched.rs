@@ -1,6 +1,5 @@
 //! What switched circuits want of a packet layer: links that end when idle, and callers that are identified.
 
-use kumiki_graph::Told;
 use kumiki_osi_service::x25::{Nui, What};
 
 use super::*;
@@ -22,7 +21,7 @@ fn identified(own: Option<&str>) -> Wire {
 
 fn cleared(cause: u8, diagnostic: u8) -> Reason {
     let what = What::Clear;
-    Reason::Told(Told::X25(x25::Told { what, cause, diagnostic }))
+    Reason::peer(x25::Cause::Packet(x25::Told { what, cause, diagnostic }))
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_reset_goes_through_with_its_cause_and_nothing_old_comes_after_it() {
     let [reason] = net.dtes[1].resets.as_slice() else {
         panic!("{:?}", net.dtes[1].resets);
     };
-    assert_eq!(told(*reason), (0, 55));
+    assert_eq!(told(reason.clone()), (0, 55));
     net.dtes[1].takes = true;
     net.send(0, b"new", true, false, false);
     net.send(1, b"back", true, false, false);

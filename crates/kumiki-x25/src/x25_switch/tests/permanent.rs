@@ -34,7 +34,7 @@ fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
     let [reason] = net.dtes[0].resets.as_slice() else {
         panic!("{:?}", net.dtes[0].resets);
     };
-    assert_eq!(told(*reason).0, 0x01);
+    assert_eq!(told(reason.clone()).0, 0x01);
     for device in net.dtes[1].line {
         net.bench.indicate(device, Indication::Report(Box::new(Report::Down)));
         net.bench.indicate(device, Indication::Report(Box::new(Report::Up)));
@@ -622,7 +622,7 @@ fn a_peer_that_has_restarted_is_taken_when_its_old_connection_has_gone() {
     assert_eq!(answer[0][4], status::MISMATCH);
     let (reason, data) = (Reason::User, None);
     for session in [new, old] {
-        pair.peer_says(Request::Abort { session, reason, data: data.clone() });
+        pair.peer_says(Request::Abort { session, reason: reason.clone(), data: data.clone() });
     }
     pair.pass(100);
     assert_eq!(pair.log(0), ["-trunk 0: the peer reset the connection"]);

@@ -1,60 +1,37 @@
-//! What a peer's layer said when it refused, reset or ended something, in its own codes; or what a layer here found wrong in what came.
+//! What a peer's layer said when it refused, reset or ended something, in its own codes.
 
 use core::fmt;
 
-use kumiki_osi_service::acse::Diagnostic;
-use kumiki_osi_service::{presentation, session, x25};
+use crate::acse::Diagnostic;
+use crate::{mms, presentation, session};
 
-/// Who finds that a peer breaks the protocol: a layer of ours.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Finder {
-    /// LAPB.
-    Lapb,
-    /// X.25's packet layer.
-    X25,
-    /// XOT.
-    Xot,
-    /// Transport, with what frames its TPDUs on TCP.
-    Transport,
+/// What the layers are called to people.
+pub mod layer {
+    /// The link layer of X.25.
+    pub const LAPB: &str = "LAPB";
+    /// The packet layer of X.25.
+    pub const X25: &str = "X.25";
+    /// X.25 over TCP (RFC 1613).
+    pub const XOT: &str = "XOT";
+    /// Transport, with what frames its TPDUs on TCP (RFC 1006).
+    pub const TRANSPORT: &str = "transport";
     /// Session.
-    Session,
+    pub const SESSION: &str = "session";
     /// Presentation.
-    Presentation,
+    pub const PRESENTATION: &str = "presentation";
     /// Association control.
-    Acse,
+    pub const ACSE: &str = "association control";
     /// FTAM.
-    Ftam,
+    pub const FTAM: &str = "FTAM";
     /// MMS.
-    Mms,
+    pub const MMS: &str = "MMS";
 }
 
-impl fmt::Display for Finder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lapb => "LAPB",
-            Self::X25 => "X.25",
-            Self::Xot => "XOT",
-            Self::Transport => "transport",
-            Self::Session => "session",
-            Self::Presentation => "presentation",
-            Self::Acse => "association control",
-            Self::Ftam => "FTAM",
-            Self::Mms => "MMS",
-        })
-    }
-}
-
-/// The codes of one layer; see [`Reason::Told`](super::Reason::Told).
+/// The codes of one layer.
 ///
 /// It goes up unchanged through layers that did not cause it, so that the one at the top can say which layer it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
-    /// X.25 cleared the call, reset the channel or restarted all of them.
-    X25(x25::Told),
-    /// LAPB's peer refused a frame: the bits W (1), X (2), Y (4) and Z (8) of its FRMR (X.25 section 2.3.4).
-    FrameRejected(u8),
-    /// XOT's peer refused to set up a permanent virtual circuit: status of its answer ([`x25::circuit_status`]).
-    CircuitRefused(u8),
+pub enum OsiCause {
     /// The transport entity refused or ended the connection: reason of DR (X.224 section 13.5).
     Disconnected(u8),
     /// The transport entity could not read a TPDU: reject cause of ER (X.224 section 13.12).
@@ -95,13 +72,6 @@ pub enum Told {
         /// Error identifier; 0 where none was given.
         identifier: u16,
     },
-    /// A layer here found that the peer broke its protocol.
-    Broken {
-        /// Which layer.
-        by: Finder,
-        /// What it found, in a few words.
-        found: &'static str,
-    },
     /// MMS refused to begin: initiate-Error.
     Mms {
         /// The class of the error.
@@ -111,17 +81,9 @@ pub enum Told {
     },
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for OsiCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::X25(told) => write!(f, "X.25: {told}"),
-            Self::FrameRejected(bits) => {
-                write!(f, "LAPB: the peer refuses a frame of ours, {} (FRMR)", frame_reject(bits))
-            }
-            Self::CircuitRefused(status) => {
-                let meaning = x25::circuit_status(status);
-                write!(f, "XOT: {meaning} (status {status:02x})")
-            }
             Self::Disconnected(reason) => {
                 write!(f, "transport: {} (reason {reason})", disconnect(reason))
             }
@@ -160,28 +122,12 @@ impl fmt::Display for Told {
             Self::AssociationAborted { provider: false } => {
                 f.write_str("association control: the peer's application aborted")
             }
-            Self::Broken { by, found } => write!(f, "{by}: the peer broke the protocol: {found}"),
             Self::File { identifier } => write!(f, "file service: error {identifier}"),
             Self::Mms { class, code } => {
-                let meaning = kumiki_osi_service::mms::ErrorClass(class.into()).meaning(code.into());
+                let meaning = mms::ErrorClass(class.into()).meaning(code.into());
                 write!(f, "MMS: refused to begin: {meaning} (error {class}.{code})")
             }
         }
-    }
-}
-
-/// What FRMR says of a frame; X always comes with W.
-const fn frame_reject(bits: u8) -> &'static str {
-    if bits & 2 != 0 {
-        "with information that it may not have, or too little of it"
-    } else if bits & 1 != 0 {
-        "of an unknown kind"
-    } else if bits & 4 != 0 {
-        "with too much information"
-    } else if bits & 8 != 0 {
-        "that acknowledges what was not sent"
-    } else {
-        "and does not say why"
     }
 }
 
@@ -231,9 +177,9 @@ mod tests {
 
     #[test]
     fn it_names_the_layer_and_what_the_code_means() {
-        assert_eq!(Told::Disconnected(3).to_string(), "transport: transport selector unknown (reason 3)");
-        assert_eq!(Told::SessionAborted(5).to_string(), "session: aborted, protocol error");
-        let rejected = Told::Rejected { permanent: true, diagnostic: Diagnostic::User(7) };
+        assert_eq!(OsiCause::Disconnected(3).to_string(), "transport: transport selector unknown (reason 3)");
+        assert_eq!(OsiCause::SessionAborted(5).to_string(), "session: aborted, protocol error");
+        let rejected = OsiCause::Rejected { permanent: true, diagnostic: Diagnostic::User(7) };
         assert_eq!(rejected.to_string(), "association control: rejected for good, called AP title not recognised");
     }
 }

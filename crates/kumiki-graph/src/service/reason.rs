@@ -1,0 +1,199 @@
+//! Why a session ended or a request was refused.
+
+use core::any::Any;
+use core::fmt;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Why a session ended or a request was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A user asked for it.
+    User,
+    /// The peer reset the session.
+    Reset,
+    /// The peer refused the session.
+    Refused,
+    /// The peer stopped answering.
+    TimedOut,
+    /// No path to the peer, or it said so itself.
+    Unreachable,
+    /// The address is in use, of the wrong kind, or not ours.
+    BadAddress,
+    /// No memory, no handle, no room for another caller.
+    NoResources,
+    /// The peer broke the protocol.
+    Protocol,
+    /// The layer below went away.
+    Down,
+    /// The handle names no session of this provider.
+    NoSession,
+    /// A layer here found that its peer broke the protocol, and what was wrong.
+    Violation(Arc<Violation>),
+    /// A layer of the peer, or of a network between, said why in codes of its own.
+    Peer(PeerCause),
+}
+
+impl Reason {
+    /// A layer here found that its peer broke the protocol: see [`Violation`].
+    #[must_use]
+    pub fn violation(layer: &'static str, what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets: Vec::new() }))
+    }
+
+    /// The same with the PDU that was wrong, of which the beginning is kept.
+    #[must_use]
+    pub fn violation_in(layer: &'static str, what: impl Into<Cow<'static, str>>, pdu: &[u8]) -> Self {
+        let octets = pdu.iter().take(Violation::OCTETS).copied().collect();
+        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets }))
+    }
+
+    /// A layer of the peer said `cause`.
+    #[must_use]
+    pub fn peer(cause: impl Cause) -> Self {
+        Self::Peer(PeerCause(Arc::new(cause)))
+    }
+
+    /// What a layer of the peer said, if something of this type.
+    #[must_use]
+    pub fn cause<C: Cause>(&self) -> Option<&C> {
+        match self {
+            Self::Peer(PeerCause(cause)) => cause.as_any().downcast_ref(),
+            Self::User
+            | Self::Reset
+            | Self::Refused
+            | Self::TimedOut
+            | Self::Unreachable
+            | Self::BadAddress
+            | Self::NoResources
+            | Self::Protocol
+            | Self::Down
+            | Self::NoSession
+            | Self::Violation(_) => None,
+        }
+    }
+
+    /// Whether more is known than its kind: what was wrong, or what the peer said.
+    #[must_use]
+    pub const fn is_told(&self) -> bool {
+        matches!(self, Self::Violation(_) | Self::Peer(_))
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Violation(violation) => return violation.fmt(f),
+            Self::Peer(PeerCause(cause)) => return cause.fmt(f),
+            Self::User => "a user asked for it",
+            Self::Reset => "the peer reset the connection",
+            Self::Refused => "the peer refused",
+            Self::TimedOut => "the peer stopped answering",
+            Self::Unreachable => "no path to the peer",
+            Self::BadAddress => "the address is in use or not ours",
+            Self::NoResources => "out of memory or of room for another session",
+            Self::Protocol => "the peer broke the protocol",
+            Self::Down => "the layer below is down",
+            Self::NoSession => "there is no such session",
+        })
+    }
+}
+
+/// What a layer here found wrong in what its peer sent. It goes up unchanged, to the log and to the user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The layer that found it, as people call it.
+    pub layer: &'static str,
+    /// PDU and field, what was found, and what would have been right.
+    pub what: Cow<'static, str>,
+    /// The first octets of the PDU, at most [`Violation::OCTETS`]; none where they are not at hand.
+    pub octets: Vec<u8>,
+}
+
+impl Violation {
+    /// So much of a PDU is kept.
+    pub const OCTETS: usize = 32;
+
+    /// In words, where `peer` ("the caller") did it.
+    #[must_use]
+    pub fn by(&self, peer: &str) -> String {
+        let octets: String = self.octets.iter().map(|octet| format!(" {octet:02x}")).collect();
+        let more = if self.octets.len() == Self::OCTETS { " ..." } else { "" };
+        let begin = if octets.is_empty() { String::new() } else { format!(" (octets{octets}{more})") };
+        format!("{}: {peer} broke the protocol: {}{begin}", self.layer, self.what)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.by("the peer"))
+    }
+}
+
+/// What a peer said in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
+pub trait Cause: Any + fmt::Debug + fmt::Display + Send + Sync {
+    /// For [`Reason::cause`].
+    fn as_any(&self) -> &dyn Any;
+
+    /// Whether `other` is the same cause.
+    fn is(&self, other: &dyn Cause) -> bool;
+}
+
+impl<T: Any + fmt::Debug + fmt::Display + PartialEq + Send + Sync> Cause for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is(&self, other: &dyn Cause) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+}
+
+/// A [`Cause`], shared by all that hand it on.
+#[derive(Clone, Debug)]
+pub struct PeerCause(Arc<dyn Cause>);
+
+impl PartialEq for PeerCause {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is(&*other.0)
+    }
+}
+
+impl Eq for PeerCause {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Code(u8);
+
+    impl fmt::Display for Code {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "code {}", self.0)
+        }
+    }
+
+    #[test]
+    fn a_cause_is_found_again_by_its_type() {
+        let reason = Reason::peer(Code(7));
+        assert_eq!(reason.cause(), Some(&Code(7)));
+        assert_eq!(reason.cause::<u8>(), None);
+        assert_eq!(reason.to_string(), "code 7");
+        assert_eq!(reason, Reason::peer(Code(7)));
+        assert_ne!(reason, Reason::peer(Code(8)));
+        assert_ne!(reason, Reason::peer(7_u8));
+    }
+
+    #[test]
+    fn a_violation_says_what_was_wrong_and_shows_the_octets() {
+        let told = Reason::violation_in("session", "CONNECT: LI is 300, expected 0 to 254", &[0x0d, 0xff]);
+        assert_eq!(
+            told.to_string(),
+            "session: the peer broke the protocol: CONNECT: LI is 300, expected 0 to 254 (octets 0d ff)"
+        );
+        let Reason::Violation(long) = Reason::violation_in("session", "too long", &[0; 40]) else { unreachable!() };
+        assert_eq!(long.octets.len(), Violation::OCTETS);
+        assert!(long.to_string().ends_with("00 00 ...)"));
+    }
+}
