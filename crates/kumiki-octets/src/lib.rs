@@ -35,7 +35,7 @@ mod weighted;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};
-pub use message::{Checksum, Message, Meta, Short};
+pub use message::{Beginning, Checksum, Message, Meta, Short};
 pub use page::{Page, keep_free};
 pub use pattern::Pattern;
 pub use slice::{Lease, Slice};

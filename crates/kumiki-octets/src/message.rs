@@ -28,6 +28,9 @@ const SMALL: usize = 256;
 /// Content that is kept may hold on to so much beyond twice its octets ([`Message::fit`]).
 const SLACK: usize = 256;
 
+/// The first octets of something, 32 at the most.
+pub type Beginning = SmallVec<[u8; 32]>;
+
 /// A message had fewer octets than asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Short {
@@ -625,6 +628,14 @@ impl Message {
         if let Ok(part) = self.share(from, len.min(self.len().saturating_sub(from))) {
             part.for_each(see);
         }
+    }
+
+    /// A copy of the first octets, 32 at the most: to show somebody what has come.
+    #[must_use]
+    pub fn beginning(&self) -> Beginning {
+        let mut octets = smallvec::smallvec![0; self.len().min(32)];
+        let _ = self.copy_to(0, &mut octets);
+        octets
     }
 
     /// Copies `out.len()` octets from position `from` on; false where there are not that many.

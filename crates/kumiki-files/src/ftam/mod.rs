@@ -186,6 +186,10 @@ impl Ftam {
             return;
         };
         self.counters.errors += 1;
+        let what = match &diagnostic.further_details {
+            Some(details) => details.to_string(),
+            None => format!("error {}", diagnostic.error_identifier),
+        };
         let abort = Fpdu::ProviderAbort(Box::new(Abort {
             action_result: ActionResult::PermanentError,
             diagnostic: vec![diagnostic],
@@ -193,9 +197,7 @@ impl Ftam {
         let data = Some(connection::written(&abort));
         end_below(ACSE, (own, connection.lower), data, cx);
         connection.tell(abort, cx);
-        let by = layer::FTAM;
-        let found = "an FPDU that cannot be read, or that has no place here";
-        let why = Reason::violation(by, found);
+        let why = Reason::violation(layer::FTAM, what);
         tell_aborted(connection.above, connection.user, why, None, cx);
     }
 

@@ -69,14 +69,17 @@ impl Acse {
 
     /// ABRT, and the user is told.
     pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
+        self.violated(own, Reason::violation(layer::ACSE, found), cx);
+    }
+
+    pub(super) fn violated(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
         self.counters.errors += 1;
+        self.refusal = Some(why.clone());
         send_abrt(own, &connection, source::PROVIDER, None, cx);
         if connection.state != State::WaitResponse {
-            let by = layer::ACSE;
-            let why = Reason::violation(by, found);
             tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }

@@ -1,6 +1,7 @@
 //! Beginning: AARQ and AARE.
 
-use kumiki_osi_service::OsiCause;
+use kumiki_osi_service::{OsiCause, layer};
+use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};
 
 use super::*;
@@ -92,13 +93,17 @@ impl Acse {
         let is_first = association.contexts.first().is_some_and(|it| it.abstract_syntax == ABSTRACT_SYNTAX);
         if !is_first || association.results.len() != association.contexts.len() {
             self.counters.errors += 1;
+            self.refusal = Some(Reason::violation(layer::ACSE, "no context of association control, or not the first"));
             return refuse(lower, None, cx);
         }
         let control = association.contexts.remove(0);
         association.results.remove(0);
-        let apdu = Apdu::parse(offered.data.take().unwrap_or_default());
+        let apdu = offered.data.take().unwrap_or_default();
+        let beginning = apdu.beginning();
+        let apdu = Apdu::parse(apdu);
         let Ok(Apdu::Request(aarq)) = apdu else {
             self.counters.errors += 1;
+            self.refusal = Some(is_none(apdu, "AARQ", &beginning));
             let abrt = Apdu::Abort(Abort { source: source::PROVIDER, diagnostic: None, information: Vec::new() });
             return refuse(lower, Some(abrt), cx);
         };
@@ -213,9 +218,11 @@ impl Acse {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let apdu = opened.data.take().map(Apdu::parse);
-        let Some(Ok(Apdu::Response(aare))) = apdu else {
-            return self.error(own, "an acceptance without an AARE", cx);
+        let apdu = opened.data.take().unwrap_or_default();
+        let beginning = apdu.beginning();
+        let aare = match Apdu::parse(apdu) {
+            Ok(Apdu::Response(aare)) => aare,
+            other => return self.violated(own, is_none(other, "AARE", &beginning), cx),
         };
         let data = said(aare.information, connection.own());
         let user = connection.user;
@@ -242,6 +249,15 @@ impl Acse {
         let opened = Opened { user, provider: own, association: Some(association), data, ..opened };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
+}
+
+/// What came where an APDU of the kind `wanted` must be.
+fn is_none(apdu: Result<Apdu, Malformed>, wanted: &str, octets: &[u8]) -> Reason {
+    let what = match apdu {
+        Ok(_) => format!("another APDU than {wanted}"),
+        Err(why) => why.to_string(),
+    };
+    Reason::violation_in(layer::ACSE, what, octets)
 }
 
 /// The offer of presentation `session` is refused, with an APDU in the refusal's data.

@@ -32,7 +32,6 @@ use kumiki_graph::{
     Reason, Request, Service, Shape,
 };
 use kumiki_octets::Message;
-use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values};
 use kumiki_osi_service::{Association, Oid};
@@ -122,6 +121,7 @@ pub struct Acse {
     /// A listener wants the abstract syntax that its user names first.
     entries: Entries<Connection, Option<Oid>>,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 /// What comes with an event.
@@ -155,6 +155,12 @@ impl Acse {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What was wrong with the last APDU that could not be taken.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {

@@ -1,5 +1,8 @@
 //! What is done: one arm for each action of the table.
 
+use kumiki_wire::Malformed;
+
+use super::connection::Wrong;
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
 
@@ -73,30 +76,26 @@ impl Presentation {
     }
 
     /// ARP, and the user is told.
-    pub(super) fn error(&mut self, own: Handle, reason: u8, event: u8, cx: &mut Context<'_>) {
-        self.fail(own, reason, Some(event), cx);
+    pub(super) fn error(&mut self, own: Handle, wrong: Wrong, (event, ppdu): (u8, &[u8]), cx: &mut Context<'_>) {
+        self.fail(own, wrong, Some(event), ppdu, cx);
     }
 
     fn unexpected(&mut self, own: Handle, cx: &mut Context<'_>) {
-        self.fail(own, abort::UNEXPECTED_PRIMITIVE, None, cx);
+        let code = abort::UNEXPECTED_PRIMITIVE;
+        self.fail(own, Wrong::of(code, abort::found(code)), None, &[], cx);
     }
 
-    fn fail(&mut self, own: Handle, reason: u8, event: Option<u8>, cx: &mut Context<'_>) {
+    fn fail(&mut self, own: Handle, wrong: Wrong, event: Option<u8>, ppdu: &[u8], cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
         self.counters.errors += 1;
-        let code = reason;
-        let reason = Some(reason);
+        let reason = Some(wrong.code);
+        let why = Reason::violation_in(layer::PRESENTATION, wrong.what, ppdu);
+        self.refusal = Some(why.clone());
         let arp = Abort::Provider { reason, event };
         end_below(SESSION, (own, connection.lower), Some(arp.emit()), cx);
         if connection.state != State::WaitResponse {
-            let by = layer::PRESENTATION;
-            let found = match event {
-                Some(event::CPA) if code == abort::UNRECOGNIZED_PPDU => "an acceptance without a CPA PPDU",
-                _ => abort::found(code),
-            };
-            let why = Reason::violation(by, found);
             tell_aborted(connection.above, connection.user, why, None, cx);
         }
     }
@@ -151,9 +150,10 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
+        let beginning = data.beginning();
         let read = match UserData::parse(data) {
             Ok(data) => connection.unwrap(data),
-            Err(_) => Err(abort::UNRECOGNIZED_PPDU),
+            Err(why) => Err(Wrong::read(abort::UNRECOGNIZED_PPDU, &why)),
         };
         match read {
             Ok(values) => {
@@ -162,7 +162,7 @@ impl Presentation {
                 self.counters.values += values.len() as u64;
                 cx.up(above, Indication::Values { session, values });
             }
-            Err(code) => self.error(own, code, event::TD, cx),
+            Err(wrong) => self.error(own, wrong, (event::TD, &beginning), cx),
         }
     }
 
@@ -198,12 +198,13 @@ impl Presentation {
             return;
         };
         let first = connection.own;
+        let beginning = data.as_ref().map(Message::beginning).unwrap_or_default();
         match one(connection, first, data) {
             Ok(data) => {
                 let session = connection.user;
                 cx.up(connection.above, Indication::Released { session, data });
             }
-            Err(code) => self.error(own, code, event::RELEASE, cx),
+            Err(wrong) => self.error(own, wrong, (event::RELEASE, &beginning), cx),
         }
     }
 
@@ -261,22 +262,24 @@ impl Presentation {
         };
         let talk = connection.talk;
         let about = about(&primitive);
+        let beginning = primitive.message().map(Message::beginning).unwrap_or_default();
         let unwrapped = map(primitive, |data, which| {
-            let unrecognized = (abort::UNRECOGNIZED_PPDU, about);
+            let unrecognized = |why: Malformed| (Wrong::read(abort::UNRECOGNIZED_PPDU, &why), about);
+            let managed =
+                || Wrong::of(abort::UNEXPECTED_PPDU, "an AC or ACA PPDU, though context management was not agreed on");
             let data = match which {
-                Which::Typed => match Typed::parse(data).map_err(|_| unrecognized)? {
+                Which::Typed => match Typed::parse(data).map_err(unrecognized)? {
                     Typed::Data(data) => Some(data),
-                    // Context management was not agreed on.
-                    Typed::Alter(_) => return Err((abort::UNEXPECTED_PPDU, event::AC)),
-                    Typed::AlterAck(_) => return Err((abort::UNEXPECTED_PPDU, event::ACA)),
+                    Typed::Alter(_) => return Err((managed(), event::AC)),
+                    Typed::AlterAck(_) => return Err((managed(), event::ACA)),
                 },
-                Which::Resync => Resync::parse(data).map_err(|_| unrecognized)?.data,
-                Which::Plain => Some(UserData::parse(data).map_err(|_| unrecognized)?),
+                Which::Resync => Resync::parse(data).map_err(unrecognized)?.data,
+                Which::Plain => Some(UserData::parse(data).map_err(unrecognized)?),
             };
             let Some(data) = data else {
                 return Ok(Message::new());
             };
-            connection.unwrap_one(talk, data).map_err(|code| (code, about))
+            connection.unwrap_one(talk, data).map_err(|wrong| (wrong, about))
         });
         match unwrapped {
             Ok(primitive) => {
@@ -284,7 +287,7 @@ impl Presentation {
                 let session = connection.user;
                 cx.up(connection.above, Indication::Particular { session, what });
             }
-            Err((code, about)) => self.error(own, code, about, cx),
+            Err((wrong, about)) => self.error(own, wrong, (about, &beginning), cx),
         }
     }
 }
@@ -336,11 +339,11 @@ pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<OsiCause> {
 }
 
 /// The one value in `data`, which may be absent.
-fn one(connection: &Connection, context: ContextId, data: Option<Message>) -> Result<Option<Message>, u8> {
+fn one(connection: &Connection, context: ContextId, data: Option<Message>) -> Result<Option<Message>, Wrong> {
     let Some(data) = data.filter(|data| !data.is_empty()) else {
         return Ok(None);
     };
-    let data = UserData::parse(data).map_err(|_| abort::UNRECOGNIZED_PPDU)?;
+    let data = UserData::parse(data).map_err(|why| Wrong::read(abort::UNRECOGNIZED_PPDU, &why))?;
     connection.unwrap_one(context, data).map(Some)
 }
 

@@ -1,5 +1,6 @@
 //! Beginning: CP, CPA, CPR.
 
+use super::connection::Wrong;
 use std::borrow::Cow;
 
 use kumiki_osi_service::{OsiCause, layer};
@@ -65,13 +66,15 @@ impl Presentation {
         if self.entries.len() >= self.config.connections as usize {
             return self.refuse(lower, refusal::CONGESTION, Vec::new(), cx);
         }
-        let cp = match Cp::parse(offered.data.take().unwrap_or_default()) {
+        let ppdu = offered.data.take().unwrap_or_default();
+        let beginning = ppdu.beginning();
+        let cp = match Cp::parse(ppdu) {
             Ok(cp) => cp,
             Err(why) => {
                 let code = code(&why);
                 self.refuse(lower, code, Vec::new(), cx);
                 if code != refusal::VERSION {
-                    self.errs("a CP PPDU that cannot be read");
+                    self.errs(why.to_string(), &beginning);
                 }
                 return;
             }
@@ -89,7 +92,7 @@ impl Presentation {
         let spoken = listener.wants.spoken.clone();
         if has_twins(&cp.contexts) {
             self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
-            return self.errs("two contexts with one identifier");
+            return self.errs("CP PPDU: two contexts with one identifier", &beginning);
         }
         let results = negotiate(&spoken, &cp.contexts, self.config.contexts as usize);
         // It is a context as others are, but that it needs no number.
@@ -108,9 +111,9 @@ impl Presentation {
         let (first, data) = match cp.data.map(|data| connection.unwrap_proposed(data)) {
             Some(Ok(value)) => (value.context, Some(value.data)),
             None => (first(&connection, &spoken), None),
-            Some(Err(_)) => {
+            Some(Err(wrong)) => {
                 self.refuse(lower, refusal::USER_DATA, connection.results, cx);
-                return self.errs("user data in no context that was proposed");
+                return self.errs(wrong.what, &beginning);
             }
         };
         let (contexts, results) = connection.seen_from(first);
@@ -130,9 +133,9 @@ impl Presentation {
     }
 
     /// The caller that was refused has broken the protocol, so.
-    fn errs(&mut self, found: impl Into<Cow<'static, str>>) {
+    fn errs(&mut self, found: impl Into<Cow<'static, str>>, ppdu: &[u8]) {
         self.counters.errors += 1;
-        self.refusal = Some(Reason::violation(layer::PRESENTATION, found));
+        self.refusal = Some(Reason::violation_in(layer::PRESENTATION, found, ppdu));
     }
 
     /// CPR of this layer's own.
@@ -207,15 +210,25 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let Ok(cpa) = Cpa::parse(opened.data.take().unwrap_or_default()) else {
-            return self.error(own, abort::UNRECOGNIZED_PPDU, act::event::CPA, cx);
+        let ppdu = opened.data.take().unwrap_or_default();
+        let beginning = ppdu.beginning();
+        let cpa = match Cpa::parse(ppdu) {
+            Ok(cpa) => cpa,
+            Err(why) => {
+                let wrong = Wrong::read(abort::UNRECOGNIZED_PPDU, &why);
+                return self.error(own, wrong, (act::event::CPA, &beginning), cx);
+            }
         };
         connection.results = cpa.results;
         let first = connection.own;
         let settled = connection.settle();
         let data = cpa.data.map(|data| connection.unwrap_one(first, data));
         let (true, Ok(data)) = (settled, data.transpose()) else {
-            return self.error(own, abort::INVALID_VALUE, act::event::CPA, cx);
+            let wrong = Wrong::of(
+                abort::INVALID_VALUE,
+                "a CPA PPDU with results for other contexts, or with user data in none of them",
+            );
+            return self.error(own, wrong, (act::event::CPA, &beginning), cx);
         };
         let mut association = opened.association.take().unwrap_or_default();
         association.contexts.clone_from(&connection.contexts);

@@ -1,11 +1,14 @@
 //! One presentation connection: the contexts that were proposed, those that stand, and values put into them and taken out.
 
+use std::borrow::Cow;
+
 use kumiki_graph::{Above, Handle};
 use kumiki_octets::Message;
 use kumiki_osi_service::presentation::{
     BASIC_ENCODING_RULES, Context, ContextId, ContextResult, Value, Values, abort, context_refusal,
 };
 use kumiki_osi_service::{Association, Oid, Selector};
+use kumiki_wire::Malformed;
 use kumiki_wire::osi::presentation::{Pdv, Standing, UserData};
 
 use super::DEFAULT_CONTEXT;
@@ -180,7 +183,7 @@ impl Connection {
     }
 
     /// The values of user data, or why they cannot be taken: one of [`abort`].
-    pub(super) fn unwrap(&self, data: UserData) -> Result<Values, u8> {
+    pub(super) fn unwrap(&self, data: UserData) -> Result<Values, Wrong> {
         let simple = match (&self.contexts[..], &self.standing[..]) {
             ([], _) => Some(DEFAULT_CONTEXT),
             (_, [only]) => Some(only.id),
@@ -190,12 +193,12 @@ impl Connection {
     }
 
     /// One value, in `context`.
-    pub(super) fn unwrap_one(&self, context: ContextId, data: UserData) -> Result<Message, u8> {
+    pub(super) fn unwrap_one(&self, context: ContextId, data: UserData) -> Result<Message, Wrong> {
         one_in(context, self.unwrap(data)?)
     }
 
     /// Where the abstract syntax of the value's context is one that could be accepted: that value of CP.
-    pub(super) fn unwrap_proposed(&self, data: UserData) -> Result<Value, u8> {
+    pub(super) fn unwrap_proposed(&self, data: UserData) -> Result<Value, Wrong> {
         let simple = match &self.contexts[..] {
             [] => Some(DEFAULT_CONTEXT),
             [only] => Some(only.id),
@@ -205,7 +208,7 @@ impl Connection {
         let mut values = values(data, simple, is_basic)?;
         match (values.pop(), values.is_empty()) {
             (Some(value), true) => Ok(value),
-            _ => Err(abort::INVALID_VALUE),
+            _ => Err(Wrong::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
         }
     }
 
@@ -224,24 +227,42 @@ fn pdv(value: Value, basic: bool) -> Pdv {
     pdv
 }
 
+/// What is wrong with a PPDU of the peer's: what ARP says of it, and what people are told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Wrong {
+    pub(super) code: u8,
+    pub(super) what: Cow<'static, str>,
+}
+
+impl Wrong {
+    pub(super) fn of(code: u8, what: &'static str) -> Self {
+        Self { code, what: what.into() }
+    }
+
+    /// It cannot be read.
+    pub(super) fn read(code: u8, why: &Malformed) -> Self {
+        Self { code, what: why.to_string().into() }
+    }
+}
+
 /// All values of `data`; `is_basic` says of a context whether it is there and whether its values are in BER.
 fn values(
     data: UserData,
     simple: Option<ContextId>,
     is_basic: impl Fn(ContextId) -> Option<bool>,
-) -> Result<Values, u8> {
+) -> Result<Values, Wrong> {
     let mut values = Values::new();
     match data {
         UserData::Simple(_) => {
-            let context = simple.ok_or(abort::INVALID_VALUE)?;
+            let context = simple.ok_or(Wrong::of(abort::INVALID_VALUE, "a value in no context that stands"))?;
             let read = data.into_values(context);
-            values = read.map_err(|_| abort::INVALID_VALUE)?;
+            values = read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
         }
         UserData::Full(pdvs) => {
             for pdv in pdvs {
-                if is_basic(pdv.context).ok_or(abort::INVALID_VALUE)? {
+                if is_basic(pdv.context).ok_or(Wrong::of(abort::INVALID_VALUE, "a value in no context that stands"))? {
                     let read = pdv.into_values(&mut values);
-                    read.map_err(|_| abort::INVALID_VALUE)?;
+                    read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
                 } else {
                     values.push(Value { context: pdv.context, data: pdv.data });
                 }
@@ -249,15 +270,15 @@ fn values(
         }
     }
     if values.is_empty() {
-        return Err(abort::INVALID_VALUE);
+        return Err(Wrong::of(abort::INVALID_VALUE, "user data without a value"));
     }
     Ok(values)
 }
 
-fn one_in(context: ContextId, mut values: Values) -> Result<Message, u8> {
+fn one_in(context: ContextId, mut values: Values) -> Result<Message, Wrong> {
     match (values.pop(), values.is_empty()) {
         (Some(value), true) if value.context == context => Ok(value.data),
-        _ => Err(abort::INVALID_VALUE),
+        _ => Err(Wrong::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
     }
 }
 

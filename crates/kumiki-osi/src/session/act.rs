@@ -11,11 +11,14 @@ impl Session {
     /// Does `todo`, with the state as it is now and `before`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
         let Input { data, spdu, primitive, why, end } = input;
+        if todo == Do::Error {
+            let misplaced = || Reason::violation(layer::SESSION, misplaced(spdu.as_ref()));
+            return self.violated(own, why.unwrap_or_else(misplaced), cx);
+        }
         let why = why.unwrap_or(Reason::User);
         match (todo, spdu, primitive) {
             (Do::Nothing, ..) => {}
             (Do::Misuse, ..) => cx.drop("not possible in this state of the session"),
-            (Do::Error, spdu, _) => self.error(own, misplaced(spdu.as_ref()), cx),
             (Do::SendCn, ..) => self.send_cn(own, cx),
             (Do::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
             (Do::SendCdo, ..) => self.send_cdo(own, cx),
@@ -96,9 +99,12 @@ impl Session {
 
     /// AB for a protocol error, and the user is told.
     pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
+        self.violated(own, Reason::violation(layer::SESSION, found), cx);
+    }
+
+    fn violated(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
         self.counters.errors += 1;
-        let by = layer::SESSION;
-        let why = Reason::violation(by, found);
+        self.refusal = Some(why.clone());
         self.give_up(own, transport::PROTOCOL_ERROR, why, cx);
     }
 

@@ -29,7 +29,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::session::{FunctionalUnits, Primitive};
-use kumiki_osi_service::{OsiCause, Selector, Selectors};
+use kumiki_osi_service::{Selector, Selectors};
 
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 

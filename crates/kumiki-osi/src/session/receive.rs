@@ -63,13 +63,17 @@ impl Session {
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
+        let beginning = tsdu.beginning();
         match parse(tsdu) {
             Ok(spdus) => {
                 for spdu in spdus {
-                    users |= self.spdu(own, spdu, cx);
+                    users |= self.spdu(own, spdu, &beginning, cx);
                 }
             }
-            Err(_) => self.on(own, Event::Invalid, Input::default(), cx),
+            Err(why) => {
+                let why = Reason::violation_in(layer::SESSION, why.to_string(), &beginning);
+                self.on(own, Event::Invalid, Input::why(why), cx);
+            }
         }
         if !users && let Some(connection) = self.connection(own) {
             connection.owed += 1;
@@ -78,7 +82,7 @@ impl Session {
     }
 
     /// One SPDU; true where it was data that the user takes by credit.
-    fn spdu(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) -> bool {
+    fn spdu(&mut self, own: Handle, spdu: Spdu, tsdu: &[u8], cx: &mut Context<'_>) -> bool {
         let event = match &spdu {
             Spdu::Connect(_) => Event::Cn,
             Spdu::Overflow(_) => Event::Cdo,
@@ -114,13 +118,16 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
-        let (by, found) = (layer::SESSION, act::misplaced(Some(&spdu)));
-        let input = Input { spdu: Some(spdu), why: Some(Reason::violation(by, found)), ..Input::default() };
+        let what = if is_part(&spdu) { PART } else { act::misplaced(Some(&spdu)) };
+        let why = Reason::violation_in(layer::SESSION, what, tsdu);
+        let input = Input { spdu: Some(spdu), why: Some(why), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received
     }
 }
+
+const PART: &str = "a part of an SPDU, though segmenting was not agreed on";
 
 /// Whether it is a part of an SPDU that nobody here puts together: its user data would be cut off without a word.
 fn is_part(spdu: &Spdu) -> bool {

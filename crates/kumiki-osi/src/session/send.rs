@@ -117,7 +117,12 @@ impl Session {
         };
         let knows = connection.knows();
         let (above, user) = (connection.above, connection.user);
-        let ab = Abort { transport: Some(transport::RELEASE | item), ..Abort::default() };
+        let reflect = match &why {
+            // X.225 section 8.3.9.2.3: what the session entity likes to say, 9 octets of it.
+            Reason::Violation(it) => it.octets.iter().take(9).copied().collect(),
+            _ => Vec::new(),
+        };
+        let ab = Abort { transport: Some(transport::RELEASE | item), reflect, ..Abort::default() };
         self.last_word(own, Spdu::Abort(ab), cx);
         if knows {
             tell_aborted(above, user, why, None, cx);

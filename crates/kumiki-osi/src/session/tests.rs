@@ -308,8 +308,14 @@ fn an_abort_of_a_user_is_told_apart_from_one_of_the_layer() {
     let mut pair = stands(FunctionalUnits::DUPLEX);
     // AC where a session stands.
     pair.bench.octets(pair.devices[1], &hex("0300000d 02f080 0e04 14020002"));
-    assert_eq!(pair.heard(1), ["aborted: session: the peer broke the protocol: an AC SPDU where it has no place "]);
-    pair.exchange();
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: session: the peer broke the protocol: an AC SPDU where it has no place (octets 0e 04 14 02 00 02) "]
+    );
+    // AB has the beginning of what was wrong (reflect parameter values).
+    let sent = pair.bench.sent_octets();
+    assert!(sent.last().unwrap().ends_with(&hex("3106 0e04 14020002")), "{sent:x?}");
+    pair.bench.octets(pair.devices[0], sent.last().unwrap());
     assert_eq!(pair.heard(0), ["aborted: session: aborted, protocol error "]);
 }
 

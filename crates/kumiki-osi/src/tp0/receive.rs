@@ -1,6 +1,8 @@
 //! What comes from the network.
 
 use kumiki_graph::{Particular, Work};
+use std::borrow::Cow;
+
 use kumiki_octets::Refused as NotGathered;
 use kumiki_osi_service::{OsiCause, layer};
 
@@ -111,13 +113,8 @@ impl Tp0 {
                 self.tpdu(own, tpdu, (header, head), data, cx);
             }
             Err(refused) => {
-                let found = match refused.cause {
-                    Cause::TpduType => "a TPDU of no type of class 0",
-                    Cause::NotSpecified | Cause::ParameterCode | Cause::ParameterValue | Cause::Other(_) => {
-                        "a TPDU that cannot be read"
-                    }
-                };
-                self.error(own, (&refused, found), front.to_vec(), cx);
+                let found = refused.why.to_string();
+                self.error(own, (&refused, found.into()), front.to_vec(), cx);
             }
         }
         self.grant_network(own, cx);
@@ -144,15 +141,21 @@ impl Tp0 {
     }
 
     /// A TPDU that cannot be read: ER with its beginning.
-    fn error(&mut self, own: Handle, (refused, found): (&Refused, &'static str), front: Vec<u8>, cx: &mut Context<'_>) {
+    fn error(
+        &mut self,
+        own: Handle,
+        (refused, found): (&Refused, Cow<'static, str>),
+        front: Vec<u8>,
+        cx: &mut Context<'_>,
+    ) {
         self.counters.errors += 1;
         if let Some(connection) = self.connection(own) {
             let invalid = front.get(..refused.up_to).unwrap_or(&front).to_vec();
             let er = Tpdu::Error(cotp::Error { dst_ref: connection.dst_ref, cause: refused.cause, invalid });
             send(connection, &er, cx);
         }
-        let (by, found) = (layer::TRANSPORT, found);
-        let why = Reason::violation(by, found);
+        let why = Reason::violation_in(layer::TRANSPORT, found, &front);
+        self.refusal = Some(why.clone());
         self.on(own, Event::Invalid, why, cx);
     }
 
@@ -163,7 +166,7 @@ impl Tp0 {
             cause: Cause::TpduType,
             up_to: begin.len(),
         };
-        self.error(own, (&refused, found), begin, cx);
+        self.error(own, (&refused, found.into()), begin, cx);
     }
 
     fn take_dt(

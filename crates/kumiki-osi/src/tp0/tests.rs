@@ -266,7 +266,12 @@ fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
     pair.bench.octets(b, &hex("03000009 04 60 0001 05"));
     let seen = pair.bench.sent_octets();
     assert_eq!(seen, [hex("0300000d 08 70 0001 02 c1 02 0460")]);
-    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: a TPDU of no type of class 0"]);
+    assert_eq!(
+        pair.heard(1),
+        [
+            "aborted: transport: the peer broke the protocol: AK: TPDU code is 0x60, expected 0xe0 (CR), 0xd0 (CC), 0x80 (DR), 0xf0 (DT) or 0x70 (ER): class 0 (octets 04 60 00 01 05)"
+        ]
+    );
 }
 
 #[test]
@@ -275,7 +280,12 @@ fn a_stream_that_is_no_tpkt_ends_at_once() {
     pair.stand();
     let [_, b] = pair.devices;
     pair.bench.octets(b, b"GET / HTTP/1.1");
-    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: octets that are no TPKT"]);
+    assert_eq!(
+        pair.heard(1),
+        [
+            "aborted: transport: the peer broke the protocol: TPKT: vrsn is 0x47, expected 3 (octets 47 45 54 20 2f 20 48 54 54 50 2f 31 2e 31)"
+        ]
+    );
 }
 
 #[test]
@@ -287,7 +297,10 @@ fn a_tsdu_longer_than_allowed_is_an_error() {
     let end = true;
     pair.say(0, Request::Data { session, data, end });
     pair.exchange();
-    assert_eq!(pair.heard(1), ["aborted: transport: the peer broke the protocol: a message longer than is taken"]);
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: transport: the peer broke the protocol: a message longer than is taken (octets 02 f0)"]
+    );
 }
 
 /// A DT TPDU that is not the last, in a TPKT.
@@ -352,7 +365,9 @@ fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
         pair.bench.octets(device, &dt(data).repeat(2));
         assert_eq!(
             pair.heard(1),
-            ["aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length"]
+            [
+                "aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length (octets 02 f0)"
+            ]
         );
     }
 }
@@ -377,7 +392,10 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
         if asks {
             assert_eq!(heard, Vec::<String>::new());
         } else {
-            assert_eq!(heard, ["aborted: transport: the peer broke the protocol: a message longer than is taken"]);
+            assert_eq!(
+                heard,
+                ["aborted: transport: the peer broke the protocol: a message longer than is taken (octets 02 f0)"]
+            );
         }
     }
 }

@@ -360,10 +360,10 @@ impl Tpkt {
         let Some(Entry::Connection(connection)) = self.entries.get(own) else {
             return;
         };
-        if connection.deliver(&mut self.counters.received, cx).is_err() {
+        if let Err(why) = connection.deliver(&mut self.counters.received, cx) {
             self.counters.malformed += 1;
-            let (by, found) = (layer::TRANSPORT, "octets that are no TPKT");
-            self.close(own, Reason::violation(by, found), cx);
+            let octets = connection.gathered.beginning();
+            self.close(own, Reason::violation_in(layer::TRANSPORT, why.to_string(), &octets), cx);
         }
     }
 

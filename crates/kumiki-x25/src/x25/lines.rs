@@ -13,7 +13,7 @@ use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};
-use super::{BELOW, Entry, Over, Role, X25, breach, told};
+use super::{BELOW, Entry, Over, Role, X25, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;
@@ -345,7 +345,7 @@ impl X25 {
                 self.counters.errors += 1;
                 cx.drop("restart confirmed that nobody asked for");
                 let cause = self.own_cause(own, cause::RESTART_LOCAL);
-                self.restart(own, (cause, diagnostic::R1), breach(diagnostic::R1), cx);
+                self.restart(own, (cause, diagnostic::R1), self.breach(diagnostic::R1), cx);
             }
             R::Down | R::Contending => {}
         }

@@ -54,9 +54,10 @@ use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Particular, Protocol,
     Reason, Report, Request, Service, Shape, Token,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{self, Number, Primitive, What};
+use kumiki_wire::Malformed;
 
 mod agreed;
 mod calls;
@@ -77,11 +78,6 @@ use states::P;
 use kumiki_graph::sessions::Sessions;
 
 const BELOW: Below = Below(0);
-
-/// The peer has broken the protocol: what is wrong, as its diagnostic code says it.
-fn breach(code: u8) -> Reason {
-    broken(x25::diagnostic_text(code))
-}
 
 /// The peer has broken the protocol, so.
 fn broken(found: &'static str) -> Reason {
@@ -125,10 +121,30 @@ pub struct X25 {
     touched: Vec<Handle>,
     /// Under this handle we listen below; of circuits only.
     listens: Option<Handle>,
+    in_hand: InHand,
     counters: Counters,
 }
 
+/// The packet that came last, for what is told of it where it is wrong.
+#[derive(Debug, Default)]
+struct InHand {
+    /// Its first octets.
+    octets: Beginning,
+    /// Why it could not be read.
+    why: Option<Malformed>,
+}
+
 impl X25 {
+    /// The peer has broken the protocol by the packet in hand: what is wrong, as its diagnostic code says it.
+    fn breach(&self, code: u8) -> Reason {
+        let InHand { octets, why } = &self.in_hand;
+        let what = x25::diagnostic_text(code);
+        match why {
+            Some(why) => Reason::violation_in(layer::X25, format!("{what}: {why}"), octets),
+            None => Reason::violation_in(layer::X25, what, octets),
+        }
+    }
+
     /// A packet layer.
     ///
     /// # Errors
@@ -143,6 +159,7 @@ impl X25 {
             pending: VecDeque::new(),
             touched: Vec::new(),
             listens: None,
+            in_hand: InHand::default(),
             counters: Counters::default(),
         })
     }

@@ -9,7 +9,7 @@ use super::circuit::Circuit;
 use super::config::Channel;
 use super::lines::of_line;
 use super::states::{CallStep, D, FlowStep, Kind, P, R};
-use super::{Entry, Over, Role, X25, breach, told};
+use super::{Entry, InHand, Over, Role, X25, told};
 
 /// The most octets of a packet that is no DATA: call set-up with everything in it.
 const MOST_CONTROL: usize = 3 + 2 + 17 + 256 + 256;
@@ -46,6 +46,7 @@ impl X25 {
             return cx.drop("packet of a line that is down");
         }
         let total = data.len();
+        self.in_hand = InHand { octets: data.beginning(), why: None };
         let front = data.front_at_least(Packet::MOST_HEADER);
         let header = front.first_chunk::<3>().copied();
         let parsed = if is_data(front) {
@@ -63,7 +64,10 @@ impl X25 {
                 return cx.drop("packet that cannot be while the interface is restarted");
             }
             Ok(_) => return self.wrong(line, header, diagnostic::GFI, cx),
-            Err(Refused { diagnostic, .. }) => return self.wrong(line, header, diagnostic, cx),
+            Err(Refused { diagnostic, why }) => {
+                self.in_hand.why = Some(why);
+                return self.wrong(line, header, diagnostic, cx);
+            }
         };
         // The header was read, so it is there.
         let _ = data.pop(len);
@@ -139,6 +143,7 @@ impl X25 {
 
     /// A procedure error on a circuit: it is reset in data transfer, and otherwise cleared.
     fn error(&mut self, handle: Handle, code: u8, cx: &mut Context<'_>) {
+        let why = self.breach(code);
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -146,11 +151,11 @@ impl X25 {
             // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22, anew.
             (P::Transfer, D::OursResetting) => self.counters.discarded += 1,
             (P::Transfer, D::Flow | D::TheirsResetting) => {
-                self.reset(handle, code, breach(code), cx);
+                self.reset(handle, code, why, cx);
             }
             (P::OursClearing, _) => {}
             (P::Ready | P::OursWaiting | P::TheirsWaiting | P::Collision, _) => {
-                circuit.aborted(breach(code), None, cx);
+                circuit.aborted(why, None, cx);
                 self.clear(handle, (cause::CLEAR_LOCAL, code), Vec::new(), cx);
             }
         }
@@ -202,7 +207,10 @@ impl X25 {
             CallStep::Cleared => self.remove_circuit(handle, cx),
             CallStep::Offer | CallStep::Error => {
                 let code = circuit.call_error(role);
-                circuit.aborted(breach(code), None, cx);
+                let why = self.breach(code);
+                if let Some(circuit) = self.circuit(handle) {
+                    circuit.aborted(why, None, cx);
+                }
                 self.counters.errors += 1;
                 self.clear(handle, (cause::CLEAR_LOCAL, code), Vec::new(), cx);
             }
@@ -343,7 +351,7 @@ impl X25 {
             Ok(()) => self.flush(handle, cx),
             Err(code) => {
                 self.counters.errors += 1;
-                self.reset(handle, code, breach(code), cx);
+                self.reset(handle, code, self.breach(code), cx);
             }
         }
     }

@@ -31,6 +31,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::Call;
+use kumiki_wire::Malformed;
 use kumiki_wire::x25::xot::{self, PvcSetup, status};
 
 use kumiki_graph::sessions::Sessions;
@@ -104,7 +105,8 @@ pub struct Xot {
 enum Found {
     Packet(Message),
     NotYet,
-    Malformed,
+    /// What it is in place of a packet of XOT.
+    Malformed(Malformed),
 }
 
 impl Connection {
@@ -174,8 +176,9 @@ impl Connection {
         if front.len() < xot::LEN {
             return Found::NotYet;
         }
-        let Ok((header, len)) = xot::Header::parse(front) else {
-            return Found::Malformed;
+        let (header, len) = match xot::Header::parse(front) {
+            Ok(found) => found,
+            Err(why) => return Found::Malformed(why),
         };
         let whole = len + usize::from(header.length);
         if self.gathered.len() < whole {
@@ -186,7 +189,7 @@ impl Connection {
         };
         match packet.pop(len) {
             Ok(()) => Found::Packet(packet),
-            Err(_) => Found::Malformed,
+            Err(_) => Found::NotYet,
         }
     }
 
@@ -575,9 +578,10 @@ impl Xot {
             let packet = match connection.next() {
                 Found::Packet(packet) => packet,
                 Found::NotYet => return connection.repay(cx),
-                Found::Malformed => {
+                Found::Malformed(why) => {
+                    let octets = connection.gathered.beginning();
                     self.counters.malformed += 1;
-                    return self.close(own, broken("octets that are no packet of XOT"), cx);
+                    return self.close(own, Reason::violation_in(layer::XOT, why.to_string(), &octets), cx);
                 }
             };
             match connection.phase {
@@ -592,11 +596,6 @@ impl Xot {
             }
         }
     }
-}
-
-/// The peer has broken the protocol, so.
-fn broken(found: &'static str) -> Reason {
-    Reason::violation(layer::XOT, found)
 }
 
 fn octets_of(setup: &PvcSetup) -> Message {

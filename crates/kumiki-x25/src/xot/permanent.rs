@@ -6,9 +6,9 @@ use kumiki_graph::{Context, Handle, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_wire::x25::xot::{PvcEnd, PvcSetup, status};
 
-use kumiki_osi_service::x25;
+use kumiki_osi_service::{layer, x25};
 
-use super::{Entry, Permanent, Phase, STREAM, Xot, broken, octets_of};
+use super::{Entry, Permanent, Phase, STREAM, Xot, octets_of};
 
 /// The end that is the lesser of two by interface, without case, and channel.
 fn compare(a: &PvcEnd, b: &PvcEnd) -> Ordering {
@@ -120,7 +120,7 @@ impl Xot {
                 return self.stands(own, cx);
             }
             Ok(answer) => Reason::peer(x25::Cause::CircuitRefused(answer.status)),
-            Err(_) => broken("an answer to the set-up of a permanent circuit that cannot be read"),
+            Err(why) => Reason::violation_in(layer::XOT, why.to_string(), &packet.beginning()),
         };
         self.counters.refused += 1;
         self.close(own, why, cx);

@@ -63,8 +63,8 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
         }),
     };
     let acse = layer::<Acse>(graph, "acse").map(|it| {
-        let it = it.counters();
-        (0, it.rejected, it.errors, None)
+        let (it, why) = (it.counters(), it.refusal().cloned());
+        (0, it.rejected, it.errors, why)
     });
     let presentation = layer::<Presentation>(graph, "presentation").map(|it| {
         let (it, why) = (it.counters(), it.refusal().cloned());
@@ -92,7 +92,7 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
         } else if refused > 0 {
             Objection::Refused(why)
         } else if errors > 0 {
-            Objection::Broken
+            why.map_or(Objection::Broken, |why| Objection::Refused(Some(why)))
         } else {
             return None;
         };

@@ -52,7 +52,7 @@ fn a_cp_that_cannot_be_taken_is_refused_with_its_reason() {
         assert_eq!(said, cpr.map(hex), "{cp}");
         let part = match cpr.map(|cpr| &cpr[9..]) {
             None => "",
-            Some("00") => "broke the protocol: a CP PPDU that cannot be read",
+            Some("00") => "the peer broke the protocol: CP: ",
             Some("04") => "protocol version not supported",
             Some("05") => "default context not supported",
             Some(_) => "the peer broke the protocol: ",
@@ -60,7 +60,7 @@ fn a_cp_that_cannot_be_taken_is_refused_with_its_reason() {
         assert!(told.contains(part), "{cp}: {told}");
     }
     let (_, told) = refused("3112 a003800101 a20b 6109 3007 020101 a0020500");
-    assert!(told.ends_with("user data in no context that was proposed"), "{told}");
+    assert!(told.contains("a value in no context that stands (octets 31 12 "), "{told}");
 }
 
 /// A caller whose CP has gone out, and its peer is the test.
@@ -101,13 +101,10 @@ fn a_cpa_that_does_not_fit_its_cp_is_aborted() {
     ] {
         let mut pair = calling();
         pair.inject(0, &ac(&cpa));
-        let found = if arp.starts_with("3006 800101") {
-            "an acceptance without a CPA PPDU"
-        } else {
-            "an invalid value in a PPDU parameter"
-        };
+        let found = if arp.starts_with("3006 800101") { "CPA" } else { "a CPA PPDU with results for other contexts" };
         let told = format!("aborted: presentation: the peer broke the protocol: {found}");
-        assert_eq!(pair.heard(0), [told]);
+        let heard = pair.heard(0).concat();
+        assert!(heard.starts_with(&told), "{heard}");
         let sent = pair.bench.sent_octets();
         assert!(sent.last().unwrap().ends_with(&hex(arp)), "{sent:x?}");
     }

@@ -171,7 +171,12 @@ fn a_part_of_a_release_is_not_taken_for_all_of_it() {
     // FN with an enclosure item that says: it begins here.
     let part = hex("03000013 02f080 090a 110101 190101 c1025851");
     pair.bench.octets(pair.devices[1], &part);
-    assert_eq!(pair.heard(1), ["aborted: session: the peer broke the protocol: an FN SPDU where it has no place "]);
+    assert_eq!(
+        pair.heard(1),
+        [
+            "aborted: session: the peer broke the protocol: a part of an SPDU, though segmenting was not agreed on (octets 09 0a 11 01 01 19 01 01 c1 02 58 51) "
+        ]
+    );
 }
 
 #[test]

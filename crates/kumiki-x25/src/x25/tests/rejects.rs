@@ -61,8 +61,8 @@ fn a_sequence_that_was_handed_up_in_part_keeps_its_q_bit_beyond_a_rej() {
     assert_eq!(last_two(&wire), [0xe9, 0xe5]);
     // The sequence goes on with another Q.
     send(&mut wire, channel, window, (0, 0), 3);
-    let reason = breach(diagnostic::Q_BIT);
-    assert_eq!((wire.resets(A), wire.why_reset(A)), (1, Some(reason)));
+    assert_eq!(wire.resets(A), 1);
+    assert_violation(wire.why_reset(A).as_ref(), layer::X25, x25::diagnostic_text(diagnostic::Q_BIT));
 }
 
 #[test]
