@@ -108,10 +108,10 @@ fn who_breaks_a_protocol_is_told_by_the_layer_that_found_it() {
     refused(&at, "transport", "a DT TPDU before the connection stood");
     it.join().unwrap();
     let (at, it) = peer(session_of(&[0xff; 12]));
-    refused(&at, "session", "octets that are no SPDU");
+    refused(&at, "session", "SPDU: ");
     it.join().unwrap();
     let (at, it) = peer(session_of(BARE_AC));
-    refused(&at, "presentation", "an acceptance without a CPA PPDU");
+    refused(&at, "presentation", "CPA: ");
     it.join().unwrap();
     // What follows a packet that was one is no other language.
     let (at, it) = peer(|socket| {
@@ -120,7 +120,7 @@ fn who_breaks_a_protocol_is_told_by_the_layer_that_found_it() {
         socket.write_all(&tpkt(&cc)).unwrap();
         socket.write_all(b"HTTP/1.0 400\r\n").unwrap();
     });
-    refused(&at, "transport", "octets that are no TPKT");
+    refused(&at, "transport", "TPKT: vrsn is 0x48, expected 3 (octets 48 54 54 50");
     it.join().unwrap();
 }
 
@@ -167,8 +167,7 @@ fn who_breaks_the_protocol_of_x25_is_told_what_was_found() {
     let folder = Folder::new("breaches-xot");
     let refused = |at: &str, found: &str| {
         let ran = folder.ftam(&["ls", &format!("ftam://{at}/?carrier=xot&x121=1")]);
-        let said = format!("{found}; take a capture");
-        ran.failed(7, &["network: ", ": the peer broke the protocol: ", &said]);
+        ran.failed(7, &["network: ", ": the peer broke the protocol: ", found, "; take a capture"]);
     };
     // Data before the call is answered.
     let (at, it) = peer(|socket| {
@@ -186,7 +185,7 @@ fn who_breaks_the_protocol_of_x25_is_told_what_was_found() {
         socket.write_all(&accepted).unwrap();
         while socket.read(&mut [0; 512]).is_ok_and(|len| len > 0) {}
     });
-    refused(&at, "XOT: the peer broke the protocol: octets that are no packet of XOT");
+    refused(&at, "XOT: the peer broke the protocol: XOT: ");
     it.join().unwrap();
 }
 
