@@ -7,7 +7,7 @@
 //! | Faults | callers killed in the middle of a transfer, callers who say nothing, nonsense or half of something, names that are not there |
 //! | Each minute | a line of `soak.csv`: memory, descriptors and threads of the responder, transfers, and how long the small ones took |
 //! | Fails | where a transfer fails or brings other octets, the responder ends, or one of those figures has a slope |
-//! | After that | a year of one TCP connection in virtual time: the test `year` of `kumiki-lab` |
+//! | After that | a year of one TCP connection in virtual time: the test `year` of `kumiki-script` |
 //! | Left out | mmsd, PAD and switch; XOT; a machine that runs out of memory or of disk |
 
 use std::fmt::Write as _;
@@ -177,7 +177,7 @@ fn target(root: &Path) -> PathBuf {
 
 /// A year of one TCP connection, in seconds.
 fn year(root: &Path) -> Result<(), String> {
-    let test = ["test", "--quiet", "--locked", "-p", "kumiki-lab"];
+    let test = ["test", "--quiet", "--locked", "-p", "kumiki-script"];
     cargo(root, &[&test[..], &["--test", "year"]].concat())
 }
 

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Options};
-use kumiki_lab::live;
-use kumiki_lab::live::files::Passwords;
 use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
-use kumiki_lab::script;
+use kumiki_live::files::Passwords;
 use kumiki_stack::{Place, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
@@ -28,7 +26,7 @@ fn run(octets: &[u8]) {
     within_mb(256.0, || match which {
         254 => {
             let text = String::from_utf8_lossy(draw.rest());
-            if let Err(why) = live::x25::parse("any.toml", &text) {
+            if let Err(why) = kumiki_live::x25::parse("any.toml", &text) {
                 assert!(!why.to_string().is_empty());
             }
         }
@@ -53,7 +51,7 @@ fn run(octets: &[u8]) {
         3 => settings(&mut draw),
         5 => {
             let text = String::from_utf8_lossy(draw.rest());
-            if let Err(why) = script::parse("scripts/any.script", &text) {
+            if let Err(why) = kumiki_script::parse("scripts/any.script", &text) {
                 assert!(!why.to_string().is_empty());
             }
         }

@@ -41,7 +41,7 @@ pub struct Options {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the host's keys.
-pub(crate) fn graph_of_host(
+pub fn graph_of_host(
     spec: &Host,
     nodes: Vec<(&str, Box<dyn Protocol>)>,
     seed: u64,
@@ -60,7 +60,7 @@ pub(crate) fn graph_of_host(
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node's settings.
-pub(crate) fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, Fault> {
+pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, Fault> {
     let host = Host::default();
     let place = protocols::Place { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
@@ -71,7 +71,7 @@ pub(crate) fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> R
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the keys of `impair`.
-pub(crate) fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[kumiki_link::Impairment; 2], Fault> {
+pub fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[kumiki_link::Impairment; 2], Fault> {
     media::impairments(impair, ends)
 }
 

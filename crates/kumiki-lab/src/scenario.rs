@@ -61,7 +61,7 @@ mod load;
 mod read;
 #[cfg(test)]
 mod tests;
-pub(crate) mod tree;
+pub mod tree;
 mod vary;
 
 pub use amount::Amount;

@@ -3,7 +3,7 @@
 use core::str::FromStr;
 
 use clap::Args;
-use kumiki_lab::live::{Duration, admission};
+use kumiki_live::{Duration, admission};
 
 use crate::commands::Stop;
 use crate::live::option;

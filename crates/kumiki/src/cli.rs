@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
-use kumiki_lab::live::Network;
+use kumiki_live::Network;
 
 /// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and microsecond
 /// goes.

@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use kumiki_lab::live::is_unseen;
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
 use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 use kumiki_lab::table::{Layout, Lines};
+use kumiki_live::is_unseen;
 
 use crate::cli;
 use crate::delay;

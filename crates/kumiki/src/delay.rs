@@ -1,11 +1,11 @@
-//! `kumiki delay`: from the command line to [`kumiki_lab::live::delay`].
+//! `kumiki delay`: from the command line to [`kumiki_live::delay`].
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::delay::{self, Command, Config, End, HELP};
-use kumiki_lab::live::{Duration, Form};
+use kumiki_live::delay::{self, Command, Config, End, HELP};
+use kumiki_live::{Duration, Form};
 
 use crate::commands::{Stop, print};
 use crate::live::option;

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use kumiki_lab::live::files::hash;
-use kumiki_lab::live::osi::Serves;
-use kumiki_lab::live::{Duration, private};
+use kumiki_live::files::hash;
+use kumiki_live::osi::Serves;
+use kumiki_live::{Duration, private};
 
 use crate::commands::{Stop, print};
 use crate::files::daemon::{self, serve};
@@ -94,7 +94,7 @@ fn entry(user: &str, file: Option<&Path>, rounds: u32) -> Result<(), Stop> {
     let password = password::new(user)?;
     let mut salt = Vec::new();
     for _ in 0..2 {
-        let random = kumiki_lab::live::unguessable();
+        let random = kumiki_live::unguessable();
         let random = random.map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
         salt.extend(random.to_be_bytes());
     }

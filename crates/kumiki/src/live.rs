@@ -1,14 +1,14 @@
-//! The commands that run in real time over a device: from the command line to [`kumiki_lab::live`].
+//! The commands that run in real time over a device: from the command line to [`kumiki_live`].
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use kumiki_lab::live::{
-    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport, Watcher,
-};
 use kumiki_lab::quantity::{self, Octets, Quantity};
 use kumiki_lab::scenario::Fault;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
+use kumiki_live::{
+    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport, Watcher,
+};
 
 use crate::cli;
 use crate::commands::{Stop, print};
@@ -193,10 +193,10 @@ where
         None => Stack::tun(name, transport, &wanted.addr.to_string(), wanted.mtu, tun),
     };
     stack.set(&wanted.set)?;
-    let impair = live::impair(&wanted.impair)?;
+    let impair = kumiki_live::impair(&wanted.impair)?;
     let device = match &socket {
         Some(socket) => socket.open()?,
-        None => live::open_tun(tun, wanted.mtu, wanted.linux).map_err(|why| Stop::Failed(why.to_string()))?,
+        None => kumiki_live::open_tun(tun, wanted.mtu, wanted.linux).map_err(|why| Stop::Failed(why.to_string()))?,
     };
     let line = Line {
         device,
@@ -207,7 +207,7 @@ where
         #[cfg(target_os = "linux")]
         walls,
     };
-    let outcome = live::run(&stack, program, line, printer)?;
+    let outcome = kumiki_live::run(&stack, program, line, printer)?;
     printer.end(&outcome);
     Ok(())
 }

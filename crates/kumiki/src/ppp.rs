@@ -1,4 +1,4 @@
-//! `kumiki ppp`: from the command line to [`kumiki_lab::live::ppp`].
+//! `kumiki ppp`: from the command line to [`kumiki_live::ppp`].
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::str::FromStr;
@@ -6,13 +6,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use kumiki_lab::live::ppp::{
-    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
-};
-use kumiki_lab::live::{Form, Pattern, Printer, Quality, private};
 use kumiki_lab::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
+use kumiki_live::ppp::{
+    self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
+};
+use kumiki_live::{Form, Pattern, Printer, Quality, private};
 
 use crate::commands::{Stop, print};
 use crate::live::{BACKLOG, option};
@@ -385,7 +385,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         identification: terms.identification.clone(),
         session: time("--session", &patience.session)?,
         restart,
-        restart_first: option::<kumiki_lab::live::Duration>("--restart", "1s")?.min(restart),
+        restart_first: option::<kumiki_live::Duration>("--restart", "1s")?.min(restart),
         max_configure: patience.max_configure,
         max_failure: patience.max_failure,
         max_terminate: patience.max_terminate,

@@ -1,7 +1,7 @@
-//! What a program that strangers can reach gives up: from the command line to [`kumiki_lab::live::walls`].
+//! What a program that strangers can reach gives up: from the command line to [`kumiki_live::walls`].
 
 use clap::Args;
-use kumiki_lab::live::walls::{RunAs, Wall, Walls};
+use kumiki_live::walls::{RunAs, Wall, Walls};
 
 use crate::commands::Stop;
 

@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
@@ -48,6 +48,10 @@ const MAY_USE: [(&str, &[&str]); 23] = [
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     ("kumiki-decode", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"]),
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
+    // What stands on the laboratory, side by side.
+    ("kumiki-adversity", LAB_AND_BELOW),
+    ("kumiki-script", LAB_AND_BELOW),
+    ("kumiki-live", LAB_AND_BELOW),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
     // Nobody may use these three.
     ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
@@ -82,6 +86,25 @@ const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-io",
 ];
 
+const LAB_AND_BELOW: &[&str] = &[
+    "kumiki-octets",
+    "kumiki-osi-service",
+    "kumiki-wire",
+    "kumiki-graph",
+    "kumiki-inet",
+    "kumiki-atm",
+    "kumiki-ppp",
+    "kumiki-xtp",
+    "kumiki-x25",
+    "kumiki-osi",
+    "kumiki-files",
+    "kumiki-stack",
+    "kumiki-link",
+    "kumiki-sim",
+    "kumiki-io",
+    "kumiki-lab",
+];
+
 const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-octets",
     "kumiki-osi-service",
@@ -100,6 +123,9 @@ const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-io",
     "kumiki-decode",
     "kumiki-lab",
+    "kumiki-adversity",
+    "kumiki-script",
+    "kumiki-live",
 ];
 
 /// Reads every `Cargo.toml` but the workspace's own.

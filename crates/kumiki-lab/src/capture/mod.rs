@@ -174,7 +174,7 @@ pub struct Captured {
 impl Captured {
     /// Puts the access points of `host` on record that `layers` asks for. `kind_of` gives the kind of the node or device of a
     /// name.
-    pub(crate) fn tap(
+    pub fn tap(
         layers: &Layers,
         host: &mut Host,
         is_device: impl Fn(&str) -> bool,

@@ -8,7 +8,7 @@ use super::fault::{Fault, Place, nearest};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// Line and column, from 1.
     Line(usize, usize),
     /// The number of the `--set`, from 0.
@@ -17,33 +17,44 @@ pub(crate) enum Origin {
 
 /// A value with its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) at: Origin,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it is written.
+    pub at: Origin,
+    /// What is written.
+    pub value: Value,
 }
 
+/// What is written in one place.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A string.
     Text(String),
+    /// An integer.
     Integer(i64),
+    /// A number with a fraction.
     Float(f64),
+    /// `true` or `false`.
     Switch(bool),
+    /// An array.
     List(Vec<Node>),
+    /// A table, its keys in the order of the file.
     Table(Vec<Entry>),
 }
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
+pub struct Entry {
+    /// The key.
+    pub key: String,
     /// Where the key is written.
-    pub(crate) at: Origin,
-    pub(crate) node: Node,
+    pub at: Origin,
+    /// Its value.
+    pub node: Node,
 }
 
 impl Entry {
     /// Where the key is written, unless `--set` put another value there.
-    pub(crate) const fn place(&self) -> Origin {
+    pub const fn place(&self) -> Origin {
         match self.node.at {
             Origin::Set(_) => self.node.at,
             Origin::Line(..) => self.at,
@@ -53,14 +64,14 @@ impl Entry {
 
 impl Node {
     /// Reads a document.
-    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, Fault> {
         let lines = Lines::new(text);
         let document = DeTable::parse(text).map_err(|error| lines.syntax(&error))?;
         Ok(Self { at: Origin::Line(1, 1), value: table(document.get_ref(), &lines)? })
     }
 
     /// Reads one value as TOML writes it, as all from `at`.
-    pub(crate) fn parse_value(text: &str, at: Origin) -> Option<Self> {
+    pub fn parse_value(text: &str, at: Origin) -> Option<Self> {
         let parsed = DeValue::parse(text).ok()?;
         let mut node = node(&parsed, &Lines::new(text)).ok()?;
         node.put_at(at);
@@ -82,7 +93,7 @@ impl Node {
     }
 
     /// The entries of a table; none of anything else.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
             Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) | Value::List(_) => &[],
@@ -90,15 +101,17 @@ impl Node {
     }
 
     /// The value of `key` in a table.
-    pub(crate) fn child(&self, key: &str) -> Option<&Self> {
+    pub fn child(&self, key: &str) -> Option<&Self> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    /// The key `key` of a table, with its value.
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
-    pub(crate) fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
+    /// The value at `key` of a table.
+    pub fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
         let Value::Table(entries) = &mut self.value else {
             return None;
         };
@@ -106,7 +119,7 @@ impl Node {
     }
 
     /// Puts `node` at `path` below this table, making tables on the way. Says which part of the path is no table.
-    pub(crate) fn set(&mut self, path: &[&str], node: Self) -> Result<(), String> {
+    pub fn set(&mut self, path: &[&str], node: Self) -> Result<(), String> {
         let Some((first, rest)) = path.split_first() else {
             *self = node;
             return Ok(());
@@ -128,7 +141,7 @@ impl Node {
     }
 
     /// As messages show it: nothing for tables and long lists.
-    pub(crate) fn shown(&self) -> Option<String> {
+    pub fn shown(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) if text.chars().count() > 80 => {
                 let start: String = text.chars().take(77).collect();
@@ -145,7 +158,7 @@ impl Node {
     }
 
     /// A single value as text to put into another; `None` of lists and tables.
-    pub(crate) fn plain(&self) -> Option<String> {
+    pub fn plain(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) => Some(text.clone()),
             Value::Integer(n) => Some(n.to_string()),
@@ -156,7 +169,7 @@ impl Node {
     }
 
     /// What it is, for messages.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a string",
             Value::Integer(_) => "a whole number",
@@ -168,7 +181,7 @@ impl Node {
     }
 
     /// As the crate `toml` has it.
-    pub(crate) fn to_toml(&self) -> toml::Value {
+    pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Text(text) => toml::Value::String(text.clone()),
             Value::Integer(n) => toml::Value::Integer(*n),
@@ -183,7 +196,7 @@ impl Node {
 
     /// The deepest value on `path` that is written down, and whether it is the value at `path` itself. List items are
     /// named by their numbers from 0.
-    pub(crate) fn reach(&self, path: &[String]) -> (Origin, Option<&Self>) {
+    pub fn reach(&self, path: &[String]) -> (Origin, Option<&Self>) {
         let mut at = self.at;
         let mut node = self;
         for part in path {
@@ -210,14 +223,26 @@ impl Node {
 
 /// What a fault needs to be placed: the file, its values and the `--set`s.
 #[derive(Clone, Debug)]
-pub(crate) struct Source<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) root: &'a Node,
-    pub(crate) sets: &'a [String],
+pub struct Source<'a> {
+    /// The name of the file.
+    pub file: &'a str,
+    /// All that is in it.
+    pub root: &'a Node,
+    /// The texts of the `--set`s.
+    pub sets: &'a [String],
 }
 
 impl Source<'_> {
-    pub(crate) fn place(&self, at: Origin) -> Option<Place> {
+    /// Reads a value of `T` from `node`, which is at `path`.
+    ///
+    /// # Errors
+    /// A [`Fault`] with its place, where there is none.
+    pub fn read<'de, T: serde::Deserialize<'de>>(&self, node: &'de Node, path: &[&str]) -> Result<T, Fault> {
+        node.read().map_err(|why| why.fault(self, path))
+    }
+
+    /// Where `at` is, for people; `None` of a `--set` that is not there.
+    pub fn place(&self, at: Origin) -> Option<Place> {
         match at {
             Origin::Line(line, column) => Some(Place::Line(line, column)),
             Origin::Set(number) => self.sets.get(number).cloned().map(Place::Set),
@@ -225,7 +250,7 @@ impl Source<'_> {
     }
 
     /// `fault` with file, place and value as far as they are known and were missing.
-    pub(crate) fn locate(&self, fault: Fault) -> Fault {
+    pub fn locate(&self, fault: Fault) -> Fault {
         // Found in another file.
         if fault.file().is_some_and(|file| file != self.file) {
             return fault;
@@ -324,7 +349,7 @@ impl Lines {
 }
 
 /// `did you mean` for one of the keys of `table`.
-pub(crate) fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
+pub fn nearest_key<'a>(table: &'a Node, typed: &str) -> Option<&'a str> {
     let keys: Vec<&str> = table.entries().iter().map(|e| e.key.as_str()).collect();
     nearest(typed, &keys)
 }

@@ -125,7 +125,7 @@ impl Sink {
 }
 
 /// The position of the first octet of `data`, at stream position `offset`, that is not `pattern`'s.
-pub(crate) fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Option<u64> {
+pub fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Option<u64> {
     let same = |at: u64, slice: &kumiki_octets::Slice| slice.pattern() == Some((pattern, at));
     let mut at = offset;
     if data.slices().iter().map(kumiki_octets::Slice::len).sum::<usize>() == data.len() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use kumiki_lab::script::{self, Linux, Outcome, Script};
+use kumiki_script::{Linux, Outcome, Script};
 
 use super::{Stop, print};
 use crate::cli;
@@ -24,25 +24,25 @@ enum Verdict {
 
 pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
     let input = |path: &Path, why: &dyn core::fmt::Display| Stop::Input(format!("{}: {why}", path.display()));
-    let found = script::find(&wanted.paths).map_err(|why| Stop::Input(why.to_string()))?;
+    let found = kumiki_script::find(&wanted.paths).map_err(|why| Stop::Input(why.to_string()))?;
     let mut scripts = Vec::new();
     for path in found {
         let text = fs::read_to_string(&path).map_err(|why| input(&path, &why))?;
-        let read = script::parse(&path.display().to_string(), &text);
+        let read = kumiki_script::parse(&path.display().to_string(), &text);
         scripts.push((path, read.map_err(|wrong| Stop::Input(wrong.to_string()))?));
     }
     if scripts.is_empty() {
-        return Err(Stop::Input(format!("there are no files *.{} there", script::ENDING)));
+        return Err(Stop::Input(format!("there are no files *.{} there", kumiki_script::ENDING)));
     }
     if scripts.len() > 1 && (wanted.pcap.is_some() || wanted.here) {
         return Err(Stop::Input("--pcap and --here are for one script".to_owned()));
     }
     let verdicts = match (wanted.against, wanted.here) {
         (None, _) => one_by_one(&scripts, wanted, |script| {
-            script::run(script, wanted.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
+            kumiki_script::run(script, wanted.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
         })?,
         (Some(cli::Against::Linux), true) => one_by_one(&scripts, wanted, |script| {
-            script::against_linux(script, wanted.record, None).map_err(|why| format!("{}: {why}", script.file))
+            kumiki_script::against_linux(script, wanted.record, None).map_err(|why| format!("{}: {why}", script.file))
         })?,
         (Some(cli::Against::Linux), false) => in_namespaces(&scripts, wanted),
     };
@@ -122,7 +122,7 @@ fn reason(script: &Script) -> String {
 fn capture(path: &Path, outcome: &Outcome) -> Result<(), Stop> {
     let refused = |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
     let file = File::create(path).map_err(|why| refused(&why))?;
-    script::pcapng(&outcome.crossed, BufWriter::new(file)).map_err(|why| refused(&why))?;
+    kumiki_script::pcapng(&outcome.crossed, BufWriter::new(file)).map_err(|why| refused(&why))?;
     Ok(())
 }
 

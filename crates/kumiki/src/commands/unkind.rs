@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use kumiki_adversity::{Case, Options, Outcome, Summary, Transport, Violation};
 use kumiki_lab::capture::{self, trace};
 use kumiki_lab::progress::Progress;
-use kumiki_lab::unkind::{self, Case, Options, Outcome, Summary, Transport, Violation};
 
 use super::{Stop, print};
 use crate::cli;
@@ -30,7 +30,7 @@ fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
     let mut progress = Progress::new("unkind", wanted.count);
     let mut failed = 0;
     let transport = transport(wanted);
-    let summary = unkind::many(transport, wanted.from, wanted.count, jobs, |seed, violation| {
+    let summary = kumiki_adversity::many(transport, wanted.from, wanted.count, jobs, |seed, violation| {
         if let Some(violation) = violation {
             failed += 1;
             if failed <= SHOWN {
@@ -93,12 +93,13 @@ fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
         let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
         return Err(Stop::Input(why.to_owned()));
     }
-    let go = |case: &Case, options| unkind::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()));
+    let go =
+        |case: &Case, options| kumiki_adversity::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()));
     let mut case = Case::of(transport(wanted), seed);
     if wanted.shrink
         && let Some(violation) = go(&case, Options::default())?.violation
     {
-        case = unkind::shrink(&case, violation.rule, |runs| {
+        case = kumiki_adversity::shrink(&case, violation.rule, |runs| {
             eprintln!("kumiki: a simpler case after {runs} runs");
         });
     }
@@ -119,7 +120,7 @@ fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
 fn told(outcome: &Outcome) -> String {
     let mut text = String::new();
     for (name, end) in ["near", "far"].into_iter().zip(&outcome.ends) {
-        let how = unkind::name(end.over.clone());
+        let how = kumiki_adversity::name(end.over.clone());
         let _ = writeln!(
             text,
             "the {name} end: {} octets written, {} received, ended {how} at {} s",

@@ -3,8 +3,8 @@
 use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
 
-use kumiki_lab::live::osi::Password;
-use kumiki_lab::live::{private, secret};
+use kumiki_live::osi::Password;
+use kumiki_live::{private, secret};
 
 use super::work::INTERRUPTED;
 use crate::commands::{Stop, shown};

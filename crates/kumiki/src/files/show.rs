@@ -2,7 +2,7 @@
 
 use core::fmt::Display;
 
-use kumiki_lab::live::osi::{
+use kumiki_live::osi::{
     Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value};

@@ -1,11 +1,11 @@
-//! `kumiki ftam`: from the command line to [`kumiki_lab::live::osi`].
+//! `kumiki ftam`: from the command line to [`kumiki_live::osi`].
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kumiki_lab::live::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
-use kumiki_lab::live::unguessable;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
+use kumiki_live::unguessable;
 
 use crate::commands::Stop;
 use crate::files::url::Url;

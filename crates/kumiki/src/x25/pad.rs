@@ -1,4 +1,4 @@
-//! `kumiki x25 pad`: from the command line to [`kumiki_lab::live::pad`].
+//! `kumiki x25 pad`: from the command line to [`kumiki_live::pad`].
 
 use core::net::SocketAddr;
 use std::ffi::OsString;
@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::memory::{Budget, Memory};
-use kumiki_lab::live::pad::{
+use kumiki_lab::quantity::Octets;
+use kumiki_live::memory::{Budget, Memory};
+use kumiki_live::pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
-use kumiki_lab::quantity::Octets;
 
 use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};
@@ -345,7 +345,7 @@ fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_lab::live::pad::Outcome;
+    use kumiki_live::pad::Outcome;
 
     use super::*;
 

@@ -1,10 +1,10 @@
-//! `kumiki x25 switch`: from the command line to [`kumiki_lab::live::x25`].
+//! `kumiki x25 switch`: from the command line to [`kumiki_live::x25`].
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::live::x25;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::x25;
 
 use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};

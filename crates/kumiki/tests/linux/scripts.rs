@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kumiki_lab::script::{self, Linux, Script};
+use kumiki_script::{Linux, Script};
 
 use crate::Case;
 use crate::host::Said;
@@ -17,10 +17,10 @@ const TOLERANCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
-    let found = script::find(std::slice::from_ref(&folder)).unwrap();
+    let found = kumiki_script::find(std::slice::from_ref(&folder)).unwrap();
     let case = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
-        let script = script::parse(&path.display().to_string(), &text);
+        let script = kumiki_script::parse(&path.display().to_string(), &text);
         let script = script.unwrap_or_else(|wrong| panic!("{wrong}"));
         let name = path.strip_prefix(&folder).unwrap().with_extension("");
         let applies = matches!(script.header.linux, Linux::Yes(_));
@@ -34,7 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn run(script: &Script) -> Said<String> {
-    match script::against_linux(script, false, Some(TOLERANCE))? {
+    match kumiki_script::against_linux(script, false, Some(TOLERANCE))? {
         Some(outcome) => match outcome.failure {
             Some(failure) => Err(failure.to_string()),
             None => Ok("as our stack does".to_owned()),

@@ -1,0 +1,378 @@
+//! Lines that change a delay generator or ask it something: the same on the command line, in a schedule, on the standard input and
+//! on a control socket.
+//!
+//! | | |
+//! |---|---|
+//! | Form | words with blanks between; a quantity may be one word (`50ms`) or two (`50 ms`); what follows `#` is not read |
+//! | All or nothing | a line with a mistake changes nothing, and the answer says what would be right |
+//! | Left out | several commands on one line |
+
+use kumiki_graph::{Duration, Instant};
+use kumiki_link::Spread;
+
+use super::settings::{Loss, Queue, Reorder, SPREADS, Settings};
+use kumiki_lab::quantity::{self, Octets, Quantity, Share};
+
+/// What the lines are, for people.
+pub const HELP: &str = "\
+WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba) or both
+stats [json]     what has crossed so far
+settings         how both directions are set
+reset            counts from nothing again
+quit             ends, as Ctrl-C does
+help             this
+
+Settings, in the order in which a unit meets them; several may stand on one line:
+  rate R         units are put on a line of this rate, one behind the other; none: at once
+  queue N packets
+                 so many may wait for the line, or so many octets (queue 64KiB), or none:
+                 any number; the rest is dropped
+  overhead SIZE  each unit has so many octets more on the line
+  loss P         a unit that leaves the line is lost with this probability (1%); none
+  loss gilbert TO_BAD TO_GOOD [BAD [GOOD]]
+                 in bursts: how likely the state changes before a unit, and the loss in
+                 each state (100% and 0%)
+  duplicate P    a unit comes twice
+  corrupt P      a bit of a unit is wrong
+  delay T        every unit waits so long
+  jitter T [uniform|normal|exponential|pareto]
+                 and so much more: from 0 to T; around 0 with the standard deviation T;
+                 with the mean T, and a light or a heavy tail
+  order kept|free
+                 free: units may overtake each other for their jitter
+  reorder P by T
+                 a unit is held back so long, and others overtake it
+  reorder P behind N [T]
+                 until N others have passed, or so long where fewer come (1 s)
+  clear          all of them as at the beginning: nothing is done
+
+What has come keeps its fate: a unit that waits for its time leaves at that time. When the
+rate changes the unit on the line keeps its end, and when a queue shrinks what waits in it
+stays; loss and delay are those at the end of the line. Unless the order is free, what
+comes later leaves no earlier.";
+
+/// Which directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// From the first end to the second.
+    AToB,
+    /// From the second end to the first.
+    BToA,
+    /// Each on its own, in the same way.
+    Both,
+}
+
+impl Way {
+    /// Whether the direction from the end `from` (0 or 1) is one of them.
+    pub(super) const fn has(self, from: usize) -> bool {
+        match self {
+            Self::AToB => from == 0,
+            Self::BToA => from == 1,
+            Self::Both => true,
+        }
+    }
+}
+
+/// One setting and its new value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Of [`Settings::rate`].
+    Rate(Option<quantity::Rate>),
+    /// Of [`Settings::queue`].
+    Queue(Queue),
+    /// Of [`Settings::overhead`].
+    Overhead(Octets),
+    /// Of [`Settings::loss`].
+    Loss(Loss),
+    /// Of [`Settings::duplicate`].
+    Duplicate(Share),
+    /// Of [`Settings::corrupt`].
+    Corrupt(Share),
+    /// Of [`Settings::delay`].
+    Delay(Duration),
+    /// Of [`Settings::jitter`] and [`Settings::spread`].
+    Jitter(Duration, Spread),
+    /// Of [`Settings::overtake`].
+    Overtake(bool),
+    /// Of [`Settings::reorder`].
+    Reorder(Option<(Share, Reorder)>),
+    /// All as at the beginning.
+    Clear,
+}
+
+impl Change {
+    pub(super) fn apply(self, to: &mut Settings) {
+        match self {
+            Self::Rate(rate) => to.rate = rate,
+            Self::Queue(queue) => to.queue = queue,
+            Self::Overhead(octets) => to.overhead = octets,
+            Self::Loss(loss) => to.loss = loss,
+            Self::Duplicate(share) => to.duplicate = share,
+            Self::Corrupt(share) => to.corrupt = share,
+            Self::Delay(time) => to.delay = time,
+            Self::Jitter(time, spread) => (to.jitter, to.spread) = (time, spread),
+            Self::Overtake(overtake) => to.overtake = overtake,
+            Self::Reorder(reorder) => to.reorder = reorder,
+            Self::Clear => *to = Settings::default(),
+        }
+    }
+}
+
+/// What one line asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Nothing: an empty line or a comment.
+    Nothing,
+    /// Changes settings, in this order.
+    Set(Way, Vec<Change>),
+    /// Statistics; as JSON where that is said.
+    Stats {
+        /// As JSON.
+        json: bool,
+    },
+    /// How both directions are set.
+    Settings,
+    /// Counts from nothing again.
+    Reset,
+    /// Ends.
+    Quit,
+    /// Says what lines there are.
+    Help,
+}
+
+const COMMANDS: [&str; 8] = ["a>b", "b>a", "both", "stats", "settings", "reset", "quit", "help"];
+
+const SETTINGS: [&str; 11] =
+    ["rate", "queue", "overhead", "loss", "duplicate", "corrupt", "delay", "jitter", "order", "reorder", "clear"];
+
+/// No time that is longer makes sense here, and sums of such times cannot overflow.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+impl Command {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and what would be right.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = Words(line.split_whitespace().collect::<Vec<_>>().into());
+        let Some(first) = words.next() else {
+            return Ok(Self::Nothing);
+        };
+        let command = match first {
+            "a>b" | "ab" => Self::Set(Way::AToB, changes(&mut words)?),
+            "b>a" | "ba" => Self::Set(Way::BToA, changes(&mut words)?),
+            "both" => Self::Set(Way::Both, changes(&mut words)?),
+            "stats" => Self::Stats { json: words.next_if("json") },
+            "settings" => Self::Settings,
+            "reset" => Self::Reset,
+            "quit" => Self::Quit,
+            "help" => Self::Help,
+            other => return Err(unknown("no command", other, &COMMANDS)),
+        };
+        match words.next() {
+            Some(word) => Err(format!("`{word}` is too much behind `{first}`")),
+            None => Ok(command),
+        }
+    }
+
+    /// Reads a line of a schedule: a time since the beginning, such as `10s`, and a line as above.
+    ///
+    /// # Errors
+    /// As [`Command::parse`].
+    pub fn parse_timed(line: &str) -> Result<Option<(Instant, Self)>, String> {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = Words(line.split_whitespace().collect::<Vec<_>>().into());
+        if words.0.is_empty() {
+            return Ok(None);
+        }
+        let time: Duration = words.quantity("a time")?;
+        let rest: Vec<&str> = words.0.into();
+        let command = Self::parse(&rest.join(" "))?;
+        if command == Self::Nothing {
+            return Err("a line follows the time, as in 10s both delay 100ms".to_owned());
+        }
+        Ok(Some((Instant::ZERO + time, command)))
+    }
+}
+
+fn changes(words: &mut Words<'_>) -> Result<Vec<Change>, String> {
+    let mut changes = Vec::new();
+    while let Some(word) = words.next() {
+        changes.push(words.change(word).map_err(|why| format!("{word}: {why}"))?);
+    }
+    if changes.is_empty() {
+        Err(format!("a setting follows the direction, as in a>b delay 50ms; there are {}", SETTINGS.join(", ")))
+    } else {
+        Ok(changes)
+    }
+}
+
+/// `word` is none of `known`.
+fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    let near = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known)).min();
+    let near = near.filter(|(distance, _)| *distance <= 2);
+    let near = near.map_or_else(String::new, |(_, near)| format!("; try {near}"));
+    format!("`{word}` is {what}; there are {}{near}", known.join(", "))
+}
+
+/// The words of a line that are still to be read.
+struct Words<'a>(std::collections::VecDeque<&'a str>);
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        self.0.pop_front()
+    }
+
+    /// Takes the next word if it is this one.
+    fn next_if(&mut self, word: &str) -> bool {
+        let it_is = self.0.front() == Some(&word);
+        if it_is {
+            self.0.pop_front();
+        }
+        it_is
+    }
+
+    /// Whether the next word begins as a number does.
+    fn has_number(&self) -> bool {
+        let first = self.0.front().and_then(|word| word.bytes().next());
+        first.is_some_and(|octet| octet.is_ascii_digit())
+    }
+
+    /// A quantity of one word or two.
+    fn quantity<Q: Quantity>(&mut self, what: &str) -> Result<Q, String> {
+        let Some(first) = self.next() else {
+            return Err(format!("{what} is missing; expected {}", Q::EXPECTED));
+        };
+        let is_bare = first.ends_with(|end: char| end.is_ascii_digit());
+        if let Some(second) = self.0.front()
+            && is_bare
+            && let Ok(value) = quantity::parse(&format!("{first} {second}"))
+        {
+            self.0.pop_front();
+            return Ok(value);
+        }
+        quantity::parse(first).map_err(|why| why.to_string())
+    }
+
+    fn time(&mut self) -> Result<Duration, String> {
+        let time = self.quantity("a time")?;
+        if time > LONGEST {
+            return Err(format!("{time} is too long; {LONGEST} is the most"));
+        }
+        Ok(time)
+    }
+
+    fn share(&mut self) -> Result<Share, String> {
+        let share: Share = self.quantity("a share")?;
+        if share > Share::ONE {
+            return Err(format!("{share} is more than all; 100 % is the most"));
+        }
+        Ok(share)
+    }
+
+    fn change(&mut self, word: &str) -> Result<Change, String> {
+        Ok(match word {
+            "rate" => Change::Rate(self.rate()?),
+            "queue" => Change::Queue(self.queue()?),
+            "overhead" => Change::Overhead(self.overhead()?),
+            "loss" => Change::Loss(self.loss()?),
+            "duplicate" => Change::Duplicate(self.share()?),
+            "corrupt" => Change::Corrupt(self.share()?),
+            "delay" => Change::Delay(self.time()?),
+            "jitter" => {
+                let time = self.time()?;
+                let named = |word: &&str| SPREADS.iter().find(|(name, _)| name == word);
+                let spread = self.0.front().and_then(named).map(|(_, spread)| *spread);
+                if spread.is_some() {
+                    self.0.pop_front();
+                }
+                Change::Jitter(time, spread.unwrap_or_default())
+            }
+            "order" => match self.next() {
+                Some("kept") => Change::Overtake(false),
+                Some("free") => Change::Overtake(true),
+                _ => return Err("write kept or free".to_owned()),
+            },
+            "reorder" => Change::Reorder(self.reorder()?),
+            "clear" => Change::Clear,
+            other => return Err(unknown("no setting", other, &SETTINGS)),
+        })
+    }
+
+    fn rate(&mut self) -> Result<Option<quantity::Rate>, String> {
+        if self.next_if("none") {
+            return Ok(None);
+        }
+        let rate: quantity::Rate = self.quantity("a rate")?;
+        if rate.bits_per_second() == 0 {
+            return Err(
+                "nothing ever leaves a line of no rate; loss 100% lets nothing pass, and none is no limit".to_owned()
+            );
+        }
+        Ok(Some(rate))
+    }
+
+    fn queue(&mut self) -> Result<Queue, String> {
+        const PACKETS: [&str; 4] = ["packets", "packet", "units", "frames"];
+        if self.next_if("none") {
+            return Ok(Queue::Unlimited);
+        }
+        let number = self.0.front().and_then(|word| word.parse().ok());
+        let unit = self.0.get(1).is_some_and(|word| PACKETS.contains(word));
+        if let Some(number) = number.filter(|_| unit) {
+            self.0.drain(..2);
+            return Ok(Queue::Packets(number));
+        }
+        let size = self.quantity::<Octets>("a length");
+        size.map(Queue::Octets).map_err(|why| format!("{why}; or a number of packets such as 100 packets, or none"))
+    }
+
+    fn overhead(&mut self) -> Result<Octets, String> {
+        let size: Octets = self.quantity("a size")?;
+        if size.count() > 65_535 {
+            return Err(format!("{size} is too much; 65535 B is the most"));
+        }
+        Ok(size)
+    }
+
+    fn loss(&mut self) -> Result<Loss, String> {
+        if self.next_if("none") {
+            return Ok(Loss::None);
+        }
+        if !self.next_if("gilbert") {
+            let share = self
+                .share()
+                .map_err(|why| format!("{why}; or none, or gilbert TO_BAD TO_GOOD as in gilbert 1% 30%"))?;
+            return Ok(if share == Share::default() { Loss::None } else { Loss::Each(share) });
+        }
+        let (to_bad, to_good) = (self.share()?, self.share()?);
+        let mut next = |otherwise| {
+            if self.has_number() { self.share() } else { Ok(otherwise) }
+        };
+        let (bad, good) = (next(Share::ONE)?, next(Share::default())?);
+        Ok(Loss::Gilbert { to_bad, to_good, bad, good })
+    }
+
+    fn reorder(&mut self) -> Result<Option<(Share, Reorder)>, String> {
+        if self.next_if("none") {
+            return Ok(None);
+        }
+        let share = self.share()?;
+        if share == Share::default() && !matches!(self.0.front(), Some(&"by" | &"behind")) {
+            return Ok(None);
+        }
+        let reorder = match self.next() {
+            Some("by") => Reorder::By(self.time()?),
+            Some("behind") => {
+                let others: u64 = self.quantity("a number of units")?;
+                let others = u32::try_from(others).ok().filter(|n| *n > 0);
+                let others = others.ok_or("a unit is held back behind one other at least")?;
+                let time = if self.has_number() { self.time()? } else { Duration::from_secs(1) };
+                Reorder::Behind(others, time)
+            }
+            _ => return Err("write by a time, as in 1% by 5ms, or behind so many units, as in 1% behind 3".to_owned()),
+        };
+        Ok(Some((share, reorder)))
+    }
+}

@@ -1,0 +1,172 @@
+//! Who is let in, asked by the threads of all associations and calls: places and tries ([`kumiki_io::admission`]), with the clock and the waiting that they leave out.
+
+use core::net::IpAddr;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use kumiki_files::filestore::Fault;
+use kumiki_graph::{Duration, Rng};
+use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Ticket, Tries};
+use kumiki_io::{Clock as _, RealClock, unguessable};
+
+/// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The tries, and how many passwords are being looked at, each of which may be given back.
+struct Looks {
+    tries: Tries,
+    under_way: usize,
+}
+
+/// The callers of a server.
+pub(crate) struct Gate {
+    clock: RealClock,
+    places: Mutex<Places>,
+    /// None where no passwords are looked at.
+    looks: Option<Mutex<Looks>>,
+    /// A try has been given back, or nobody is to wait any more.
+    changed: Condvar,
+    is_over: AtomicBool,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gate {
+    /// With so many answers to wrong passwords a minute, where passwords are looked at.
+    ///
+    /// # Errors
+    /// There is no random number.
+    pub(crate) fn new(limits: Limits, tries: Option<u32>, clock: RealClock) -> io::Result<Self> {
+        let seed = unguessable()?;
+        let looks = tries.map(|a_minute| {
+            let tries = Tries::new(a_minute, Rng::new(seed, 1));
+            let under_way = 0;
+            Mutex::new(Looks { tries, under_way })
+        });
+        Ok(Self {
+            clock,
+            places: Mutex::new(Places::new(limits, Rng::new(seed, 0))),
+            looks,
+            changed: Condvar::new(),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    /// A caller comes; see [`Places::enter`].
+    pub(crate) fn enter(&self, number: u64, address: IpAddr) -> Entrance {
+        let now = self.clock.now();
+        lock(&self.places).enter(number, address, now)
+    }
+
+    /// It has said something.
+    pub(crate) fn spoke(&self, number: u64) {
+        lock(&self.places).spoke(number);
+    }
+
+    /// It has gone.
+    pub(crate) fn leave(&self, number: u64) {
+        lock(&self.places).leave(number);
+    }
+
+    /// How many are known.
+    pub(crate) fn known(&self) -> usize {
+        lock(&self.places).known()
+    }
+
+    /// Within which time a caller is to have its association.
+    pub(crate) fn begin(&self, begin: Duration) -> Duration {
+        lock(&self.places).begin(begin)
+    }
+
+    /// Nobody waits from here on.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.changed.notify_all();
+    }
+
+    /// A look at this password, when there is one soon enough.
+    fn ticket(&self, looks: &Mutex<Looks>, address: IpAddr, name: &[u8]) -> Option<Ticket> {
+        let until = self.clock.now() + PATIENCE;
+        let mut held = lock(looks);
+        loop {
+            let now = self.clock.now();
+            let when = match held.tries.begin(address, name, now) {
+                Ok(ticket) => {
+                    held.under_way += 1;
+                    return Some(ticket);
+                }
+                Err(when) => when,
+            };
+            let is_hopeless = when > until && held.under_way == 0;
+            if is_hopeless || now >= until || self.is_over.load(Ordering::SeqCst) {
+                return None;
+            }
+            let wait = when.min(until).saturating_since(now);
+            let wait = std::time::Duration::from_nanos(wait.as_nanos());
+            let woken = self.changed.wait_timeout(held, wait);
+            held = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A look is over.
+    fn looked(&self, looks: &Mutex<Looks>, act: impl FnOnce(&mut Tries)) {
+        let mut held = lock(looks);
+        held.under_way = held.under_way.saturating_sub(1);
+        act(&mut held.tries);
+        drop(held);
+        self.changed.notify_all();
+    }
+
+    /// A caller is known; see [`Places::know`].
+    pub(crate) fn know(&self, number: u64) -> Result<(), Full> {
+        lock(&self.places).know(number)
+    }
+
+    fn admit<T>(&self, number: u64, found: T) -> Result<T, Fault> {
+        let known = self.know(number).map(|()| found);
+        known.map_err(|full| Fault::transient(9, full.to_string()))
+    }
+}
+
+/// The gate, for the store of one association.
+pub(crate) struct Turnstile {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) number: u64,
+    pub(crate) address: IpAddr,
+    /// The peer is to hear nothing more.
+    pub(crate) mute: Arc<AtomicBool>,
+}
+
+impl Turnstile {
+    /// Has a password looked at when that may be, and makes whoever has the right one known.
+    ///
+    /// # Errors
+    /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
+    pub(crate) fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        let gate = &self.gate;
+        let Some(looks) = &gate.looks else {
+            let found = look()?;
+            return gate.admit(self.number, found);
+        };
+        let Some(ticket) = gate.ticket(looks, self.address, name) else {
+            self.mute.store(true, Ordering::SeqCst);
+            return Err(Fault::login());
+        };
+        match look() {
+            Ok(found) => {
+                gate.looked(looks, |tries| tries.right(ticket, gate.clock.now()));
+                gate.admit(self.number, found)
+            }
+            Err(fault) => {
+                gate.looked(looks, |_| {});
+                if ticket.wrong() == Judged::Unanswered {
+                    self.mute.store(true, Ordering::SeqCst);
+                }
+                Err(fault)
+            }
+        }
+    }
+}

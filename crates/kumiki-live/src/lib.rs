@@ -1,0 +1,623 @@
+//! Live runs: one host in real time on a device of this machine, and strangers at the other end.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | a program on `tcp` or `xtp` on `ip` or `ipv6` on the device, with `icmp` beside it, or on an Ethernet in datagrams: made by name and settings, as a host in a scenario |
+//! | Clock | [`RealClock`]; the stack's secrets come from the operating system, so that no two runs have the same sequence numbers and ports |
+//! | Line | between the graph and the device stands [`Impaired`], where something is to go wrong |
+//! | Left out | several devices, UDP programs, both versions of IP at once |
+//!
+//! The parts are apart so that other stacks and devices can use them: [`Stack`] says what stands on what, [`Line`] opens the
+//! device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
+
+use core::fmt;
+use core::net::{IpAddr, SocketAddrV4};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
+use kumiki_io::executor::DeviceConfig;
+use kumiki_io::pcapng::CaptureError;
+use kumiki_io::{
+    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish, cpu_time,
+};
+#[cfg(target_os = "linux")]
+use kumiki_io::{Tun, TunError};
+use kumiki_link::Impaired;
+
+use kumiki_lab::capture::Stream;
+use kumiki_lab::scenario::tree::{Node, Origin};
+use kumiki_lab::scenario::{self, Fault, Impair, Place};
+
+pub mod delay;
+#[cfg(target_os = "linux")]
+pub mod files;
+#[cfg(target_os = "linux")]
+mod gate;
+#[cfg(target_os = "linux")]
+pub mod memory;
+#[cfg(target_os = "linux")]
+pub mod osi;
+#[cfg(target_os = "linux")]
+pub mod pad;
+pub mod ppp;
+pub mod private;
+pub mod report;
+#[cfg(test)]
+mod tests;
+#[cfg(target_os = "linux")]
+mod throttle;
+#[cfg(target_os = "linux")]
+pub mod walls;
+#[cfg(target_os = "linux")]
+pub mod x25;
+
+// What a caller of `run` needs of the crates below.
+pub use kumiki_graph::{Duration, Protocol as Program, Quality};
+pub use kumiki_io::admission;
+pub use kumiki_io::prompt::secret;
+pub use kumiki_io::unguessable;
+pub use kumiki_octets::Pattern;
+pub use kumiki_octets::text::is_unseen;
+pub use report::{Form, Printer};
+
+/// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
+/// a device in one turn.
+const BATCH: usize = 64;
+
+/// How often the watcher looks where nothing happens.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The layers of the host, from settings written as in scenarios.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stack {
+    host: scenario::Host,
+    /// The program's node, and IP's.
+    program: String,
+    ip: &'static str,
+    device: String,
+    /// Between which layers a capture is taken, where not between IP and the device.
+    frames: Option<(&'static str, &'static str)>,
+    /// The settings as they were written.
+    sets: Vec<String>,
+}
+
+/// What a program of octets stands on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Transport {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// XTP.
+    Xtp,
+}
+
+impl Transport {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Xtp => "xtp",
+        }
+    }
+}
+
+/// A socket that is a station of an Ethernet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SimEther {
+    /// Its own address and port.
+    pub local: SocketAddrV4,
+    /// Who gets frames for all stations.
+    pub stations: Vec<SocketAddrV4>,
+    /// A box between the stations to which all frames go.
+    pub via: Option<SocketAddrV4>,
+}
+
+impl SimEther {
+    /// What the device is called in the graph.
+    const DEVICE: &'static str = "socket";
+
+    /// Refuses addresses of other machines, and those by which others reach this one.
+    ///
+    /// # Errors
+    /// A [`Fault`] that says which, and what to do.
+    pub fn keep_to_loopback(&self) -> Result<(), Fault> {
+        let own = [("--sim-ether", self.local)];
+        let via = self.via.map(|via| ("--via", via));
+        let others = self.stations.iter().map(|it| ("--station", *it));
+        let mut all = own.into_iter().chain(via).chain(others);
+        match all.find(|(_, address)| !address.ip().is_loopback()) {
+            Some((option, address)) => {
+                let why = format!("{address} is not on the loopback interface");
+                Err(Fault::at([option], why).expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`LiveError::Line`], which says what would help.
+    pub fn open(&self) -> Result<Box<dyn RealDevice>, LiveError> {
+        let socket = Udp::open(self.local.into(), Far::Any);
+        let socket = socket.map_err(|why| LiveError::Line(why.to_string()))?;
+        Ok(Box::new(socket))
+    }
+}
+
+/// Nodes, each on one other.
+fn chain<'a>(graph: impl IntoIterator<Item = (&'a str, &'a str)>) -> impl Iterator<Item = (String, Vec<String>)> {
+    let graph = graph.into_iter();
+    graph.map(|(node, below)| (node.to_owned(), vec![below.to_owned()]))
+}
+
+fn octets(mtu: u16) -> toml::Value {
+    format!("{mtu} B").into()
+}
+
+/// Between which ends a line is: [`Impair::toward`] names one.
+const ENDS: [&str; 2] = ["linux", "kumiki"];
+
+impl Stack {
+    /// `program` on `transport` on IP on the TUN device `device`, with ICMP beside it. A program called `ping` stands on ICMP. The
+    /// version of IP is that of `address`.
+    #[must_use]
+    pub fn tun(program: &str, transport: Transport, address: &str, mtu: u16, device: &str) -> Self {
+        let transport = transport.kind();
+        let upper = if program == "ping" { "icmp" } else { transport };
+        let ip = if address.contains(':') { "ipv6" } else { "ip" };
+        let graph = [(program, upper), (transport, ip), ("icmp", ip), (ip, device)];
+        let mut stack = Self::of(chain(graph), program, ip, device);
+        stack.put(ip, "address", address.into());
+        stack.put(ip, "mtu", octets(mtu));
+        stack
+    }
+
+    /// `program` on `transport` on an Ethernet whose frames go in datagrams of `socket`. TCP has IP below it, and ICMP beside it; XTP has
+    /// VNET, and its packets are in the frames. A program called `ping` stands on ICMP, so on IP, whatever `transport` is.
+    ///
+    /// # Errors
+    /// A [`Fault`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's cannot be a station's.
+    pub fn sim_ether(
+        program: &str,
+        transport: Transport,
+        address: Network,
+        mtu: u16,
+        socket: &SimEther,
+    ) -> Result<Self, Fault> {
+        let IpAddr::V4(own) = address.address else {
+            return Err(Fault::at(["--addr"], "ARP resolves IPv4 addresses")
+                .expected("an IPv4 address and its prefix, such as 192.168.3.1/24"));
+        };
+        let station = socket.local;
+        if station.ip().is_unspecified() || station.port() == 0 || station.port() % 2 == 1 {
+            let why = format!("no station can be at {station}");
+            return Err(Fault::at(["--sim-ether"], why)
+                .expected("a host's IPv4 address and an even port, such as 127.0.0.1:7000"));
+        }
+        let is_ping = program == "ping";
+        let transport = if is_ping { Transport::Tcp } else { transport };
+        let lower = [("arp", "eth"), ("eth", "sim_ether"), ("sim_ether", SimEther::DEVICE)];
+        let network = match transport {
+            Transport::Tcp => "ip",
+            Transport::Xtp => "vnet",
+        };
+        let kind = transport.kind();
+        let upper = if is_ping { "icmp" } else { kind };
+        let mut graph = vec![(program, upper), (kind, network), (network, "arp")];
+        if network == "ip" {
+            graph.push(("icmp", network));
+        }
+        graph.extend(lower);
+        let mut stack = Self::of(chain(graph), program, network, SimEther::DEVICE);
+        stack.frames = Some(("eth", "sim_ether"));
+        match transport {
+            Transport::Tcp => {
+                stack.put("ip", "address", address.to_string().into());
+                stack.put("ip", "mtu", octets(mtu));
+                stack.put("ip", "neighbours", "below".into());
+            }
+            Transport::Xtp => {
+                let list = vec![toml::Value::from(address.to_string())];
+                stack.put("vnet", "addresses", list.into());
+            }
+        }
+        stack.put("arp", "addresses", vec![toml::Value::from(own.to_string())].into());
+        stack.put("eth", "address", socket.local.to_string().into());
+        stack.put("eth", "mtu", octets(mtu));
+        stack.put("sim_ether", "address", socket.local.to_string().into());
+        let stations: Vec<toml::Value> = socket.stations.iter().map(|station| station.to_string().into()).collect();
+        if !stations.is_empty() {
+            stack.put("sim_ether", "stations", stations.into());
+        }
+        if let Some(via) = socket.via {
+            stack.put("sim_ether", "via", via.to_string().into());
+        }
+        Ok(stack)
+    }
+
+    /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP.
+    fn of(
+        graph: impl IntoIterator<Item = (String, Vec<String>)>,
+        program: &str,
+        ip: &'static str,
+        device: &str,
+    ) -> Self {
+        Self {
+            frames: None,
+            host: scenario::Host {
+                graph: Some(scenario::Graph::Below(graph.into_iter().collect())),
+                ..scenario::Host::default()
+            },
+            program: program.to_owned(),
+            ip,
+            device: device.to_owned(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// Sets `key` of `node`.
+    fn put(&mut self, node: &str, key: &str, value: toml::Value) {
+        let settings = self.host.settings.entry(node.to_owned()).or_default();
+        settings.insert(key.to_owned(), value);
+    }
+
+    /// The layers that can be set.
+    fn layers(&self) -> Vec<&str> {
+        let graph = match &self.host.graph {
+            Some(scenario::Graph::Below(graph)) => graph.keys().map(String::as_str).collect(),
+            Some(scenario::Graph::Chain(_)) | None => Vec::new(),
+        };
+        let lower = ["icmp", "ppp", "hdlc", "arp", "eth", "sim_ether"];
+        let all = ["tcp", "xtp", self.ip].into_iter().chain(lower);
+        all.filter(|layer| graph.contains(layer)).collect()
+    }
+
+    /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
+    ///
+    /// # Errors
+    /// A [`Fault`] where one names no node of this stack.
+    pub fn set(&mut self, sets: &[String]) -> Result<(), Fault> {
+        for text in sets {
+            let place = || Place::Set(text.clone());
+            let (path, value) = assignment(text)?;
+            let [node, keys @ .., last] = path.as_slice() else {
+                return Err(Fault::new("no key").in_place(place()).expected("NODE.KEY=VALUE, such as tcp.sack=false"));
+            };
+            let known = self.layers();
+            if !known.contains(node) {
+                return Err(Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
+            }
+            let mut table = self.host.settings.entry((*node).to_owned()).or_default();
+            for key in keys {
+                let inner = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
+                table = inner
+                    .as_table_mut()
+                    .ok_or_else(|| Fault::at(&path, format!("{key:?} is no table")).in_place(place()))?;
+            }
+            table.insert((*last).to_owned(), value);
+        }
+        self.sets.extend_from_slice(sets);
+        Ok(())
+    }
+
+    /// Between which layers a capture is taken.
+    fn captured(&self) -> (&str, &str) {
+        self.frames.unwrap_or((self.ip, &self.device))
+    }
+
+    /// The graph.
+    ///
+    /// # Errors
+    /// A [`Fault`] that names the setting which is wrong.
+    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), Fault> {
+        let nodes = vec![(self.program.as_str(), program)];
+        let (graph, devices) = self.graph(nodes, seed)?;
+        let device = devices.get(&self.device).copied();
+        let device = device.ok_or_else(|| Fault::new("the stack stands on no device"))?;
+        Ok((graph, device))
+    }
+}
+
+impl Stack {
+    /// The graph with these nodes, and its devices by name.
+    fn graph(
+        &self,
+        nodes: Vec<(&str, Box<dyn Protocol>)>,
+        seed: u64,
+    ) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
+        kumiki_lab::experiment::graph_of_host(&self.host, nodes, seed).map_err(|fault| self.locate(fault))
+    }
+
+    /// A fault with the setting that it is about.
+    fn locate(&self, fault: Fault) -> Fault {
+        let path: Vec<&str> = fault.path().iter().map(String::as_str).collect();
+        let is_it = |text: &&String| assignment(text).is_ok_and(|(set, _)| set == path);
+        match self.sets.iter().rev().find(is_it) {
+            Some(text) => {
+                let place = Place::Set(text.clone());
+                fault.in_place(place)
+            }
+            None => fault,
+        }
+    }
+}
+
+/// `a.b=value`: the path, and the value as TOML writes it, or else as text.
+fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
+    let Some((name, written)) = text.split_once('=') else {
+        return Err(Fault::new("no \"=\"").in_place(Place::Set(text.to_owned())).expected("NAME=VALUE"));
+    };
+    let written = written.trim();
+    let value = Node::parse_value(written, Origin::Set(0))
+        .map_or_else(|| toml::Value::String(written.to_owned()), |node| node.to_toml());
+    Ok((name.trim().split('.').map(str::trim).collect(), value))
+}
+
+/// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=0.05`.
+///
+/// # Errors
+/// A [`Fault`] where there is no such key, or the value is none for it.
+pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
+    let mut table = toml::Table::new();
+    for text in texts {
+        let (path, value) = assignment(text)?;
+        table.insert(path.join("."), value);
+    }
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let impair = toml::Value::Table(table).try_into::<Impair>();
+    impair.map(Some).map_err(|why| {
+        let why = why.to_string();
+        Fault::at(["impair"], why.lines().next().unwrap_or_default().to_owned())
+    })
+}
+
+/// An address with the length of its prefix, such as `10.9.0.1/24`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// The address.
+    pub address: IpAddr,
+    /// How many of its bits name the network, 0 to 32 or to 128.
+    pub prefix: u8,
+}
+
+impl core::str::FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(address, prefix)| {
+            let address: IpAddr = address.parse().ok()?;
+            let bits = if address.is_ipv4() { 32 } else { 128 };
+            let prefix = prefix.parse().ok().filter(|prefix| *prefix <= bits)?;
+            Some(Self { address, prefix })
+        });
+        parts.ok_or_else(|| "write an address and its prefix, such as 10.9.0.2/24 or fd00:9::2/64".to_owned())
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// The device and what is between it and the graph.
+pub struct Line {
+    /// The device.
+    pub device: Box<dyn RealDevice>,
+    /// The largest unit that it takes, in octets.
+    pub mtu: u16,
+    /// What goes wrong.
+    pub impair: Option<Impair>,
+    /// Fixes what goes wrong.
+    pub seed: u64,
+    /// Where what crosses the device is written, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// The walls behind which it runs.
+    #[cfg(target_os = "linux")]
+    pub walls: walls::Walls,
+}
+
+/// Why there was no run, or none to the end.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// Something on the command line is wrong.
+    #[error("{0}")]
+    Input(#[from] Fault),
+    /// The graph is not complete.
+    #[error("{0}")]
+    Start(#[from] kumiki_io::CannotStart),
+    /// The operating system refused what the run needs.
+    #[error("{what}: {why}")]
+    System {
+        /// What.
+        what: String,
+        /// Its reason.
+        why: io::Error,
+    },
+    /// The line or the device cannot be had, or is of no more use.
+    #[error("{0}")]
+    Line(String),
+    /// The capture cannot be written.
+    #[error("{}: {why}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// Its reason.
+        why: CaptureError,
+    },
+    /// A wall cannot be raised.
+    #[cfg(target_os = "linux")]
+    #[error("walls: {0}")]
+    Walls(#[from] walls::WallError),
+}
+
+/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up.
+///
+/// # Errors
+/// [`TunError`], which says what would help.
+#[cfg(target_os = "linux")]
+pub fn open_tun(name: &str, mtu: u16, linux: Option<Network>) -> Result<Box<dyn RealDevice>, TunError> {
+    let tun = Tun::open(name, mtu)?;
+    if let Some(Network { address, prefix }) = linux {
+        tun.configure_kernel(address, prefix, mtu)?;
+    }
+    Ok(Box::new(tun))
+}
+
+/// TUN devices are Linux's: none can be opened here.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDevice>, io::Error> {
+    let why = format!("TUN device `{name}`: only Linux has such devices");
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+/// The time now, as a log has it.
+#[cfg(target_os = "linux")]
+fn date() -> String {
+    let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
+    let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
+        return String::new();
+    };
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", it.year, it.month, it.day, it.hour, it.minute, it.second)
+}
+
+/// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.
+#[cfg(target_os = "linux")]
+fn spare() -> Option<std::os::fd::OwnedFd> {
+    use std::os::fd::AsFd as _;
+    io::stderr().as_fd().try_clone_to_owned().ok()
+}
+
+fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
+    let what = what.into();
+    move |why| LiveError::System { what, why }
+}
+
+/// What a run did, but for what the program itself says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Whether somebody wanted it to end before the program was done.
+    pub interrupted: bool,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The CPU time of this process in it.
+    pub cpu: Duration,
+    /// What the device did.
+    pub device: RealCounters,
+    /// What the line did to frames, `a_` to those from the device and `b_` to those from the graph.
+    pub impaired: Vec<(&'static str, u64)>,
+}
+
+/// What looks at the program after each pass and says whether it is done.
+pub trait Watcher<P> {
+    /// Called often; must be quick where nothing has happened.
+    fn look(&mut self, program: &P, now: Instant) -> bool;
+}
+
+/// Runs `program` on `stack` on `line` until `watcher` finds it done, or Ctrl-C.
+///
+/// # Errors
+/// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
+pub fn run<P: Protocol>(
+    stack: &Stack,
+    program: P,
+    line: Line,
+    watcher: &mut impl Watcher<P>,
+) -> Result<Outcome, LiveError> {
+    let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
+    let (mut graph, device) = stack.build(Box::new(program), seed)?;
+    let mut capture = match &line.pcap {
+        Some(path) => Some(begin_capture(path, &mut graph, stack.captured())?),
+        None => None,
+    };
+    let node = graph.node(&stack.program);
+    let clock = RealClock::start();
+    let pace = Pace { batch: BATCH, ..Pace::default() };
+    let mut executor = Executor::new(clock, pace);
+    let host = executor.add_graph("host", graph);
+    let config = DeviceConfig { mtu: line.mtu.into(), burst: 1 };
+    executor.set_device(host, device, config);
+    let real = executor.add_real(line.device).map_err(system("no descriptor to wait for the device"))?;
+    let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));
+    let impaired = match &line.impair {
+        Some(impair) => {
+            let [to_linux, to_kumiki] =
+                kumiki_lab::experiment::impairments(impair, ENDS).map_err(|fault| fault.under(&["impair"]))?;
+            let element = Impaired::new(to_kumiki, to_linux, line.seed);
+            let element = executor.add_element(Box::new(element));
+            executor.plug(outer, Plug::Port(element, 0));
+            executor.plug(Plug::Port(element, 1), inner);
+            Some(element)
+        }
+        None => {
+            executor.plug(inner, outer);
+            None
+        }
+    };
+    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    #[cfg(target_os = "linux")]
+    walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
+    let (began, cpu) = (clock.now(), cpu_time());
+    executor.start()?;
+    let mut failed = None;
+    loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(graph) = executor.graph_mut(host) else {
+                return true;
+            };
+            if let Some((path, stream)) = &mut capture
+                && let Err(why) = stream.take_from(graph)
+            {
+                failed = Some(LiveError::Capture { path: path.clone(), why });
+                return true;
+            }
+            let program = node.and_then(|node| graph.protocol::<P>(node));
+            program.is_none_or(|program| watcher.look(program, clock.now())) || wish.is_made()
+        });
+        if ended != Ended::TimedOut {
+            break;
+        }
+    }
+    let outcome = Outcome {
+        interrupted: wish.is_made(),
+        elapsed: clock.now().saturating_since(began),
+        cpu: Duration::from_nanos(cpu_time().as_nanos().saturating_sub(cpu.as_nanos())),
+        device: executor.real_counters(real),
+        impaired: impaired.map(|element| executor.element_counters(element)).unwrap_or_default(),
+    };
+    if let Some((path, stream)) = capture
+        && failed.is_none()
+    {
+        stream.finish().map_err(|why| LiveError::Capture { path, why })?;
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if let Some(failure) = executor.failure() {
+        let what = match failure {
+            Failure::Device(..) => format!("device {} is of no more use", stack.device),
+            Failure::Graph(..) => "the stack cannot go on".to_owned(),
+        };
+        return Err(LiveError::System { what, why: failure.to_error() });
+    }
+    Ok(outcome)
+}
+
+/// A capture under way, and its file.
+type Capture = (PathBuf, Stream<BufWriter<File>>);
+
+/// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
+fn begin_capture(path: &Path, graph: &mut Graph, (upper, lower): (&str, &str)) -> Result<Capture, LiveError> {
+    let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
+    let file = private::create(path).map_err(|why| fault(&why))?;
+    let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file)).map_err(|why| fault(&why))?;
+    Ok((path.to_owned(), stream))
+}

@@ -1,0 +1,255 @@
+//! Settings as they are typed, and the program in virtual time.
+
+use core::net::{IpAddr, SocketAddr};
+
+use kumiki_graph::Address;
+use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
+use kumiki_sim::{Host, Plug, World};
+
+use super::*;
+use kumiki_lab::workload::talker::{Act, Begin, Ending, Talk, Talker, TalkerConfig};
+
+const SEED: u64 = 7;
+const CONTENT: Pattern = Pattern::Random { seed: SEED };
+
+fn refused(sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
+    let built = stack.set(&sets).and_then(|()| {
+        let program = Talker::new(config(call(1), Act::Read));
+        stack.build(Box::new(program), 1).map(|_| ())
+    });
+    built.expect_err("refused").to_string()
+}
+
+fn socket(address: [u8; 4], port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::from(address), port)
+}
+
+fn call(sessions: u32) -> Begin {
+    Begin::Call { local: socket([0, 0, 0, 0], 0), remote: socket([10, 9, 0, 1], 5001), sessions }
+}
+
+fn listen(port: u16) -> Begin {
+    let local = socket([0, 0, 0, 0], port);
+    Begin::Listen { local, backlog: 8 }
+}
+
+fn config(begin: Begin, act: Act) -> TalkerConfig {
+    TalkerConfig { begin, act, write: 10_000, abort_after: None, quality: Quality::default() }
+}
+
+#[test]
+fn settings_have_the_names_and_units_of_scenarios() {
+    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
+    let sets = ["tcp.sack=false", "tcp.rto.minimum=1 s", "tcp.mss=\"1000 B\"", "ip.ttl=9"];
+    stack.set(&sets.map(str::to_owned)).unwrap();
+    let program = Talker::new(config(call(1), Act::Read));
+    stack.build(Box::new(program), 1).unwrap();
+}
+
+#[test]
+fn the_version_of_ip_is_that_of_the_address() {
+    let mut stack = Stack::tun("source", Transport::Tcp, "fd00:9::2/64", 1500, "k0");
+    stack.set(&["ipv6.hop_limit=9".to_owned()]).unwrap();
+    assert!(stack.set(&["ip.ttl=9".to_owned()]).is_err());
+    let program = Talker::new(config(call(1), Act::Read));
+    stack.build(Box::new(program), 1).unwrap();
+}
+
+#[test]
+fn a_wrong_setting_is_answered_with_what_would_be_right() {
+    for (sets, part) in [
+        (&["tcp.sak=false"][..], "--set tcp.sak=false: tcp.sak: unknown setting"),
+        (&["tcp.sack=maybe"], "true or false"),
+        (&["tpc.sack=false"], "did you mean \"tcp\"?"),
+        (&["sack=false"], "such as tcp.sack=false"),
+        (&["tcp.sack"], "expected NAME=VALUE"),
+        (&["tcp.sack.x=1", "tcp.sack=1"], "tcp.sack"),
+        (&["tcp.sack=1", "tcp.sack.x=1"], "\"sack\" is no table"),
+        (&["tcp.mss=1461 B"], "at most 1460 B"),
+        (&["ip.address=10.9.0.2"], "10.0.0.1/24"),
+    ] {
+        let said = refused(sets);
+        assert!(said.contains(part), "{sets:?}: {said}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_read_as_in_a_scenario() {
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    assert_eq!(impair(&[]).unwrap(), None);
+    let given = texts(&["loss=0.05", "reorder=0.02", "reorder_by=2 ms", "toward=linux"]);
+    let read = impair(&given).unwrap().unwrap();
+    assert_eq!((read.loss, read.reorder), (0.05, 0.02));
+    let [to_linux, to_kumiki] = kumiki_lab::experiment::impairments(&read, ENDS).unwrap();
+    assert_ne!(to_linux, kumiki_link::Impairment::default());
+    assert_eq!(to_kumiki, kumiki_link::Impairment::default());
+    for (given, part) in [
+        (texts(&["lose=0.05"]), "unknown field `lose`"),
+        (texts(&["loss=many"]), "expected a share"),
+        (texts(&["loss=5"]), "a number from 0 to 1"),
+    ] {
+        let said = impair(&given).expect_err("refused").to_string();
+        assert!(said.contains(part), "{said}");
+    }
+    for (given, part) in
+        [(texts(&["toward=windows"]), "one of linux, kumiki"), (texts(&["reorder=0.1"]), "`reorder_by` beside it")]
+    {
+        let read = impair(&given).unwrap().unwrap();
+        let said = kumiki_lab::experiment::impairments(&read, ENDS).expect_err("refused");
+        assert!(said.to_string().contains(part), "{said}");
+    }
+}
+
+#[test]
+fn an_address_has_a_prefix() {
+    let network: Network = "10.9.0.1/24".parse().unwrap();
+    assert_eq!(network.to_string(), "10.9.0.1/24");
+    let network: Network = "fd00:9::1/64".parse().unwrap();
+    assert_eq!(network.to_string(), "fd00:9::1/64");
+    for wrong in ["10.9.0.1", "10.9.0.1/33", "10.9.0/24", "/24", "", "fd00::1/129"] {
+        assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+    }
+}
+
+/// Both programs on a line of 100 Mb/s in virtual time, until all connections have ended at both.
+fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
+    let mut world = World::new();
+    let config = SerialConfig {
+        carrier: Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 0 },
+        propagation: Duration::from_millis(1),
+        say_sent: false,
+    };
+    let line = Box::new(Serial::new(config, DropTail::UNLIMITED));
+    let line = world.add_element("line", line);
+    let hosts = [(0, "10.9.0.1/24", a), (1, "10.9.0.2/24", b)].map(|(port, address, program)| {
+        let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
+        let program = Box::new(Talker::new(program));
+        let (graph, device) = stack.build(program, SEED + port as u64).unwrap();
+        let host = world.add_host(Host::new(address, graph));
+        world.plug(Plug::Device(host, device), Plug::Port(line, port));
+        host
+    });
+    world.start().unwrap();
+    let talks = |world: &World, host| -> Vec<Talk> {
+        let graph = &world.host(host).unwrap().graph;
+        let talker: &Talker = graph.protocol(graph.node("talker").unwrap()).unwrap();
+        talker.talks().cloned().collect()
+    };
+    let end = Instant::ZERO + Duration::from_secs(100);
+    world.run_until_done(end, Duration::from_millis(10), |world| {
+        hosts.iter().all(|host| {
+            let talks = talks(world, *host);
+            !talks.is_empty() && talks.iter().all(|talk| talk.ending.is_some())
+        })
+    });
+    hosts.map(|host| talks(&world, host))
+}
+
+fn closed(talk: &Talk) -> bool {
+    matches!(talk.ending, Some(Ending::Closed(_)))
+}
+
+#[test]
+fn what_one_sends_the_other_reads_whoever_calls() {
+    let send = Act::Send { octets: 123_457, pattern: CONTENT };
+    for (listener, caller) in [(Act::Read, send), (send, Act::Read)] {
+        let [at_listener, at_caller] = in_virtual_time(config(listen(5001), listener), config(call(3), caller));
+        assert_eq!((at_listener.len(), at_caller.len()), (3, 3));
+        for (a, b) in at_listener.iter().zip(&at_caller) {
+            assert!(closed(a) && closed(b), "{a:?} {b:?}");
+            assert_eq!((a.sent, a.sent_hash()), (b.received, b.received_hash()));
+            assert_eq!((b.sent, b.sent_hash()), (a.received, a.received_hash()));
+            assert_eq!(a.sent + b.sent, 123_457);
+        }
+    }
+}
+
+#[test]
+fn an_echo_gives_everything_back_and_then_ends() {
+    let send = Act::Send { octets: 2_000_000, pattern: CONTENT };
+    let [echo, caller] = in_virtual_time(config(listen(5001), Act::Echo), config(call(1), send));
+    let [caller] = caller.as_slice() else {
+        panic!("one connection");
+    };
+    assert!(closed(caller) && closed(&echo[0]));
+    assert_eq!(caller.received, 2_000_000);
+    assert_eq!(caller.received_hash(), caller.sent_hash());
+}
+
+#[test]
+fn no_octets_have_the_hash_of_nothing() {
+    let send = Act::Send { octets: 0, pattern: CONTENT };
+    let [sink, _] = in_virtual_time(config(listen(5001), Act::Read), config(call(1), send));
+    // FIPS 180-4's hash of no octets, as `sha256sum` prints it for an empty file.
+    let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(sink[0].received_hash().to_string(), nothing);
+    assert!(closed(&sink[0]));
+}
+
+#[test]
+fn an_abort_is_told_at_both_ends_with_its_reason() {
+    let send = Act::Send { octets: 1_000_000, pattern: CONTENT };
+    let caller = TalkerConfig { abort_after: Some(50_000), ..config(call(1), send) };
+    let [sink, caller] = in_virtual_time(config(listen(5001), Act::Read), caller);
+    let reason = |talk: &Talk| match talk.ending.clone() {
+        Some(Ending::Aborted(_, reason)) => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(caller[0].sent, 50_000);
+    assert_eq!(reason(&caller[0]), kumiki_graph::Reason::User);
+    assert_eq!(reason(&sink[0]), kumiki_graph::Reason::Reset);
+}
+
+#[test]
+fn nobody_listens_and_the_caller_is_refused() {
+    let [_, caller] = in_virtual_time(config(listen(5002), Act::Read), config(call(1), Act::Read));
+    let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, kumiki_graph::Reason::Refused)));
+    assert!(refused, "{:?}", caller[0].ending);
+    assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
+}
+
+/// A station of an Ethernet in datagrams, or why there can be none.
+fn station(program: &str, transport: Transport, local: &str) -> Result<Stack, String> {
+    let socket = SimEther { local: local.parse().unwrap(), stations: Vec::new(), via: None };
+    let address = "192.168.3.1/24".parse().unwrap();
+    let stack = Stack::sim_ether(program, transport, address, 9000, &socket);
+    stack.map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn a_socket_that_can_be_no_station_is_refused_with_what_could() {
+    for local in ["127.0.0.1:7001", "127.0.0.1:0", "0.0.0.0:7000"] {
+        let why = station("ttcp", Transport::Xtp, local).unwrap_err();
+        assert!(why.starts_with("--sim-ether") && why.contains(local), "{why}");
+        assert!(why.contains("even port"), "{why}");
+    }
+    assert!(station("ttcp", Transport::Xtp, "127.0.0.1:7000").is_ok());
+}
+
+#[test]
+fn an_ethernet_beyond_this_machine_must_be_meant() {
+    let socket = |local: &str, station: &str, via: Option<&str>| SimEther {
+        local: local.parse().unwrap(),
+        stations: vec![station.parse().unwrap()],
+        via: via.map(|it| it.parse().unwrap()),
+    };
+    let (near, far) = ("127.0.0.1:7000", "10.0.0.1:7000");
+    assert!(socket(near, near, Some(near)).keep_to_loopback().is_ok());
+    for (option, socket) in [
+        ("--sim-ether", socket(far, near, None)),
+        ("--station", socket(near, far, None)),
+        ("--via", socket(near, near, Some(far))),
+    ] {
+        let why = socket.keep_to_loopback().unwrap_err().to_string();
+        assert!(why.starts_with(option) && why.contains(far), "{why}");
+        assert!(why.contains("--beyond-loopback"), "{why}");
+    }
+}
+
+#[test]
+fn a_ping_over_an_ethernet_stands_on_ip_whatever_the_transport() {
+    let ping = |transport| station("ping", transport, "127.0.0.1:7000").unwrap();
+    assert_eq!(ping(Transport::Xtp), ping(Transport::Tcp));
+}
