@@ -14,7 +14,6 @@
 //! | [`tun`] | TUN and TAP devices: packets and Ethernet frames to and from the kernel (Linux only) |
 //! | [`udp`] | a UDP socket as a device: datagrams to and from other processes |
 //! | [`memory_link`] | what joins executors of several threads |
-//! | [`pcapng`] | captures |
 //! | [`signal`] | Ctrl-C |
 //! | [`prompt`] | what is typed and not shown |
 //! | `walls` | what a program gives up before strangers are let in (Linux only) |
@@ -29,7 +28,6 @@ pub mod device;
 pub mod executor;
 pub mod line;
 pub mod memory_link;
-pub mod pcapng;
 pub mod priority;
 pub mod prompt;
 pub mod records;

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use kumiki_io::pcapng::{LinkType, PcapNg};
+use kumiki_pcapng::{LinkType, PcapNg};
 use kumiki_link::sonet::{Alarm, Feedback, Level, LineConfig, OctetClock, Transmitter};
 use kumiki_octets::scramble;
 

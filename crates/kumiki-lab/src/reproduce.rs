@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use kumiki_io::{Bell, Wish};
 
 use crate::progress::Progress;
 use crate::rows::{Output, OutputError, Parameter, Row};
@@ -135,7 +134,7 @@ impl Plan {
         output: Option<&Output>,
         progress: &mut Progress,
     ) -> Result<Vec<Results>, OutputError> {
-        self.run_until(&Interruption::default(), runner, jobs, output, progress)
+        self.run_until(Interruption::default(), runner, jobs, output, progress)
     }
 
     /// Runs all points on `jobs` threads. Once somebody wants an end, no other point is begun, and those that run are finished: a point is
@@ -146,7 +145,7 @@ impl Plan {
     /// [`OutputError`] where a capture cannot be written. A point that fails is among the results.
     pub fn run_until(
         &self,
-        interruption: &Interruption,
+        interruption: Interruption<'_>,
         runner: &impl Runner,
         jobs: usize,
         output: Option<&Output>,
@@ -233,35 +232,19 @@ const NOT_RUN: &str = "it was not run";
 /// How often it is looked whether somebody wants an end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Whether somebody wants the runs to end, by `SIGINT` or `SIGTERM`.
-#[derive(Clone, Debug, Default)]
-pub struct Interruption(Wish);
+/// Says whether somebody wants the runs to end; by default nobody does. What runs is finished then, and nothing else is begun.
+#[derive(Clone, Copy, Default)]
+pub struct Interruption<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
 
-impl Interruption {
-    /// From here on the first of these signals lets what runs be finished; the second ends the process at once.
-    ///
-    /// # Errors
-    ///
-    /// Where the process may have no more descriptors or handlers.
-    pub fn listen() -> std::io::Result<Self> {
-        Wish::listen(&Bell::default()).map(Self)
-    }
-
-    /// Wants an end, as `SIGINT` would.
-    pub fn make(&self) {
-        self.0.make();
-    }
-
-    /// Whether an end is wanted.
+impl<'a> Interruption<'a> {
+    /// An end is wanted once `is_made` says so.
     #[must_use]
-    pub fn is_made(&self) -> bool {
-        self.0.is_made()
+    pub const fn by(is_made: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self(Some(is_made))
     }
 
-    /// The status to end with: 130 or 143, by the signal.
-    #[must_use]
-    pub fn status(&self) -> u8 {
-        self.0.status()
+    fn is_made(self) -> bool {
+        self.0.is_some_and(|is_made| is_made())
     }
 }
 
@@ -270,7 +253,7 @@ fn repeat(
     runner: &impl Runner,
     point: &Point,
     most: Option<u32>,
-    interruption: &Interruption,
+    interruption: Interruption<'_>,
 ) -> Result<(Done, Captures), String> {
     let known = point.row().map_err(|fault| fault.to_string())?;
     let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_io::pcapng::CaptureError;
+use kumiki_pcapng::CaptureError;
 use kumiki_io::{
-    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, Wish, cpu_time,
+    Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
@@ -58,7 +58,7 @@ pub mod x25;
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
 pub use kumiki_io::admission;
 pub use kumiki_io::prompt::secret;
-pub use kumiki_io::unguessable;
+pub use kumiki_io::{Bell, Wish, unguessable};
 pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
 pub use report::{Form, Printer};

@@ -161,7 +161,7 @@ impl Write for Kept {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_io::pcapng::{LinkType, Packet, PcapNg};
+    use kumiki_pcapng::{LinkType, Packet, PcapNg};
 
     use super::*;
 

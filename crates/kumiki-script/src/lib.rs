@@ -28,7 +28,7 @@ mod user;
 mod virtual_time;
 
 use kumiki_graph::Duration;
-use kumiki_io::pcapng::{CaptureError, Direction, LinkType, Packet, PcapNg};
+use kumiki_pcapng::{CaptureError, Direction, LinkType, Packet, PcapNg};
 
 pub use cursor::Wrong;
 pub use header::{Header, Linux};

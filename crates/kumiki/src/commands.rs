@@ -7,7 +7,7 @@ use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
 use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 use kumiki_lab::table::{Layout, Lines};
-use kumiki_live::is_unseen;
+use kumiki_live::{Bell, Wish, is_unseen};
 
 use crate::cli;
 use crate::delay;
@@ -150,7 +150,7 @@ fn experiments(
 ) -> Result<(), Stop> {
     let choice = Choice { set, quick: wanted.quick, runs: wanted.runs };
     let plan = Plan::new(documents, &choice, runner)?;
-    let interruption = Interruption::listen().map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
+    let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     // A directory that cannot be made is a mistake of the command line: nothing has run yet.
     let output = Output::open(&wanted.out, wanted.force).map_err(|why| Stop::Input(format!("--out: {why}")))?;
     let jobs = match wanted.jobs {
@@ -158,7 +158,7 @@ fn experiments(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut progress = Progress::new(what, u64::try_from(plan.len()).unwrap_or(u64::MAX));
-    let ran = plan.run_until(&interruption, runner, jobs, Some(&output), &mut progress);
+    let ran = plan.run_until(Interruption::by(&|| wish.is_made()), runner, jobs, Some(&output), &mut progress);
     progress.finish();
     let results = ran?;
     let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
@@ -185,12 +185,12 @@ fn experiments(
         let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
         print(&format!("\n{}", files.concat()))?;
     }
-    if interruption.is_made() && results.iter().any(|result| result.left().0 > 0) {
+    if wish.is_made() && results.iter().any(|result| result.left().0 > 0) {
         if rows.is_empty() && failures.is_empty() {
             // Nothing is in it, and the next attempt makes it again.
             let _ = std::fs::remove_dir(output.directory());
         }
-        let (status, why) = (interruption.status(), left(&results, &output, &rows));
+        let (status, why) = (wish.status(), left(&results, &output, &rows));
         return Err(Stop::Ended { status, why });
     }
     if failures.is_empty() {

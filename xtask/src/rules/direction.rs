@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
@@ -47,6 +47,8 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     ("kumiki-decode", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"]),
+    ("kumiki-pcapng", &[]),
+    // Without an operating system: "io" is for its tests alone.
     ("kumiki-lab", EVERYTHING_BELOW_LAB),
     // What stands on the laboratory, side by side.
     ("kumiki-adversity", LAB_AND_BELOW),
@@ -84,6 +86,7 @@ const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
+    "kumiki-pcapng",
 ];
 
 const LAB_AND_BELOW: &[&str] = &[
@@ -102,6 +105,7 @@ const LAB_AND_BELOW: &[&str] = &[
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
+    "kumiki-pcapng",
     "kumiki-lab",
 ];
 
@@ -121,6 +125,7 @@ const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-link",
     "kumiki-sim",
     "kumiki-io",
+    "kumiki-pcapng",
     "kumiki-decode",
     "kumiki-lab",
     "kumiki-adversity",

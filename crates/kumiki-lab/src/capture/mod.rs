@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | pcapng, by [`kumiki_io::pcapng`] |
+//! | Specification | pcapng, by [`kumiki_pcapng`] |
 //! | Interfaces | one for each access point on record, named `host.device` or `host.upper/lower` |
 //! | Octets | a PDU with LLC/SNAP: behind a `SunATM` header where it has a virtual channel; a datagram, an Ethernet, FDDI or PPP frame: as it is; a LAPB frame: behind a `SITA` header; of any other layer: behind tags that name its dissector |
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use kumiki_graph::{AccessPoint, Address, Tapped};
-use kumiki_io::pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu};
+use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu};
 use kumiki_octets::{Checksum, Sum};
 use kumiki_sim::Host;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use kumiki_graph::{AccessPoint, Graph};
-use kumiki_io::pcapng::{CaptureError, InterfaceId, PcapNg};
+use kumiki_pcapng::{CaptureError, InterfaceId, PcapNg};
 
 use super::{Content, Form, write};
 

@@ -7,7 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_io::pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
+use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Sum;
 use kumiki_wire::inet::tcp::{self, Flags, Seq};
