@@ -44,7 +44,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     // Media know the headers they frame with: cells, HDLC, SONET.
     ("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
     ("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
-    ("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
+    ("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     ("kumiki-decode", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"]),
     ("kumiki-pcapng", &[]),
