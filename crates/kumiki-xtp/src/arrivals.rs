@@ -136,10 +136,8 @@ impl Endpoint {
             Inserted::Outside | Inserted::Full => {
                 io.shared.counters.no_room += 1;
                 io.cx.drop("no room");
-                if self.part.is_receiver() {
-                    // Who has not been let in yet has room for the beginning alone, and must ask.
-                    self.count_received(header);
-                }
+                // It has come all the same, and more than that is not asked for (P49): who has room for the beginning alone must answer, and ask.
+                self.count_received(header);
                 self.hear_question(header, io);
                 return false;
             }

@@ -135,6 +135,8 @@ struct Known {
     sync: u32,
     /// The host has told where its stream ends.
     closes: bool,
+    /// The host knows that the other hears it: it tells its key no more (P13).
+    shown: bool,
 }
 
 fn known(pair: &Pair, host: usize) -> Option<Known> {
@@ -159,6 +161,7 @@ fn known(pair: &Pair, host: usize) -> Option<Known> {
         nxt: data(host),
         sync: of(host).map(|it| it.header.sync).max().unwrap_or(0),
         closes: of(host).any(|it| it.has(Options::WCLOSE)),
+        shown: of(host).any(|it| it.is(Cntl)),
     })
 }
 
@@ -241,6 +244,8 @@ impl Why {
                     (key, seq) = (known.own, 0);
                 }
             }
+            // Of a caller that may be another its octets would count (P49).
+            Self::Outside | Self::Highest if !known.shown => return false,
             Self::Outside | Self::Highest => {
                 seq = if self == Self::Outside { 10_000_000 + draw } else { u64::MAX - draw % 900 };
                 // What it asks would be heard (P36).

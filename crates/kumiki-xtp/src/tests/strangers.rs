@@ -178,6 +178,12 @@ fn what_comes_more_is_worth_three_times_as_much_and_what_is_refused_nothing() {
         let more = sent_by_b(&pair) - before;
         assert_eq!(more, expected, "{octets}\n{}", pair.tail());
     }
+    // What finds no room has come as well.
+    let before = (sent_by_b(&pair), pair.counters(B).no_room);
+    pair.inject(B, header(Format::Data, Options::NONE, 1 << 40), &[7; 400]);
+    pair.run_for(ms(10));
+    let after = (sent_by_b(&pair), pair.counters(B).no_room);
+    assert_eq!((after.0 - before.0, after.1 - before.1), (1032, 1), "{}", pair.tail());
 }
 
 /// However the packets of the exchange are lost, it goes on: nobody waits for the other one.
