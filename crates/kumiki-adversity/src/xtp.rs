@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use kumiki_graph::{Duration, FlowControl, Instant};
 use kumiki_octets::{Message, Pattern};
-use kumiki_wire::xtp::{Control, Format, Header, Options, Span};
+use kumiki_wire::xtp::{Control, Format, Header, Key, Options, Span};
 use kumiki_xtp::Config;
 
 use super::case::{Case, End, Opening, Stack};
@@ -115,10 +115,35 @@ pub(super) struct XtpWitness {
     most_unanswered: u32,
     reset_sent: bool,
     reset_came: bool,
-    /// It waits for a call, and nothing has shown yet that the caller hears it: octets of packets that have come, and that were sent.
-    stranger: Option<(u64, u64)>,
+    /// It waits for a call, and nothing has shown yet that the caller hears it.
+    stranger: Option<Stranger>,
     /// Since when it may speak again to a caller of whom too little had come.
     may_speak_since: Instant,
+}
+
+/// What came of a caller that may be another, and what went back, in octets of packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stranger {
+    /// At the most: all that came.
+    came: u64,
+    /// For sure: what came under the key of the call, beginning with its FIRST. Which FIRST that is nobody sees where one was refused, or nobody listened yet: at the
+    /// latest it is the last one before this end says anything of the call.
+    sure: u64,
+    call: Option<Key>,
+    went: u64,
+}
+
+impl Stranger {
+    fn came(&mut self, header: &Header) {
+        let octets = octets(header);
+        self.came += octets;
+        if header.format == Format::First && self.went == 0 {
+            (self.call, self.sure) = (Some(header.key), 0);
+        }
+        if self.call == Some(header.key) {
+            self.sure += octets;
+        }
+    }
 }
 
 /// Octets of a packet with such a header.
@@ -179,7 +204,7 @@ impl XtpWitness {
                 .filter(|it| matches!(it.opening, Opening::Listens { .. }))
                 // What is made up under our key shows it as well, and is not seen here.
                 .filter(|_| config.amplification > 0 && !case.has_lies())
-                .map(|_| (0, 0)),
+                .map(|_| Stranger::default()),
             may_speak_since: Instant::ZERO,
         }
     }
@@ -275,12 +300,13 @@ impl XtpWitness {
     /// Rule 7. What refuses, and what is left of a context, answers one packet by one.
     fn judge_amplification(&mut self, now: Instant, seen: &Seen) {
         let answers = seen.diagnosis().is_some() || seen.header.options.contains(Options::END);
-        let Some((came, went)) = self.stranger.as_mut().filter(|_| !answers) else {
+        let Some(stranger) = self.stranger.as_mut().filter(|_| !answers) else {
             return;
         };
-        *went += octets(&seen.header);
+        stranger.went += octets(&seen.header);
         let times = u64::from(self.config.amplification);
-        if *went > came.saturating_mul(times) {
+        let Stranger { came, went, .. } = *stranger;
+        if went > came.saturating_mul(times) {
             let what = format!("sent {went} octets to a caller of whom {came} have come (P49)");
             self.breaks(now, "amplification", what);
         }
@@ -289,7 +315,7 @@ impl XtpWitness {
     /// Not even a question may go to a caller that may be another: it is the caller that must ask.
     fn must_be_silent(&self) -> bool {
         let times = u64::from(self.config.amplification);
-        self.stranger.is_some_and(|(came, went)| came.saturating_mul(times) < went.saturating_add(TCNTL))
+        self.stranger.is_some_and(|it| it.sure.saturating_mul(times) < it.went.saturating_add(TCNTL))
     }
 
     /// A control packet of this end tells how far it is.
@@ -411,8 +437,8 @@ impl XtpWitness {
         if header.key.is_returned() {
             self.stranger = None;
         }
-        if let Some((came, _)) = &mut self.stranger {
-            *came += octets(&header);
+        if let Some(stranger) = &mut self.stranger {
+            stranger.came(&header);
         }
         if was_silent && !self.must_be_silent() {
             self.may_speak_since = now;
