@@ -92,7 +92,7 @@ fn endings<'a>(
             Some(Over::Closed | Over::Own | Over::Never) => return None,
             Some(Over::GaveUp) => {
                 // Only where the peer's reset was lost.
-                let quiet = case.transport == Transport::Xtp && xtp::may_wait(case, own, report);
+                let quiet = case.transport == Transport::Xtp && xtp::may_wait(case, report);
                 return if quiet || has_cut(peer) && case.transport == Transport::Tcp || given_up {
                     None
                 } else {

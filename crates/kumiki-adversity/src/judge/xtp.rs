@@ -57,13 +57,14 @@ fn may_stall(case: &Case, own: usize) -> bool {
     stalls && slow
 }
 
-/// Whether end `own` may wait for ever: it has said that it listens, or has switched off what finds that the peer is gone.
-pub(super) fn may_wait(case: &Case, own: usize, report: &Report) -> bool {
-    let never_gives_up = case.ends.get(own).is_some_and(|end| {
+/// Whether end `own` may wait for ever: it has said that it listens, or has switched off what finds that the peer is gone, or hears of a peer that has done so
+/// and asks as long as all answers to it are lost.
+pub(super) fn may_wait(case: &Case, report: &Report) -> bool {
+    let never_gives_up = |end: &End| {
         end.xtp.as_ref().is_some_and(|xtp| {
             let timeout = end.quality.user_timeout.unwrap_or(xtp.ctimeout);
             timeout.is_zero() || xtp.ctimer.is_zero()
         })
-    });
-    !report.opened || never_gives_up
+    };
+    !report.opened || case.ends.iter().any(never_gives_up)
 }
