@@ -110,6 +110,8 @@ pub(super) struct XtpWitness {
     /// Questions of this end and when they left, oldest first, and how many were asked since one was answered.
     asked: VecDeque<(u32, Instant)>,
     unanswered: u32,
+    /// Since one was answered this end had to be silent: questions that may not leave double the wait as well, and are not seen (P49).
+    withheld: bool,
     longest: Option<Duration>,
     rclose_came: bool,
     most_unanswered: u32,
@@ -195,6 +197,7 @@ impl XtpWitness {
             datas: 0,
             asked: VecDeque::new(),
             unanswered: 0,
+            withheld: false,
             longest: None,
             rclose_came: false,
             most_unanswered: 0,
@@ -295,6 +298,7 @@ impl XtpWitness {
         if !header.options.contains(Options::END) && seen.diagnosis().is_none() {
             self.sync_sent = Some(header.sync);
         }
+        self.withheld |= self.must_be_silent();
     }
 
     /// Rule 7. What refuses, and what is left of a context, answers one packet by one.
@@ -470,7 +474,7 @@ impl XtpWitness {
             && at_or_before(sync, control.echo)
         {
             self.asked.pop_front();
-            self.unanswered = 0;
+            (self.unanswered, self.withheld) = (0, false);
             if sync == control.echo {
                 let trip = now.saturating_since(at);
                 self.longest = self.longest.max(Some(trip));
@@ -492,7 +496,7 @@ impl XtpWitness {
         let rtt = &self.config.rtt;
         let shut = self.allowed.is_some_and(|it| it <= self.progress.nxt);
         // What was asked while ARP was is not seen here.
-        if shut || !self.stack.has_ip() {
+        if shut || self.withheld || !self.stack.has_ip() {
             return rtt.maximum.max(rtt.minimum);
         }
         let trip = self.longest.map_or(rtt.initial, |it| it * 5 + rtt.granularity);
@@ -586,5 +590,30 @@ impl Witness for XtpWitness {
             damaged: self.damaged,
             hash: self.hash,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn came(stranger: &mut Stranger, key: u64, format: Format, dlen: u32) {
+        stranger.came(&Header { key: Key(key), format, dlen, ..Header::default() });
+    }
+
+    #[test]
+    fn for_sure_only_what_comes_behind_the_first_of_a_call_counts() {
+        let mut stranger = Stranger::default();
+        // It has overtaken its FIRST, which is refused; the next one is not.
+        came(&mut stranger, 7, Format::Data, 1000);
+        came(&mut stranger, 7, Format::First, 40);
+        came(&mut stranger, 7, Format::Data, 1000);
+        came(&mut stranger, 7, Format::First, 40);
+        assert_eq!((stranger.came, stranger.sure), (2208, 72));
+        stranger.went = 88;
+        came(&mut stranger, 7, Format::First, 40);
+        came(&mut stranger, 7, Format::Data, 100);
+        came(&mut stranger, 8, Format::Cntl, 20);
+        assert_eq!((stranger.came, stranger.sure), (2464, 276));
     }
 }
