@@ -17,7 +17,7 @@ use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, Span, T
 use smallvec::SmallVec;
 
 use super::config::Recovery;
-use super::congestion::Status;
+use super::congestion::{self, Status};
 use super::context::{Endpoint, Exchange, Io};
 use super::control::at_or_before;
 use super::judging::Refused;
@@ -291,6 +291,7 @@ impl Endpoint {
         io.shared.counters.samples += u64::from(rtt.is_some());
         let selective = self.recovery == Recovery::Selective;
         let spans = if selective { spans } else { &[] };
+        let came = board.came();
         let mut delivered = board.acknowledge(rseq);
         for span in spans {
             delivered += board.cover(*span);
@@ -306,11 +307,16 @@ impl Endpoint {
         if certain && selective {
             lost += board.believe(spans);
         }
-        self.brake.on_delivered(delivered);
-        if lost > 0 && !selective {
-            board.go_back();
-            let packet = self.room.min(self.peer_maxdata);
-            self.brake.on_going_back(packet.into());
+        self.brake.on_delivered(board.came() - came);
+        if lost > 0 {
+            let (last, arrived) = board.orders();
+            if !selective {
+                board.go_back();
+            }
+            // Without congestion control selective repeat sends as fast as it can.
+            if !selective || io.shared.config.congestion != congestion::Kind::Off {
+                self.brake.on_lost(limit.max(arrived), last);
+            }
         }
         let doubtful = board.is_out_before(limit) || board.contradicts_itself();
         if question.is_some() && doubtful && !self.asking.is_open() {

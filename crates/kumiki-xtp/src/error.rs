@@ -66,8 +66,11 @@ pub(crate) struct Board {
     received: Spans,
     /// Transmissions in their order, and what they were of. Those that have been judged are gone.
     flight: VecDeque<(u64, u64)>,
-    /// Octets of those that are out.
+    /// Octets of those that are out, and how many they are.
     in_flight: u64,
+    out: u64,
+    /// How many have ever been found to have come.
+    came: u64,
     /// The last order given.
     order: u64,
     /// The highest order known to have arrived.
@@ -90,6 +93,21 @@ impl Board {
         self.in_flight
     }
 
+    /// How many packets those octets are in. What left for good is not counted.
+    pub(crate) const fn out(&self) -> u64 {
+        self.out
+    }
+
+    /// How many packets have ever been found to have come.
+    pub(crate) const fn came(&self) -> u64 {
+        self.came
+    }
+
+    /// The last order given, and the highest one known to have arrived.
+    pub(crate) const fn orders(&self) -> (u64, u64) {
+        (self.order, self.arrived)
+    }
+
     /// The next order; a question that is not data takes one too.
     pub(crate) const fn take_order(&mut self) -> u64 {
         self.order += 1;
@@ -102,6 +120,7 @@ impl Board {
         self.records.push_back(Record { start, len, order, again: false, fate: Fate::Out });
         self.nxt += u64::from(len);
         self.in_flight += u64::from(len);
+        self.out += 1;
         self.flight.push_back((order, start));
         order
     }
@@ -167,6 +186,7 @@ impl Board {
         record.len -= rest;
         (record.order, record.again, record.fate) = (order, true, Fate::Out);
         self.in_flight += u64::from(record.len);
+        self.out += 1;
         self.flight.push_back((order, start));
         if rest > 0 {
             let start = start + u64::from(len);
@@ -200,13 +220,17 @@ impl Board {
         let len = u64::from(record.len);
         match record.fate {
             Fate::Received => return 0,
-            Fate::Out => self.in_flight -= len,
+            Fate::Out => {
+                self.in_flight -= len;
+                self.out -= 1;
+            }
             Fate::Untold => {}
             Fate::Lost => {
                 self.lost.remove(&record.start);
             }
         }
         record.fate = Fate::Received;
+        self.came += 1;
         if !record.again {
             // Of one that was sent twice nobody knows which copy came.
             self.arrived = self.arrived.max(record.order);
@@ -258,7 +282,7 @@ impl Board {
         self.una = self.una.max(rseq);
         self.nxt = self.nxt.max(rseq);
         if self.records.is_empty() {
-            self.in_flight = self.nxt - self.una;
+            (self.in_flight, self.out) = (self.nxt - self.una, 0);
         }
         self.received.remove_below(self.una);
         while let Some((_, start)) = self.flight.front()
@@ -323,6 +347,7 @@ impl Board {
             if record.start == start && record.order == order && waits {
                 if record.fate == Fate::Out {
                     self.in_flight -= len;
+                    self.out -= 1;
                 }
                 if start >= known {
                     record.fate = Fate::Untold;
@@ -366,6 +391,7 @@ impl Board {
                 {
                     if record.fate == Fate::Out {
                         self.in_flight -= u64::from(record.len);
+                        self.out -= 1;
                     }
                     record.fate = Fate::Lost;
                     self.lost.insert(record.start);
@@ -396,7 +422,7 @@ impl Board {
         }
         self.flight.clear();
         self.received.clear();
-        self.in_flight = 0;
+        (self.in_flight, self.out) = (0, 0);
         were_out
     }
 

@@ -14,7 +14,7 @@
 //! | `judging`, `arrivals` | whether a packet can be true; what it does |
 //! | `output` | what leaves, and when status is asked for |
 //! | `control` | sync and echo, EDGE, DREQ |
-//! | `error`, `spans`, `brake` | what has become of what was sent: selective repeat, go-back-N and its brake |
+//! | `error`, `spans`, `brake` | what has become of what was sent: selective repeat, go-back-N, and the brake of both |
 //! | `send`, `receive` | the two directions' octets, messages and tags |
 //! | `rate`, `priority` | RTIMER and pacing; who sends first |
 //! | `deadlines`, `timers` | WTIMER, CTIMER and the others |

@@ -172,9 +172,10 @@ impl Endpoint {
         }
     }
 
-    /// Octets that may be out: by congestion control and, where all is sent again, by its brake (P24).
-    fn window(&self) -> u64 {
-        self.controller.window().min(self.brake.most())
+    /// Whether a packet of `octets` has to wait for what is out: by congestion control, or by the brake (P24).
+    fn is_full_for(&self, octets: u64) -> bool {
+        let board = &self.send.board;
+        board.in_flight().saturating_add(octets) > self.controller.window() || board.out() >= self.brake.most()
     }
 
     /// Whether there is anything that would leave if it might.
@@ -214,7 +215,7 @@ impl Endpoint {
             cut = Send::shortened(cut, u32::try_from(room).unwrap_or(u32::MAX));
         }
         let octets = u64::from(cut.octets);
-        if in_flight > 0 && in_flight.saturating_add(octets) > self.window() {
+        if in_flight > 0 && self.is_full_for(octets) {
             self.window_limited = true;
             return Emission::Window;
         }
@@ -272,7 +273,7 @@ impl Endpoint {
             options |= self.ask_with(order, false, io);
         }
         self.rtt.sent(octets);
-        self.brake.on_sent(octets);
+        self.brake.on_sent();
         io.shared.counters.data_sent += 1;
         io.shared.counters.octets_sent += octets;
         let header = self.header(Format::Data, options, cut.seq);
@@ -299,9 +300,7 @@ impl Endpoint {
             return true;
         }
         // The congestion window is looked after by the measurement, as long as it has room for a packet more.
-        let next = u64::from(self.packet_room());
-        let in_flight = self.send.board.in_flight();
-        !self.asking.is_open() && in_flight.saturating_add(next) > self.window()
+        !self.asking.is_open() && self.is_full_for(self.packet_room().into())
     }
 
     /// Our state as a receiver.

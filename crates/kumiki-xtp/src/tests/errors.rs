@@ -291,12 +291,12 @@ fn short_queue(pair: &mut Pair) {
     });
 }
 
-/// A sender of 112,000 octets in pieces of 50, without congestion control, from a buffer of 512 octets: how many packets of data it takes.
-fn packets_into_a_short_queue(recovery: Recovery, send_buffer: u32) -> u64 {
-    let config = Config { send_buffer, recovery, ..plain() };
+/// A sender of 2,240 messages of so many octets: how many packets of data it takes.
+fn packets_into_a_short_queue(message: usize, config: Config) -> u64 {
     let mut pair = Pair::new(plain(), config, ms(1)).connected();
     short_queue(&mut pair);
-    for piece in numbered(112_000).chunks(50) {
+    let all = numbered(2240 * message);
+    for piece in all.chunks(message) {
         let data = kumiki_octets::Message::from_octets(piece);
         pair.app(B).outbox.push_back((data, None, true));
     }
@@ -304,7 +304,7 @@ fn packets_into_a_short_queue(recovery: Recovery, send_buffer: u32) -> u64 {
     pair.app(B).release_when_sent = true;
     pair.ask(B, Vec::new());
     pair.run_for(ms(100_000));
-    assert!(pair.app(A).received == numbered(112_000), "{}", pair.tail());
+    assert!(pair.app(A).received == all, "{}", pair.tail());
     assert_eq!(pair.heard(B).last().unwrap(), "closed");
     pair.counters(B).data_sent
 }
@@ -313,15 +313,42 @@ fn packets_into_a_short_queue(recovery: Recovery, send_buffer: u32) -> u64 {
 fn a_short_queue_does_not_make_packets_ever_smaller_and_more() {
     // 2,240 messages, each a packet of its own, and the buffer holds eleven, of which two arrive. Credit cuts some of them in two.
     for recovery in [Recovery::GoBack, Recovery::Selective] {
-        let packets = packets_into_a_short_queue(recovery, 512);
+        let packets = packets_into_a_short_queue(50, Config { send_buffer: 512, recovery, ..plain() });
         assert!(packets < 9 * 2240, "{recovery:?}: {packets}");
     }
 }
 
 #[test]
 fn go_back_n_sends_no_whole_buffer_into_a_short_queue_in_each_round_trip() {
-    let packets = packets_into_a_short_queue(Recovery::GoBack, 60_000);
-    assert!(packets < 9 * 2240, "{packets}");
+    for message in [50, 2] {
+        let config = Config { send_buffer: 60_000, recovery: Recovery::GoBack, ..plain() };
+        let packets = packets_into_a_short_queue(message, config);
+        assert!(packets < 9 * 2240, "{message}: {packets}");
+    }
+}
+
+/// Behind a gap a receiver keeps 128 packets of its window, however short they are; the congestion window is never less than two of the largest packets, so of a thousand of these.
+#[test]
+fn of_tiny_packets_that_the_receiver_does_not_keep_few_are_out_again() {
+    for recovery in [Recovery::Selective, Recovery::GoBack] {
+        let config = Config { congestion: congestion::Kind::Matched, recovery, ..plain() };
+        let mut pair = Pair::new(plain(), config, ms(1)).connected();
+        let mut count = 0;
+        pair.rule(move |packet| {
+            count += u64::from(packet.is(Format::Data));
+            if packet.is(Format::Data) && count % 50 == 0 { vec![] } else { vec![ms(100)] }
+        });
+        for piece in numbered(2000).chunks(1) {
+            let data = kumiki_octets::Message::from_octets(piece);
+            pair.app(B).outbox.push_back((data, None, true));
+        }
+        pair.ask(B, Vec::new());
+        pair.run_for(ms(100_000));
+        let came = pair.app(A).received.len();
+        assert_eq!(came, 2000, "{}", pair.tail());
+        let packets = pair.counters(B).data_sent;
+        assert!(packets < 4 * 2000, "{recovery:?}: {packets}");
+    }
 }
 
 /// As `docs/xtp.md`, P1: a packet has room for so few runs that most of what has come is not told.
