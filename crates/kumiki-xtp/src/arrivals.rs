@@ -331,7 +331,11 @@ impl Endpoint {
             }
         } else if lost > 0 && in_flight == 0 {
             self.lost_in_vain = self.lost_in_vain.saturating_add(1);
-            self.not_before = self.rtt.wait_in_vain(self.lost_in_vain).map(|it| now + it);
+            // Who says that it has no room is asked as where its word counts (P22).
+            let shut = alloc <= board.una();
+            let times = self.lost_in_vain;
+            let wait = if shut { Some(self.rtt.wait_shut(times - 1)) } else { self.rtt.wait_in_vain(times) };
+            self.not_before = wait.map(|it| now + it);
         }
         if delivered > 0 || (board.una() == board.nxt() && !closing) {
             (self.fresh_at, self.in_vain) = (now, 0);
@@ -350,6 +354,9 @@ impl Endpoint {
             self.stalled = None;
             self.probes = 0;
             self.timers.clear(Timer::Probe, io.cx);
+            if self.not_before.take().is_some() {
+                self.timers.clear(Timer::Rate, io.cx);
+            }
         }
         if question.is_some() {
             self.timers.clear(Timer::Wait, io.cx);

@@ -178,6 +178,11 @@ impl Endpoint {
         board.in_flight().saturating_add(octets) > self.controller.window() || board.out() >= self.brake.most()
     }
 
+    /// `cut` has been lost, and goes beyond what the peer has said it has room for: one such packet may be out (P24). Where flow control is heeded none may.
+    fn may_find_no_room(&self, cut: &Cut, again: bool) -> bool {
+        again && self.modes.flow == FlowControl::None && cut.seq.saturating_add(cut.octets.into()) > self.send.alloc
+    }
+
     /// Whether there is anything that would leave if it might.
     pub(crate) fn wants_to_send(&self) -> bool {
         self.asking.syncing.is_none()
@@ -215,7 +220,7 @@ impl Endpoint {
             cut = Send::shortened(cut, u32::try_from(room).unwrap_or(u32::MAX));
         }
         let octets = u64::from(cut.octets);
-        if in_flight > 0 && self.is_full_for(octets) {
+        if in_flight > 0 && (self.is_full_for(octets) || self.may_find_no_room(&cut, again)) {
             self.window_limited = true;
             return Emission::Window;
         }
@@ -258,7 +263,7 @@ impl Endpoint {
         self.wclose_told |= ends;
         self.asking.since += octets;
         self.asking.tails = 0;
-        let closes = self.closes_window();
+        let closes = self.closes_window() || self.may_find_no_room(cut, again);
         let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
         let pair = !again && order <= PAIR + self.asking.showed;
         // A stranger that answers is none any more.
@@ -300,7 +305,8 @@ impl Endpoint {
             return true;
         }
         // The congestion window is looked after by the measurement, as long as it has room for a packet more.
-        !self.asking.is_open() && self.is_full_for(self.packet_room().into())
+        let waits = |(cut, again)| self.may_find_no_room(&cut, again);
+        !self.asking.is_open() && (self.is_full_for(self.packet_room().into()) || self.next_cut().is_some_and(waits))
     }
 
     /// Our state as a receiver.
@@ -442,9 +448,7 @@ impl Endpoint {
             let since = *self.stalled.get_or_insert(now);
             let end = self.stall(io.shared.config.stall).map(|most| since + most);
             if !self.timers.is_set(Timer::Probe) {
-                let factor = 1_u64 << self.probes.min(16);
-                let most = io.shared.config.rtt.maximum;
-                let wait = self.rtt.wtimer().saturating_mul(factor).min(most);
+                let wait = self.rtt.wait_shut(self.probes);
                 let at = end.map_or(now + wait, |end| end.clamp(now, now + wait));
                 self.timers.set(Timer::Probe, at, io.cx);
             }

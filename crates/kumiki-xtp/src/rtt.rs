@@ -290,6 +290,13 @@ impl Estimator {
         Some(wait.min(self.wtimer()))
     }
 
+    /// How long a peer that has no room is not asked anew after `times` times in vain (P22); it says so by itself when it has some.
+    #[must_use]
+    pub fn wait_shut(&self, times: u32) -> Duration {
+        let wait = self.wtimer().saturating_mul(1 << times.min(16));
+        wait.min(self.config.maximum)
+    }
+
     /// WTIMER: how long to wait for the answer to a question, SRTT + max(G, 4 RTTVAR), within its bounds.
     #[must_use]
     pub fn wtimer(&self) -> Duration {

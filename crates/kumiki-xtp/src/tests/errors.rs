@@ -385,6 +385,41 @@ fn a_window_is_of_packets_that_the_peer_takes() {
     assert!(pair.app(B).received == numbered(20_000), "{}", pair.tail());
 }
 
+/// Without flow control new data goes whatever the receiver allows; what it had no room for goes again one packet at a time, and not while there is none.
+#[test]
+fn what_may_find_no_room_goes_again_one_packet_at_a_time() {
+    for recovery in [Recovery::Selective, Recovery::GoBack] {
+        let sender = Config { flow_control: FlowControl::None, recovery, ..plain() };
+        let receiver = Config { receive_buffer: 100, ..plain() };
+        let mut pair = Pair::with_rule(sender, receiver, |_| vec![ms(1)]).connected();
+        pair.app(B).lazy = true;
+        for piece in numbered(8000).chunks(100) {
+            let data = kumiki_octets::Message::from_octets(piece);
+            pair.app(A).outbox.push_back((data, None, true));
+        }
+        pair.ask(A, Vec::new());
+        for _ in 0..80 {
+            // It reads after many round trips, and is asked seldom until then.
+            pair.run_for(ms(300));
+            pair.take(B, 100);
+        }
+        pair.run_for(ms(1000));
+        assert_eq!(pair.app(B).received, numbered(8000), "{recovery:?}");
+        let sent = pair.counters(A).data_sent;
+        assert!(sent < 80 * 4, "{recovery:?}: {sent}");
+        // It goes again as soon as there is room.
+        let (mut most, mut opened, mut soon) = (0, None, 0);
+        for packet in &pair.log {
+            if packet.from == B && packet.control().alloc > most {
+                (most, opened) = (packet.control().alloc, Some(packet.at));
+            } else if packet.is(Format::Data) && opened.take_if(|at| packet.at <= *at + ms(1)).is_some() {
+                soon += 1;
+            }
+        }
+        assert!(soon > 75, "{recovery:?}: {soon}\n{}", pair.tail());
+    }
+}
+
 /// Without flow control a receiver that has no room is sent the same again, and ever more seldom.
 #[test]
 fn what_is_lost_again_and_again_waits_longer_and_longer() {
