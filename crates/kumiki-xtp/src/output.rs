@@ -433,7 +433,9 @@ impl Endpoint {
         // How the end fares is asked when all has left that is lost; until the peer allows that, P22 asks.
         // Until the peer is known to know that we have its key, it may hold back what it has for us (P49).
         let unshown = self.unshown.is_some();
-        let waits = !open && (out || after || unshown || (closing && !shut));
+        // An answer that shows that the caller has our key would let go what waits for it (P49).
+        let barred = next.is_some_and(|(cut, _)| self.data_for_stranger(&cut) == 0);
+        let waits = !open && (out || after || unshown || barred || (closing && !shut));
         // Where contexts share a rate or credit, their queue says when it goes on.
         let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {

@@ -186,6 +186,25 @@ fn what_comes_more_is_worth_three_times_as_much_and_what_is_refused_nothing() {
     assert_eq!((after.0 - before.0, after.1 - before.1), (1032, 1), "{}", pair.tail());
 }
 
+/// An answer to all that was asked need not show the key, and data that does not fit waits for that: it is asked for.
+#[test]
+fn where_data_waits_for_a_caller_to_be_known_it_is_asked() {
+    let mut pair = forged(plain(), 50_000);
+    pair.inject(B, header(Format::First, Options::SREQ, 0), &call());
+    pair.run_for(ms(10));
+    let last = pair.news().pop().unwrap();
+    let rseq = last.header.seq + last.data().len() as u64;
+    let answer = written!(Control { rseq, alloc: 64_000, echo: last.header.sync });
+    for _ in 0..2 {
+        pair.inject(B, header(Format::Cntl, Options::NONE, 0), &answer);
+    }
+    pair.run_for(ms(20));
+    let news = pair.news();
+    let questions = news.iter().filter(|it| it.from == B && it.has(Options::SREQ));
+    assert_eq!(questions.count(), 1, "{}", pair.tail());
+    assert!(news.iter().all(|it| it.is(Format::Tcntl)), "{}", pair.tail());
+}
+
 /// However the packets of the exchange are lost, it goes on: nobody waits for the other one.
 #[test]
 fn any_two_packets_may_be_lost_and_the_answer_comes() {
