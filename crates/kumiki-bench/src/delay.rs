@@ -18,10 +18,10 @@ use std::time::Duration as Span;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
+use kumiki_delay::command::{Change, Way};
+use kumiki_delay::{Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Far, RealClock, RealDevice, Udp, Watch, cpu_time, priority};
-use kumiki_live::delay::command::{Change, Way};
-use kumiki_live::delay::{Engine, Path};
 use serde::Serialize;
 
 /// What to measure, and how to show it.

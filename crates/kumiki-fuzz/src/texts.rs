@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_filetransfer::files::Passwords;
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::profile;
 use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
-use kumiki_live::files::Passwords;
 use kumiki_stack::{Place, Settings, Value};
 
 use crate::{Draw, Target, within_mb};
@@ -26,7 +26,7 @@ fn run(octets: &[u8]) {
     within_mb(256.0, || match which {
         254 => {
             let text = String::from_utf8_lossy(draw.rest());
-            if let Err(why) = kumiki_live::x25::parse("any.toml", &text) {
+            if let Err(why) = kumiki_switch::parse("any.toml", &text) {
                 assert!(!why.to_string().is_empty());
             }
         }

@@ -411,6 +411,12 @@ impl Graph {
         protocol.downcast_ref()
     }
 
+    /// The protocol of the node called `name`, if there is one and it is a `T`.
+    #[must_use]
+    pub fn find<T: Protocol>(&self, name: &str) -> Option<&T> {
+        self.protocol(self.node(name)?)
+    }
+
     /// As [`Graph::protocol`], to change it between runs.
     pub fn protocol_mut<T: Protocol>(&mut self, node: NodeId) -> Option<&mut T> {
         let protocol: &mut dyn core::any::Any = self.protocols.get_mut(node.index())?.as_mut();

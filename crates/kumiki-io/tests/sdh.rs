@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use kumiki_pcapng::{LinkType, PcapNg};
 use kumiki_link::sonet::{Alarm, Feedback, Level, LineConfig, OctetClock, Transmitter};
 use kumiki_octets::scramble;
+use kumiki_pcapng::{LinkType, PcapNg};
 
 const FIELDS: [&str; 15] = [
     "sdh.a1", "sdh.a2", "sdh.j0", "sdh.b1", "sdh.e1", "sdh.d1", "sdh.h1", "sdh.h2", "sdh.au", "sdh.b2", "sdh.k1",

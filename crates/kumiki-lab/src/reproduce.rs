@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-
 use crate::progress::Progress;
 use crate::rows::{Output, OutputError, Parameter, Row};
 use crate::scenario::{Choice, Document, Fault, Point, Repeat};

@@ -20,7 +20,7 @@ struct Looks {
 }
 
 /// The callers of a server.
-pub(crate) struct Gate {
+pub struct Gate {
     clock: RealClock,
     places: Mutex<Places>,
     /// None where no passwords are looked at.
@@ -39,7 +39,7 @@ impl Gate {
     ///
     /// # Errors
     /// There is no random number.
-    pub(crate) fn new(limits: Limits, tries: Option<u32>, clock: RealClock) -> io::Result<Self> {
+    pub fn new(limits: Limits, tries: Option<u32>, clock: RealClock) -> io::Result<Self> {
         let seed = unguessable()?;
         let looks = tries.map(|a_minute| {
             let tries = Tries::new(a_minute, Rng::new(seed, 1));
@@ -56,33 +56,33 @@ impl Gate {
     }
 
     /// A caller comes; see [`Places::enter`].
-    pub(crate) fn enter(&self, number: u64, address: IpAddr) -> Entrance {
+    pub fn enter(&self, number: u64, address: IpAddr) -> Entrance {
         let now = self.clock.now();
         lock(&self.places).enter(number, address, now)
     }
 
     /// It has said something.
-    pub(crate) fn spoke(&self, number: u64) {
+    pub fn spoke(&self, number: u64) {
         lock(&self.places).spoke(number);
     }
 
     /// It has gone.
-    pub(crate) fn leave(&self, number: u64) {
+    pub fn leave(&self, number: u64) {
         lock(&self.places).leave(number);
     }
 
     /// How many are known.
-    pub(crate) fn known(&self) -> usize {
+    pub fn known(&self) -> usize {
         lock(&self.places).known()
     }
 
     /// Within which time a caller is to have its association.
-    pub(crate) fn begin(&self, begin: Duration) -> Duration {
+    pub fn begin(&self, begin: Duration) -> Duration {
         lock(&self.places).begin(begin)
     }
 
     /// Nobody waits from here on.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.changed.notify_all();
     }
@@ -121,7 +121,7 @@ impl Gate {
     }
 
     /// A caller is known; see [`Places::know`].
-    pub(crate) fn know(&self, number: u64) -> Result<(), Full> {
+    pub fn know(&self, number: u64) -> Result<(), Full> {
         lock(&self.places).know(number)
     }
 
@@ -132,12 +132,15 @@ impl Gate {
 }
 
 /// The gate, for the store of one association.
-pub(crate) struct Turnstile {
-    pub(crate) gate: Arc<Gate>,
-    pub(crate) number: u64,
-    pub(crate) address: IpAddr,
+pub struct Turnstile {
+    /// The gate.
+    pub gate: Arc<Gate>,
+    /// The caller's number there.
+    pub number: u64,
+    /// Where the caller calls from.
+    pub address: IpAddr,
     /// The peer is to hear nothing more.
-    pub(crate) mute: Arc<AtomicBool>,
+    pub mute: Arc<AtomicBool>,
 }
 
 impl Turnstile {
@@ -145,7 +148,7 @@ impl Turnstile {
     ///
     /// # Errors
     /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
-    pub(crate) fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let gate = &self.gate;
         let Some(looks) = &gate.looks else {
             let found = look()?;

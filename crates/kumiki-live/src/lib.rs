@@ -19,40 +19,34 @@ use std::path::{Path, PathBuf};
 
 use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_pcapng::CaptureError;
 use kumiki_io::{
     Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
 use kumiki_link::Impaired;
+use kumiki_pcapng::CaptureError;
 
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, Impair, Place};
 
-pub mod delay;
 #[cfg(target_os = "linux")]
-pub mod files;
+pub mod gate;
 #[cfg(target_os = "linux")]
-mod gate;
+pub mod line;
 #[cfg(target_os = "linux")]
 pub mod memory;
-#[cfg(target_os = "linux")]
-pub mod osi;
-#[cfg(target_os = "linux")]
-pub mod pad;
-pub mod ppp;
 pub mod private;
 pub mod report;
+#[cfg(target_os = "linux")]
+pub mod tape;
 #[cfg(test)]
 mod tests;
 #[cfg(target_os = "linux")]
-mod throttle;
+pub mod throttle;
 #[cfg(target_os = "linux")]
 pub mod walls;
-#[cfg(target_os = "linux")]
-pub mod x25;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
@@ -65,17 +59,17 @@ pub use report::{Form, Printer};
 
 /// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
 /// a device in one turn.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 
 /// How often the watcher looks where nothing happens.
-const LOOK: Duration = Duration::from_millis(200);
+pub const LOOK: Duration = Duration::from_millis(200);
 
 /// The layers of the host, from settings written as in scenarios.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stack {
     host: scenario::Host,
     /// The program's node, and IP's.
-    program: String,
+    pub program: String,
     ip: &'static str,
     device: String,
     /// Between which layers a capture is taken, where not between IP and the device.
@@ -239,7 +233,7 @@ impl Stack {
     }
 
     /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP.
-    fn of(
+    pub fn of(
         graph: impl IntoIterator<Item = (String, Vec<String>)>,
         program: &str,
         ip: &'static str,
@@ -259,7 +253,7 @@ impl Stack {
     }
 
     /// Sets `key` of `node`.
-    fn put(&mut self, node: &str, key: &str, value: toml::Value) {
+    pub fn put(&mut self, node: &str, key: &str, value: toml::Value) {
         let settings = self.host.settings.entry(node.to_owned()).or_default();
         settings.insert(key.to_owned(), value);
     }
@@ -323,7 +317,7 @@ impl Stack {
 
 impl Stack {
     /// The graph with these nodes, and its devices by name.
-    fn graph(
+    pub fn graph(
         &self,
         nodes: Vec<(&str, Box<dyn Protocol>)>,
         seed: u64,
@@ -481,7 +475,7 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
 
 /// The time now, as a log has it.
 #[cfg(target_os = "linux")]
-fn date() -> String {
+pub fn date() -> String {
     let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
     let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
         return String::new();
@@ -491,12 +485,13 @@ fn date() -> String {
 
 /// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.
 #[cfg(target_os = "linux")]
-fn spare() -> Option<std::os::fd::OwnedFd> {
+pub fn spare() -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::AsFd as _;
     io::stderr().as_fd().try_clone_to_owned().ok()
 }
 
-fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
+/// What the operating system says where `what` did not go.
+pub fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> LiveError {
     let what = what.into();
     move |why| LiveError::System { what, why }
 }
@@ -612,10 +607,13 @@ pub fn run<P: Protocol>(
 }
 
 /// A capture under way, and its file.
-type Capture = (PathBuf, Stream<BufWriter<File>>);
+pub type Capture = (PathBuf, Stream<BufWriter<File>>);
 
 /// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
-fn begin_capture(path: &Path, graph: &mut Graph, (upper, lower): (&str, &str)) -> Result<Capture, LiveError> {
+///
+/// # Errors
+/// [`LiveError`] where the file cannot be made, or no such layers are there.
+pub fn begin_capture(path: &Path, graph: &mut Graph, (upper, lower): (&str, &str)) -> Result<Capture, LiveError> {
     let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
     let file = private::create(path).map_err(|why| fault(&why))?;
     let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file)).map_err(|why| fault(&why))?;

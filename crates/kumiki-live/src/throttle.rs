@@ -12,7 +12,7 @@ const EACH: Duration = Duration::from_secs(1);
 
 /// What a line is about. What somebody did who was let in is none of these, and always told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// There was no place.
     Dropped,
     /// A caller has gone, or was let go, before it was known.
@@ -34,7 +34,7 @@ struct Held {
 
 /// What was told of each kind.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     kinds: BTreeMap<Kind, Held>,
 }
 
@@ -56,7 +56,7 @@ impl Held {
 
 impl Throttle {
     /// A line; what is to be told now, if anything is.
-    pub(crate) fn tell(&mut self, kind: Kind, line: String, now: Instant) -> Option<String> {
+    pub fn tell(&mut self, kind: Kind, line: String, now: Instant) -> Option<String> {
         let held = self.kinds.entry(kind).or_default();
         if now >= held.ready() {
             // One that still waits is counted, not told.
@@ -70,13 +70,13 @@ impl Throttle {
     }
 
     /// When something is to be told that was left out.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    pub fn next(&self) -> Option<Instant> {
         let waiting = self.kinds.values().filter(|held| held.line.is_some());
         waiting.map(Held::ready).min()
     }
 
     /// What was left out and may be told now; at the end, all.
-    pub(crate) fn due(&mut self, now: Instant, is_end: bool) -> Vec<String> {
+    pub fn due(&mut self, now: Instant, is_end: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for held in self.kinds.values_mut() {
             if (is_end || now >= held.ready())

@@ -1,10 +1,10 @@
-//! `kumiki delay`: from the command line to [`kumiki_live::delay`].
+//! `kumiki delay`: from the command line to [`kumiki_delay`].
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_live::delay::{self, Command, Config, End, HELP};
+use kumiki_delay::{Command, Config, End, HELP};
 use kumiki_live::{Duration, Form};
 
 use crate::commands::{Stop, print};
@@ -81,10 +81,10 @@ fn say(text: &str) {
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some([path, line]) = wanted.send.as_deref() {
         Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
-        let answer = delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
+        let answer = kumiki_delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
         return print(&answer);
     }
-    delay::run(config(wanted)?, say)?;
+    kumiki_delay::run(config(wanted)?, say)?;
     Ok(())
 }
 
@@ -139,7 +139,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
 /// Whether the standard input is ours to read: a job in the background would be stopped for it.
 fn may_read() -> bool {
     let stdin = std::io::stdin();
-    !stdin.is_terminal() || delay::control::is_in_foreground()
+    !stdin.is_terminal() || kumiki_delay::control::is_in_foreground()
 }
 
 #[cfg(test)]

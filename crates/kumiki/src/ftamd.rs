@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use kumiki_live::files::hash;
-use kumiki_live::osi::Serves;
+use kumiki_filetransfer::files::hash;
+use kumiki_filetransfer::osi::Serves;
 use kumiki_live::{Duration, private};
 
 use crate::commands::{Stop, print};

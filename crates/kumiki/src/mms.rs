@@ -1,10 +1,10 @@
-//! `kumiki mms`: from the command line to [`kumiki_live::osi`].
+//! `kumiki mms`: from the command line to [`kumiki_filetransfer::osi`].
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use kumiki_filetransfer::osi::{self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode};
 use kumiki_lab::quantity::Octets;
-use kumiki_live::osi::{self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode};
 
 use crate::commands::Stop;
 use crate::files::url::Url;

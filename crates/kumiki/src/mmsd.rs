@@ -1,8 +1,8 @@
 //! `kumiki mmsd`: from the command line to `serve`.
 
 use clap::Args;
+use kumiki_filetransfer::osi::Serves;
 use kumiki_live::Duration;
-use kumiki_live::osi::Serves;
 
 use crate::commands::Stop;
 use crate::files::daemon::{self, serve};

@@ -1,4 +1,4 @@
-//! `kumiki ppp`: from the command line to [`kumiki_live::ppp`].
+//! `kumiki ppp`: from the command line to [`kumiki_pppd`].
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::str::FromStr;
@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 use kumiki_lab::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
-use kumiki_live::ppp::{
+use kumiki_live::{Form, Pattern, Printer, Quality, private};
+use kumiki_pppd::{
     self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
 };
-use kumiki_live::{Form, Pattern, Printer, Quality, private};
 
 use crate::commands::{Stop, print};
 use crate::live::{BACKLOG, option};
@@ -442,7 +442,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let above = &wanted.above;
     let Some(program) = above.run else {
         let user = above.tun.as_deref().map_or_else(User::nothing, User::tun);
-        return ended(&ppp::run(&options, user, &mut tell)?);
+        return ended(&kumiki_pppd::run(&options, user, &mut tell)?);
     };
     if options.daemon.ipv4.is_none() {
         return Err(Stop::Input("--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned()));
@@ -463,7 +463,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         Program::Echo | Program::Ping => "echo",
     };
     let user = User::program(name, make, &mut printer);
-    let summary = ppp::run(&options, user, &mut tell)?;
+    let summary = kumiki_pppd::run(&options, user, &mut tell)?;
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
@@ -529,7 +529,7 @@ fn ping(wanted: &Wanted, options: &Options, tell: &mut dyn FnMut(&str), printer:
         })
     };
     let user = User::program("ping", make, printer);
-    let summary = ppp::run(options, user, tell)?;
+    let summary = kumiki_pppd::run(options, user, tell)?;
     let no_answer = printer.echoes().is_none_or(|echoes| echoes.answered == 0 || echoes.wrong > 0);
     match ended(&summary) {
         Ok(()) if no_answer => Err(Stop::Failed("no echo was answered as it should be".to_owned())),
@@ -537,7 +537,7 @@ fn ping(wanted: &Wanted, options: &Options, tell: &mut dyn FnMut(&str), printer:
     }
 }
 
-fn ended(summary: &ppp::Summary) -> Result<(), Stop> {
+fn ended(summary: &kumiki_pppd::Summary) -> Result<(), Stop> {
     let status = match summary.outcome() {
         Outcome::AsAsked => return Ok(()),
         Outcome::NoAgreement => 3,

@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 27] = [
+const MAY_USE: [(&str, &[&str]); 32] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
@@ -54,6 +54,12 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ("kumiki-adversity", LAB_AND_BELOW),
     ("kumiki-script", LAB_AND_BELOW),
     ("kumiki-live", LAB_AND_BELOW),
+    // Services: each on what they share, and none on another.
+    ("kumiki-delay", LIVE_AND_BELOW),
+    ("kumiki-pppd", LIVE_AND_BELOW),
+    ("kumiki-switch", LIVE_AND_BELOW),
+    ("kumiki-pad", LIVE_AND_BELOW),
+    ("kumiki-filetransfer", LIVE_AND_BELOW),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
     // Nobody may use these three.
     ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
@@ -109,6 +115,27 @@ const LAB_AND_BELOW: &[&str] = &[
     "kumiki-lab",
 ];
 
+const LIVE_AND_BELOW: &[&str] = &[
+    "kumiki-octets",
+    "kumiki-osi-service",
+    "kumiki-wire",
+    "kumiki-graph",
+    "kumiki-inet",
+    "kumiki-atm",
+    "kumiki-ppp",
+    "kumiki-xtp",
+    "kumiki-x25",
+    "kumiki-osi",
+    "kumiki-files",
+    "kumiki-stack",
+    "kumiki-link",
+    "kumiki-sim",
+    "kumiki-io",
+    "kumiki-pcapng",
+    "kumiki-lab",
+    "kumiki-live",
+];
+
 const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-octets",
     "kumiki-osi-service",
@@ -131,6 +158,11 @@ const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
     "kumiki-adversity",
     "kumiki-script",
     "kumiki-live",
+    "kumiki-delay",
+    "kumiki-pppd",
+    "kumiki-switch",
+    "kumiki-pad",
+    "kumiki-filetransfer",
 ];
 
 /// Reads every `Cargo.toml` but the workspace's own.

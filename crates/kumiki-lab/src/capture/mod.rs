@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use kumiki_graph::{AccessPoint, Address, Tapped};
-use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu};
 use kumiki_octets::{Checksum, Sum};
+use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg, sita, sunatm, upper_pdu};
 use kumiki_sim::Host;
 
 mod plot;

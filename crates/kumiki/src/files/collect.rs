@@ -32,8 +32,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use kumiki_live::files::disk::{Disk, Errno, System};
-use kumiki_live::osi::{
+use kumiki_filetransfer::files::disk::{Disk, Errno, System};
+use kumiki_filetransfer::osi::{
     self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress, Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value};

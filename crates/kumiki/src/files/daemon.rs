@@ -1,4 +1,4 @@
-//! Serving files below a directory, whichever protocol brings the callers: from the command line to [`kumiki_live::osi::serve`].
+//! Serving files below a directory, whichever protocol brings the callers: from the command line to [`kumiki_filetransfer::osi::serve`].
 
 use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use kumiki_lab::quantity::Octets;
-use kumiki_live::files::Passwords;
-use kumiki_live::osi::{
+use kumiki_filetransfer::files::Passwords;
+use kumiki_filetransfer::osi::{
     self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
 };
+use kumiki_lab::quantity::Octets;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, LiveError, private};
 

@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use kumiki_live::files::disk::Disk;
-use kumiki_live::osi::Globaliser;
-pub(crate) use kumiki_live::osi::Localiser;
+use kumiki_filetransfer::files::disk::Disk;
+use kumiki_filetransfer::osi::Globaliser;
+pub(crate) use kumiki_filetransfer::osi::Localiser;
 
 /// Octets that are converted at a time.
 const PART: usize = 64 * 1024;
@@ -71,7 +71,7 @@ fn each_part(
 mod tests {
     use std::os::fd::OwnedFd;
 
-    use kumiki_live::files::disk::System;
+    use kumiki_filetransfer::files::disk::System;
 
     use super::*;
 

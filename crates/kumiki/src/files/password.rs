@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
 
-use kumiki_live::osi::Password;
+use kumiki_filetransfer::osi::Password;
 use kumiki_live::{private, secret};
 
 use super::work::INTERRUPTED;

@@ -2,7 +2,7 @@
 
 use core::fmt::Display;
 
-use kumiki_live::osi::{
+use kumiki_filetransfer::osi::{
     Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols, ReadAttributes,
 };
 use serde_json::{Map, Value};

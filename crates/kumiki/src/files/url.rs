@@ -20,7 +20,7 @@
 
 use core::str::FromStr;
 
-use kumiki_live::osi::{
+use kumiki_filetransfer::osi::{
     CallUserData, Carrier, Charging, Circuit, Facility, Host, Names, Nui, Oid, Selector, Sels, Title, X121,
 };
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_live::osi::{
+use kumiki_filetransfer::osi::{
     self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer, Lower, Operation,
     Outcome, Protocols, PutMode,
 };

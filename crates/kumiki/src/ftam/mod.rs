@@ -1,10 +1,10 @@
-//! `kumiki ftam`: from the command line to [`kumiki_live::osi`].
+//! `kumiki ftam`: from the command line to [`kumiki_filetransfer::osi`].
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use kumiki_filetransfer::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
 use kumiki_lab::quantity::Octets;
-use kumiki_live::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
 use kumiki_live::unguessable;
 
 use crate::commands::Stop;

@@ -1,4 +1,4 @@
-//! `kumiki x25 pad`: from the command line to [`kumiki_live::pad`].
+//! `kumiki x25 pad`: from the command line to [`kumiki_pad`].
 
 use core::net::SocketAddr;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::memory::{Budget, Memory};
-use kumiki_live::pad::{
+use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 
@@ -345,7 +345,7 @@ fn number(name: &str, text: Option<&str>) -> Result<X121, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_live::pad::Outcome;
+    use kumiki_pad::Outcome;
 
     use super::*;
 

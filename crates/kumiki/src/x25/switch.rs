@@ -1,10 +1,9 @@
-//! `kumiki x25 switch`: from the command line to [`kumiki_live::x25`].
+//! `kumiki x25 switch`: from the command line to [`kumiki_switch`].
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
-use kumiki_live::x25;
 
 use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};
@@ -40,10 +39,10 @@ pub(super) struct Wanted {
     idle: String,
 }
 
-fn read(path: &Path) -> Result<x25::Config, Stop> {
+fn read(path: &Path) -> Result<kumiki_switch::Config, Stop> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|why| Stop::Input(format!("{}: {why}", path.display())))?;
-    Ok(x25::parse(&path.display().to_string(), &text)?)
+    Ok(kumiki_switch::parse(&path.display().to_string(), &text)?)
 }
 
 /// Runs the command.
@@ -56,7 +55,7 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let say = |line: &str| {
         let _ = print(&format!("{}\n", shown(line)));
     };
-    let run = x25::Wanted {
+    let run = kumiki_switch::Wanted {
         pcap: wanted.pcap.clone(),
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         walls: wanted.walls.walls()?,
@@ -66,6 +65,6 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
         idle: or_forever("--idle", &wanted.idle)?,
         end: None,
     };
-    x25::run(&config, &run, say)?;
+    kumiki_switch::run(&config, &run, say)?;
     Ok(())
 }

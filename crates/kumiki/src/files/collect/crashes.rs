@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_live::files::disk::{Simulated, every_end};
-use kumiki_live::osi::{Attribute, GeneralizedTime, Message};
+use kumiki_filetransfer::files::disk::{Simulated, every_end};
+use kumiki_filetransfer::osi::{Attribute, GeneralizedTime, Message};
 
 use super::*;
 

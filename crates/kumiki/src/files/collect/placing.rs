@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kumiki_live::files::disk::Disk;
-use kumiki_live::osi::Failure;
+use kumiki_filetransfer::files::disk::Disk;
+use kumiki_filetransfer::osi::Failure;
 
 use super::state::Entry;
 use super::{Collection, Job};

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kumiki_live::files::disk::{Disk, Errno, OFlags, Synced, System};
-use kumiki_live::osi::ReadAttributes;
+use kumiki_filetransfer::files::disk::{Disk, Errno, OFlags, Synced, System};
+use kumiki_filetransfer::osi::ReadAttributes;
 use serde_json::{Value, json};
 
 use crate::commands::Stop;

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_live::files::disk::System;
-use kumiki_live::osi::{Message, Page, Secured, Source};
+use kumiki_filetransfer::files::disk::System;
+use kumiki_filetransfer::osi::{Message, Page, Secured, Source};
 
 use super::note::Note;
 use super::path_shown;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use kumiki_live::files::disk::{Simulated, every_end};
-use kumiki_live::osi::{Message, Secured, Sink as _};
+use kumiki_filetransfer::files::disk::{Simulated, every_end};
+use kumiki_filetransfer::osi::{Message, Secured, Sink as _};
 
 use super::Part;
 

@@ -24,7 +24,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_live::files::disk::{Disk, OFlags};
+use kumiki_filetransfer::files::disk::{Disk, OFlags};
 use sha2::{Digest as _, Sha256};
 
 use crate::commands::shown;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kumiki_live::files::disk::{Disk, Errno, OFlags, Synced};
-use kumiki_live::osi::Secured;
+use kumiki_filetransfer::files::disk::{Disk, Errno, OFlags, Synced};
+use kumiki_filetransfer::osi::Secured;
 
 /// Octets between checkpoints that are noted: what comes before one has to be on the disk, and that takes time.
 const NOTED_EVERY: u64 = 8 << 20;
@@ -112,7 +112,7 @@ impl<D: Disk> Note<D> {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_live::files::disk::System;
+    use kumiki_filetransfer::files::disk::System;
     use proptest::prelude::*;
 
     use super::*;

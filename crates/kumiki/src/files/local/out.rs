@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use kumiki_live::osi::{Message, Secured, Sink};
+use kumiki_filetransfer::osi::{Message, Secured, Sink};
 use sha2::{Digest as _, Sha256};
 
 use super::{Receipt, path_shown};

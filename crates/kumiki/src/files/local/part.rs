@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use kumiki_live::files::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
-use kumiki_live::osi::{Message, Secured, Sink};
+use kumiki_filetransfer::files::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
+use kumiki_filetransfer::osi::{Message, Secured, Sink};
 
 use super::note::{self, Note};
 use super::settler::{Settler, Whole};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use kumiki_live::files::disk::{Disk, Errno, Synced};
+use kumiki_filetransfer::files::disk::{Disk, Errno, Synced};
 
 use super::{Receipt, checksum_of, directory_of, path_shown};
 

@@ -1,0 +1,204 @@
+//! Commands from people and programs while a delay generator runs: lines on the standard input, and on a Unix socket.
+//!
+//! | | |
+//! |---|---|
+//! | Answer on a socket | what was asked for, if anything, and then a line `ok` or `error: ` with what is wrong |
+//! | Threads | one reads the standard input, one waits for callers, and one serves each caller: none of them can hold up units |
+//! | Who may | whoever may write to the socket's file, which is made for its owner only |
+//! | Left out | sockets that others can reach |
+
+use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::command::Command;
+use super::engine::Asking;
+use kumiki_live::Form;
+
+/// The longest line that is read; nobody needs one as long.
+const LINE: u64 = 4096;
+
+/// How many callers are served at once.
+const CALLERS: usize = 16;
+
+/// The answer to a line that was carried out, and to one that was not.
+const OK: &str = "ok";
+const ERROR: &str = "error: ";
+
+/// Reads a line without its end; `None` at the end of the input.
+fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut octets = Vec::new();
+    from.take(LINE).read_until(b'\n', &mut octets)?;
+    if octets.is_empty() {
+        return Ok(None);
+    }
+    if octets.last() != Some(&b'\n') && u64::try_from(octets.len()).is_ok_and(|n| n >= LINE) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a line has {LINE} octets at most")));
+    }
+    Ok(Some(String::from_utf8_lossy(&octets).trim().to_owned()))
+}
+
+/// What became of a line: the answer, or what is wrong; `None` where nobody is there to carry it out.
+fn carry_out(asking: &Asking, line: &str, json: bool) -> Option<Result<String, String>> {
+    match Command::parse(line) {
+        Ok(command) => asking.ask(command, json).map(Ok),
+        Err(why) => Some(Err(why)),
+    }
+}
+
+/// Serves lines of `input` until its end, or until the engine has ended; answers go to `say`, as lines.
+pub fn serve(input: impl io::Read, asking: &Asking, form: Form, mut say: impl FnMut(&str)) {
+    let mut input = BufReader::new(input);
+    loop {
+        let text = match line(&mut input) {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(why) => {
+                say(&format!("{ERROR}{why}"));
+                return;
+            }
+        };
+        let Some(answer) = carry_out(asking, &text, form == Form::Json) else {
+            return;
+        };
+        match (answer, form) {
+            (Ok(answer), Form::Text) => say(&format!("{answer}{}{OK}", gap(&answer))),
+            (Err(why), Form::Text) => say(&format!("{ERROR}{why}")),
+            (Ok(answer), Form::Json) if !answer.is_empty() => say(&answer),
+            (Ok(_), Form::Json) => say(&json!({ "event": "done", "line": text }).to_string()),
+            (Err(why), Form::Json) => {
+                say(&json!({ "event": "error", "line": text, "why": why }).to_string());
+            }
+        }
+    }
+}
+
+/// What ends the last line of `text`, where nothing does yet.
+fn gap(text: &str) -> &'static str {
+    if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
+}
+
+/// Whether this process may read from the terminal that is its standard input without being stopped for it.
+#[must_use]
+pub fn is_in_foreground() -> bool {
+    kumiki_io::signal::is_in_foreground()
+}
+
+/// A socket on which commands are taken; its file goes with it.
+#[derive(Debug)]
+pub struct Control {
+    path: PathBuf,
+    listener: Option<UnixListener>,
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // Where it has gone already, that was meant.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A control socket that cannot be had or reached.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct ControlError {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl ControlError {
+    fn new(path: &Path, why: impl core::fmt::Display) -> Self {
+        Self { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+impl Control {
+    /// Makes a socket at `path`, on which commands are taken when it is told to [`begin`](Self::begin). A file that an earlier run has left there is replaced.
+    ///
+    /// # Errors
+    /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.
+    pub fn listen(path: &Path) -> Result<Self, ControlError> {
+        let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
+        match std::fs::symlink_metadata(path) {
+            Ok(file) if !file.file_type().is_socket() => {
+                return Err(failed(&"there is a file that is no socket; choose another name"));
+            }
+            Ok(_) if UnixStream::connect(path).is_ok() => {
+                return Err(failed(&"somebody listens there already; choose another name"));
+            }
+            Ok(_) => std::fs::remove_file(path).map_err(|why| failed(&why))?,
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(path).map_err(|why| failed(&why))?;
+        let control = Self { path: path.to_owned(), listener: Some(listener) };
+        let owner_only = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(path, owner_only).map_err(|why| failed(&why))?;
+        Ok(control)
+    }
+
+    /// Takes commands from now on.
+    pub fn begin(&mut self, asking: Asking) {
+        if let Some(listener) = self.listener.take() {
+            std::thread::spawn(move || accept(&listener, &asking));
+        }
+    }
+}
+
+fn accept(listener: &UnixListener, asking: &Asking) {
+    let callers = Arc::new(());
+    for stream in listener.incoming().map_while(Result::ok) {
+        if Arc::strong_count(&callers) > CALLERS {
+            let mut stream = stream;
+            let _ = writeln!(stream, "{ERROR}{CALLERS} callers are served already");
+            continue;
+        }
+        let (asking, caller) = (asking.clone(), Arc::clone(&callers));
+        std::thread::spawn(move || {
+            let Ok(mut answers) = stream.try_clone() else {
+                return;
+            };
+            serve(stream, &asking, Form::Text, |said| {
+                // Who does not wait for the answer does not get it.
+                let _ = writeln!(answers, "{said}");
+            });
+            drop(caller);
+        });
+    }
+}
+
+/// Has the delay generator that listens at `path` carry out one line.
+///
+/// # Errors
+/// [`ControlError`] where nobody listens there, or where the line is wrong.
+pub fn send(path: &Path, command: &str) -> Result<String, ControlError> {
+    let failed = |why: &dyn core::fmt::Display| ControlError::new(path, why);
+    if command.contains('\n') {
+        return Err(failed(&"one line at a time"));
+    }
+    let mut stream = UnixStream::connect(path)
+        .map_err(|why| failed(&format!("{why}; a delay generator listens there that was started with --control")))?;
+    writeln!(stream, "{command}").map_err(|why| failed(&why))?;
+    let mut answer = String::new();
+    for line in BufReader::new(stream).lines() {
+        let line = line.map_err(|why| failed(&why))?;
+        if line == OK {
+            return Ok(answer);
+        }
+        if let Some(why) = line.strip_prefix(ERROR) {
+            return Err(failed(&why));
+        }
+        answer.push_str(&line);
+        answer.push('\n');
+    }
+    // It may have ended before it could say that it would.
+    if Command::parse(command) == Ok(Command::Quit) {
+        return Ok(answer);
+    }
+    Err(failed(&"it has ended before it answered"))
+}

@@ -1,0 +1,201 @@
+//! The two ends of a delay generator: how they are written, and the devices that they become.
+
+use core::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use kumiki_io::{Far, RealDevice, Udp};
+
+use kumiki_live::Network;
+
+/// One end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// A TUN device: packets of IP.
+    Tun(Interface),
+    /// A TAP device: Ethernet frames.
+    Tap(Interface),
+    /// A UDP socket: one datagram is one unit.
+    Udp {
+        /// Its address.
+        local: SocketAddr,
+        /// The peer; `None`: whoever sends the first datagram.
+        remote: Option<SocketAddr>,
+    },
+}
+
+/// A network interface of the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    /// Its name; it is made where there is none.
+    pub name: String,
+    /// What its MTU is set to; `None`: it stays as it is.
+    pub mtu: Option<u16>,
+    /// The address that the kernel gets at its end.
+    pub address: Option<Network>,
+    /// Whether it is brought up.
+    pub up: bool,
+}
+
+const FORMS: &str = "write tun:NAME, tap:NAME or udp:PORT, such as tun:d0,mtu=9000 or udp:5001,127.0.0.1:5002";
+
+impl core::str::FromStr for End {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, rest) = text.split_once(':').ok_or_else(|| format!("`{text}` is no end; {FORMS}"))?;
+        match kind {
+            "tun" => Interface::parse(rest).map(Self::Tun),
+            "tap" => Interface::parse(rest).map(Self::Tap),
+            "udp" => {
+                let (local, remote) = match rest.split_once(',') {
+                    Some((local, remote)) => (local, Some(socket(remote)?)),
+                    None => (rest, None),
+                };
+                let local = socket(local)?;
+                if let Some(remote) = remote.filter(|it| it.is_ipv4() != local.is_ipv4()) {
+                    return Err(format!(
+                        "{local} and {remote} are of different versions of IP; write two of one version"
+                    ));
+                }
+                if remote.is_some_and(|remote| remote.port() == 0) {
+                    return Err("nobody has port 0; leave the remote address out to learn it".to_owned());
+                }
+                Ok(Self::Udp { local, remote })
+            }
+            _ => Err(format!("`{kind}` is no kind of end; {FORMS}")),
+        }
+    }
+}
+
+/// `PORT`, on the loopback interface, or `ADDRESS:PORT`.
+fn socket(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().ok();
+    let loopback = port.map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    loopback.or_else(|| text.parse().ok()).ok_or_else(|| {
+        format!("`{text}` is no address of a socket; write a port, such as 5001, or an address and a port, such as 127.0.0.1:5001 or [::1]:5001")
+    })
+}
+
+impl Interface {
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let mut interface =
+            Self { name: parts.next().unwrap_or_default().to_owned(), mtu: None, address: None, up: false };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("mtu", mtu)) => {
+                    let mtu = mtu.parse().ok().filter(|mtu| *mtu >= 68);
+                    interface.mtu =
+                        Some(mtu.ok_or_else(|| format!("`{part}`: an MTU is a number of octets from 68 to 65535"))?);
+                }
+                Some(("addr", address)) => {
+                    interface.address = Some(address.parse().map_err(|why| format!("`{part}`: {why}"))?);
+                    interface.up = true;
+                }
+                None if part == "up" => interface.up = true,
+                _ => {
+                    return Err(format!(
+                        "`{part}` is nothing that an interface has; there are mtu=9000, addr=10.9.0.1/24 and up"
+                    ));
+                }
+            }
+        }
+        Ok(interface)
+    }
+}
+
+impl End {
+    /// Refuses sockets that others than this machine can reach.
+    ///
+    /// # Errors
+    /// A sentence that says which, and what to do.
+    pub fn keep_to_loopback(&self) -> Result<(), String> {
+        let Self::Udp { local, remote } = self else {
+            return Ok(());
+        };
+        let beyond = [Some(*local), *remote].into_iter().flatten();
+        match beyond.into_iter().find(|it| !it.ip().is_loopback()) {
+            Some(address) => Err(format!(
+                "{address} is not on the loopback interface: others could send through this machine; add --beyond-loopback where that is meant"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens it, and says what it has become where that was not known before.
+    ///
+    /// # Errors
+    /// What went wrong, and what would help.
+    pub fn open(&self) -> Result<(Box<dyn RealDevice>, String), String> {
+        match self {
+            Self::Tun(interface) => Ok((interface.open(false)?, self.to_string())),
+            Self::Tap(interface) => Ok((interface.open(true)?, self.to_string())),
+            Self::Udp { local, remote } => {
+                let far = remote.map_or(Far::First, Far::Given);
+                let mut udp = Udp::open(*local, far).map_err(|why| why.to_string())?;
+                udp.tell_waits();
+                let local = udp.local();
+                let opened = Self::Udp { local, remote: *remote };
+                Ok((Box::new(udp), opened.to_string()))
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Interface {
+    fn open(&self, tap: bool) -> Result<Box<dyn RealDevice>, String> {
+        use kumiki_io::Tun;
+        // The kernel's MTU may be set while this runs: the longest packet can always be read.
+        let open = if tap { Tun::open_tap } else { Tun::open };
+        let tun = open(&self.name, u16::MAX).map_err(|why| why.to_string())?;
+        let end = tun.kernel();
+        let set = || {
+            if let Some(mtu) = self.mtu {
+                end.set_mtu(mtu)?;
+            }
+            if let Some(Network { address, prefix }) = self.address {
+                end.set_address(address, prefix, None)?;
+            }
+            if self.up {
+                end.set_up(true)?;
+            }
+            Ok(())
+        };
+        set().map_err(|why: kumiki_io::TunError| why.to_string())?;
+        Ok(Box::new(tun))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Interface {
+    fn open(&self, _: bool) -> Result<Box<dyn RealDevice>, String> {
+        Err(format!("{}: only Linux has TUN and TAP devices", self.name))
+    }
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(mtu) = self.mtu {
+            write!(f, ",mtu={mtu}")?;
+        }
+        if let Some(address) = self.address {
+            write!(f, ",addr={address}")?;
+        } else if self.up {
+            f.write_str(",up")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tun(interface) => write!(f, "tun:{interface}"),
+            Self::Tap(interface) => write!(f, "tap:{interface}"),
+            Self::Udp { local, remote: Some(remote) } => write!(f, "udp:{local},{remote}"),
+            Self::Udp { local, remote: None } => write!(f, "udp:{local}"),
+        }
+    }
+}

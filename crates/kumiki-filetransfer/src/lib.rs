@@ -1,0 +1,10 @@
+//! FTAM and MMS in real time: responders and clients on connections of the operating system, and the stores of files behind them.
+//!
+//! | read | for |
+//! |---|---|
+//! | [`osi`] | associations: seven layers on a connection, who may call, what is told |
+//! | [`files`] | directories as filestores: locks, quotas, passwords, disks that fail |
+#![cfg(target_os = "linux")]
+
+pub mod files;
+pub mod osi;

@@ -1,0 +1,379 @@
+//! One association that somebody else has asked for: its graph, in its thread, from the first octet to the line in the log.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, PoisonError};
+
+use kumiki_files::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
+use kumiki_files::mms_files;
+use kumiki_graph::pipe::Pipe;
+use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
+use kumiki_io::executor::GraphId;
+use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
+use kumiki_octets::Account;
+use kumiki_osi::tpkt::Tpkt;
+use kumiki_osi_service::Association as Upper;
+use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
+use kumiki_x25::xot::Xot;
+
+use super::super::ends::{WAKE, server_mut};
+use super::super::journal::Book;
+use super::super::objection::{objection, told};
+use super::super::{Lower, numbered, shown, stack};
+use super::{Caller, Daemon, Serves, Shared, Told};
+use kumiki_live::gate::Turnstile;
+use kumiki_live::line::{Connection, Line, Sight, Watcher};
+use kumiki_live::throttle::Kind;
+use kumiki_live::{BATCH, LOOK, LiveError, date, memory, system};
+
+/// How long a peer may take to hang up when we have said the last word.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The longest message of session that is taken, in octets, from who has an association.
+const LONGEST: u32 = 4 << 20;
+
+/// The node on top.
+fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
+    let association = Upper { called: daemon.called, called_names: daemon.names.clone(), ..Upper::default() };
+    let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
+    match &daemon.serves {
+        Serves::Ftam { element, entries, local_newlines } => {
+            let config = Config {
+                association,
+                responder: ResponderConfig {
+                    units: if daemon.keeps() {
+                        ResponderConfig::UNITS
+                    } else {
+                        ResponderConfig::UNITS - FunctionalUnits::RECOVERY
+                    },
+                    // A directory keeps nothing of the security group.
+                    groups: AttributeGroups::STORAGE,
+                    element: *element,
+                    longest_file: daemon.longest_file,
+                    entries: *entries,
+                    local_newlines: *local_newlines,
+                    ..ResponderConfig::default()
+                },
+                associations: 1,
+                idle: daemon.idle,
+                lock_idle: daemon.lock_idle,
+                // Each association has a clock of its own.
+                kept: Duration::ZERO,
+                began,
+            };
+            Box::new(FileServer::new(config, guard))
+        }
+        Serves::Mms { initiate, user } => {
+            let config = mms_files::Config {
+                association,
+                initiate: *initiate,
+                responder: mms_files::ResponderConfig {
+                    longest_file: daemon.longest_file,
+                    ..mms_files::ResponderConfig::default()
+                },
+                user: user.clone(),
+                associations: 1,
+                idle: daemon.idle,
+                lock_idle: daemon.lock_idle,
+                began,
+            };
+            Box::new(mms_files::FileServer::new(config, guard))
+        }
+    }
+}
+
+/// The last line for the log with its kind, and whether there was an association.
+pub(super) type Last = (Option<Kind>, String, bool);
+
+/// One association, in its thread.
+pub(super) struct Serve<'a> {
+    number: u64,
+    remote: SocketAddr,
+    shared: &'a Shared,
+    teller: &'a Sender<Told>,
+    clock: RealClock,
+    node: NodeId,
+    host: GraphId,
+    watcher: Watcher,
+    book: Book,
+    account: Account,
+    has_begun: bool,
+    is_stopped: bool,
+    /// It took too long to begin.
+    is_late: bool,
+    /// It was sent away, for others needed its memory.
+    is_sent_away: bool,
+    /// It has said something.
+    has_spoken: bool,
+    /// Another caller has its place.
+    let_go: Arc<AtomicBool>,
+    made_room: bool,
+    /// It is to hear nothing more.
+    mute: Arc<AtomicBool>,
+    /// Since when it is over but for what is to leave.
+    over: Option<Instant>,
+}
+
+impl Serve<'_> {
+    /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
+    pub(super) fn run(
+        caller: Caller,
+        account: &Account,
+        shared: &Shared,
+        teller: &Sender<Told>,
+    ) -> Result<Last, LiveError> {
+        let Caller { number, socket, remote, carrier, let_go } = caller;
+        let daemon = &shared.daemon;
+        let local = socket.local_addr().map_err(system("the connection"))?;
+        let clock = RealClock::start();
+        let book = Book::default();
+        let mute = Arc::new(AtomicBool::new(false));
+        let turnstile =
+            Turnstile { gate: Arc::clone(&shared.gate), number, address: remote.ip(), mute: Arc::clone(&mute) };
+        let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
+        let server = server(daemon, guard);
+        let lower = Lower {
+            carrier,
+            tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
+            x121: daemon.x121,
+            answers: daemon.x121,
+            circuit: daemon.circuit.clone(),
+            patience: daemon.begin,
+            longest: LONGEST,
+            ..Lower::default()
+        };
+        let seed = unguessable().map_err(system("no random number"))?;
+        let of = daemon.serves.protocol();
+        let (mut graph, device) = stack(of, ("server", server), &lower, (local, remote), seed)?;
+        graph.set_budget(account.clone());
+        let node = graph.node("server");
+        let node = node.ok_or_else(|| LiveError::Line("the stack has no server".to_owned()))?;
+        let connection = Connection { socket, local, remote, called: true, mute: Arc::clone(&mute) };
+        let pcap = daemon.pcap.as_deref();
+        let pcap = pcap.map(|path| numbered(path, number));
+        let pcap = pcap.as_deref().map(|path| (path, &shared.pcap_budget));
+        let (line, watcher) = Line::new(connection, clock, pcap).map_err(|why| LiveError::Line(why.to_string()))?;
+        let pace = Pace { batch: BATCH, ..Pace::default() };
+        let mut executor = Executor::new(clock, pace);
+        let host = executor.add_graph("server", graph);
+        let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
+        executor.plug(Plug::Device(host, device), Plug::Real(real));
+        shared.bells.lock().unwrap_or_else(PoisonError::into_inner).insert(number, executor.bell());
+        let bell = executor.bell();
+        account.on_sent_away(Box::new(move || bell.ring()));
+        executor.start()?;
+        let mut serve = Serve {
+            number,
+            remote,
+            shared,
+            teller,
+            clock,
+            node,
+            host,
+            watcher,
+            book,
+            account: account.clone(),
+            has_begun: false,
+            is_stopped: false,
+            is_late: false,
+            is_sent_away: false,
+            has_spoken: false,
+            let_go,
+            made_room: false,
+            mute,
+            over: None,
+        };
+        let ended = loop {
+            let ended = executor.run(LOOK, |executor| serve.look(executor));
+            if ended != Ended::TimedOut {
+                break ended;
+            }
+        };
+        if ended == Ended::Failed
+            && let Some(why) = executor.failure()
+        {
+            return Err(LiveError::Line(why.to_string()));
+        }
+        Ok(serve.finish(&mut executor))
+    }
+
+    fn who(&self) -> String {
+        let journal = self.book.read();
+        let (number, remote) = (self.number, self.remote);
+        match (&journal.user, &journal.refused) {
+            (Some(user), _) if user.is_empty() => format!("{number} {remote}"),
+            (Some(user), _) => format!("{number} {user}@{remote}"),
+            (None, Some(user)) => format!("{number} {remote} (as {user:?})"),
+            (None, None) => format!("{number} {remote}"),
+        }
+    }
+
+    /// Looks around after a pass; true where all is over.
+    fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
+        let now = self.clock.now();
+        let Some(graph) = executor.graph_mut(self.host) else {
+            return true;
+        };
+        let daemon = &self.shared.daemon;
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
+            return true;
+        };
+        let stands = server.associations() > 0;
+        let mut is_short = false;
+        if stands && !self.has_begun {
+            self.has_begun = true;
+            is_short = self.account.stand(memory::STANDS).is_err();
+            if daemon.verbose {
+                let line = format!("{} {}: the association stands", date(), self.who());
+                // Nobody listens any more only when the program ends.
+                let _ = self.teller.send(Told::Line(None, line));
+            }
+        }
+        if !stands && self.account.is_sent_away() {
+            self.is_sent_away = true;
+            return true;
+        }
+        let (crossed, is_down) = self.watcher.crossed();
+        if crossed > 0 && !self.has_spoken {
+            self.has_spoken = true;
+            self.shared.gate.spoke(self.number);
+        }
+        if self.mute.load(Ordering::SeqCst) {
+            return true;
+        }
+        if let Some(did) = self.book.full() {
+            let line = format!("{} {}: {did}; goes on", date(), self.who());
+            // Nobody listens any more only when the program ends.
+            let _ = self.teller.send(Told::Line(None, line));
+        }
+        let last = server.last_end();
+        let is_ended = last.is_some();
+        // An AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the network's.
+        let peer_was_last = match last {
+            Some(End::Aborted(_)) => true,
+            Some(End::Broken(_)) => self.watcher.sight().is_owed,
+            Some(End::InOrder | End::Refused(_) | End::Stopped(_)) | None => false,
+        };
+        if !stands {
+            // What was said last is still to be read there.
+            if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
+                let since = *self.over.get_or_insert(now);
+                return is_down || peer_was_last || now >= since + GRACE;
+            }
+            // Of a caller that has left, or that speaks something else, nothing can come.
+            let is_left = graph.find::<Pipe>("pipe").is_some_and(Pipe::is_left);
+            if is_down || is_left && !self.watcher.sight().is_full {
+                // Layers wait for a caller as long as this does.
+                self.is_late = !is_down && now >= Instant::ZERO + daemon.begin;
+                return true;
+            }
+        }
+        let stopping = self.shared.stopping.load(Ordering::SeqCst);
+        if !stands {
+            self.is_late = now >= Instant::ZERO + self.shared.gate.begin(daemon.begin);
+            self.made_room = self.let_go.load(Ordering::SeqCst);
+            return stopping || self.is_late || self.made_room;
+        }
+        let too_long = daemon.longest.is_some_and(|longest| now >= Instant::ZERO + longest);
+        let Some(server) = server_mut(graph, self.node, daemon.serves.protocol()) else {
+            return true;
+        };
+        if (stopping || too_long || is_short) && !self.is_stopped {
+            self.is_stopped = true;
+            server.stop(if stopping {
+                Fault::transient(2, "the responder ends")
+            } else if is_short {
+                Fault::transient(9, "the responder has no memory for another association")
+            } else {
+                // Who comes at once would have to begin anew.
+                Fault::permanent(1013, "it has lasted as long as the responder lets one last")
+            });
+            graph.wake(now, self.node, WAKE);
+        } else if server.is_claimed() {
+            graph.wake(now, self.node, WAKE);
+        }
+        false
+    }
+
+    fn finish(&self, executor: &mut Executor<RealClock>) -> Last {
+        let took = self.clock.now().saturating_since(Instant::ZERO);
+        let tenths = took.as_nanos() / 100_000_000;
+        let sight = self.watcher.sight();
+        let why = match executor.graph_mut(self.host) {
+            Some(graph) => self.why(graph, &sight),
+            None => String::new(),
+        };
+        if self.shared.daemon.verbose {
+            let lines = executor.graph(self.host).map(super::super::dropped);
+            for line in lines.unwrap_or_default() {
+                let line = format!("{} {}: {line}", date(), self.who());
+                // Nobody listens any more only when the program ends.
+                let _ = self.teller.send(Told::Line(None, line));
+            }
+        }
+        let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };
+        let line = format!("{} {}: {did}{}.{} s; {why}", date(), self.who(), tenths / 10, tenths % 10);
+        let is_refused = self.book.read().refused.is_some();
+        let kind = match (self.has_begun, is_refused) {
+            (true, _) => None,
+            (false, true) => Some(Kind::Refused),
+            (false, false) => Some(Kind::Unknown),
+        };
+        (kind, line, self.has_begun)
+    }
+
+    /// Why it ended, or why there was no association.
+    fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
+        let of = self.shared.daemon.serves.protocol();
+        let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
+        match last {
+            Some(End::InOrder) => return "ended in order".to_owned(),
+            Some(End::Refused(said)) => {
+                let heard = if self.mute.load(Ordering::SeqCst) {
+                    "; not answered, for too many passwords were wrong"
+                } else {
+                    ""
+                };
+                return format!("not let in: {}{heard}", texts(&said));
+            }
+            Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said)),
+            Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said)),
+            Some(End::Broken(reason)) => return format!("broken: {reason}"),
+            None => {}
+        }
+        let speaks = [
+            ("RFC 1006", graph.find::<Tpkt>("tpkt").is_some_and(|it| it.counters().malformed > 0)),
+            ("XOT", graph.find::<Xot>("xot").is_some_and(|it| it.counters().malformed > 0)),
+        ];
+        for (carrier, malformed) in speaks {
+            if malformed {
+                return format!("does not speak {carrier}: \"{}\"", sight.first.escape_ascii());
+            }
+        }
+        if let Some((layer, objection)) = objection(graph, of) {
+            let ours = shown(&self.shared.daemon.called);
+            return told(of, layer, objection, &ours);
+        }
+        if self.is_sent_away {
+            "sent away, for others need the memory that it had".to_owned()
+        } else if self.made_room {
+            "made room for another caller".to_owned()
+        } else if self.is_late {
+            "no association in time".to_owned()
+        } else if sight.received == 0 {
+            "hung up without a word".to_owned()
+        } else {
+            "hung up before an association stood".to_owned()
+        }
+    }
+}
+
+/// Diagnostics in words.
+fn texts(said: &[Diagnostic]) -> String {
+    if said.is_empty() {
+        return "no reason given".to_owned();
+    }
+    let texts: Vec<String> = said.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}

@@ -1,0 +1,155 @@
+//! What the layers of a connection have against a caller with whom no association has come about.
+
+use kumiki_files::file_user::{Failure, Layer};
+use kumiki_files::ftam::Ftam;
+use kumiki_files::mms::Mms;
+use kumiki_graph::{Graph, Reason};
+use kumiki_osi::acse::Acse;
+use kumiki_osi::presentation::Presentation;
+use kumiki_osi::session::Session;
+use kumiki_osi::tp0::Tp0;
+
+use super::Protocols;
+
+/// What a layer has against a caller with whom no association has come about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Objection {
+    /// It was called for another application.
+    Stranger,
+    /// It has refused, where it has a reason of its own for that one.
+    Refused(Option<Reason>),
+    /// The caller broke its protocol.
+    Broken,
+}
+
+/// A layer that may have something against a caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Level {
+    /// FTAM or MMS.
+    Application(Protocols),
+    /// Association control.
+    Acse,
+    /// Presentation.
+    Presentation,
+    /// Session.
+    Session,
+    /// Transport.
+    Transport,
+}
+
+impl core::fmt::Display for Level {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Application(of) => of.fmt(f),
+            Self::Acse => f.write_str("association control"),
+            Self::Presentation => f.write_str("presentation"),
+            Self::Session => f.write_str("session"),
+            Self::Transport => f.write_str("transport"),
+        }
+    }
+}
+
+/// The uppermost layer that has something against the caller: those below it have only carried that.
+pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objection)> {
+    // Strangers, refused, broken, and why one was refused.
+    let application = match of {
+        Protocols::Ftam => graph.find::<Ftam>("ftam").map(|it| {
+            let it = it.counters();
+            (it.strangers, it.refused, it.errors, None)
+        }),
+        Protocols::Mms => graph.find::<Mms>("mms").map(|it| {
+            let it = it.counters();
+            (it.strangers, it.refused, 0, None)
+        }),
+    };
+    let acse = graph.find::<Acse>("acse").map(|it| {
+        let (it, why) = (it.counters(), it.refusal().cloned());
+        (0, it.rejected, it.errors, why)
+    });
+    let presentation = graph.find::<Presentation>("presentation").map(|it| {
+        let (it, why) = (it.counters(), it.refusal().cloned());
+        (0, it.refused, it.errors, why)
+    });
+    let session = graph.find::<Session>("session").map(|it| {
+        let (it, why) = (it.counters(), it.refusal().cloned());
+        (0, it.refused, it.errors, why)
+    });
+    let transport = graph.find::<Tp0>("tp0").map(|it| {
+        let (it, why) = (it.counters(), it.refusal().cloned());
+        (0, it.refused, it.errors, why)
+    });
+    let all = [
+        (Level::Application(of), application),
+        (Level::Acse, acse),
+        (Level::Presentation, presentation),
+        (Level::Session, session),
+        (Level::Transport, transport),
+    ];
+    all.into_iter().find_map(|(layer, counted)| {
+        let (strangers, refused, errors, why) = counted?;
+        let objection = if strangers > 0 {
+            Objection::Stranger
+        } else if refused > 0 {
+            Objection::Refused(why)
+        } else if errors > 0 {
+            why.map_or(Objection::Broken, |why| Objection::Refused(Some(why)))
+        } else {
+            return None;
+        };
+        Some((layer, objection))
+    })
+}
+
+/// What `layer` has against a caller, in words; `ours` are the selectors under which we are called, where that matters.
+pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str) -> String {
+    match objection {
+        Objection::Stranger => {
+            format!("refused by {of}: called for another application than {of}")
+        }
+        Objection::Refused(Some(Reason::Violation(violation))) => violation.by("the caller"),
+        Objection::Refused(Some(told)) if is_of_selectors(&told) => {
+            let ours = if ours.is_empty() { String::new() } else { format!(" ({ours})") };
+            format!("refused by {layer}: not called under our selectors{ours}")
+        }
+        Objection::Refused(Some(told)) => format!("refused by {told}"),
+        Objection::Refused(None) => format!("refused by {layer}"),
+        Objection::Broken => format!("the caller broke the protocol of {layer}"),
+    }
+}
+
+/// Whether a caller hears that nobody has the selector that it has called.
+fn is_of_selectors(told: &Reason) -> bool {
+    Failure::of_reason(told, Layer::Ftam).is_of_selectors()
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_osi_service::OsiCause;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_for_its_real_reason() {
+        let (of, level) = (Protocols::Ftam, Level::Presentation);
+        let refused = |why| told(of, level, Objection::Refused(why), "psel FTAM");
+        assert_eq!(
+            refused(Some(Reason::peer(OsiCause::PresentationRefused(3)))),
+            "refused by presentation: not called under our selectors (psel FTAM)"
+        );
+        assert_eq!(
+            refused(Some(Reason::peer(OsiCause::PresentationRefused(5)))),
+            "refused by presentation: default context not supported (reason 5)"
+        );
+        let contexts = OsiCause::ContextsRefused { refused: 1, proposed: 2, why: Some(2) };
+        assert_eq!(
+            refused(Some(Reason::peer(contexts))),
+            "refused by presentation: 1 of 2 contexts refused, the first of them: none of the transfer syntaxes supported (reason 2)"
+        );
+        let broken = Reason::violation_in("presentation", "CP PPDU: no mode", &[0x31, 0x80]);
+        assert_eq!(
+            refused(Some(broken)),
+            "presentation: the caller broke the protocol: CP PPDU: no mode (octets 31 80)"
+        );
+        assert_eq!(refused(None), "refused by presentation");
+    }
+}

@@ -1,0 +1,198 @@
+//! What crosses a connection of the operating system, as a capture of IP packets that nobody has seen like this.
+//!
+//! The octets and their times are true, and so are addresses and ports; the segments are ours, for the operating system does not show its
+//! own: one for each piece that was read or written, between a handshake and an end. Nothing is lost, so nothing is acknowledged by itself.
+
+use core::net::{IpAddr, SocketAddr};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use kumiki_io::{Clock as _, RealClock};
+use kumiki_octets::Sum;
+use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, PcapNg};
+use kumiki_wire::inet::tcp::{self, Flags, Seq};
+use kumiki_wire::inet::{ipv4, ipv6};
+
+use crate::private::{CaptureBudget, Kept};
+
+/// The most octets of one segment; with both headers it is a datagram.
+const MOST: usize = 65_000;
+
+/// A capture under way.
+pub struct Tape {
+    path: PathBuf,
+    file: Option<PcapNg<Kept>>,
+    interface: InterfaceId,
+    clock: RealClock,
+    local: SocketAddr,
+    remote: SocketAddr,
+    /// The next sequence number of each end, ours first.
+    next: [Seq; 2],
+    identification: u16,
+}
+
+fn named(path: &Path, why: &CaptureError) -> io::Error {
+    io::Error::other(format!("--pcap: {}: {why}", path.display()))
+}
+
+impl Tape {
+    /// Begins a capture of a connection that stands; an older file is replaced. None where captures may have no more octets.
+    ///
+    /// # Errors
+    /// The file cannot be made; the error names it.
+    pub fn begin(
+        (path, budget): (&Path, &CaptureBudget),
+        clock: RealClock,
+        (local, remote): (SocketAddr, SocketAddr),
+        called: bool,
+    ) -> io::Result<Option<Self>> {
+        let said = |why: CaptureError| named(path, &why);
+        let Some(file) = Kept::create(path, budget).map_err(|why| said(why.into()))? else {
+            return Ok(None);
+        };
+        let mut file = PcapNg::new(file).map_err(said)?;
+        let interface = file.add_interface("connection", LinkType::RawIp, 0).map_err(said)?;
+        let mut tape = Self {
+            path: path.to_owned(),
+            file: Some(file),
+            interface,
+            clock,
+            local,
+            remote,
+            next: [Seq(0); 2],
+            identification: 0,
+        };
+        let (caller, callee) = if called { (1, 0) } else { (0, 1) };
+        tape.segment(caller, Flags::SYN, &[])?;
+        tape.segment(callee, Flags::SYN.with(Flags::ACK), &[])?;
+        tape.segment(caller, Flags::ACK, &[])?;
+        Ok(Some(tape))
+    }
+
+    /// What was sent.
+    pub fn sent(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.pieces(0, octets)
+    }
+
+    /// What was received.
+    pub fn received(&mut self, octets: &[u8]) -> io::Result<()> {
+        self.pieces(1, octets)
+    }
+
+    fn pieces(&mut self, from: usize, octets: &[u8]) -> io::Result<()> {
+        let flags = Flags::ACK.with(Flags::PSH);
+        octets.chunks(MOST).try_for_each(|piece| self.segment(from, flags, piece))
+    }
+
+    fn segment(&mut self, from: usize, flags: Flags, data: &[u8]) -> io::Result<()> {
+        let ends = [self.local, self.remote];
+        let pick = |from: usize| if from == 0 { ends } else { [ends[1], ends[0]] };
+        let [source, destination] = pick(from);
+        let [ours, theirs] = self.next;
+        let (seq, ack) = if from == 0 { (ours, theirs) } else { (theirs, ours) };
+        let header = tcp::Header {
+            source_port: source.port(),
+            destination_port: destination.port(),
+            seq,
+            ack: if flags.contains(Flags::ACK) { ack } else { Seq(0) },
+            flags,
+            window: u16::MAX,
+            checksum: 0,
+            urgent_pointer: 0,
+            options: tcp::Options::default(),
+        };
+        let len = header.len();
+        let mut segment = vec![0; len];
+        header.emit(&mut segment);
+        segment.extend_from_slice(data);
+        let datagram = self.datagram(source.ip(), destination.ip(), len, segment);
+        let syn_fin = Flags::SYN.with(Flags::FIN);
+        let taken = data.len() + usize::from(flags.intersects(syn_fin));
+        if let Some(next) = self.next.get_mut(from) {
+            *next = next.advance(taken);
+        }
+        let packet = Packet {
+            at_ns: self.clock.now().as_nanos(),
+            octets: &datagram,
+            original_len: datagram.len(),
+            direction: Some(if from == 0 { Direction::Outbound } else { Direction::Inbound }),
+            comment: None,
+        };
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        file.write_packet(self.interface, &packet).map_err(|why| named(&self.path, &why))
+    }
+
+    /// The segment behind a header of IP, with its checksum.
+    fn datagram(&mut self, source: IpAddr, destination: IpAddr, header_len: usize, mut segment: Vec<u8>) -> Vec<u8> {
+        /// Protocol number of TCP.
+        const TCP: u8 = 6;
+        let len = u16::try_from(segment.len()).unwrap_or(u16::MAX);
+        let mut sum = |pseudo: &[u8]| {
+            let mut all = pseudo.to_vec();
+            all.extend_from_slice(&segment);
+            let checksum = Sum::of(&all).checksum().to_be_bytes();
+            debug_assert!(header_len >= 18, "a header has its checksum");
+            if let Some(place) = segment.get_mut(16..18) {
+                place.copy_from_slice(&checksum);
+            }
+        };
+        let mut out;
+        match (source, destination) {
+            (IpAddr::V4(source), IpAddr::V4(destination)) => {
+                sum(&ipv4::pseudo_header(source, destination, TCP, len));
+                self.identification = self.identification.wrapping_add(1);
+                let header = ipv4::Header {
+                    total_length: len.saturating_add(20),
+                    identification: self.identification,
+                    dont_fragment: true,
+                    protocol: TCP,
+                    source,
+                    destination,
+                    ..ipv4::Header::default()
+                };
+                out = vec![0; header.len()];
+                header.emit_summed(&mut out);
+            }
+            (source, destination) => {
+                let six = |address: IpAddr| match address {
+                    IpAddr::V4(address) => address.to_ipv6_mapped(),
+                    IpAddr::V6(address) => address,
+                };
+                let (source, destination) = (six(source), six(destination));
+                sum(&ipv6::pseudo_header(source, destination, TCP, len.into()));
+                let header = ipv6::Header {
+                    payload_length: len,
+                    next_header: TCP,
+                    source,
+                    destination,
+                    ..ipv6::Header::default()
+                };
+                out = vec![0; header.len()];
+                header.emit(&mut out);
+            }
+        }
+        out.extend(segment);
+        out
+    }
+
+    /// Writes what is still in memory.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let flags = Flags::FIN.with(Flags::ACK);
+        self.segment(0, flags, &[])?;
+        self.segment(1, flags, &[])?;
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let mut out = file.finish().map_err(|why| named(&self.path, &why))?;
+        out.flush()
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        // That it failed was said by what came before, or nobody can be told.
+        let _ = self.flush();
+    }
+}

@@ -1,0 +1,406 @@
+//! A host for terminals: each call that comes by XOT gets a program on a pseudo terminal.
+
+use core::net::SocketAddr;
+use std::ffi::OsString;
+use std::io;
+use std::net::TcpListener;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::pipe::{self, Pipe};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
+use kumiki_io::admission::Full;
+use kumiki_io::line::Console;
+use kumiki_io::stream::deepen;
+use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_octets::{Account, Message};
+use kumiki_x25::pad_host::{Config, PadHost};
+
+use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use kumiki_live::gate::Gate;
+use kumiki_live::line::{Connection, Line};
+use kumiki_live::private::CaptureBudget;
+use kumiki_live::throttle::Kind;
+use kumiki_live::walls::{self, Calls, Needs};
+use kumiki_live::{LOOK, LiveError, memory, system};
+
+/// How long a connection stays whose call is over.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A program that is started when a call is there.
+struct Program {
+    command: Vec<OsString>,
+    wanted: Arc<AtomicBool>,
+    running: Option<(Console, Child)>,
+    granted: u64,
+    trouble: Trouble,
+    /// That it could not be started is still to be told to the graph, as an end.
+    ends: bool,
+    /// It is to end, and its call with it.
+    hangs_up: Arc<AtomicBool>,
+}
+
+impl Program {
+    /// Ends it, as a terminal that is hung up does.
+    fn hang_up(&mut self) {
+        if let Some((console, mut child)) = self.running.take() {
+            // The end of its terminal is a hang-up to the program and what it has started; it is not asked twice.
+            drop(console);
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Why a program could not be started.
+type Trouble = Arc<Mutex<Option<String>>>;
+
+impl RealDevice for Program {
+    fn descriptors(&self) -> Descriptors<'_> {
+        let running = self.running.as_ref();
+        running.map_or_else(Descriptors::default, |(console, _)| console.descriptors())
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrival>> {
+        if self.hangs_up.load(Ordering::SeqCst) && self.running.is_some() {
+            self.hang_up();
+            return Ok(Some(Arrival::Down));
+        }
+        if let Some((console, _)) = &mut self.running {
+            return console.receive();
+        }
+        if core::mem::take(&mut self.ends) {
+            return Ok(Some(Arrival::Down));
+        }
+        // It is wanted once.
+        if !self.wanted.swap(false, Ordering::SeqCst) {
+            return Ok(None);
+        }
+        match Console::program(&self.command) {
+            Ok((mut console, child)) => {
+                console.grant(self.granted);
+                let first = console.receive();
+                self.running = Some((console, child));
+                first
+            }
+            Err(why) => {
+                let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+                *trouble = Some(why.to_string());
+                self.ends = true;
+                Ok(Some(Arrival::Up))
+            }
+        }
+    }
+
+    fn send(&mut self, packet: &Message, to: Address) -> io::Result<Sent> {
+        match &mut self.running {
+            Some((console, _)) => console.send(packet, to),
+            None => Ok(Sent::Refused),
+        }
+    }
+
+    fn grant(&mut self, octets: u64) {
+        match &mut self.running {
+            Some((console, _)) => console.grant(octets),
+            None => self.granted = self.granted.saturating_add(octets),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        match &mut self.running {
+            Some((console, _)) => console.flush(),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.hang_up();
+    }
+}
+
+fn stack(
+    network: &Network,
+    config: Config,
+    (ends, begin): ((SocketAddr, SocketAddr), Duration),
+    seed: u64,
+) -> Result<(Graph, [DeviceId; 2]), LiveError> {
+    let (x25, xot) = network.layers(begin)?;
+    let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
+    let mut graph = Graph::new(seed, 0);
+    let task = graph.add_task("cpu");
+    let line = graph.add_device("connection", Service::Frame).map_err(misfit)?;
+    let program = graph.add_device("program", Service::Frame).map_err(misfit)?;
+    let below = pipe::Config { local: ends.0.into(), remote: ends.1.into(), ..pipe::Config::default() };
+    let build = || -> Result<(), Misfit> {
+        graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;
+        graph.connect("tcp", "connection")?;
+        graph.add_node("xot", task, Box::new(xot))?;
+        graph.connect("xot", "tcp")?;
+        graph.add_node("x25", task, Box::new(x25))?;
+        graph.connect("x25", "xot")?;
+        let pipe = Pipe::new(pipe::Config::default());
+        graph.add_node("pipe", task, Box::new(pipe))?;
+        graph.connect("pipe", "program")?;
+        graph.add_node("host", task, Box::new(PadHost::new(config)))?;
+        graph.connect("host", "x25")?;
+        graph.connect("host", "pipe")?;
+        Ok(())
+    };
+    build().map_err(misfit)?;
+    Ok((graph, [line, program]))
+}
+
+/// What all connections of a host have in common.
+struct Serving<'a> {
+    network: &'a Network,
+    config: &'a Config,
+    command: &'a [OsString],
+    doors: &'a Doors,
+    gate: &'a Gate,
+    budget: CaptureBudget,
+    wish: &'a Wish,
+    log: &'a Log<'a>,
+}
+
+/// Why a connection without a call has ended, or a call from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Why {
+    /// The peer has gone.
+    Left,
+    /// It does not speak XOT.
+    Foreign,
+    /// No call came in time.
+    Late,
+    /// Another caller has its place.
+    Room,
+    /// There are as many calls as may be.
+    Full(Full),
+}
+
+impl core::fmt::Display for Why {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Left => f.write_str("hung up before a call came"),
+            Self::Foreign => f.write_str("does not speak XOT"),
+            Self::Late => f.write_str("no call came in time"),
+            Self::Room => f.write_str("made room for another caller"),
+            Self::Full(full) => write!(f, "dropped, for {full}"),
+        }
+    }
+}
+
+/// Serves one connection: whether a call came by it that was taken.
+fn converse(
+    serving: &Serving<'_>,
+    network: &Network,
+    caller: Caller,
+    journal: &dyn Fn(&str),
+) -> Result<bool, LiveError> {
+    let Caller { socket, from, number, let_go } = caller;
+    let (gate, doors, wish) = (serving.gate, serving.doors, serving.wish);
+    let (config, command) = (serving.config.clone(), serving.command);
+    let account = match &network.budget {
+        Some(budget) => Some(
+            budget
+                .account(memory::COMES)
+                .map_err(|_| LiveError::Line("dropped, for there is no memory for another caller".to_owned()))?,
+        ),
+        None => None,
+    };
+    let clock = RealClock::start();
+    let mut executor = executor(clock);
+    let ends =
+        socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?))).map_err(system("the connection"))?;
+    let seed = unguessable().map_err(system("no random number"))?;
+    let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
+    if let Some(account) = &account {
+        let bell = executor.bell();
+        account.on_sent_away(Box::new(move || bell.ring()));
+        graph.set_budget(account.clone());
+    }
+    let mut tape = Tape::begin(network, &mut graph)?;
+    let node = graph.node("host");
+    let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
+    let (stream, watcher) = Line::new(connection, clock, None).map_err(system("the connection"))?;
+    let hangs_up = Arc::new(AtomicBool::new(false));
+    let wanted = Arc::new(AtomicBool::new(false));
+    let trouble = Trouble::default();
+    let mut is_told = false;
+    let device = Program {
+        command: command.to_vec(),
+        wanted: Arc::clone(&wanted),
+        running: None,
+        granted: 0,
+        trouble: Arc::clone(&trouble),
+        ends: false,
+        hangs_up: Arc::clone(&hangs_up),
+    };
+    let graph = executor.add_graph("host", graph);
+    let connection = executor.add_real(Box::new(stream)).map_err(system("no descriptor to wait for the connection"))?;
+    let terminal = executor.add_real(Box::new(device)).map_err(system("no descriptor to wait for the program"))?;
+    executor.plug(Plug::Device(graph, line), Plug::Real(connection));
+    executor.plug(Plug::Device(graph, program), Plug::Real(terminal));
+    executor.start()?;
+    let began = clock.now();
+    let mut over = None;
+    let mut failed = None;
+    let mut why = None;
+    let (mut heard, mut last) = (0, began);
+    loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(graph) = executor.graph_mut(graph) else {
+                return true;
+            };
+            if let Some(tape) = &mut tape
+                && let Err(why) = tape.take_from(graph)
+            {
+                failed = Some(why);
+                return true;
+            }
+            let Some(host) = node.and_then(|node| graph.protocol::<PadHost>(node)) else {
+                return true;
+            };
+            let now = clock.now();
+            let is_sent_away = account.as_ref().is_some_and(Account::is_sent_away);
+            if is_sent_away && !is_told {
+                return true;
+            }
+            let sight = watcher.sight();
+            if heard == 0 && sight.received > 0 {
+                gate.spoke(number);
+            }
+            if sight.received != heard {
+                (heard, last) = (sight.received, now);
+            }
+            if let Some(caller) = host.caller().filter(|_| !is_told) {
+                is_told = true;
+                if let Some(account) = &account {
+                    // It takes no more than it has already: what its windows hold.
+                    let _ = account.stand(0);
+                }
+                if let Err(full) = gate.know(number) {
+                    why = Some(Why::Full(full));
+                    return true;
+                }
+                wanted.store(true, Ordering::SeqCst);
+                journal(&format!("a call of {caller}"));
+            }
+            let is_over = host.ended().is_some() || host.counters().refused > 0;
+            if host.counters().calls == 0 && !is_over {
+                // Of one that has left, or speaks something else, no call can come.
+                let is_left = graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left);
+                why = if sight.is_down {
+                    Some(Why::Left)
+                } else if is_left {
+                    Some(Why::Foreign)
+                } else if let_go.load(Ordering::SeqCst) {
+                    Some(Why::Room)
+                } else {
+                    let is_late = now >= began + gate.begin(doors.begin);
+                    is_late.then_some(Why::Late)
+                };
+                return why.is_some() || wish.is_made();
+            }
+            if !is_over {
+                if doors.idle.is_some_and(|idle| now >= last + idle) && !hangs_up.swap(true, Ordering::SeqCst) {
+                    journal("nothing has come for too long");
+                }
+                return wish.is_made();
+            }
+            now >= *over.get_or_insert(now) + FAREWELL || wish.is_made()
+        });
+        if ended != Ended::TimedOut {
+            break;
+        }
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if let Some(why) = executor.failure() {
+        return Err(LiveError::Line(why.to_string()));
+    }
+    if let Some(tape) = tape {
+        tape.finish()?;
+    }
+    let host = executor.graph(graph);
+    let host = node.and_then(|node| host?.protocol::<PadHost>(node));
+    let counters = host.map(PadHost::counters).copied().unwrap_or_default();
+    let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(why) = trouble {
+        let name = command.first().map(|name| name.to_string_lossy());
+        journal(&format!("{}: {why}", name.unwrap_or_default()));
+    }
+    match (host.and_then(PadHost::ended), why) {
+        (Some(why), _) => journal(&format!("the call is over: {why}")),
+        (None, Some(why)) => {
+            let line = format!("call {number}, {from}: {why}");
+            serving.log.told(Kind::Unknown, &line);
+        }
+        (None, None) if counters.refused > 0 => {
+            let line = format!("call {number}, {from}: a call was refused: it was no PAD's");
+            serving.log.told(Kind::Refused, &line);
+        }
+        (None, None) => {}
+    }
+    Ok(counters.calls > 0)
+}
+
+/// Takes calls that come by XOT and runs `command` for each, as many as `doors` says, until somebody wants an end or, with `once`, the
+/// first call is over. With `once` connections are taken one by one, and one without a call is not the end.
+///
+/// # Errors
+/// [`LiveError`] where this machine cannot do it; what goes wrong with one call is told.
+pub fn listen(
+    network: &Network,
+    config: &Config,
+    listener: &TcpListener,
+    command: &[OsString],
+    doors: &Doors,
+    journal: &dyn Journal,
+) -> Result<(), LiveError> {
+    let bell = kumiki_io::Bell::default();
+    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    deepen(listener);
+    let gate = Gate::new(doors.limits, None, RealClock::start());
+    let gate = gate.map_err(system("no random number"))?;
+    let log = Log::new(journal);
+    let serving = Serving {
+        network,
+        config,
+        command,
+        doors,
+        gate: &gate,
+        budget: CaptureBudget::new(doors.pcap_most),
+        wish: &wish,
+        log: &log,
+    };
+    let needs = Needs {
+        files: Err("commands are started, and what they need nobody knows"),
+        connects: Vec::new(),
+        calls: Calls::Commands,
+        capabilities: false,
+    };
+    walls::raise(&network.walls, &needs)?;
+    let each = |caller: Caller| {
+        let (number, from) = (caller.number, caller.from);
+        let network = Network {
+            pcap: numbered(serving.network.pcap.as_ref(), number),
+            pcap_budget: serving.budget.clone(),
+            ..serving.network.clone()
+        };
+        let told = |line: &str| log.say(&format!("call {number}, {from}: {line}"));
+        match converse(&serving, &network, caller, &told) {
+            Ok(had_call) => had_call,
+            Err(why) => {
+                let line = format!("call {number}, {from}: {why}");
+                log.told(Kind::Short, &line);
+                // The next connection's capture could not be written either.
+                matches!(why, LiveError::Capture { .. })
+            }
+        }
+    };
+    serve(listener, &gate, doors, &wish, &each, &log)
+}

@@ -1,0 +1,337 @@
+//! A PAD, and a host for PADs, in real time: terminals and programs of this machine on X.25 over XOT.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | [`Pad`](kumiki_x25::pad::Pad) on `x25` on `xot` on the operating system's TCP, and beside it on `pipe` on the terminal; a terminal that comes by Telnet has `telnet` between. A host: [`PadHost`](kumiki_x25::pad_host::PadHost) on `x25`, `xot` and `pipe` on one connection, and on `pipe` on a pseudo terminal |
+//! | Threads | one for each terminal that comes by Telnet, and one for each connection of XOT to a host: each has a graph of its own, and there are at most so many |
+//! | Clock | [`RealClock`] |
+//! | Left out | terminals on serial lines (the standard streams can be one); other networks below, for which graphs come from scenarios |
+//!
+//! | read | for |
+//! |---|---|
+//! | [`terminal`] | one terminal, from its coming to its going |
+//! | [`host`] | a program for each call |
+//! | [`remedy`] | what helps where a call was not to be had |
+#![cfg(target_os = "linux")]
+
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kumiki_graph::{Duration, Graph};
+use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::stream::has_hung_up;
+use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
+use kumiki_octets::Budget;
+use kumiki_osi_service::x25::{Flow, Number};
+use kumiki_x25::x25::{self, Over, X25};
+use kumiki_x25::xot::{self, Xot};
+
+use kumiki_lab::capture::Stream as Capture;
+use kumiki_live::gate::Gate;
+use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::throttle::{Kind, Throttle};
+use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare, system};
+
+pub mod host;
+pub mod remedy;
+pub mod terminal;
+
+// What a caller needs of the crates below.
+pub use kumiki_osi_service::x25::pad::{BadList, List, Parameters};
+pub use kumiki_osi_service::x25::{BadNumber, Number as X121};
+pub use kumiki_x25::pad::{Config as PadConfig, Outcome};
+pub use kumiki_x25::pad_host::Config as HostConfig;
+
+/// What can be set of X.25 and XOT.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The peer of XOT that has all numbers.
+    pub gateway: Option<SocketAddr>,
+    /// Where calls come in by XOT.
+    pub listen: Option<SocketAddr>,
+    /// Our address.
+    pub address: Number,
+    /// Octets of a packet that are asked for, both ways: a power of two from 16 to 4096.
+    pub packet: u16,
+    /// The window that is asked for, 1 to 7.
+    pub window: u8,
+    /// How long an answer to a call is waited for.
+    pub patience: Duration,
+    /// Where what crosses between X.25 and XOT is written.
+    pub pcap: Option<PathBuf>,
+    /// How many octets all captures may have.
+    pub pcap_budget: CaptureBudget,
+    /// The walls behind which callers are served.
+    pub walls: kumiki_live::walls::Walls,
+    /// The memory that all callers share, where there are many.
+    pub budget: Option<Budget>,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            gateway: None,
+            listen: None,
+            address: Number::NONE,
+            packet: 128,
+            window: 2,
+            patience: Duration::from_secs(200),
+            pcap: None,
+            pcap_budget: CaptureBudget::endless(),
+            walls: kumiki_live::walls::Walls::none(),
+            budget: None,
+        }
+    }
+}
+
+impl Network {
+    /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
+    fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
+        let config = x25::Config {
+            over: Over::Circuits,
+            address: self.address,
+            wanted: Flow {
+                packet_out: self.packet,
+                packet_in: self.packet,
+                window_out: self.window,
+                window_in: self.window,
+                ..Flow::DEFAULT
+            },
+            t21: self.patience,
+            ..x25::Config::default()
+        };
+        let x25 = X25::new(config).map_err(|why| LiveError::Line(why.to_string()))?;
+        let routes = self.gateway.map(|gateway| (Number::NONE, gateway));
+        let xot = xot::Config {
+            routes: routes.into_iter().collect(),
+            patience: begin.max(xot::PATIENCE),
+            ..xot::Config::default()
+        };
+        Ok((x25, Xot::new(xot)))
+    }
+}
+
+/// A capture under way, and the name of its file.
+struct Tape {
+    path: PathBuf,
+    capture: Capture<Kept>,
+}
+
+impl Tape {
+    /// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
+    fn begin(network: &Network, graph: &mut Graph) -> Result<Option<Self>, LiveError> {
+        let Some(path) = network.pcap.clone() else {
+            return Ok(None);
+        };
+        let file = match Kept::create(&path, &network.pcap_budget) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(None),
+            Err(why) => {
+                let why = why.into();
+                return Err(LiveError::Capture { path, why });
+            }
+        };
+        match Capture::new(graph, ("x25", "x25"), "xot", file) {
+            Ok(capture) => Ok(Some(Self { path, capture })),
+            Err(why) => Err(LiveError::Capture { path, why }),
+        }
+    }
+
+    fn take_from(&mut self, graph: &mut Graph) -> Result<(), LiveError> {
+        self.capture.take_from(graph).map_err(|why| {
+            let path = self.path.clone();
+            LiveError::Capture { path, why }
+        })
+    }
+
+    fn finish(self) -> Result<(), LiveError> {
+        let path = self.path;
+        let finished = self.capture.finish();
+        let flushed = finished.and_then(|mut file| Ok(file.flush()?));
+        flushed.map_err(|why| LiveError::Capture { path, why })
+    }
+}
+
+/// Several files for several graphs: the first is called as given, the next with `.2` behind it.
+fn numbered(path: Option<&PathBuf>, number: u64) -> Option<PathBuf> {
+    let path = path?;
+    if number < 2 {
+        return Some(path.clone());
+    }
+    let mut name = path.clone().into_os_string();
+    name.push(format!(".{number}"));
+    Some(name.into())
+}
+
+fn executor(clock: RealClock) -> Executor<RealClock> {
+    let pace = Pace { batch: BATCH, ..Pace::default() };
+    Executor::new(clock, pace)
+}
+
+/// What somebody who runs one of these hears of it: a line for each thing that happens.
+pub trait Journal: Sync {
+    /// Something happened.
+    fn told(&self, line: &str);
+}
+
+/// How many callers there may be, and how long they may take.
+#[derive(Clone, Debug)]
+pub struct Doors {
+    /// How many; known are those whose call, or terminal, is there.
+    pub limits: Limits,
+    /// Within this time a call is to come by a connection, or a terminal's first one is to stand.
+    pub begin: Duration,
+    /// A call by which nothing has come for so long is ended, and a terminal by which nothing has crossed; none: it stays.
+    pub idle: Option<Duration>,
+    /// The end comes with the first call.
+    pub once: bool,
+    /// The most octets of all captures.
+    pub pcap_most: u64,
+}
+
+/// Somebody who has called.
+struct Caller {
+    socket: TcpStream,
+    from: SocketAddr,
+    number: u64,
+    /// Another caller has its place.
+    let_go: Arc<AtomicBool>,
+}
+
+/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits; while there are as many known ones as may be, others
+/// wait.
+///
+/// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
+fn serve(
+    listener: &TcpListener,
+    gate: &Gate,
+    doors: &Doors,
+    wish: &Wish,
+    each: &(dyn Fn(Caller) -> bool + Sync),
+    log: &Log<'_>,
+) -> Result<(), LiveError> {
+    let clock = RealClock::start();
+    let bell = kumiki_io::Bell::default();
+    listener.set_nonblocking(true).map_err(system("cannot listen"))?;
+    let once = doors.once;
+    // Those whose place was given away may take a moment to go.
+    let most = doors.limits.known.saturating_add(doors.limits.full);
+    let most = most.saturating_mul(2);
+    let busy = Arc::new(AtomicUsize::new(0));
+    let is_done = Arc::new(AtomicBool::new(false));
+    let mut callers: BTreeMap<u64, Arc<AtomicBool>> = BTreeMap::new();
+    let mut reserve = spare();
+    std::thread::scope(|scope| {
+        let mut number = 0;
+        while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
+            log.due(false);
+            let under_way = busy.load(Ordering::SeqCst);
+            let is_full = once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
+            let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
+            let watched = if is_full { &[][..] } else { &[watch][..] };
+            clock.wait(clock.now() + LOOK, &bell, watched);
+            if is_full {
+                continue;
+            }
+            match listener.accept() {
+                Ok((socket, from)) => {
+                    if has_hung_up(&socket) {
+                        log.told(Kind::Unknown, &format!("{from}: hung up at once"));
+                        continue;
+                    }
+                    number += 1;
+                    callers.retain(|_, let_go| Arc::strong_count(let_go) > 1);
+                    match gate.enter(number, from.ip()) {
+                        Entrance::Taken(None) => {}
+                        Entrance::Taken(Some(instead)) => {
+                            if let Some(let_go) = callers.get(&instead) {
+                                let_go.store(true, Ordering::SeqCst);
+                            }
+                        }
+                        Entrance::Refused(full) => {
+                            log.told(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+                            continue;
+                        }
+                    }
+                    busy.fetch_add(1, Ordering::SeqCst);
+                    let let_go = Arc::new(AtomicBool::new(false));
+                    callers.insert(number, Arc::clone(&let_go));
+                    let (done, left) = (Arc::clone(&is_done), Arc::clone(&busy));
+                    let caller = Caller { socket, from, number, let_go };
+                    let thread = std::thread::Builder::new().stack_size(memory::STACK);
+                    let spawned = thread.spawn_scoped(scope, move || {
+                        kumiki_octets::keep_free(memory::FREE_PAGES);
+                        if each(caller) && once {
+                            done.store(true, Ordering::SeqCst);
+                        }
+                        gate.leave(number);
+                        left.fetch_sub(1, Ordering::SeqCst);
+                    });
+                    if let Err(why) = spawned {
+                        // The connection has gone with what was to serve it.
+                        busy.fetch_sub(1, Ordering::SeqCst);
+                        gate.leave(number);
+                        log.told(Kind::Short, &format!("{from}: no thread for it: {why}"));
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                // A caller that has gone before it was taken.
+                Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(why) => {
+                    log.told(Kind::Short, &format!("cannot take a caller: {why}"));
+                    // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait in front of others.
+                    if reserve.take().is_some() {
+                        drop(listener.accept());
+                        reserve = spare();
+                    } else {
+                        clock.wait(clock.now() + LOOK, &bell, &[]);
+                    }
+                }
+            }
+        }
+        log.due(true);
+        Ok(())
+    })
+}
+
+/// A journal that nobody can fill, each line with the time.
+struct Log<'a> {
+    journal: &'a dyn Journal,
+    throttle: Mutex<Throttle>,
+    clock: RealClock,
+}
+
+impl<'a> Log<'a> {
+    fn new(journal: &'a dyn Journal) -> Self {
+        Self { journal, throttle: Mutex::default(), clock: RealClock::start() }
+    }
+
+    /// A line about somebody who is known.
+    fn say(&self, line: &str) {
+        self.journal.told(&format!("{} {line}", date()));
+    }
+
+    /// A line of which others could have many told.
+    fn told(&self, kind: Kind, line: &str) {
+        let now = self.clock.now();
+        let line = format!("{} {line}", date());
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = throttle.tell(kind, line, now) {
+            self.journal.told(&line);
+        }
+    }
+
+    /// What was left out and may be told now; at the end, all.
+    fn due(&self, is_end: bool) {
+        let now = self.clock.now();
+        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in throttle.due(now, is_end) {
+            self.journal.told(&line);
+        }
+    }
+}

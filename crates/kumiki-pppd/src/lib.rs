@@ -1,0 +1,626 @@
+//! A PPP link in real time: the stack on a line that carries octets, and somebody else's PPP at the other end.
+//!
+//! | | |
+//! |---|---|
+//! | Graph | [`PppDaemon`] and what uses the link on `ppp` on `hdlc` on the line; above, a relay to a TUN device, or IP with ICMP, and a program on TCP or ICMP |
+//! | Line | any [`Opening`], its octets kept where that is asked for |
+//! | Left out | programs over IPv6, though Linux uses it through the TUN device; several links at once, multilink |
+//!
+//! The daemon's log is what is told as it goes; [`Summary`] is what is left at the end. A program begins when IPCP has agreed on
+//! addresses, and the link is closed in order when it is done, or at Ctrl-C.
+
+use core::net::IpAddr;
+use std::fs::File;
+use std::io::BufWriter;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use kumiki_graph::{Address, Agreement, Duration, Graph, Instant, NodeId, Protocol, Token};
+use kumiki_io::executor::DeviceConfig;
+use kumiki_io::{
+    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,
+};
+use kumiki_ppp::hdlc::{self, Hdlc};
+use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
+use kumiki_wire::ppp::ppp::protocol;
+
+use kumiki_lab::capture::Stream;
+use kumiki_lab::scenario::Fault;
+use kumiki_live::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
+
+mod later;
+mod narrate;
+mod record;
+mod relay;
+#[cfg(test)]
+mod tests;
+
+// What a caller needs of the crates below.
+pub use kumiki_io::Opening;
+pub use kumiki_ppp::ppp_daemon::misbehave::Script;
+pub use kumiki_ppp::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secret};
+
+use later::{Upper, Watched};
+use narrate::Narrator;
+use record::Recorded;
+use relay::Relay;
+
+/// Packets that may wait for room in the line: as many as make a fast line busy, and few, for what waits is late.
+const QUEUE: usize = 64;
+
+/// Any token that is no timer of the daemon's: it looks around when it is woken.
+const WAKE: Token = Token { session: kumiki_graph::Handle { index: 0, generation: 0 }, kind: u32::MAX };
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The line.
+    pub line: Opening,
+    /// Whether it is opened again when the far end has gone.
+    pub persist: bool,
+    /// What is negotiated.
+    pub daemon: Config,
+    /// The largest datagram that we send, whatever the peer takes, in octets.
+    pub mtu: u16,
+    /// Settings of layers, as `layer.key=value`.
+    pub set: Vec<String>,
+    /// Where frames are written, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// With what the names of files begin in which octets are kept.
+    pub record: Option<PathBuf>,
+    /// Whether packets of the negotiation are told too.
+    pub verbose: bool,
+    /// How it is told.
+    pub form: Form,
+    /// The walls behind which it runs.
+    #[cfg(target_os = "linux")]
+    pub walls: kumiki_live::walls::Walls,
+}
+
+/// What the daemon needs when all is open.
+#[cfg(target_os = "linux")]
+fn needs(options: &Options, has_tun: bool) -> kumiki_live::walls::Needs {
+    use kumiki_live::walls::{Access, above, of_lines};
+    let mut places = Vec::new();
+    if let Some(prefix) = &options.record {
+        places.push((above(prefix), Access::Make));
+    }
+    if has_tun {
+        // Where it is seen that an address of IPv6 can be used.
+        places.push((PathBuf::from("/proc/net/if_inet6"), Access::Read));
+    }
+    kumiki_live::walls::Needs {
+        // The addresses of the device are set when they have been agreed on.
+        capabilities: has_tun,
+        ..of_lines([&options.line], places)
+    }
+}
+
+/// What uses the link.
+pub struct User<'a>(Use<'a>);
+
+enum Use<'a> {
+    Nothing,
+    Tun(String),
+    Program(&'static str, Box<dyn Upper + 'a>),
+}
+
+impl<'a> User<'a> {
+    /// Nobody: the link alone, which answers pings.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self(Use::Nothing)
+    }
+
+    /// Linux's stack, by the TUN device `name`.
+    #[must_use]
+    pub fn tun(name: &str) -> Self {
+        Self(Use::Tun(name.to_owned()))
+    }
+
+    /// A program called `name`, made of our address and the peer's when they are agreed on. One called `ping` stands on ICMP,
+    /// another on TCP.
+    pub fn program<P: Protocol>(
+        name: &'static str,
+        make: impl FnMut(IpAddr, IpAddr) -> P + 'a,
+        watcher: &'a mut impl Watcher<P>,
+    ) -> Self {
+        let kind = core::marker::PhantomData;
+        let watched = Watched { make, watcher, kind };
+        Self(Use::Program(name, Box::new(watched)))
+    }
+}
+
+/// What the line carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Frames and octets of the line, and what was damaged.
+    pub line: hdlc::Counters,
+    /// Datagrams that users sent and got.
+    pub driver: kumiki_ppp::ppp::Counters,
+    /// Control packets.
+    pub daemon: ppp_daemon::Counters,
+}
+
+/// What became of the link.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Why it has ended.
+    pub end: End,
+    /// How the program of the line ended, where that went by itself.
+    pub program: Option<ExitStatus>,
+    /// Whether somebody wanted it to end.
+    pub interrupted: bool,
+    /// What was agreed on for frames, the last time.
+    pub agreed: Option<Agreement>,
+    /// The addresses of IPv4, ours and the peer's, the last time.
+    pub ipv4: Option<(Address, Address)>,
+    /// The same of IPv6.
+    pub ipv6: Option<(Address, Address)>,
+    /// As whom the peer came in, where it was asked.
+    pub peer_name: Option<Vec<u8>>,
+    /// What crossed.
+    pub traffic: Traffic,
+    /// How long all of it took.
+    pub elapsed: Duration,
+}
+
+/// How an end is told to who called: the exit status of the program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Outcome {
+    /// The link came up and ended as somebody wanted it to, or was not wanted any more before.
+    AsAsked,
+    /// It never came up: no answer, or no agreement.
+    NoAgreement,
+    /// One end did not believe who the other is, or would not say who it is.
+    NotAuthenticated,
+    /// It was up, and the line or the peer was lost.
+    Lost,
+    /// The line leads back to us.
+    LoopedBack,
+}
+
+/// How a program ended, in words.
+fn program_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("its program has ended with status {code}"),
+        (None, Some(signal)) => format!("its program was ended by signal {signal}"),
+        (None, None) => "its program has ended".to_owned(),
+    }
+}
+
+impl Summary {
+    /// Why it has ended, in words.
+    #[must_use]
+    pub fn why(&self) -> String {
+        let end = &self.end;
+        match self.program {
+            Some(status) => format!("{end}: {}", program_words(status)),
+            None => end.to_string(),
+        }
+    }
+
+    /// What kind of end it was.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        let was_up = self.ipv4.is_some() || self.ipv6.is_some();
+        match &self.end {
+            End::Asked | End::TimeUp => Outcome::AsAsked,
+            End::PeerFinished { .. } if was_up => Outcome::AsAsked,
+            End::LineDown if !was_up => Outcome::NoAgreement,
+            End::LineDown | End::NoEcho { .. } | End::Quality { .. } => Outcome::Lost,
+            End::NeverAnswered { .. }
+            | End::NoAgreement { .. }
+            | End::Pointless { .. }
+            | End::PeerFinished { .. }
+            | End::Incompatible { .. }
+            | End::NoNetwork => Outcome::NoAgreement,
+            End::WillNotSayWho
+            | End::CannotSayWho
+            | End::Refused { .. }
+            | End::NotLetIn { .. }
+            | End::NeverSaidWho { .. } => Outcome::NotAuthenticated,
+            End::LoopedBack => Outcome::LoopedBack,
+        }
+    }
+}
+
+/// The layers of a PPP link, and what `user` stands on.
+fn layers(user: &Use<'_>, options: &Options) -> Stack {
+    let below = |layers: &[&str]| layers.iter().map(|&it| it.to_owned()).collect();
+    let mut graph = vec![("ppp_daemon", below(&["ppp"])), ("ppp", below(&["hdlc"])), ("hdlc", below(&["line"]))];
+    let mut settings = vec![("ppp", "mtu", format!("{} B", options.mtu))];
+    let is_async = options.daemon.accm.is_some();
+    let mru = options.daemon.mru.max(1500);
+    settings.push(("hdlc", "mru", format!("{mru} B")));
+    let mut program = "relay";
+    let has_ip = !matches!(user, Use::Tun(_));
+    if has_ip {
+        graph.extend([("icmp", below(&["ip"])), ("ip", below(&["ppp"]))]);
+        settings.push(("ip", "address", "negotiated".to_owned()));
+        settings.push(("ip", "mtu", format!("{} B", options.mtu)));
+    }
+    match user {
+        Use::Nothing => {}
+        Use::Tun(_) => graph.push(("relay", below(&["ppp", "tun"]))),
+        Use::Program(name, _) => {
+            program = name;
+            let upper = if *name == "ping" { "icmp" } else { "tcp" };
+            graph.extend([(*name, below(&[upper])), ("tcp", below(&["ip"]))]);
+        }
+    }
+    let graph = graph.into_iter().map(|(node, below): (&str, Vec<String>)| (node.to_owned(), below));
+    let mut stack = Stack::of(graph, program, "ip", "line");
+    for (node, key, value) in settings {
+        stack.put(node, key, value.into());
+    }
+    stack.put("hdlc", "async", is_async.into());
+    stack.put("hdlc", "fcs", options.daemon.fcs.to_string().into());
+    if has_ip {
+        let mut routes = toml::Table::new();
+        routes.insert("default".to_owned(), "ppp".into());
+        stack.put("ip", "routes", routes.into());
+    }
+    stack
+}
+
+/// Runs a link until it has ended, `user` is done, or somebody wants an end; tells by `say`, a line each time.
+///
+/// # Errors
+/// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
+pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Result<Summary, LiveError> {
+    let mut user = user.0;
+    let daemon = PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(Fault::new(why.to_string())))?;
+    let mut stack = layers(&user, options);
+    stack.set(&options.set)?;
+    let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
+    let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![("ppp_daemon", Box::new(daemon))];
+    match &mut user {
+        Use::Nothing => {}
+        Use::Tun(_) => nodes.push(("relay", Box::new(Relay))),
+        Use::Program(name, upper) => nodes.push((name, upper.node())),
+    }
+    let (mut graph, devices) = stack.graph(nodes, seed)?;
+    let capture = match &options.pcap {
+        Some(path) => Some(kumiki_live::begin_capture(path, &mut graph, ("ppp", "hdlc"))?),
+        None => None,
+    };
+    let device = |name: &str| devices.get(name).copied().ok_or_else(|| missing(name));
+    let named = |name: &str| graph.node(name).ok_or_else(|| missing(name));
+    let found = Nodes {
+        daemon: named("ppp_daemon")?,
+        driver: named("ppp")?,
+        framing: named("hdlc")?,
+        user: graph.node(&stack.program),
+    };
+    let (line_device, tun_device) = (device("line")?, device("tun"));
+
+    let clock = RealClock::start();
+    let mut executor = Executor::new(clock, Pace { batch: BATCH, queue: QUEUE, ..Pace::default() });
+    let host = executor.add_graph("host", graph);
+    let mut kernel = None;
+    if let Use::Tun(name) = &user {
+        let (tun, end) = Kernel::open(name, options.mtu)?;
+        kernel = Some(end);
+        let real = executor.add_real(tun).map_err(system("no descriptor to wait for the device"))?;
+        let config = DeviceConfig { mtu: options.mtu.into(), burst: 1 };
+        executor.set_device(host, tun_device?, config);
+        executor.plug(Plug::Device(host, device("tun")?), Plug::Real(real));
+    }
+    let mut narrator = Narrator::new(options.form, options.verbose, say);
+    let mut line = Line::open(&options.line, options.persist).map_err(|why| LiveError::Line(why.to_string()))?;
+    if let Some(name) = line.terminal() {
+        narrator.terminal(name);
+    }
+    let bell = executor.bell();
+    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    #[cfg(target_os = "linux")]
+    kumiki_live::walls::raise(&options.walls, &needs(options, kernel.is_some()))?;
+    if !line.is_up() {
+        narrator.waits(&options.line);
+    }
+    while !line.is_up() && !wish.is_made() {
+        let came = line.receive().map_err(system("the line"))?;
+        if came.is_some() || line.is_up() {
+            continue;
+        }
+        let read = line.descriptors().read.map(|descriptor| Watch { descriptor, reading: true, writing: false });
+        let watches: Vec<Watch<'_>> = read.into_iter().collect();
+        clock.wait(clock.now() + LOOK, &bell, &watches);
+    }
+    let program_end = line.program_end();
+    let mut device: Box<dyn RealDevice> = Box::new(line);
+    if let Some(prefix) = &options.record {
+        let recorded = Recorded::new(device, prefix);
+        device = Box::new(recorded.map_err(|why| LiveError::Line(why.to_string()))?);
+    }
+    let real = executor.add_real(device).map_err(system("no descriptor to wait for the line"))?;
+    executor.plug(Plug::Device(host, line_device), Plug::Real(real));
+    let mut session = Session {
+        nodes: found,
+        host,
+        clock,
+        began: clock.now(),
+        wish,
+        user,
+        kernel,
+        capture,
+        program_end,
+        narrator,
+        ipv4: None,
+        ipv6: None,
+        last: Last::default(),
+        has_begun: false,
+        has_finished: false,
+        persist: options.persist,
+        is_lost: false,
+        is_closing: false,
+        failed: None,
+    };
+    executor.start()?;
+    let ended = loop {
+        let ended = executor.run(LOOK, |executor| session.look(executor));
+        if ended != Ended::TimedOut {
+            break ended;
+        }
+    };
+    if ended == Ended::Failed {
+        let why = executor.failure().map(ToString::to_string);
+        return Err(LiveError::Line(why.unwrap_or_default()));
+    }
+    session.finish(&mut executor)
+}
+
+fn missing(name: &str) -> LiveError {
+    LiveError::Input(Fault::new(format!("the stack has no {name}")))
+}
+
+/// Where the nodes are.
+#[derive(Clone, Copy)]
+struct Nodes {
+    daemon: NodeId,
+    driver: NodeId,
+    framing: NodeId,
+    user: Option<NodeId>,
+}
+
+/// What was agreed on last.
+#[derive(Default)]
+struct Last {
+    agreed: Option<Agreement>,
+    ipv4: Option<(Address, Address)>,
+    ipv6: Option<(Address, Address)>,
+    peer_name: Option<Vec<u8>>,
+}
+
+type Capture = (PathBuf, Stream<BufWriter<File>>);
+
+/// A link while it runs.
+struct Session<'a, 's> {
+    nodes: Nodes,
+    host: GraphId,
+    clock: RealClock,
+    began: Instant,
+    wish: Wish,
+    user: Use<'a>,
+    kernel: Option<Kernel>,
+    capture: Option<Capture>,
+    program_end: ProgramEnd,
+    narrator: Narrator<'s>,
+    /// What may pass now.
+    ipv4: Option<(Address, Address)>,
+    ipv6: Option<(Address, Address)>,
+    last: Last,
+    /// The program on top has begun.
+    has_begun: bool,
+    /// It is done.
+    has_finished: bool,
+    persist: bool,
+    /// The line was lost before there was anything to end.
+    is_lost: bool,
+    is_closing: bool,
+    failed: Option<LiveError>,
+}
+
+impl Session<'_, '_> {
+    /// Looks around after a pass; true where the link has ended.
+    fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
+        let now = self.clock.now();
+        let Some(graph) = executor.graph_mut(self.host) else {
+            return true;
+        };
+        if let Some((path, stream)) = &mut self.capture
+            && let Err(why) = stream.take_from(graph)
+        {
+            let path = path.clone();
+            self.failed = Some(LiveError::Capture { path, why });
+            return true;
+        }
+        let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) else {
+            return true;
+        };
+        for line in daemon.take_log() {
+            self.narrator.line(&line);
+        }
+        if self.persist
+            && let Some(status) = self.program_end.take()
+        {
+            self.narrator.program(now, status);
+        }
+        let has_ended = daemon.ended().is_some();
+        // The line was there at first. Without it the daemon waits for the next, which nobody wants here.
+        let is_dead = daemon.phase() == Phase::Dead;
+        self.is_lost |= is_dead && !has_ended && !self.persist && !self.is_closing;
+        let ipv4 = daemon.network(protocol::IPV4);
+        let ipv6 = daemon.network(protocol::IPV6);
+        if let Some(agreed) = daemon.agreement() {
+            self.last.agreed = Some(agreed);
+        }
+        if let Some(name) = daemon.peer_name() {
+            self.last.peer_name = Some(name.to_vec());
+        }
+        if (ipv4, ipv6) != (self.ipv4, self.ipv6) {
+            (self.ipv4, self.ipv6) = (ipv4, ipv6);
+            self.last.ipv4 = ipv4.or(self.last.ipv4);
+            self.last.ipv6 = ipv6.or(self.last.ipv6);
+            let mtu = self.last.agreed.map_or(u32::MAX, |agreed| agreed.peer_mru);
+            if let Some(kernel) = &mut self.kernel
+                && let Err(why) = kernel.follow(mtu, ipv4, ipv6)
+            {
+                self.failed = Some(why);
+                self.close(graph, now);
+            }
+            self.narrator.networks(now, ipv4, ipv6);
+        }
+        if self.look_at_user(graph, now) || self.wish.is_made() {
+            self.close(graph, now);
+        } else if self.is_lost
+            && !core::mem::replace(&mut self.is_closing, true)
+            && let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon)
+        {
+            daemon.lose();
+            graph.wake(now, self.nodes.daemon, WAKE);
+        }
+        has_ended
+    }
+
+    /// True where the program on top is done.
+    fn look_at_user(&mut self, graph: &mut Graph, now: Instant) -> bool {
+        let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
+            return false;
+        };
+        match self.ipv4 {
+            Some((Address::Ip4(local), Address::Ip4(remote))) if !self.has_begun => {
+                self.has_begun = true;
+                upper.begin(graph, node, now, (local.into(), remote.into()));
+            }
+            Some(_) if !self.has_begun => {
+                let why = Fault::new("IPv4 has come up, and no address was agreed on for one of the ends")
+                    .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
+                self.failed = Some(LiveError::Input(why));
+                return true;
+            }
+            Some(_) | None => {}
+        }
+        self.has_finished = self.has_finished || upper.look(graph, node, now);
+        self.has_finished
+    }
+
+    /// Has the daemon close the link, once.
+    fn close(&mut self, graph: &mut Graph, now: Instant) {
+        if core::mem::replace(&mut self.is_closing, true) {
+            return;
+        }
+        if let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) {
+            daemon.close();
+            graph.wake(now, self.nodes.daemon, WAKE);
+        }
+    }
+
+    fn finish(mut self, executor: &mut Executor<RealClock>) -> Result<Summary, LiveError> {
+        if let Some(why) = self.failed {
+            return Err(why);
+        }
+        if let Some((path, stream)) = self.capture {
+            stream.finish().map_err(|why| LiveError::Capture { path, why })?;
+        }
+        let elapsed = self.clock.now().saturating_since(self.began);
+        let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;
+        let framing = graph.protocol::<Hdlc>(self.nodes.framing);
+        let driver = graph.protocol::<kumiki_ppp::ppp::Ppp>(self.nodes.driver);
+        let daemon = graph.protocol::<PppDaemon>(self.nodes.daemon);
+        let traffic = Traffic {
+            line: framing.map(Hdlc::counters).unwrap_or_default(),
+            driver: driver.map(|it| *it.counters()).unwrap_or_default(),
+            daemon: daemon.map(|it| *it.counters()).unwrap_or_default(),
+        };
+        let end = daemon.and_then(PppDaemon::last_end);
+        let end = end.cloned().unwrap_or(End::Asked);
+        let program = if end == End::LineDown { self.program_end.wait() } else { self.program_end.take() };
+        let summary = Summary {
+            end,
+            program,
+            interrupted: self.wish.is_made(),
+            agreed: self.last.agreed,
+            ipv4: self.last.ipv4,
+            ipv6: self.last.ipv6,
+            peer_name: self.last.peer_name,
+            traffic,
+            elapsed,
+        };
+        self.narrator.end(&summary);
+        Ok(summary)
+    }
+}
+
+/// The kernel's end of the TUN device, which has the addresses of the link.
+#[cfg(target_os = "linux")]
+struct Kernel {
+    end: kumiki_io::KernelEnd,
+    mtu: u16,
+    ipv6: Option<Address>,
+}
+
+#[cfg(target_os = "linux")]
+impl Kernel {
+    fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
+        let opened = kumiki_io::Tun::open(name, mtu);
+        let tun = opened.map_err(|why| LiveError::Line(why.to_string()))?;
+        let end = tun.kernel();
+        end.leave_link_local_to_us();
+        let kernel = Self { end, mtu, ipv6: None };
+        Ok((Box::new(tun), kernel))
+    }
+
+    /// Sets what is agreed on now.
+    fn follow(
+        &mut self,
+        mtu: u32,
+        ipv4: Option<(Address, Address)>,
+        ipv6: Option<(Address, Address)>,
+    ) -> Result<(), LiveError> {
+        let said = |why: kumiki_io::TunError| LiveError::Line(why.to_string());
+        if ipv4.is_none() && ipv6.is_none() {
+            self.ipv6 = None;
+            return self.end.set_up(false).map_err(said);
+        }
+        let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).min(self.mtu);
+        self.end.set_mtu(mtu).map_err(said)?;
+        if let Some((Address::Ip4(local), remote)) = ipv4 {
+            let peer = if let Address::Ip4(remote) = remote { Some(remote) } else { None };
+            self.end.set_address(local.into(), 32, peer).map_err(said)?;
+        }
+        self.end.set_up(true).map_err(said)?;
+        if let Some((Address::Ip6(local), _)) = ipv6
+            && self.ipv6 != Some(Address::Ip6(local))
+        {
+            self.ipv6 = Some(Address::Ip6(local));
+            self.end.set_address(local.into(), 64, None).map_err(said)?;
+        }
+        Ok(())
+    }
+}
+
+/// TUN devices are Linux's: there is none here.
+#[cfg(not(target_os = "linux"))]
+struct Kernel;
+
+#[cfg(not(target_os = "linux"))]
+impl Kernel {
+    fn open(name: &str, mtu: u16) -> Result<(Box<dyn RealDevice>, Self), LiveError> {
+        match kumiki_live::open_tun(name, mtu, None) {
+            Ok(device) => Ok((device, Self)),
+            Err(why) => Err(LiveError::Line(why.to_string())),
+        }
+    }
+
+    fn follow(
+        &mut self,
+        _: u32,
+        _: Option<(Address, Address)>,
+        _: Option<(Address, Address)>,
+    ) -> Result<(), LiveError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,414 @@
+//! `kumiki x25 switch`: the run.
+//!
+//! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what others could have many lines told (calls that are refused,
+//! connections without a call) there are few (`Throttle`).
+
+use core::net::SocketAddr;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Rng};
+use kumiki_io::admission::{Full, Limits};
+use kumiki_io::executor::DeviceConfig;
+use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_osi_service::x25::{Told, What};
+use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
+use kumiki_x25::xot::PATIENCE;
+
+use super::callers::Callers;
+use super::config::{Config, Kind as PortKind, On, Port};
+use super::ports;
+use kumiki_lab::capture;
+use kumiki_lab::scenario::Fault;
+use kumiki_live::memory::Memory;
+use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::throttle::{Kind, Throttle};
+use kumiki_live::walls::{self, Needs, Walls};
+use kumiki_live::{LOOK, LiveError, date, system};
+
+/// How long CLEAR packets have to leave, and their confirmations to come.
+const CLEARING: Duration = Duration::from_millis(500);
+
+/// The largest unit that a device is said to take.
+const MTU: u32 = 4400;
+
+/// What a run is to do beside the configuration.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Where the packets of all ports are written, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// The most octets of that.
+    pub pcap_most: u64,
+    /// The walls behind which it runs.
+    pub walls: Walls,
+    /// The most octets of memory that calls may take together; no bound unless given.
+    pub memory: Option<u64>,
+    /// How many there may be that call by XOT; known are those of whom a call stands.
+    pub limits: Limits,
+    /// Within this time a caller is to be known.
+    pub begin: Duration,
+    /// A call by which nothing has crossed for so long is cleared; none: it stays.
+    pub idle: Option<Duration>,
+    /// Set from outside, it ends the run as Ctrl-C does.
+    pub end: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        let begin = Duration::from_secs(30);
+        Self {
+            limits: Limits::new(4096, 8, begin),
+            begin,
+            idle: None,
+            pcap: None,
+            pcap_most: u64::MAX,
+            walls: Walls::none(),
+            memory: None,
+            end: None,
+        }
+    }
+}
+
+fn misfit(why: &Misfit) -> LiveError {
+    LiveError::Line(why.to_string())
+}
+
+/// A graph of all ports, and what is to be plugged where.
+struct Built {
+    graph: Graph,
+    switch: NodeId,
+    devices: Vec<(kumiki_graph::DeviceId, ports::Device)>,
+    /// The access point of each packet layer: the node above, and what is below.
+    packets: Vec<(String, String)>,
+}
+
+/// Opens all ports and builds the graph.
+fn build(
+    config: &Config,
+    idle: Option<Duration>,
+    gate: &ports::Gate<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Built, LiveError> {
+    let seed = unguessable().map_err(system("no random number"))?;
+    let mut graph = Graph::new(seed, 0);
+    let task = graph.add_task("switch");
+    let mut devices = Vec::new();
+    let mut packets = Vec::new();
+    let mut connections = Vec::new();
+    for port in &config.ports {
+        let device = ports::device(port, gate)?;
+        if let Some(listens) = device.listens {
+            say(&format!("{}: listens at {listens} (XOT)", port.name));
+        }
+        let id = graph.add_device(&device.name, device.service);
+        let id = id.map_err(|why| misfit(&why))?;
+        let layers = ports::nodes(port, device.listens, gate.begin.max(PATIENCE))?;
+        let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
+        names.push(device.name.clone());
+        for (name, _, node) in layers {
+            graph.add_node(&name, task, node).map_err(|why| misfit(&why))?;
+        }
+        for pair in names.windows(2) {
+            if let [upper, lower] = pair {
+                connections.push((upper.clone(), lower.clone()));
+            }
+        }
+        if let [upper, lower, ..] = names.as_slice() {
+            packets.push((upper.clone(), lower.clone()));
+        }
+        devices.push((id, device));
+    }
+    let node = Box::new(Switch::new(x25_switch::Config { idle, ..config.switch.clone() }));
+    let switch = graph.add_node("switch", task, node).map_err(|why| misfit(&why))?;
+    for Port { name, .. } in &config.ports {
+        connections.push(("switch".to_owned(), name.clone()));
+    }
+    for (upper, lower) in &connections {
+        graph.connect(upper, lower).map_err(|why| misfit(&why))?;
+    }
+    Ok(Built { graph, switch, devices, packets })
+}
+
+/// What the ports need when they stand: lines that are opened anew, and connections to the hosts of routes.
+fn needs(config: &Config) -> Needs {
+    let mut lines = Vec::new();
+    let mut connects = Vec::new();
+    for port in &config.ports {
+        match &port.kind {
+            PortKind::Lapb { on: On::Line(line), .. } | PortKind::Packets(line) => lines.push(line),
+            PortKind::Lapb { .. } | PortKind::Tun(_) => {}
+            PortKind::Xot { hosts, .. } => {
+                connects.extend(hosts.iter().map(|(_, host)| host.port()));
+            }
+        }
+    }
+    connects.sort_unstable();
+    connects.dedup();
+    Needs { connects, ..walls::of_lines(lines, Vec::new()) }
+}
+
+/// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
+///
+/// # Errors
+/// [`LiveError`]; nothing has been sent where a device cannot be had.
+pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
+    let clock = RealClock::start();
+    let seed = unguessable().map_err(system("no random number"))?;
+    let callers = Callers::new(wanted.limits, wanted.begin, Rng::new(seed, 0));
+    let gate = ports::Gate { callers: &callers, begin: wanted.begin, clock };
+    let mut built = build(config, wanted.idle, &gate, &mut say)?;
+    if let Some(most) = wanted.memory {
+        let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
+        let memory = Memory::budget(most).map_err(|why| line(&why))?;
+        if let Some(remark) = &memory.remark {
+            say(remark);
+        }
+        // The switch itself costs nothing: each of its calls has an account beside this one.
+        let own = memory.budget.account(0).map_err(|why| line(&why))?;
+        built.graph.set_budget(own);
+    }
+    let mut capture = match &wanted.pcap {
+        None => None,
+        Some(path) => {
+            let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
+            let file = Kept::create(path, &CaptureBudget::new(wanted.pcap_most));
+            let file = file.map_err(|why| fault(&why))?;
+            let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
+            let taps: Vec<(&str, &str, &str)> =
+                built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
+            let stream = capture::Stream::several(&mut built.graph, &taps, file);
+            Some((path.clone(), stream.map_err(|why| fault(&why))?))
+        }
+    };
+    let mut executor = Executor::new(clock, Pace::default());
+    let graph = executor.add_graph("switch", built.graph);
+    for (id, device) in built.devices {
+        let mtu = DeviceConfig { mtu: MTU, burst: 1 };
+        executor.set_device(graph, id, mtu);
+        let real = executor.add_real(device.device).map_err(system("no descriptor to wait for a device"))?;
+        executor.plug(Plug::Device(graph, id), Plug::Real(real));
+    }
+    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    walls::raise(&wanted.walls, &needs(config))?;
+    executor.start()?;
+    say("switches; Ctrl-C clears all calls and ends");
+    let is_wanted = || {
+        let told = wanted.end.as_ref();
+        wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
+    };
+    let mut failed = None;
+    let mut closing = None;
+    let mut throttle = Throttle::default();
+    loop {
+        let ended = executor.run(LOOK, |executor| {
+            let Some(it) = executor.graph_mut(graph) else {
+                return true;
+            };
+            if let Some((path, stream)) = &mut capture
+                && let Err(why) = stream.take_from(it)
+            {
+                let path = path.clone();
+                failed = Some(LiveError::Capture { path, why });
+                return true;
+            }
+            let now = clock.now();
+            for (kind, line) in look(it, built.switch, &callers, now) {
+                let line = format!("{} {line}", date());
+                match kind {
+                    None => say(&line),
+                    Some(kind) => {
+                        throttle.tell(kind, line, now).iter().for_each(|it| say(it));
+                    }
+                }
+            }
+            for line in throttle.due(now, false) {
+                say(&line);
+            }
+            match closing {
+                None if is_wanted() => {
+                    it.wake(now, built.switch, CLOSE);
+                    closing = Some(now + CLEARING);
+                    false
+                }
+                None => false,
+                Some(end) => now >= end,
+            }
+        });
+        if failed.is_some() || ended == Ended::Failed || ended == Ended::Done {
+            break;
+        }
+    }
+    for line in throttle.due(clock.now(), true) {
+        say(&line);
+    }
+    summary(&executor, graph, built.switch, &mut say);
+    if let Some((path, stream)) = capture
+        && failed.is_none()
+    {
+        let finished = stream.finish();
+        let mut file = finished.map_err(|why| LiveError::Capture { path, why })?;
+        file.flush().map_err(system("--pcap"))?;
+    }
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if let Some(failure) = executor.failure() {
+        let what = match failure {
+            Failure::Device(..) => "the device of a port is of no more use",
+            Failure::Graph(..) => "the switch cannot go on",
+        };
+        return Err(LiveError::System { what: what.to_owned(), why: failure.to_error() });
+    }
+    Ok(())
+}
+
+/// What a clearing or reset said, without the word for it.
+fn why(what: What, cause: u8, diagnostic: u8) -> String {
+    let told = Told { what, cause, diagnostic };
+    let text = told.to_string();
+    match text.split_once(": ") {
+        Some((_, rest)) => rest.to_owned(),
+        None => text,
+    }
+}
+
+/// Looks around after a pass: what is to be told, and of what kind, where others could have it told often.
+pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: Instant) -> Vec<(Option<Kind>, String)> {
+    let mut lines = Vec::new();
+    let mut sent_away = Vec::new();
+    let Some(node) = graph.protocol_mut::<Switch>(switch) else {
+        return lines;
+    };
+    let events: Vec<Event> = node.take_events().collect();
+    for event in events {
+        let kind = matches!(event.what, Happened::Refused { .. }).then_some(Kind::Refused);
+        lines.extend(line(&event).map(|line| (kind, line)));
+        if let Err(full) = admit(callers, &event) {
+            let (call, from) = (event.call, who(&event));
+            let line = format!("call {call}{from}: sent away, for {full}");
+            lines.push((Some(Kind::Dropped), line));
+            sent_away.push(call);
+        }
+    }
+    if !sent_away.is_empty() {
+        sent_away.into_iter().for_each(|call| node.send_away(call));
+        graph.wake(now, switch, CLEAR);
+    }
+    let gone = callers.look(now).into_iter();
+    lines.extend(gone.map(|(kind, line)| (Some(kind), line)));
+    lines
+}
+
+/// Has the callers know what became of a call.
+///
+/// # Errors
+/// It stands, and there is no place for it.
+fn admit(callers: &Callers, event: &Event) -> Result<(), Full> {
+    let [caller, called] = event.peers;
+    match &event.what {
+        Happened::Came { from } => {
+            caller.into_iter().for_each(|it| callers.called(from, it));
+        }
+        Happened::SetUp { from, .. } => {
+            return caller.map_or(Ok(()), |it| callers.know(from, it));
+        }
+        Happened::Refused { from, .. } => {
+            caller.into_iter().for_each(|it| callers.refused(from, it));
+        }
+        Happened::Joined(place) => {
+            // Which of the two ends it is, only one of them has come by that port.
+            for peer in [caller, called].into_iter().flatten() {
+                callers.excuse(&place.port, peer);
+            }
+        }
+        Happened::Cleared { .. }
+        | Happened::Reset { .. }
+        | Happened::Parted(..)
+        | Happened::Up(_)
+        | Happened::Down(_) => {}
+    }
+    Ok(())
+}
+
+/// Where the caller of a call is, in front of what is told of it.
+fn who(event: &Event) -> String {
+    match event.peers {
+        [Some(caller), _] => format!(" {caller}"),
+        [None, _] => String::new(),
+    }
+}
+
+/// A port, and where its peer is.
+fn end(port: &str, peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| port.to_owned(), |peer| format!("{port} ({peer})"))
+}
+
+/// What is told of an event, if anything is.
+fn line(event: &Event) -> Option<String> {
+    let [_, called_peer] = event.peers;
+    let call = format!("{}{}", event.call, who(event));
+    Some(match &event.what {
+        Happened::Came { .. } => return None,
+        Happened::SetUp { from, to, calling, called } => {
+            let to = end(to, called_peer);
+            format!("call {call}: {calling} to {called} set up, from {from} to {to}")
+        }
+        Happened::Refused { from, calling, called, cause, diagnostic } => {
+            let why = why(What::Clear, *cause, *diagnostic);
+            format!("call {call}: {calling} to {called} refused, from {from}: {why}")
+        }
+        Happened::Cleared { by, cause, diagnostic, octets: [there, back], lasted } => {
+            let milliseconds = lasted.as_nanos() / 1_000_000;
+            let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
+            let by = by.as_deref().unwrap_or("us");
+            let why = why(What::Clear, *cause, *diagnostic);
+            format!(
+                "call {call}: cleared by {by}: {why}; {there} octets from the caller, {back} to it, {seconds}.{rest:03} s"
+            )
+        }
+        Happened::Reset { by, cause, diagnostic } => {
+            let why = why(What::Reset, *cause, *diagnostic);
+            format!("call {call}: reset by {by}: {why}")
+        }
+        Happened::Joined(place) => {
+            let (port, channel) = (&place.port, place.channel);
+            format!("circuit {}: {port}:{channel} is there{}", event.call, ends(event))
+        }
+        Happened::Parted(place, reason) => {
+            let (port, channel) = (&place.port, place.channel);
+            format!("circuit {}: {port}:{channel} is away: {reason}", event.call)
+        }
+        Happened::Up(port) => format!("{port}: up"),
+        Happened::Down(port) => format!("{port}: down"),
+    })
+}
+
+/// Where the ends of a permanent circuit are, as far as they are reached by XOT.
+fn ends(event: &Event) -> String {
+    let known: Vec<String> = event.peers.iter().flatten().map(ToString::to_string).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", known.join(" and "))
+}
+
+fn summary(executor: &Executor<RealClock>, graph: GraphId, switch: NodeId, say: &mut impl FnMut(&str)) {
+    let it = executor.graph(graph);
+    let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
+        return;
+    };
+    let counted = switch.counters();
+    say(&format!(
+        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on",
+        counted.offered,
+        counted.set_up,
+        counted.refused,
+        counted.cleared,
+        counted.packets,
+        counted.octets,
+        counted.interrupts,
+        counted.resets
+    ));
+}
