@@ -16,6 +16,7 @@ use super::receive::Receive;
 use super::rtt::Rtt;
 use super::segment::{self, Segment};
 use super::session::DSCP;
+use super::way::option_octets;
 use super::{Tcp, cookies, isn, patience};
 
 /// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
@@ -155,7 +156,8 @@ impl Tcp {
             accecn: caller.ecn.has_option().then(receiver::first_option),
             ..Options::NONE
         };
-        let options = segment::fitted(options, own_mss);
+        let room = own_mss.saturating_sub(option_octets(caller.route.as_deref()));
+        let options = segment::fitted(options, room);
         let ecn = if classic && !remembers { Flags::NONE } else { caller.ecn.flags() };
         caller.offered = receive.advertise(config.edge, own_mss, true);
         let header = Header {

@@ -93,7 +93,8 @@ impl Session {
             accecn,
             ..Options::NONE
         };
-        let options = segment::fitted(options, self.own_mss);
+        let room = self.own_mss.saturating_sub(self.way.option_octets());
+        let options = segment::fitted(options, room);
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),

@@ -188,7 +188,7 @@ pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: Uni
     transmit_by(By::default(), pair, header, text, options, cx);
 }
 
-/// The options of a SYN that go into `room` octets beside both headers: what a peer can do without stays away where a link
+/// The options of a SYN that go into `room` octets beside both headers and IP's options: what a peer can do without stays away where a link
 /// is so narrow that it does not carry all.
 pub(crate) fn fitted(options: Options, room: u32) -> Options {
     let room = usize::try_from(room).unwrap_or(usize::MAX);

@@ -32,13 +32,18 @@ impl Way {
 
     /// Octets of the IP option.
     pub(crate) fn option_octets(&self) -> u32 {
-        let gateways = self.route.as_ref().map_or(0, |route| route.gateways.len());
-        // Three octets, and four for each gateway; the first is the datagram's destination, which is then the last.
-        if gateways == 0 {
-            return 0;
-        }
-        u32::try_from((3 + 4 * gateways).next_multiple_of(4)).unwrap_or(40)
+        option_octets(self.route.as_deref())
     }
+}
+
+/// Octets of the IP option that names `route`.
+pub(crate) fn option_octets(route: Option<&SourceRoute>) -> u32 {
+    let gateways = route.map_or(0, |route| route.gateways.len());
+    // Three octets, and four for each gateway; the first is the datagram's destination, which is then the last.
+    if gateways == 0 {
+        return 0;
+    }
+    u32::try_from((3 + 4 * gateways).next_multiple_of(4)).unwrap_or(40)
 }
 
 impl Session {

@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use kumiki_graph::{Address, Mode, Open, Request, SourceRoute, Unit, UnitOptions};
+use kumiki_graph::{Address, EcnUse, Mode, Open, Request, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
@@ -190,6 +190,20 @@ fn who_is_called_by_a_source_route_answers_by_it_and_by_a_later_one() {
             assert_eq!(*way, wanted.then(|| Box::new(by(last))), "{packet}");
         }
         assert_eq!(pair.app(A).received.len(), 4000);
+    }
+}
+
+#[test]
+fn the_answer_to_a_call_by_a_source_route_fits_the_link_with_the_route() {
+    // Timestamps, SACK and MSS go beside the route of 8 octets, and AccECN's option does not.
+    let config = |mss| Config { mss: Some(mss), ecn: EcnUse::Accurate, timestamps: true, sack: true, ..plain() };
+    for (mss, expected) in [(32, false), (36, true)] {
+        let mut pair = Pair::new(config(mss), config(mss), ms(10));
+        pair.return_route = Some((A, by(8)));
+        let pair = pair.connected();
+        let answer = &pair.log[1];
+        assert!(answer.has(Flags::SYN | Flags::ACK), "{answer}");
+        assert_eq!(answer.header.options.accecn.is_some(), expected, "{answer}");
     }
 }
 
