@@ -3,9 +3,9 @@
 use kumiki_wire::inet::tcp::Flags;
 
 use super::pair::*;
-use crate::tcp::Config;
 use crate::tcp::config::{AckRule, LossDetection, RateReduction};
 use crate::tcp::congestion::InitialWindow;
+use crate::tcp::Config;
 
 /// SACK, and each segment acknowledged at once.
 pub(super) fn prompt() -> Config {
@@ -467,4 +467,23 @@ fn new_data_that_trickles_out_does_not_put_the_timer_off() {
     }
     let head: Vec<u64> = sent(&pair).into_iter().filter_map(|(at, octet)| (octet == 0).then_some(at)).collect();
     assert_eq!(head, [0, 400, 800], "{}", pair.taken_log().join("\n"));
+}
+
+/// RFC 5682 section 2.1 step 3 (b) speaks of an acknowledgment of what was not sent again.
+#[test]
+fn f_rto_says_nothing_where_more_than_the_first_segment_was_sent_again() {
+    // Nothing controls congestion: all that is outstanding goes again.
+    for sack in [false, true] {
+        let congestion = crate::tcp::congestion::Algorithm::Fixed;
+        let config = Config { sack, congestion, f_rto: true, loss_detection: LossDetection::Sack, ..prompt() };
+        let narrow = Config { receive_buffer: 3000, ..config.clone() };
+        let mut pair =
+            with_fates(config, narrow, |octet, copy| if octet < 3000 && copy == 0 { Vec::new() } else { vec![ms(10)] });
+        pair.write(A, &numbered(20_000));
+        pair.run_for(ms(2000));
+        let log = pair.taken_log().join("\n");
+        let counters = pair.counters(A);
+        assert_eq!(pair.app(B).received.len(), 20_000, "{log}");
+        assert_eq!((counters.timeouts, counters.spurious_timeouts), (1, 0), "{log}");
+    }
 }
