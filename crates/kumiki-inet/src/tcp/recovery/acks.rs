@@ -40,8 +40,9 @@ impl Session {
             self.board.on_cumulative_ack(ack, now)
         };
         self.send.release(ack);
-        self.sample(segment, &outcome, io);
-        let outcome = outcome.and(self.take_sack(segment, io));
+        let told = self.take_sack(segment, io);
+        let late = if self.sample(segment, &outcome, &told, io) { None } else { self.echoed_trip(segment, now) };
+        let outcome = outcome.and(told);
         self.take_marks(segment, &outcome, flight, io);
         self.recovery.duplicates = 0;
         self.answered(io);
@@ -52,7 +53,7 @@ impl Session {
         let was = self.recovery.phase;
         self.take_reordering(&outcome, io);
         // What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
-        if !self.find_spurious(segment, &outcome, io) {
+        if !self.find_spurious(segment, &outcome, late, io) {
             self.advance_recovery(&outcome, flight, io);
         }
         self.step_frto(io);
@@ -67,12 +68,15 @@ impl Session {
         self.note(Event::Acknowledged, now);
     }
 
-    /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample, a timestamp may.
-    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, io: &Io<'_, '_>) {
+    /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample of what is acknowledged, a timestamp may, or what the same
+    /// segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
+    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, io: &Io<'_, '_>) -> bool {
         let told = || self.trip_of_last_copy(segment, outcome, io.now());
-        if let Some(rtt) = outcome.rtt.or_else(told) {
+        let rtt = outcome.rtt.or_else(told).or(sacked.rtt);
+        if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
         }
+        rtt.is_some()
     }
 
     /// The round trip that a timestamp tells of, where what it echoes is the last copy of what is acknowledged.
@@ -146,8 +150,15 @@ impl Session {
         }
     }
 
-    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015.
-    fn find_spurious(&mut self, segment: &Segment, outcome: &AckOutcome, io: &mut Io<'_, '_>) -> bool {
+    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015. `late`: the round trip it tells of, if that was
+    /// no sample.
+    fn find_spurious(
+        &mut self,
+        segment: &Segment,
+        outcome: &AckOutcome,
+        late: Option<Duration>,
+        io: &mut Io<'_, '_>,
+    ) -> bool {
         if !io.shared.config.undo {
             return false;
         }
@@ -169,7 +180,7 @@ impl Session {
             }
         }
         if spurious {
-            self.undo(segment, outcome, io);
+            self.undo(outcome, late, io);
         }
         spurious
     }
@@ -206,10 +217,8 @@ impl Session {
     }
 
     /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
-    fn undo(&mut self, segment: &Segment, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
+    fn undo(&mut self, outcome: &AckOutcome, late: Option<Duration>, io: &mut Io<'_, '_>) {
         let acked = outcome.acked;
-        let late = self.echoed_trip(segment, io.now());
-        let late = late.filter(|_| acked > 0 && outcome.rtt.is_none());
         let undo = &mut self.recovery.undo;
         let counters = &mut io.shared.counters;
         if undo.timeout {
@@ -371,13 +380,18 @@ impl Session {
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
         self.believe_copies(segment, io.now());
         let outcome = self.take_sack(segment, io);
+        if let Some(rtt) = outcome.rtt {
+            // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
+            // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
+            self.rtt.on_sample(rtt);
+        }
         self.take_marks(segment, &outcome, self.board.flight(), io);
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
         let plain = segment.len() == 0 && same_window;
         self.take_probe_answer(segment, &outcome, plain, io);
         let answers = plain || outcome.delivered > 0;
         if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && answers) {
-            self.find_spurious(segment, &outcome, io);
+            self.find_spurious(segment, &outcome, None, io);
         }
         if !self.sack && plain && matches!(self.recovery.undo.frto, Frto::Again(_)) {
             // Step 2 (a) of the basic algorithm.

@@ -5,7 +5,7 @@ use kumiki_wire::inet::tcp::Flags;
 use super::pair::*;
 use crate::tcp::config::{AckRule, LossDetection, RateReduction};
 use crate::tcp::congestion::InitialWindow;
-use crate::tcp::Config;
+use crate::tcp::{Config, Event};
 
 /// SACK, and each segment acknowledged at once.
 pub(super) fn prompt() -> Config {
@@ -486,4 +486,52 @@ fn f_rto_says_nothing_where_more_than_the_first_segment_was_sent_again() {
         assert_eq!(pair.app(B).received.len(), 20_000, "{log}");
         assert_eq!((counters.timeouts, counters.spurious_timeouts), (1, 0), "{log}");
     }
+}
+
+/// RFC 6298 section 3: what was sent once is a measure, also where SACK tells of it.
+#[test]
+fn a_segment_that_is_reported_ends_the_back_off() {
+    for loss_detection in [LossDetection::Rack, LossDetection::Sack] {
+        let congestion = crate::tcp::congestion::Algorithm::Fixed;
+        let config = Config { loss_detection, congestion, tail_loss_probe: false, ..prompt() };
+        let mut pair = with_fates(config, prompt(), |octet, copy| match (octet, copy) {
+            (0, 0..2) | (1000, 0) => Vec::new(),
+            _ => vec![ms(10)],
+        });
+        let rto = |pair: &Pair| pair.tcp(A).snapshots().next().unwrap().2.rto;
+        pair.write(A, &numbered(1000));
+        pair.run_for(ms(2000));
+        assert_eq!(rto(&pair), ms(200) * 4, "Karn's rule");
+        pair.write(A, &numbered(3000));
+        pair.run_for(ms(25));
+        let now = rto(&pair);
+        let log = pair.taken_log().join("\n");
+        assert_eq!(now, ms(200), "{loss_detection:?}\n{log}");
+    }
+}
+
+#[test]
+fn an_acknowledgment_that_undoes_a_timeout_is_one_sample() {
+    // The second segment and the acknowledgments of 300 ms are lost; what fills the gap is answered when the head has been sent again.
+    let config = Config { timestamps: true, trace: true, mss: Some(1012), f_rto: false, ..prompt() };
+    let mut pair = Pair::with_rule(config.clone(), config, |packet| {
+        let at = packet.at.as_nanos() / 1_000_000;
+        match (packet.from, at) {
+            (A, 500) if packet.seq == 1001 => Vec::new(),
+            (B, 505..700) if packet.len() == 0 => vec![ms(1000 - at)],
+            _ => vec![ms(10)],
+        }
+    })
+    .connected();
+    pair.write(A, &numbered(2000));
+    pair.run_for(ms(2000));
+    let log = pair.taken_log().join("\n");
+    let (_, _, trace) = pair.tcp(A).traces().next().unwrap();
+    let undone = trace
+        .0
+        .iter()
+        .find(|entry| entry.event == Event::Undone)
+        .expect("the acknowledgment repeats the time of the probe");
+    // The probe was sent 220 ms before.
+    assert_eq!(undone.srtt, Some((ms(20) * 7 + ms(220)) / 8), "{log}");
 }
