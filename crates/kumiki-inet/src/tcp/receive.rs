@@ -156,15 +156,20 @@ impl Receive {
         free.saturating_sub(self.window())
     }
 
-    /// The window field of a segment about to be sent, and with it the right edge: it moves far or not at all (MUST-39).
-    pub(crate) fn advertise(&mut self, rule: EdgeRule, mss: u32, syn: bool) -> u16 {
+    /// The window that a segment about to be sent should tell: the right edge moves far or not at all (MUST-39).
+    fn wanted(&self, rule: EdgeRule, mss: u32) -> u32 {
         let gain = self.gain();
         let offered = self.window() + gain;
         let moves = match rule {
             EdgeRule::Rfc => gain >= mss.min(self.buffer / 2).max(1),
             EdgeRule::Bsd => gain > 0 && (offered >= self.buffer / 4 || offered >= mss),
         };
-        let wanted = if moves { offered } else { self.window() };
+        if moves { offered } else { self.window() }
+    }
+
+    /// The window field of a segment about to be sent, and with it the right edge.
+    pub(crate) fn advertise(&mut self, rule: EdgeRule, mss: u32, syn: bool) -> u16 {
+        let wanted = self.wanted(rule, mss);
         if syn {
             // Windows in SYN segments are never scaled (RFC 7323 section 2.2).
             let field = u16::try_from(wanted).unwrap_or(u16::MAX);
@@ -192,9 +197,16 @@ impl Receive {
     /// Whether the user's taking data has made enough room to say so by itself. After the handshake, whose windows are not
     /// scaled, there is more room than was told, and who has sent little yet need not know: the first acknowledgment of data
     /// tells all of it. It is said before where half of what was offered is used, or hardly a segment was offered.
-    pub(crate) fn wants_update(&self, rule: WindowUpdate, mss: u32) -> bool {
+    ///
+    /// Not where the segment would acknowledge nothing and leave the edge where it is, which moves by large steps and whole units of
+    /// the scale: two ends that both wanted to say so would answer each other for ever.
+    pub(crate) fn wants_update(&self, rule: WindowUpdate, edge: EdgeRule, mss: u32) -> bool {
         let (first, window) = (self.irs + 1, self.window());
         if self.last_ack_sent == first && self.nxt - first <= window && window >= mss {
+            return false;
+        }
+        let told = self.wanted(edge, mss) >> self.shift << self.shift;
+        if told <= window && self.last_ack_sent == self.nxt {
             return false;
         }
         let gain = u64::from(self.gain());

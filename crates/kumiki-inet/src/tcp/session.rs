@@ -358,7 +358,7 @@ impl Session {
         self.output(io);
         self.tune(io);
         let config = &io.shared.config;
-        if self.state.may_receive() && self.receive.wants_update(config.window_update, self.send.mss) {
+        if self.state.may_receive() && self.receive.wants_update(config.window_update, config.edge, self.send.mss) {
             self.receive.owe_now(AckReason::WindowUpdate);
         }
         match self.receive.due {

@@ -100,6 +100,31 @@ fn the_right_edge_moves_in_large_steps_only() {
     assert_eq!(pair.taken_log(), ["0.600 b . 1:1(0) ack 4001 win 2000"]);
 }
 
+/// What a scaled window cannot tell is not told again and again: each end would take the other's word for a reason to speak.
+#[test]
+fn ends_with_room_of_less_than_a_unit_of_the_scale_do_not_answer_each_other_for_ever() {
+    // The unit is 256 octets, the buffer has 100 more than 250 of them, and two segments are 80.
+    let config = || Config {
+        mss: Some(40),
+        window_scaling: true,
+        receive_buffer: 64_100,
+        receive_buffer_most: 1 << 23,
+        window_update: crate::tcp::config::WindowUpdate { segments: 2, percent: 50 },
+        ..plain()
+    };
+    let mut pair = Pair::new(config(), config(), ms(10)).connected();
+    for host in [A, B] {
+        pair.write(host, &numbered(1000));
+        pair.run_for(ms(1000));
+    }
+    pair.taken_log();
+    let before = pair.log.len();
+    pair.write(A, b"x");
+    pair.run_for(ms(10_000));
+    let log = pair.taken_log().join("\n");
+    assert!(pair.log.len() - before <= 3, "{log}");
+}
+
 // RFC 9293: MUST-38
 #[test]
 fn the_sender_waits_for_a_useful_window_but_not_for_ever() {
