@@ -125,6 +125,10 @@ impl Checker {
         // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
         let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
+        // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
+        // bound).
+        let outdated = ack < sending.una && ack >= (sending.una - sending.most_window).max(1);
+        let credible = plausible || outdated;
         let over = self.facts.over();
         // Of many copies not each must be answered, nor anything that PAWS refuses (RFC 5961 section 7).
         let lately = |at: Instant| now.saturating_since(at) <= ANSWER;
@@ -132,7 +136,7 @@ impl Checker {
         // Where nothing is kept of a call, what comes ahead of its turn is not known to belong to one.
         let kept = !(self.passive && self.bounds.cookies) || self.facts.opened();
         let known = kept || start <= expected;
-        if text > 0 && !over && plausible && !old && !spared && known {
+        if text > 0 && !over && credible && !old && !spared && known {
             receiving.owe(now);
         }
         let echo = header.options.timestamps.map(|(_, echo)| echo);
@@ -143,7 +147,7 @@ impl Checker {
             sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
             sending.perhaps_marked(now, &self.bounds);
         }
-        if old || !acceptable || !plausible {
+        if old || !acceptable || !credible {
             return;
         }
         if has_timestamps
@@ -152,6 +156,32 @@ impl Checker {
         {
             receiving.ts_recent = Some(value);
         }
+        if plausible {
+            self.take_ack(now, header, (start, end), shift);
+        }
+        let Some(receiving) = &mut self.receiving else {
+            return;
+        };
+        if start <= expected && end > expected && !over {
+            // A FIN needs no room.
+            let most = receiving.edge.max(expected) + i64::from(fin && start + text <= receiving.edge);
+            let must = end.min(most);
+            if must > receiving.must {
+                receiving.must = must;
+                receiving.owe(now);
+            }
+        }
+    }
+
+    /// The end takes notice of the acknowledgment and the window of a segment that occupies `start` to `end`; the peer's windows are
+    /// in units of 2^`shift`.
+    fn take_ack(&mut self, now: Instant, header: &Header, (start, end): (i64, i64), shift: u32) {
+        let Some(sending) = &mut self.sending else {
+            return;
+        };
+        let ack = position(header.ack, sending.iss);
+        let edge = ack + (i64::from(header.window) << shift);
+        let echo = header.options.timestamps.map(|(_, echo)| echo);
         let una = sending.una;
         let bounds = &self.bounds;
         // The timer may be the one before this acknowledgment's sample or the one after it.
@@ -161,7 +191,7 @@ impl Checker {
         let mut sack: Option<(i64, i64, i64)> = None;
         for block in header.options.sack.as_slice() {
             let (left, right) = (position(block.left, sending.iss), position(block.right, sending.iss));
-            sending.reported(left, right);
+            sending.reported(now, (left, right), bounds);
             let (least, low, high) = sack.unwrap_or((left, right, right));
             sack = Some((least.min(left), low.min(right), high.max(right)));
         }
@@ -176,6 +206,11 @@ impl Checker {
             // Our TCP takes any that acknowledges more; by RFC 9293 it would have to be newer by its sequence number.
             sending.wl = (wl1.max(start), ack);
             let opens = edge > sending.una && sending.last_edge <= sending.una;
+            let shuts = edge <= sending.una && sending.last_edge > sending.una;
+            if shuts && sending.probed == Some(sending.una) {
+                // What was probed waits for a new probe of the window.
+                sending.head_at = now;
+            }
             if !same {
                 sending.changed = now;
             }
@@ -199,15 +234,6 @@ impl Checker {
         } else if edge + (1 << shift) > sending.sure_edge {
             // Rounding in the units of a scaled window (RFC 7323 section 2.4).
             sending.sure_edge = edge;
-        }
-        if start <= expected && end > expected && !over {
-            // A FIN needs no room.
-            let most = receiving.edge.max(expected) + i64::from(fin && start + text <= receiving.edge);
-            let must = end.min(most);
-            if must > receiving.must {
-                receiving.must = must;
-                receiving.owe(now);
-            }
         }
     }
 }

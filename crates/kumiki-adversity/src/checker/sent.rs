@@ -66,9 +66,12 @@ impl Checker {
         if !seen.text.is_empty() {
             self.breaks(now, "malformed", || "a SYN with text".to_owned());
         }
-        let again = self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
+        // Who listens on answers an old SYN that comes when the connection is over (RFC 9293 section 3.5, figure 9), by the same ISS
+        // where its clock has not moved since.
+        let anew = self.passive && self.facts.over();
+        let again = !anew && self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
         if !again {
-            if self.facts.opened() {
+            if self.facts.opened() && !anew {
                 self.breaks(now, "second connection", || "a SYN with a new ISS after the connection stood".to_owned());
             }
             self.sending = Some(Sending::new(now, header));
@@ -86,9 +89,10 @@ impl Checker {
             self.sent_ack(now, header, true);
         }
         if let Some(sending) = &mut self.sending {
-            // Where SYNs cross, the answer may be here while the SYN is sent again: no round trip is known then.
+            // Where SYNs cross, the answer may be here while the SYN is sent again: Karn's rule leaves no sample then, but a
+            // timestamp may tell which SYN was answered.
             if again {
-                sending.trips.forget();
+                sending.trips.doubt();
             }
             if let Some((value, _)) = header.options.timestamps {
                 (sending.ts_last, sending.ts_at) = (Some(value), now);
@@ -123,6 +127,7 @@ impl Checker {
             sending.edge = sending.edge.max(1 + i64::from(window));
             sending.sure_edge = sending.edge;
             sending.last_edge = sending.edge;
+            sending.most_window = i64::from(window);
         }
     }
 

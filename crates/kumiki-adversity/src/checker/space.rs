@@ -40,6 +40,8 @@ pub(super) struct Sending {
     /// The same by the last segment that counts for SND.WND, and that segment's SND.WL1 and SND.WL2.
     pub(super) last_edge: i64,
     pub(super) wl: (i64, i64),
+    /// MAX.SND.WND at the least.
+    pub(super) most_window: i64,
     /// When it last changed and what it was before, at the most; an end may not have taken yet what comes in the same instant.
     changed_edge: (Instant, i64),
     /// The highest one of segments that the end may have taken for acceptable, or not.
@@ -115,6 +117,7 @@ impl Sending {
             sure_edge: 0,
             last_edge: 0,
             wl: (0, 0),
+            most_window: 0,
             changed_edge: (now, 0),
             doubtful_edge: 0,
             fin: None,
@@ -308,6 +311,7 @@ impl Sending {
         let before = if at == now { most.max(self.last_edge) } else { self.last_edge };
         self.changed_edge = (now, before);
         self.last_edge = edge;
+        self.most_window = self.most_window.max(edge - self.una);
     }
 
     /// A segment tells of a right edge, and may be acceptable or not.
@@ -361,14 +365,21 @@ impl Sending {
         }
     }
 
-    /// SACK reports that `left` to `right` has arrived.
-    pub(super) fn reported(&mut self, left: i64, right: i64) {
+    /// SACK reports that `left` to `right` has arrived: the end may take that for a measure of what was sent once.
+    pub(super) fn reported(&mut self, now: Instant, (left, right): (i64, i64), bounds: &Bounds) {
         let first = self.flights.partition_point(|flight| flight.start < left);
+        let mut trip: Option<(Duration, Duration)> = None;
         for flight in self.flights.range_mut(first.min(self.flights.len())..) {
             if flight.end > right {
                 break;
             }
+            if !flight.again && !flight.sacked {
+                trip = Some(widened(trip, now.saturating_since(flight.first)));
+            }
             flight.sacked = true;
+        }
+        if let Some((low, high)) = trip {
+            self.trips.take(low, high, false, bounds);
         }
     }
 }

@@ -486,3 +486,121 @@ fn what_marks_hold_back_waits_for_the_timer_as_it_was_when_they_were_told_of() {
     assert_eq!(rule(false), Some((841, "stall")));
     assert_eq!(rule(true), Some((1441, "stall")));
 }
+
+/// RFC 9293 section 3.10.7.4: an old acknowledgment is ignored, and the text with it is not.
+#[test]
+fn text_with_an_old_acknowledgment_counts() {
+    let late = |answered: bool| {
+        let mut bench = Bench::new();
+        bench.checker.bounds.overrides = Duration::from_millis(100);
+        bench.text(20, 0, 1000);
+        bench.peer(30, (0, 0), 1000);
+        bench.text(30, 1000, 1000);
+        bench.peer(40, (0, 100), 0);
+        if answered {
+            // This one is old by its sequence number, and its acknowledgment does not count.
+            bench.peer(50, (0, 0), 2000);
+            bench.ack(60, 100, 4000);
+        }
+        bench
+    };
+    let mut bench = late(true);
+    bench.text(230, 1000, 1000);
+    bench.peer(240, (100, 0), 2000);
+    bench.text(240, 2000, 1000);
+    assert_eq!(bench.rule(300), None);
+    assert_eq!(late(true).rule(300), Some((231, "stall")));
+    let mut bench = late(false);
+    bench.peer(50, (100, 0), 2000);
+    bench.checker.bounds.overrides = Duration::from_secs(2);
+    assert_eq!(bench.rule(600), Some((540, "no answer")));
+    // RFC 5961 section 5.2: not where it is older than any window.
+    let mut bench = Bench::new();
+    for n in 0..4_u32 {
+        let ms = 20 + u64::from(n) * 20;
+        bench.text(ms, 1000 * n, 1000);
+        bench.peer(ms + 10, (0, 0), 1000 * (n + 1));
+    }
+    bench.peer(95, (0, 100), 0);
+    bench.checker.bounds.overrides = Duration::from_secs(2);
+    assert_eq!(bench.rule(600), None);
+}
+
+/// RFC 6298 section 3 takes what was sent once for a measure, and SACK tells when it came.
+#[test]
+fn what_is_reported_may_have_been_measured() {
+    let timed = Options { sack_permitted: true, timestamps: Some((1, 1)), ..Options::NONE };
+    let mut bench = Bench::of(10_000, timed);
+    bench.text(20, 0, 900);
+    bench.text(20, 900, 900);
+    bench.echo(215, 0, 0, Some((900, 1800)));
+    bench.text(215, 0, 900);
+    bench.echo(225, 1800, 0, None);
+    bench.text(230, 1800, 900);
+    // With 195 ms SRTT is 33 ms and RTTVAR 50 ms.
+    assert_eq!(bench.rule(900), Some((467, "stall")));
+}
+
+#[test]
+fn what_was_probed_waits_for_a_new_probe_once_the_window_shuts_again() {
+    let window = |bench: &mut Bench, ms, window| {
+        bench.arrived(ms, header(Flags::ACK, PEER.wrapping_add(1), OWN + 1001, window, Options::NONE), 0);
+    };
+    let mut bench = Bench::new();
+    bench.text(20, 0, 1000);
+    window(&mut bench, 30, 0);
+    bench.text(230, 1000, 1);
+    // It opens by less than is worth while, for less than the override time-out.
+    window(&mut bench, 250, 1);
+    window(&mut bench, 400, 0);
+    assert_eq!(bench.rule(700), Some((601, "stall")));
+}
+
+/// RFC 7323 section 4.1: where SYNs cross, and each is answered by a SYN,ACK, a timestamp tells that the first was.
+#[test]
+fn the_answer_to_a_syn_that_crossed_another_may_be_a_measure() {
+    let mut end = Case::of(Transport::Tcp, 0).ends[0].clone();
+    end.tcp = kumiki_inet::tcp::defaults::modern();
+    end.tcp.tail_loss_probe = false;
+    end.mtu = 1500;
+    let facts = Arc::new(Facts::default());
+    let checker = Checker::new(0, (Version::Four, &end), Pattern::Counter, &facts);
+    let mut bench = Bench { checker, end: 0, acked: 0, timestamps: true };
+    let timed = |value, echo| Options { mss: Some(1000), timestamps: Some((value, echo)), ..Options::NONE };
+    bench.sent(0, header(Flags::SYN, OWN, 0, 4000, timed(1, 0)), 0);
+    bench.arrived(800, header(Flags::SYN, PEER, 0, 3000, timed(1, 0)), 0);
+    bench.arrived(800, header(Flags::SYN | Flags::ACK, PEER, OWN + 1, 3000, timed(1, 1)), 0);
+    bench.sent(800, header(Flags::SYN | Flags::ACK, OWN, PEER.wrapping_add(1), 4000, timed(801, 1)), 0);
+    facts.open(at(800), 10_000);
+    bench.text(810, 0, 900);
+    bench.echo(820, 900, 810, None);
+    bench.text(820, 900, 900);
+    // SRTT is 702 ms and RTTVAR 498 ms then.
+    assert_eq!(bench.rule(9_000), Some((3_516, "stall")));
+}
+
+/// RFC 9293 section 3.5: an old SYN is answered, and the answer to that refuses it.
+#[test]
+fn who_listens_on_may_answer_an_old_syn_once_the_connection_is_over() {
+    for (over, iss) in [(false, OWN + 70_000), (true, OWN + 70_000), (true, OWN)] {
+        let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();
+        end.tcp = kumiki_inet::tcp::defaults::modern();
+        end.mtu = 1500;
+        let facts = Arc::new(Facts::default());
+        let checker = Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts);
+        let mut bench = Bench { checker, end: 1, acked: 0, timestamps: false };
+        let syn = Options { mss: Some(1000), ..Options::NONE };
+        bench.arrived(0, header(Flags::SYN, PEER, 0, 3000, syn), 0);
+        bench.sent(0, header(Flags::SYN | Flags::ACK, OWN, PEER.wrapping_add(1), 4000, syn), 0);
+        bench.peer(10, (0, 100), 0);
+        facts.open(at(10), 0);
+        bench.ack(10, 100, 4000);
+        if over {
+            facts.end();
+        }
+        bench.arrived(50, header(Flags::SYN, PEER, 0, 3000, syn), 0);
+        bench.sent(50, header(Flags::SYN | Flags::ACK, iss, PEER.wrapping_add(1), 4000, syn), 0);
+        let expected = if over { None } else { Some((50, "second connection")) };
+        assert_eq!(bench.rule(60), expected);
+    }
+}

@@ -193,9 +193,9 @@ impl Trips {
         self.longest = self.longest.max(other.longest);
     }
 
-    /// Nothing is known any more.
-    pub(super) fn forget(&mut self) {
-        (self.estimate, self.sure) = (None, false);
+    /// What was measured may not have been taken for a sample.
+    pub(super) const fn doubt(&mut self) {
+        self.sure = false;
     }
 }
 

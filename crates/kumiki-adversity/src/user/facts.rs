@@ -111,6 +111,12 @@ impl Facts {
         self.said_at(now);
     }
 
+    /// The program is done with its connection.
+    #[cfg(test)]
+    pub(in crate::unkind) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn said_at(&self, now: Instant) {
         self.said_ns.store(now.as_nanos(), Ordering::Relaxed);
     }
