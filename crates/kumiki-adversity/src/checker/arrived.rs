@@ -20,6 +20,7 @@ impl Checker {
         let flags = seen.header.flags;
         if flags.contains(Flags::RST) {
             self.reset_came = true;
+            self.reset_at = Some(now);
             self.doubtful |= self.passive && !self.facts.opened();
         } else if flags.contains(Flags::SYN) {
             self.syn_arrived(now, &seen.header);
@@ -92,6 +93,7 @@ impl Checker {
         let ack = position(header.ack, sending.iss);
         let edge = ack + (i64::from(header.window) << shift);
         // What may ever be acknowledged, and what the peer may ever have said: of all that is intact.
+        let had = receiving.nxt;
         receiving.take(start, end);
         sending.edge = sending.edge.max(edge);
         if ack > sending.heard.0 && ack <= sending.max {
@@ -124,6 +126,10 @@ impl Checker {
         // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
         // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
         let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
+        // What came ahead of its turn may have been kept or not, so that RCV.NXT is not known once the gap is filled: it is at `had` at
+        // the most, or after this segment at what has come now.
+        let stale = expected <= start && start < had && end <= had;
+        let next = expected <= start && start <= receiving.nxt;
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
         // bound).
@@ -140,10 +146,10 @@ impl Checker {
             receiving.owe(now);
         }
         let echo = header.options.timestamps.map(|(_, echo)| echo);
-        if plausible && (old || !acceptable) {
+        if plausible && (old || !acceptable || stale) {
             sending.perhaps_edge(edge);
         }
-        if !old && !acceptable && plausible && within_unit {
+        if !old && plausible && (stale || (!acceptable && (within_unit || next))) {
             sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
             sending.perhaps_marked(now, &self.bounds);
         }
@@ -156,7 +162,7 @@ impl Checker {
         {
             receiving.ts_recent = Some(value);
         }
-        if plausible {
+        if plausible && !stale {
             self.take_ack(now, header, (start, end), shift);
         }
         let Some(receiving) = &mut self.receiving else {

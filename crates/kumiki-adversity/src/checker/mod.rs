@@ -101,6 +101,8 @@ pub(super) struct Checker {
     most_unanswered: u32,
     pub(super) reset_sent: bool,
     pub(super) reset_came: bool,
+    /// When the last reset came.
+    reset_at: Option<Instant>,
 }
 
 impl Checker {
@@ -125,6 +127,7 @@ impl Checker {
             most_unanswered: 0,
             reset_sent: false,
             reset_came: false,
+            reset_at: None,
         }
     }
 

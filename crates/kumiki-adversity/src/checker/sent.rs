@@ -32,7 +32,8 @@ impl Checker {
             self.sent_reset(now, seen);
             return;
         }
-        self.doubtful = false;
+        // What was owed before a reset of the same instant may be sent after it was seen here.
+        self.doubtful &= self.reset_at == Some(now);
         if flags.contains(Flags::SYN) {
             self.sent_syn(now, seen);
             return;

@@ -604,3 +604,46 @@ fn who_listens_on_may_answer_an_old_syn_once_the_connection_is_over() {
         assert_eq!(bench.rule(60), expected);
     }
 }
+
+/// RFC 9293 section 3.10.7.4: what came ahead of its turn may be kept or thrown away (MAY-13), and so RCV.NXT be behind it or not
+/// once the gap is filled.
+#[test]
+fn what_follows_a_gap_that_is_filled_may_be_in_its_place_or_not() {
+    let filled = |ahead| {
+        let mut bench = Bench::new();
+        bench.checker.bounds.overrides = Duration::from_millis(100);
+        bench.peer(20, (100, ahead), 0);
+        bench.text(30, 0, 1000);
+        bench.peer(40, (0, 100), 0);
+        bench
+    };
+    // It is at the edge of the window if all was kept.
+    let mut bench = filled(3900);
+    bench.peer(40, (4000, 0), 1000);
+    bench.ack(50, 4000, 4000);
+    assert_eq!(bench.rule(300), None);
+    // It is old if that was kept.
+    let mut bench = filled(100);
+    bench.peer(40, (100, 0), 1000);
+    bench.ack(50, 200, 4000);
+    bench.text(230, 0, 1000);
+    assert_eq!(bench.rule(300), None);
+}
+
+#[test]
+fn a_call_that_was_reset_owes_nothing_though_an_answer_of_that_instant_follows() {
+    let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();
+    end.tcp = kumiki_inet::tcp::defaults::modern();
+    end.mtu = 1500;
+    let facts = Arc::new(Facts::default());
+    let checker = Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts);
+    let mut bench = Bench { checker, end: 1, acked: 0, timestamps: false };
+    let syn = Options { mss: Some(1000), ..Options::NONE };
+    bench.arrived(0, header(Flags::SYN, PEER, 0, 3000, syn), 0);
+    bench.sent(0, header(Flags::SYN | Flags::ACK, OWN, PEER.wrapping_add(1), 4000, syn), 0);
+    bench.peer(10, (0, 100), 0);
+    bench.peer(10, (100, 100), 0);
+    bench.arrived(10, header(Flags::RST, PEER.wrapping_add(201), 0, 0, Options::NONE), 0);
+    bench.ack(10, 100, 4000);
+    assert_eq!(bench.rule(900), None);
+}
