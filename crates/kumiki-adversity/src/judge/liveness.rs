@@ -2,7 +2,8 @@
 //!
 //! # What is allowed
 //!
-//! A transfer goes on in *steps*: an octet more than a segment (or packet, or the burst of a rate, which a packet never exceeds) holds, a write, a window of the smaller of both buffers, and a read of a
+//! A transfer goes on in *steps*: an octet more than a segment (or packet, or the burst of a rate, which a packet never exceeds) holds, a write or a piece of it that the socket layer hands over, a window of the
+//! smaller of both buffers, and a read of a
 //! program that reads in bits each take one. A case has at most 40,000, 4,000, 4,000 and 1,000 of these in one direction (`case::programs`). In
 //! packets, counted at both hosts, so that one that gets through counts twice,
 //!
@@ -15,6 +16,8 @@
 //! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
 //!   packet leaves so many times as there are q in half of a window. A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
 //!   1024 octets of its window (P36), however short they are; and where the sender heeds no flow control, so many as its buffer has room for.
+//! - *2 times* as much of TCP where nothing coalesces: a small segment that is acknowledged makes room for as small a write, which goes at
+//!   once, and so on (seed 5003276: 170 octets a segment of 4312, as many packets as would be 26 a step).
 //! - *40 a second* of the t seconds that it took: probes of a shut window, keep-alives, questions of a tail, repetitions while the line is
 //!   down. Each has its own rule for how often it may be; this is far above all of them for long, and never much in all.
 //! - *8 a stranger* who calls: what answers him passes the other end's plug as well.
@@ -33,8 +36,10 @@
 //! report had no room for, a window of packets that the peer does not take, what a receiver without room had refused), and they use less since. XTP 5000953: 1287 packets of 49 octets in a window that
 //! nothing controls, of which the receiver keeps 128 behind each of many gaps.
 
-use kumiki_graph::{Duration, FlowControl, Instant};
+use kumiki_graph::{Coalesce, Duration, FlowControl, Instant};
+use kumiki_inet::tcp::config::PathMtu;
 use kumiki_inet::tcp::congestion::Algorithm;
+use kumiki_inet::tcp::mss_of_cookie;
 use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_xtp::congestion;
 
@@ -56,6 +61,13 @@ const MOST_LOST: u64 = 800;
 /// Octets of headers in a cell's PDU, and of a cell.
 const PDU: u64 = 60;
 const CELL: u64 = 48;
+/// Octets of the options that each segment may carry: timestamps, and a source route by one gateway.
+const TIMESTAMPS: u32 = 12;
+const ROUTE: u32 = 8;
+/// Octets of the headers of IPv4 and TCP.
+const HEADERS: u32 = 40;
+/// Where nothing coalesces: so many times as much.
+const SMALL: u64 = 2;
 
 /// What an XTP keeps ahead of its turn: so many packets, or one for so many octets of its window.
 const FEW: u64 = 128;
@@ -90,6 +102,26 @@ fn loss(weather: &Impairment, stack: Stack, octets: u64) -> u64 {
     parts(1.0 - (1.0 - of_units.min(1.0)).powi(units)).min(MOST_LOST)
 }
 
+/// The largest text of a segment or packet from one end to the other, in octets, or a little less: a cookie remembers the next MSS of a
+/// few (28 for one of 255), a source route takes 8 octets, and where the line was `down` for long a TCP that looks for black holes has gone
+/// down to the least MTU for ten minutes (RFC 4821 section 7.7; seed 5323711: 512 octets for 6953).
+fn segment(from: &End, to: &End, down: bool) -> u64 {
+    let text = Case::segment(from, to);
+    if from.xtp.is_some() {
+        return text.min(burst(from, to)).into();
+    }
+    let mss = u16::try_from(text + TIMESTAMPS).unwrap_or(u16::MAX);
+    let mss = if from.may_send_cookies() { mss_of_cookie(mss) } else { mss };
+    let searches = match from.tcp.path_mtu {
+        PathMtu::ProbeOnBlackHole | PathMtu::Probe => true,
+        PathMtu::Off | PathMtu::Icmp => false,
+    };
+    let least = u16::try_from(from.tcp.path_mtu_least.saturating_sub(HEADERS)).unwrap_or(u16::MAX);
+    let mss = if down && searches { mss.min(least) } else { mss };
+    let route = if from.by_gateway || to.by_gateway { ROUTE } else { 0 };
+    u64::from(mss).saturating_sub((TIMESTAMPS + route).into()).max(1)
+}
+
 /// One direction.
 struct Way<'a> {
     case: &'a Case,
@@ -108,7 +140,12 @@ impl Way<'_> {
             Reading::AtOnce | Reading::Late(_) | Reading::Pauses(..) => 0,
         };
         let each = |of: u64| self.octets / of.max(1);
-        let writes = each(self.from.writing.piece.0);
+        // A socket layer hands a write over in pieces.
+        let granularity = match (self.from.xtp.is_some(), self.from.tcp.send_granularity) {
+            (true, _) | (false, 0) => u64::MAX,
+            (false, octets) => octets.into(),
+        };
+        let writes = each(self.from.writing.piece.0.min(granularity));
         1 + each(self.segment) + writes + each(self.window) + bits
     }
 
@@ -154,6 +191,12 @@ impl Way<'_> {
         let room = if no_flow { u64::from(self.to.receive_buffer()) / packet } else { u64::MAX };
         let queue = self.queue().min(kept).min(room);
         1 + out / queue.saturating_mul(2).max(2)
+    }
+
+    /// How much the user's wish that nothing be coalesced costs.
+    fn small(&self) -> u64 {
+        let never = self.from.quality.coalesce.unwrap_or(self.from.tcp.coalesce) == Coalesce::Never;
+        if self.from.xtp.is_none() && never { SMALL } else { 1 }
     }
 
     fn loss(&self) -> u64 {
@@ -229,7 +272,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
         to,
         weather,
         octets: report.written,
-        segment: Case::segment(from, to).min(burst(from, to)).into(),
+        segment: segment(from, to, !there.down.is_empty() || !back.down.is_empty()),
         window: from.send_buffer().min(to.receive_buffer()).max(1).into(),
     });
     let through: u64 =
@@ -244,7 +287,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
     let trip = ways.iter().map(Way::delay).fold(Duration::ZERO, |a, b| a + b);
     for way in &ways {
         let steps = over(way.steps());
-        let each = PER_STEP.saturating_mul(way.times());
+        let each = PER_STEP.saturating_mul(way.times()).saturating_mul(way.small());
         packets = packets.saturating_add(steps.saturating_mul(each));
         let down: Duration =
             way.weather.down.iter().map(|(from, to)| to.saturating_since(*from)).fold(Duration::ZERO, |a, b| a + b);
@@ -329,6 +372,24 @@ mod tests {
         case.ends[0].tcp.timestamps = false;
         case.line.queue = 2;
         assert!(time(&case) < took, "{}", time(&case));
+    }
+
+    #[test]
+    fn a_cookie_and_a_source_route_make_segments_small() {
+        let mut case = Case::of(Transport::Tcp, 5_337_541);
+        let [near, far] = &mut case.ends;
+        assert!(near.by_gateway && far.may_send_cookies() && near.tcp.mss == Some(241));
+        assert_eq!(segment(far, near, false), 28 - 12 - 8);
+        // Who calls remembers what it was told.
+        assert_eq!(segment(near, far, false), 241 - 12 - 8);
+        far.tcp.syn_cookies = kumiki_inet::tcp::config::SynCookies::Never;
+        assert_eq!(segment(far, near, false), 241 - 12 - 8);
+        near.by_gateway = false;
+        assert_eq!(segment(far, near, false), 241 - 12);
+        near.tcp.mss = None;
+        (near.mtu, far.mtu, far.tcp.mss) = (9180, 9180, None);
+        assert_eq!(segment(far, near, false), 9180 - 40 - 12);
+        assert_eq!(segment(far, near, true), 552 - 40 - 12);
     }
 
     #[test]

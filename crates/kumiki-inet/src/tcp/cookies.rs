@@ -32,6 +32,17 @@ pub(crate) struct Remembered {
     pub(crate) mss: u16,
 }
 
+/// Which of the known ones stands for an MSS of `mss` octets.
+fn place(mss: u16) -> usize {
+    MSS.iter().rposition(|&known| known <= mss).unwrap_or(0)
+}
+
+/// What a cookie remembers of an MSS of `mss` octets: the next of eight below.
+#[must_use]
+pub fn mss_of_cookie(mss: u16) -> u16 {
+    MSS.get(place(mss)).copied().unwrap_or(mss)
+}
+
 fn tick(now: Instant) -> u32 {
     let ticks = now.as_nanos() / TICK.as_nanos();
     u32::try_from(ticks % 32).unwrap_or(0)
@@ -58,8 +69,7 @@ fn body(secret: Secret, pair: &Pair, irs: Seq, tick: u32, mss: u32) -> u32 {
 
 /// The ISS that answers a SYN.
 pub(crate) fn make(secret: Secret, pair: &Pair, irs: Seq, mss: u16, now: Instant) -> Seq {
-    let at = MSS.iter().rposition(|&known| known <= mss).unwrap_or(0);
-    let mss = u32::try_from(at).unwrap_or(0);
+    let mss = u32::try_from(place(mss)).unwrap_or(0);
     Seq(base(secret, pair).wrapping_add(body(secret, pair, irs, tick(now), mss)))
 }
 

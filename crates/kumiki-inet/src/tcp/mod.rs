@@ -88,6 +88,7 @@ mod urgent;
 mod way;
 
 pub use config::Config;
+pub use cookies::mss_of_cookie;
 pub use counters::Counters;
 pub use receive::AckReason;
 pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
