@@ -129,7 +129,8 @@ impl Checker {
         // What came ahead of its turn may have been kept or not, so that RCV.NXT is not known once the gap is filled: it is at `had` at
         // the most, or after this segment at what has come now.
         let stale = expected <= start && start < had && end <= had;
-        let next = expected <= start && start <= receiving.nxt;
+        // Nor is the edge, where something was taken in this instant: the answer that moves it is seen later.
+        let next = expected <= start && (start <= receiving.nxt || receiving.took_at == Some(now));
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
         // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
         // bound).
@@ -174,6 +175,7 @@ impl Checker {
             let must = end.min(most);
             if must > receiving.must {
                 receiving.must = must;
+                receiving.took_at = Some(now);
                 receiving.owe(now);
             }
         }

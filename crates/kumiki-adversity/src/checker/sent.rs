@@ -119,6 +119,7 @@ impl Checker {
             acked: 0,
             edge: 0,
             must: 1,
+            took_at: None,
             owed: VecDeque::new(),
             up_to_date: None,
             ts_recent: syn.timestamps.map(|(value, _)| value),

@@ -95,8 +95,9 @@ pub(super) struct Receiving {
     /// The highest acknowledgment sent, and the right edge that was offered.
     pub(super) acked: i64,
     pub(super) edge: i64,
-    /// What the end must acknowledge.
+    /// What the end must acknowledge, and when that last grew.
     pub(super) must: i64,
+    pub(super) took_at: Option<Instant>,
     /// Answers owed: from which acknowledgment on a segment is one, and since when; both grow.
     pub(super) owed: VecDeque<(i64, Instant)>,
     /// When the end last sent an acknowledgment of all that it must acknowledge.

@@ -622,6 +622,12 @@ fn what_follows_a_gap_that_is_filled_may_be_in_its_place_or_not() {
     bench.peer(40, (4000, 0), 1000);
     bench.ack(50, 4000, 4000);
     assert_eq!(bench.rule(300), None);
+    // Some of it is missing still, and the edge has moved with an answer that is seen later.
+    let mut bench = filled(3900);
+    bench.peer(40, (4050, 0), 1000);
+    bench.ack(40, 100, 4000);
+    bench.ack(50, 4000, 4000);
+    assert_eq!(bench.rule(300), None);
     // It is old if that was kept.
     let mut bench = filled(100);
     bench.peer(40, (100, 0), 1000);
