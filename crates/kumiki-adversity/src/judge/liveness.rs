@@ -16,8 +16,8 @@
 //! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
 //!   packet leaves so many times as there are q in half of a window. A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
 //!   1024 octets of its window (P36), however short they are; and where the sender heeds no flow control, so many as its buffer has room for.
-//! - *2 times* as much of TCP where nothing coalesces: a small segment that is acknowledged makes room for as small a write, which goes at
-//!   once, and so on (seed 5003276: 170 octets a segment of 4312, as many packets as would be 26 a step).
+//! - Where nothing coalesces a write of TCP's user may be as small as the low-water mark of its buffer: a small segment that is acknowledged
+//!   makes room for as small a write, which goes at once, and so on (seed 5308273: 4 octets at a time, where the mark is 1).
 //! - *40 a second* of the t seconds that it took: probes of a shut window, keep-alives, questions of a tail, repetitions while the line is
 //!   down. Each has its own rule for how often it may be; this is far above all of them for long, and never much in all.
 //! - *8 a stranger* who calls: what answers him passes the other end's plug as well.
@@ -29,7 +29,7 @@
 //! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no sample that would end the back-off (seed
 //! 5014882: 124 octets in 120 s). So it is where a queue of one packet loses the second of any two: each acknowledgment is for the head,
 //! which the time-out sent again, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in
-//! 60 s; seed 5357528 has used most so far).
+//! 60 s). With a sample each step there may wait for the least RTO and then for twice that (seed 5324443).
 //!
 //! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki unkind` prints how much of it was used.
 //! Five seeds that once used more than 24 a step and 2000 said where either was wrong. TCP 167: the strangers were not counted. XTP 5000839, 5004905, 5002546: the stack sent the same again and again (what a
@@ -66,8 +66,6 @@ const TIMESTAMPS: u32 = 12;
 const ROUTE: u32 = 8;
 /// Octets of the headers of IPv4 and TCP.
 const HEADERS: u32 = 40;
-/// Where nothing coalesces: so many times as much.
-const SMALL: u64 = 2;
 
 /// What an XTP keeps ahead of its turn: so many packets, or one for so many octets of its window.
 const FEW: u64 = 128;
@@ -140,12 +138,7 @@ impl Way<'_> {
             Reading::AtOnce | Reading::Late(_) | Reading::Pauses(..) => 0,
         };
         let each = |of: u64| self.octets / of.max(1);
-        // A socket layer hands a write over in pieces.
-        let granularity = match (self.from.xtp.is_some(), self.from.tcp.send_granularity) {
-            (true, _) | (false, 0) => u64::MAX,
-            (false, octets) => octets.into(),
-        };
-        let writes = each(self.from.writing.piece.0.min(granularity));
+        let writes = each(self.write());
         1 + each(self.segment) + writes + each(self.window) + bits
     }
 
@@ -159,8 +152,15 @@ impl Way<'_> {
 
     /// The longest time-out that a step may wait for, where it is no exception.
     fn time_out(&self) -> Duration {
-        let backs_off = self.is_free() || (self.queue() <= 1 && !self.measures_what_is_lost());
-        if self.from.xtp.is_none() && backs_off { self.from.tcp.rto.maximum } else { Duration::ZERO }
+        let short = self.queue() <= 1;
+        let rto = self.from.tcp.rto;
+        match self.from.xtp {
+            Some(_) => Duration::ZERO,
+            None if self.is_free() || (short && !self.measures_what_is_lost()) => rto.maximum,
+            // The second of any two waits for the least RTO, and where its copy meets another for twice that.
+            None if short => rto.minimum * 3,
+            None => Duration::ZERO,
+        }
     }
 
     /// A round trip is known also where each acknowledgment is for something that was sent twice: by timestamps, or what SACK
@@ -193,10 +193,18 @@ impl Way<'_> {
         1 + out / queue.saturating_mul(2).max(2)
     }
 
-    /// How much the user's wish that nothing be coalesced costs.
-    fn small(&self) -> u64 {
-        let never = self.from.quality.coalesce.unwrap_or(self.from.tcp.coalesce) == Coalesce::Never;
-        if self.from.xtp.is_none() && never { SMALL } else { 1 }
+    /// Octets of a write of TCP's user at the least: the socket layer hands it over in pieces, and where nothing coalesces what goes is
+    /// as small as the room that the user was told of.
+    fn write(&self) -> u64 {
+        let piece = self.from.writing.piece.0;
+        if self.from.xtp.is_some() {
+            return piece;
+        }
+        let tcp = &self.from.tcp;
+        let never = self.from.quality.coalesce.unwrap_or(tcp.coalesce) == Coalesce::Never;
+        let granularity = if tcp.send_granularity == 0 { u64::MAX } else { tcp.send_granularity.into() };
+        let room = if never { tcp.low_water.max(1).into() } else { u64::MAX };
+        piece.min(granularity).min(room)
     }
 
     fn loss(&self) -> u64 {
@@ -287,7 +295,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
     let trip = ways.iter().map(Way::delay).fold(Duration::ZERO, |a, b| a + b);
     for way in &ways {
         let steps = over(way.steps());
-        let each = PER_STEP.saturating_mul(way.times()).saturating_mul(way.small());
+        let each = PER_STEP.saturating_mul(way.times());
         packets = packets.saturating_add(steps.saturating_mul(each));
         let down: Duration =
             way.weather.down.iter().map(|(from, to)| to.saturating_since(*from)).fold(Duration::ZERO, |a, b| a + b);
@@ -390,6 +398,19 @@ mod tests {
         (near.mtu, far.mtu, far.tcp.mss) = (9180, 9180, None);
         assert_eq!(segment(far, near, false), 9180 - 40 - 12);
         assert_eq!(segment(far, near, true), 552 - 40 - 12);
+    }
+
+    #[test]
+    fn a_write_is_as_small_as_the_room_where_nothing_coalesces() {
+        let mut case = Case::of(Transport::Tcp, 5_308_273);
+        let steps = |case: &Case| allowed(case, &reports(case), Instant::ZERO).packets;
+        let least = |case: &Case| 24 * case.ends[1].writing.total;
+        assert_eq!(case.ends[1].tcp.low_water, 1);
+        assert!(steps(&case) > least(&case));
+        case.ends[1].quality.coalesce = Some(Coalesce::Nagle);
+        assert!(steps(&case) < least(&case) / 10);
+        case.ends[1].tcp.send_granularity = 1;
+        assert!(steps(&case) > least(&case));
     }
 
     #[test]
