@@ -113,7 +113,7 @@ impl Facts {
 
     /// The program is done with its connection.
     #[cfg(test)]
-    pub(in crate::unkind) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
