@@ -135,14 +135,23 @@ impl Mms {
         };
         connection.lower = opened.provider;
         let mut association = opened.association.take().unwrap_or_default();
-        let read = opened.data.take().map(kumiki_wire::files::mms::parse);
+        let pdu = opened.data.take().unwrap_or_default();
+        let beginning = pdu.beginning();
+        let read = kumiki_wire::files::mms::parse(pdu);
         let context = context(&association);
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let (Some(Ok(Pdu::InitiateResponse(said))), Some(context)) = (read, context) else {
-            let (by, found) = (layer::MMS, "an acceptance without an initiate-Response");
-            return self.fail(own, Reason::violation(by, found), cx);
+        let (said, context) = match (read, context) {
+            (Ok(Pdu::InitiateResponse(said)), Some(context)) => (said, context),
+            (Err(why), _) => {
+                let why = Reason::violation_in(layer::MMS, why.to_string(), &beginning);
+                return self.fail(own, why, cx);
+            }
+            (Ok(_), _) => {
+                let found = "an acceptance with another PDU than initiate-Response, or in no context of MMS";
+                return self.fail(own, Reason::violation_in(layer::MMS, found, &beginning), cx);
+            }
         };
         let mut agreed = lesser(&connection.agreed, &said);
         agreed.services_supported = said.services_supported;
