@@ -12,7 +12,7 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 32] = [
+const MAY_USE: [(&str, &[&str]); 33] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
@@ -61,8 +61,9 @@ const MAY_USE: [(&str, &[&str]); 32] = [
     ("kumiki-pad", LIVE_AND_BELOW),
     ("kumiki-filetransfer", LIVE_AND_BELOW),
     ("kumiki", EVERYTHING_BELOW_KUMIKI),
-    // Nobody may use these three.
+    // Nobody may use these four.
     ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
+    ("kumiki-examples", EVERYTHING_BELOW_KUMIKI),
     ("kumiki-fuzz", EVERYTHING_BELOW_KUMIKI),
     ("xtask", &[]),
     // And these only tests, those of all others.
