@@ -9,6 +9,7 @@ mod links;
 mod names;
 mod protocols;
 mod scenarios;
+mod snippets;
 mod sources;
 pub(crate) mod standard;
 mod words;
@@ -25,6 +26,7 @@ pub(crate) fn all(tree: &Tree) -> Vec<Finding> {
         names::check,
         protocols::check,
         scenarios::check,
+        snippets::check,
         sources::check,
         standard::check,
         words::check,

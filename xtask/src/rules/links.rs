@@ -3,10 +3,11 @@
 //! | Rule | Says |
 //! |---|---|
 //! | link | a relative link in Markdown names a file or folder of the repository and, after `#`, a heading of it |
+//! | summary | every page below `docs/` is a chapter of the book: it stands in `docs/SUMMARY.md`, which mdBook goes by |
 //!
 //! Left out: links to other sites, which no check without a network can judge, and links written in HTML.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Finding;
 use crate::tree::Tree;
@@ -24,7 +25,26 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    findings.extend(outside_the_book(tree));
     findings
+}
+
+/// The table of contents of the book.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// Pages that a reader of the book never sees.
+fn outside_the_book(tree: &Tree) -> Vec<Finding> {
+    let Some(summary) = tree.text(SUMMARY) else {
+        return Vec::new();
+    };
+    let lines: Vec<String> = prose(summary).map(|(_, line)| line).collect();
+    let targets = lines.iter().flat_map(|line| targets(line));
+    let chapters: BTreeSet<String> = targets.filter_map(|target| resolve(SUMMARY, target)).collect();
+    let pages = tree.texts(".md").map(|(file, _)| file).filter(|file| file.starts_with("docs/") && *file != SUMMARY);
+    let missing = pages.filter(|file| !chapters.contains(*file));
+    let finding =
+        |file| Finding::new("summary", file, 0, "the page is no chapter of the book", "a line in docs/SUMMARY.md");
+    missing.map(finding).collect()
 }
 
 /// The lines outside code blocks, with inline code blanked.
@@ -55,7 +75,8 @@ fn targets(line: &str) -> Vec<&str> {
     let reference = line
         .strip_prefix('[')
         .and_then(|rest| rest.split_once("]: "))
-        .filter(|(label, _)| !label.contains(']'))
+        // `[^label]: text` is a footnote.
+        .filter(|(label, _)| !label.contains(']') && !label.starts_with('^'))
         .map(|(_, target)| target);
     inline
         .chain(reference)
@@ -146,7 +167,7 @@ mod tests {
     #[test]
     fn links_that_lead_somewhere_pass() {
         let text = "[b](b.md) [s](../STYLE.md) [d](../docs) [r](/STYLE.md) [h](b.md#b-and-more) [2](b.md#b-1)\n\
-                    [x](https://example.org/nothing) [m](mailto:a@b.c) ![p](b.md \"title\")\n[l]: b.md\n";
+                    [x](https://example.org/nothing) [m](mailto:a@b.c) ![p](b.md \"title\")\n[l]: b.md\n[^f]: footnote\n";
         assert_eq!(found(text), Vec::<String>::new());
     }
 
@@ -158,6 +179,18 @@ mod tests {
         assert_eq!(found("[self](#nothing)").len(), 1);
         assert_eq!(found("[out](../../x.md)").len(), 1);
         assert_eq!(found("[l]: c.md").len(), 1);
+    }
+
+    #[test]
+    fn a_page_that_is_no_chapter_is_found() {
+        let summary = "[Introduction](introduction.md)\n\n- [One](tutorial/one.md)\n";
+        let tree = |page| {
+            let files =
+                [("docs/SUMMARY.md", summary), ("docs/introduction.md", ""), ("docs/tutorial/one.md", ""), (page, "")];
+            check(&Tree::of(&files)).into_iter().map(|finding| finding.file).collect::<Vec<_>>()
+        };
+        assert!(tree("elsewhere/README.md").is_empty());
+        assert_eq!(tree("docs/tutorial/two.md"), ["docs/tutorial/two.md"]);
     }
 
     #[test]
