@@ -67,6 +67,26 @@ pub(crate) enum Command {
     Unkind(Unkind),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's
     Script(Script),
+    /// Print the completions of a shell, to be loaded by it
+    #[command(after_help = "For bash: kumiki completions bash > ~/.local/share/bash-completion/completions/kumiki")]
+    Completions(Completions),
+    /// Write the manual pages, one for each command
+    #[command(hide = true)]
+    Man(Man),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// Whose
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The directory for kumiki.1, kumiki-run.1 and so on, which is made where there is none; files of these names are replaced
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
 }
 
 #[derive(Args, Debug)]

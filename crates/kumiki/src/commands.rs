@@ -16,6 +16,7 @@ use crate::live;
 use crate::ppp;
 
 mod decode;
+mod manual;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -113,6 +114,8 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
         cli::Command::Delay(wanted) => delay::run(&wanted),
         cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
         cli::Command::Script(wanted) => script::script(&wanted),
+        cli::Command::Completions(wanted) => print(&manual::completions(wanted.shell)),
+        cli::Command::Man(wanted) => manual::pages(&wanted.directory),
     }
 }
 
