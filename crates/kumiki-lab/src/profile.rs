@@ -1,7 +1,7 @@
 //! Profiles: what the work of a host costs, as data with provenance.
 //!
 //! A scenario names a profile in `profiles/` of this repository, which are compiled in, or one of the user's by a path. `zero`,
-//! where all work is free, is no file. A profile is read and checked as a whole, [`load`]: every value has its unit and
+//! which has no CPU cost, is no file. A profile is read and checked as a whole, [`load`]: every value has its unit and
 //! says where it comes from, prices are of work that is counted, tasks are on CPUs that there are.
 //!
 //! Prices may have fractions of a nanosecond (`46.1 ns`), as they are per octet; they are kept in picoseconds.

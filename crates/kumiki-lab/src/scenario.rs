@@ -128,7 +128,7 @@ pub struct Scenario {
 pub struct Host {
     /// Took everything not given here from this other host, when it was loaded.
     pub like: Option<String>,
-    /// The price list: a file in `profiles/`, or `zero` (the default), where all work is free.
+    /// The price list: a file in `profiles/`, or `zero` (the default), which has no CPU cost.
     pub profile: Option<String>,
     /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
     /// Interrupts for starting a transmission are priced all the same, whatever is transmitted.

@@ -131,7 +131,7 @@ fn the_size_of_a_batch_decides_nothing_where_each_segment_is_acknowledged() {
     let [one, some, many] = [1, 4, 64].map(|batch| {
         let text = format!(
             r#"
-            title = "all work is free"
+            title = "no CPU cost"
             about = "As zero, but for the size of batches."
             [cpu.cpu]
             switch = {{ value = "0 us", from = "assumed: free" }}

@@ -36,13 +36,13 @@ pub(crate) enum Command {
     Decode(Decode),
     /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or take them, and print the rate
     Ttcp(Ttcp),
-    /// Over a TUN device, or an Ethernet in datagrams: send generated octets by TCP or XTP, and print their hash, the rate and the CPU time
+    /// Send generated octets by TCP or XTP over a TUN device or an Ethernet in datagrams; print their hash, the rate and the CPU time
     Source(Source),
-    /// Over the same: read what comes, and print octets and hash of each connection
+    /// Read what connections over a TUN device or an Ethernet in datagrams bring; print size and hash of each
     Sink(Sink),
-    /// Over the same: send back what comes
+    /// Send back what connections over a TUN device or an Ethernet in datagrams bring
     Echo(Sink),
-    /// Over the same: ask for echoes by ICMP
+    /// Send ICMP echo requests over a TUN device or an Ethernet in datagrams
     Ping(Ping),
     /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
     Ppp(Box<crate::ppp::Wanted>),
@@ -133,8 +133,8 @@ pub(crate) struct Decode {
     /// The format, where it is not to be guessed: pcap, pcapng, erf, hex, hdlc or raw
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// The first layer, such as ethernet, ip, llc-snap, cells, aal5 or tcp; a wrong name is answered with all. Of a capture
-    /// it takes the place of the link type
+    /// The first layer, such as ethernet, ip, llc-snap, cells, aal5 or tcp; a wrong name lists all. For a capture
+    /// it replaces the link type
     #[arg(long = "as", value_name = "LAYER")]
     pub(crate) layer: Option<String>,
     /// Who reads what TCP carries to and from a port, whoever claims it: 10102=tpkt; may be given several times
@@ -253,8 +253,8 @@ pub(crate) struct Results {
     /// Fewer points: those that the scenario names for this
     #[arg(long)]
     pub(crate) quick: bool,
-    /// At most so many runs of each point where a paper made a fixed number of them; `reproduce` makes one unless more are
-    /// wanted, `run` makes all
+    /// The most runs of a point of which the paper made a fixed number. Without it `reproduce` makes one, and `run` makes as many as
+    /// the paper
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: Option<u32>,
     /// The directory for results

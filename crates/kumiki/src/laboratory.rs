@@ -183,7 +183,7 @@ fn notes(measured: &Measured) -> Vec<String> {
     }
     if measured.stopped > 0 {
         let stopped = measured.stopped;
-        notes.push(format!("{stopped} of {sessions} sessions stood still for a second or more"));
+        notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
     }
     if let Some(jain) = measured.jain
         && sessions > 1

@@ -347,7 +347,7 @@ fn section(link: &Link, config: SerialConfig, seed: u64) -> Result<Option<(Secti
         return Err(fault(&["octet_exact"], problem).expected("true"));
     }
     if link.bit_errors.is_some_and(|rate| !(0.0..1.0).contains(&rate)) {
-        return Err(fault(&["bit_errors"], "no chance").expected("from 0 to below 1, such as 1e-6"));
+        return Err(fault(&["bit_errors"], "not a probability").expected("from 0 to below 1, such as 1e-6"));
     }
     let outages = link.outages.iter().map(|text| outage(text));
     let outages: Vec<Trouble> = outages.collect::<Result<_, _>>()?;

@@ -67,7 +67,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
     };
     if let Some(to) = scenario.workload.to.0.iter().find(|to| !reached(to)) {
         return Err(format!(
-            "no line leads from `{name}.{device}` to `{to}` without a router; ladders know only one hop"
+            "no line leads from `{name}.{device}` to `{to}` without a router; `limit` supports paths of one hop"
         ));
     }
     let aal = stack.setting(device, "aal").and_then(toml::Value::as_str);

@@ -11,7 +11,7 @@ use crate::scenario::Fault;
 use crate::scenario::like::{complete, model};
 use crate::scenario::tree::{Node, Source};
 
-/// The profile in which all work is free.
+/// The profile without CPU cost.
 pub const ZERO: &str = "zero";
 
 /// A price: a time in picoseconds.
@@ -76,7 +76,7 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
     match super::builtin::PROFILES.iter().find(|(known, _)| *known == name) {
         Some((name, text)) => parse(&format!("profiles/{name}.toml"), text),
         None if name == ZERO => Ok(Profile {
-            title: "all work is free".to_owned(),
+            title: "no CPU cost".to_owned(),
             about: "Only the protocols and the media take time.".to_owned(),
             ..Profile::default()
         }),

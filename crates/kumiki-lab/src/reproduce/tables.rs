@@ -88,7 +88,7 @@ impl Results {
         for (_, result) in &done {
             for row in &result.rows {
                 add(match (row.fit_points, row.fit_parameters) {
-                    (0, 0) if row.profile == crate::profile::ZERO => "profile zero: all work is free".to_owned(),
+                    (0, 0) if row.profile == crate::profile::ZERO => "profile zero: no CPU cost".to_owned(),
                     (0, 0) => format!("profile {}: nothing fitted", row.profile),
                     (points, parameters) => format!(
                         "profile {}: {} fitted to {}",

@@ -112,7 +112,7 @@ fn the_table_has_the_papers_value_beside_ours() {
          | 8 KiB, 1 ms    |   4.01                       |           |\n\
          | 48 KiB, 20 ms  |  24.01                       |     24.01 |\n\
          | 256 KiB, 20 ms | 128.01  paper 133.4  -4.04 % |    128.01 |\n\
-         profile zero: all work is free\n\
+         profile zero: no CPU cost\n\
          one seed for each point, so there is no interval\n\
          where no value of the paper stands beside ours, it prints none\n\
          paper's values: text, section 5\n\

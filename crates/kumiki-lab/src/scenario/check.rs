@@ -425,7 +425,7 @@ pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<()
         [("loss", loss), ("duplicate", duplicate), ("reorder", reorder), ("mark", mark), ("corrupt", corrupt)]
     {
         if !(0.0..=1.0).contains(chance) {
-            return Err(Fault::at([key], "no chance").expected("a number from 0 to 1"));
+            return Err(Fault::at([key], "not a probability").expected("a number from 0 to 1"));
         }
     }
     if let Some(end) = toward
