@@ -1,0 +1,125 @@
+//! The tutorial is true: each of its commands gives what the page shows.
+//!
+//! | | |
+//! |---|---|
+//! | Run | every line `$ kumiki ...` of `docs/tutorial/*.md`, page after page in one folder, with the TOML of the pages in the files that they name |
+//! | Compared | every line below it, up to the next command; `...` stands for anything |
+//! | Left out | other commands than `kumiki`; what is in [`LEFT_OUT`] |
+#![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Commands that are not run, and why: their beginning.
+const LEFT_OUT: [(&str, &str); 3] = [
+    ("kumiki run losses.toml", "half an hour of traffic: a minute without optimisation"),
+    ("kumiki echo --tun", "a TUN device, and a client beside it"),
+    ("kumiki decode k0.pcapng", "the capture of that"),
+];
+
+/// A word of a command line may have blanks between double quotes.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(letter),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether `line` is as `shown`, in which `...` stands for anything.
+fn is_as_shown(line: &str, shown: &str) -> bool {
+    let mut rest = line;
+    shown.split("...").map(str::trim_end).all(|part| match rest.split_once(part) {
+        Some((_, behind)) => {
+            rest = behind;
+            true
+        }
+        None => false,
+    })
+}
+
+/// The blocks of a page: what stands behind the three marks, and the lines; with the text in front of each.
+fn blocks(page: &str) -> Vec<(String, String, Vec<String>)> {
+    let mut parts = page.split("```");
+    let mut blocks = Vec::new();
+    while let (Some(text), Some(block)) = (parts.next(), parts.next()) {
+        let mut lines = block.lines().map(str::to_owned);
+        blocks.push((text.to_owned(), lines.next().unwrap_or_default(), lines.collect()));
+    }
+    blocks
+}
+
+/// The file that the text in front of a block names: "as `my.toml`".
+fn file_name(text: &str) -> Option<&str> {
+    let (_, behind) = text.rsplit_once("as `")?;
+    behind.split_once('`').map(|(name, _)| name).filter(|name| name.ends_with(".toml"))
+}
+
+/// Runs `command` in `folder`, and says which of the lines `shown` it does not give.
+fn differences(folder: &Path, command: &str, shown: &[String]) -> Vec<String> {
+    let words = words(command);
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_kumiki")).args(words.iter().skip(1)).current_dir(folder).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).unwrap();
+    let is_given = |shown: &&String| text.lines().any(|line| is_as_shown(line, shown));
+    // How long it took is no part of what it gives.
+    let compared = shown.iter().filter(|shown| !shown.is_empty() && !shown.starts_with("run: "));
+    compared
+        .filter(|shown| !is_given(shown))
+        .map(|shown| format!("$ {command}\n    does not give: {shown}\n{text}"))
+        .collect()
+}
+
+#[test]
+fn the_commands_of_the_tutorial_give_what_it_shows() {
+    kumiki_watchdog::minute();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let pages = std::fs::read_dir(root.join("docs/tutorial")).unwrap().map(|entry| entry.unwrap().path());
+    let pages: BTreeMap<PathBuf, String> =
+        pages.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect();
+    let (mut wrong, mut run) = (Vec::new(), 0);
+    for page in pages.values() {
+        for (text, kind, lines) in blocks(page) {
+            if kind == "toml"
+                && let Some(name) = file_name(&text)
+            {
+                std::fs::write(folder.join(name), lines.join("\n")).unwrap();
+            }
+            let mut rest = lines.as_slice();
+            while let Some((line, behind)) = rest.split_first() {
+                rest = behind;
+                let Some(command) = line.strip_prefix("$ kumiki ").map(|rest| format!("kumiki {rest}")) else {
+                    continue;
+                };
+                let ends = rest.iter().position(|line| line.starts_with("$ ")).unwrap_or(rest.len());
+                let (shown, behind) = rest.split_at(ends);
+                rest = behind;
+                if !LEFT_OUT.iter().any(|(beginning, _)| command.starts_with(beginning)) {
+                    wrong.extend(differences(&folder, &command, shown));
+                    run += 1;
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(run > 12, "{run} commands");
+}
+
+#[test]
+fn dots_stand_for_anything() {
+    assert!(is_as_shown("one two three", "one ... three"));
+    assert!(is_as_shown("one two three", "..."));
+    assert!(!is_as_shown("one two three", "one ... four"));
+    assert!(!is_as_shown("one two three", "three ... one"));
+}
