@@ -58,7 +58,7 @@ fn blocks(page: &str) -> Vec<(String, String, Vec<String>)> {
 
 /// The file that the text in front of a block names: "as `my.toml`".
 fn file_name(text: &str) -> Option<&str> {
-    let (_, behind) = text.rsplit_once("as `")?;
+    let (_, behind) = text.rsplit_once("as `").or_else(|| text.rsplit_once("as\n`"))?;
     behind.split_once('`').map(|(name, _)| name).filter(|name| name.ends_with(".toml"))
 }
 
