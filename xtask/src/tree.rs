@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Folders that hold nothing written by hand; the same names stand in `.gitignore`.
-const SKIPPED: [&str; 3] = [".git", "target", "kumiki-out"];
+const SKIPPED: [&str; 4] = [".git", "target", "kumiki-out", "book"];
 
 /// Path from the root (with `/`) to text; `None` where the file is not UTF-8 text.
 #[derive(Default)]
