@@ -73,6 +73,25 @@ impl Reason {
         }
     }
 
+    /// What was wrong, where a layer here found its peer to break the protocol.
+    #[must_use]
+    pub fn as_violation(&self) -> Option<&Violation> {
+        match self {
+            Self::Violation(violation) => Some(violation),
+            Self::User
+            | Self::Reset
+            | Self::Refused
+            | Self::TimedOut
+            | Self::Unreachable
+            | Self::BadAddress
+            | Self::NoResources
+            | Self::Protocol
+            | Self::Down
+            | Self::NoSession
+            | Self::Peer(_) => None,
+        }
+    }
+
     /// Whether more is known than its kind: what was wrong, or what the peer said.
     #[must_use]
     pub const fn is_told(&self) -> bool {

@@ -234,6 +234,11 @@ pub(super) struct Wrong {
     pub(super) what: Cow<'static, str>,
 }
 
+/// A value in a context that is not there.
+fn stray() -> Wrong {
+    Wrong::of(abort::INVALID_VALUE, "a value in no context that stands")
+}
+
 impl Wrong {
     pub(super) fn of(code: u8, what: &'static str) -> Self {
         Self { code, what: what.into() }
@@ -254,13 +259,13 @@ fn values(
     let mut values = Values::new();
     match data {
         UserData::Simple(_) => {
-            let context = simple.ok_or(Wrong::of(abort::INVALID_VALUE, "a value in no context that stands"))?;
+            let context = simple.ok_or_else(stray)?;
             let read = data.into_values(context);
             values = read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
         }
         UserData::Full(pdvs) => {
             for pdv in pdvs {
-                if is_basic(pdv.context).ok_or(Wrong::of(abort::INVALID_VALUE, "a value in no context that stands"))? {
+                if is_basic(pdv.context).ok_or_else(stray)? {
                     let read = pdv.into_values(&mut values);
                     read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
                 } else {

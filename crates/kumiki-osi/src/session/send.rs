@@ -117,11 +117,8 @@ impl Session {
         };
         let knows = connection.knows();
         let (above, user) = (connection.above, connection.user);
-        let reflect = match &why {
-            // X.225 section 8.3.9.2.3: what the session entity likes to say, 9 octets of it.
-            Reason::Violation(it) => it.octets.iter().take(9).copied().collect(),
-            _ => Vec::new(),
-        };
+        // Reflect parameter values: 9 octets of what the session entity likes to say.
+        let reflect = why.as_violation().map(|it| it.octets.iter().take(9).copied().collect()).unwrap_or_default();
         let ab = Abort { transport: Some(transport::RELEASE | item), reflect, ..Abort::default() };
         self.last_word(own, Spdu::Abort(ab), cx);
         if knows {

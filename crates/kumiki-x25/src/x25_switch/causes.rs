@@ -10,10 +10,8 @@ use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 /// Whether the line below the packet layer has been reset or lost for what was wrong on it.
 fn is_of_line(reason: &Reason) -> bool {
-    match reason {
-        Reason::Violation(violation) => matches!(violation.layer, layer::LAPB | layer::XOT),
-        _ => matches!(reason.cause(), Some(x25::Cause::FrameRejected(_))),
-    }
+    let violated = reason.as_violation().is_some_and(|it| matches!(it.layer, layer::LAPB | layer::XOT));
+    violated || matches!(reason.cause(), Some(x25::Cause::FrameRejected(_)))
 }
 
 /// CLEAR for the end of the other half.
