@@ -80,7 +80,7 @@ impl Checker {
     }
 
     fn segment_arrived(&mut self, now: Instant, seen: &Seen) {
-        let has_timestamps = self.has_timestamps();
+        let (has_timestamps, sack) = (self.has_timestamps(), self.has_sack());
         let (own_shift, shift) = self.shifts();
         let (Some(sending), Some(receiving)) = (&mut self.sending, &mut self.receiving) else {
             return;
@@ -93,8 +93,11 @@ impl Checker {
         let ack = position(header.ack, sending.iss);
         let edge = ack + (i64::from(header.window) << shift);
         // What may ever be acknowledged, and what the peer may ever have said: of all that is intact.
-        let had = receiving.nxt;
+        let had = receiving.known.unwrap_or(receiving.nxt);
         receiving.take(start, end);
+        if end > start {
+            (receiving.known, receiving.came_at) = (None, now);
+        }
         sending.edge = sending.edge.max(edge);
         if ack > sending.heard.0 && ack <= sending.max {
             sending.heard = (ack, now);
@@ -126,8 +129,8 @@ impl Checker {
         // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
         // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
         let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
-        // What came ahead of its turn may have been kept or not, so that RCV.NXT is not known once the gap is filled: it is at `had` at
-        // the most, or after this segment at what has come now.
+        // What came ahead of its turn, or as a probe of the closed window, may have been kept or not, so that RCV.NXT is not known until
+        // the end tells of it: it is at `had` at the most, or after this segment at what has come now.
         let stale = expected <= start && start < had && end <= had;
         // Nor is the edge, where something was taken in this instant: the answer that moves it is seen later.
         let next = expected <= start && (start <= receiving.nxt || receiving.took_at == Some(now));
@@ -152,7 +155,7 @@ impl Checker {
         }
         if !old && plausible && (stale || (!acceptable && (within_unit || next))) {
             sending.perhaps_acknowledged(now, ack, echo, &self.bounds);
-            sending.perhaps_marked(now, &self.bounds);
+            sending.perhaps_marked(now, &self.bounds, sack);
         }
         if old || !acceptable || !credible {
             return;
@@ -184,6 +187,7 @@ impl Checker {
     /// The end takes notice of the acknowledgment and the window of a segment that occupies `start` to `end`; the peer's windows are
     /// in units of 2^`shift`.
     fn take_ack(&mut self, now: Instant, header: &Header, (start, end): (i64, i64), shift: u32) {
+        let has_sack = self.has_sack();
         let Some(sending) = &mut self.sending else {
             return;
         };
@@ -193,9 +197,9 @@ impl Checker {
         let una = sending.una;
         let bounds = &self.bounds;
         // The timer may be the one before this acknowledgment's sample or the one after it.
-        sending.perhaps_marked(now, bounds);
+        sending.perhaps_marked(now, bounds, has_sack);
         sending.acknowledged(now, ack, echo, bounds);
-        sending.perhaps_marked(now, bounds);
+        sending.perhaps_marked(now, bounds, has_sack);
         let mut sack: Option<(i64, i64, i64)> = None;
         for block in header.options.sack.as_slice() {
             let (left, right) = (position(block.left, sending.iss), position(block.right, sending.iss));

@@ -19,6 +19,8 @@
 //!    the first, it is the initial value or 3 s. No wait is longer than the configured maximum (rule 2.5). Two things start the
 //!    timer again, with SACK and RACK only: whatever is sent again (RFC 6675 section 6 lets an end do so), and, once and no
 //!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
+//!    With ECN an acknowledgment that may tell of marks does so, once and no later (RFC 3168 section 6.1.2: where the window is a
+//!    single segment).
 //! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
 //!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where congestion marks may
 //!    be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
@@ -237,10 +239,19 @@ impl Checker {
         };
         // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
         let one = sending.max - sending.una == 1;
-        let probing = sending.una >= sending.sure_edge.max(1) || (one && sending.una >= sending.last_edge.max(1));
+        let is_probe =
+            |una: i64| una >= sending.sure_edge.max(1) || (sending.max - una == 1 && una >= sending.last_edge.max(1));
+        let probed = is_probe(sending.una);
+        // What may be acknowledged or not is followed by a probe in the one case only.
+        let probing = probed || is_probe(sending.una.max(sending.perhaps));
         let sack = self.has_sack();
-        let mut deadline =
-            if probing { sending.head_at + self.bounds.persist(sending) } else { self.bounds.again(sending, sack) };
+        let again = self.bounds.again(sending, sack);
+        let probe = sending.head_at + self.bounds.persist(sending);
+        let mut deadline = match (probing, probed) {
+            (false, _) => again,
+            (true, true) => probe,
+            (true, false) => probe.max(again),
+        };
         if one && !probing {
             // It may have been a probe, and its octet now waits with others for a window that is worth while.
             deadline = deadline.max(sending.head_at + self.bounds.overrides + self.bounds.beats);

@@ -6,7 +6,7 @@ use kumiki_graph::Instant;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::Checker;
-use super::space::{Receiving, Sending, position};
+use super::space::{Probe, Receiving, Sending, position};
 use crate::case::Version;
 use crate::tap::Seen;
 use kumiki_lab::workload::sink::first_wrong;
@@ -98,7 +98,7 @@ impl Checker {
             if let Some((value, _)) = header.options.timestamps {
                 (sending.ts_last, sending.ts_at) = (Some(value), now);
             }
-            sending.occupies(now, (0, 1), false, &self.bounds, false);
+            sending.occupies(now, (0, 1), Probe::No, &self.bounds, false);
             if self.passive && self.bounds.cookies {
                 // Nobody has kept when a cookie was sent.
                 sending.flights.iter_mut().for_each(|flight| flight.forgotten = true);
@@ -118,6 +118,8 @@ impl Checker {
             ahead: BTreeMap::new(),
             acked: 0,
             edge: 0,
+            known: None,
+            came_at: Instant::ZERO,
             must: 1,
             took_at: None,
             owed: VecDeque::new(),
@@ -255,7 +257,7 @@ impl Checker {
         };
         let mss = i64::from(receiving.syn.mss.unwrap_or(default));
         let options = i64::try_from(header.len()).unwrap_or(0) - 20;
-        let probe = text == 1 && start >= sending.last_edge;
+        let probe = if text == 1 { sending.probe(now, start) } else { Probe::No };
         let mut broken: Option<(&'static str, String)> = None;
         if start > sending.max || start < i64::from(text > 0 || fin) {
             let max = sending.max;

@@ -21,6 +21,15 @@ pub(super) struct Flight {
     pub(super) sacked: bool,
 }
 
+/// Whether something is a probe of the closed window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Probe {
+    No,
+    /// The end knows.
+    Perhaps,
+    Surely,
+}
+
 /// What this end has sent on the present connection.
 #[derive(Debug)]
 pub(super) struct Sending {
@@ -42,8 +51,9 @@ pub(super) struct Sending {
     pub(super) wl: (i64, i64),
     /// MAX.SND.WND at the least.
     pub(super) most_window: i64,
-    /// When it last changed and what it was before, at the most; an end may not have taken yet what comes in the same instant.
-    changed_edge: (Instant, i64),
+    /// When it last changed and what it was before, at the least and at the most; an end may not have taken yet what comes in the
+    /// same instant.
+    changed_edge: (Instant, i64, i64),
     /// The highest one of segments that the end may have taken for acceptable, or not.
     doubtful_edge: i64,
     pub(super) fin: Option<i64>,
@@ -55,6 +65,8 @@ pub(super) struct Sending {
     /// Something was last sent again, and new data for the last time in time to be a probe; not before `head_at`.
     pub(super) resent_at: Instant,
     pub(super) news_at: Option<Instant>,
+    /// Marks may have been told of for the last time in time to start the timer again; not before `head_at`.
+    pub(super) marked_at: Option<Instant>,
     /// How often the head was sent again since the last round trip that counts, and how often by a time-out.
     pub(super) again: u32,
     pub(super) backed_off: u32,
@@ -95,6 +107,9 @@ pub(super) struct Receiving {
     /// The highest acknowledgment sent, and the right edge that was offered.
     pub(super) acked: i64,
     pub(super) edge: i64,
+    /// RCV.NXT where a segment has told of it since anything came, and when that was.
+    pub(super) known: Option<i64>,
+    pub(super) came_at: Instant,
     /// What the end must acknowledge, and when that last grew.
     pub(super) must: i64,
     pub(super) took_at: Option<Instant>,
@@ -119,7 +134,7 @@ impl Sending {
             last_edge: 0,
             wl: (0, 0),
             most_window: 0,
-            changed_edge: (now, 0),
+            changed_edge: (now, 0, 0),
             doubtful_edge: 0,
             fin: None,
             flights: VecDeque::new(),
@@ -127,6 +142,7 @@ impl Sending {
             timer_at: now,
             resent_at: now,
             news_at: None,
+            marked_at: None,
             again: 0,
             backed_off: 0,
             probes: 0,
@@ -145,22 +161,25 @@ impl Sending {
         }
     }
 
-    /// Something that occupies `start` to `end` was sent, a probe of the closed window if `probe`; `sack`: SACK is on.
+    /// Something that occupies `start` to `end` was sent, which is a probe of the closed window or not; `sack`: SACK is on.
     pub(super) fn occupies(
         &mut self,
         now: Instant,
         (start, end): (i64, i64),
-        probe: bool,
+        probe: Probe,
         bounds: &Bounds,
         sack: bool,
     ) {
         let silence = now.saturating_since(self.active);
         // What was sent when there was room for it, and is behind the edge now, is sent again by the retransmission timer (RFC 9293
         // section 3.8.6, SHLD-16).
-        let probe = probe && (start >= self.max || self.probed == Some(start));
+        let probe = if start >= self.max || self.probed == Some(start) { probe } else { Probe::No };
+        let (doubtful, surely) = (probe == Probe::Perhaps, probe == Probe::Surely);
+        let probe = doubtful || surely;
         self.probes += u32::from(probe);
         // The octet of a probe goes with others, now that there is room for it: that is no time-out.
-        let grows = self.probed == Some(start) && self.max == start + 1 && end > self.max;
+        let probed = self.probed == Some(start) && self.flights.back().is_some_and(|it| it.again);
+        let grows = probed && self.max == start + 1 && end > self.max;
         if probe {
             self.probed = Some(start);
             self.next_probe = now + bounds.persist(self);
@@ -185,7 +204,7 @@ impl Sending {
         if start <= self.una.max(self.perhaps) {
             if self.max > self.una {
                 self.again += 1;
-                if may_expire && !probe && !grows {
+                if may_expire && !surely && !grows {
                     self.backed_off += 1;
                     self.timer_at = now;
                 }
@@ -198,6 +217,7 @@ impl Sending {
             }
             self.head_at = now;
             self.news_at = None;
+            self.marked_at = None;
         }
         if start < self.max {
             self.resent_at = now;
@@ -219,8 +239,9 @@ impl Sending {
                 end,
                 first: now,
                 last: now,
-                again: probe || (start < self.max && !grows),
-                forgotten: false,
+                again: surely || (start < self.max && !grows),
+                // Of a probe no measure is taken, of anything else one is.
+                forgotten: doubtful,
                 sacked: false,
             });
             self.max = end;
@@ -245,6 +266,7 @@ impl Sending {
         self.timer_at = heard_at;
         self.resent_at = now;
         self.news_at = None;
+        self.marked_at = None;
         self.changed = now;
         let sample = self.sample(now, ack, heard_at, echo);
         while let Some(flight) = self.flights.front_mut() {
@@ -308,9 +330,11 @@ impl Sending {
 
     /// The window has a new right edge.
     pub(super) fn move_edge(&mut self, now: Instant, edge: i64) {
-        let (at, most) = self.changed_edge;
-        let before = if at == now { most.max(self.last_edge) } else { self.last_edge };
-        self.changed_edge = (now, before);
+        let last = self.last_edge;
+        self.changed_edge = match self.changed_edge {
+            (at, least, most) if at == now => (now, least.min(last), most.max(last)),
+            _ => (now, last, last),
+        };
         self.last_edge = edge;
         self.most_window = self.most_window.max(edge - self.una);
     }
@@ -324,8 +348,23 @@ impl Sending {
     pub(super) fn present_edge(&self, now: Instant) -> i64 {
         let edge = self.last_edge.max(self.doubtful_edge);
         match self.changed_edge {
-            (at, before) if at == now => edge.max(before),
+            (at, _, most) if at == now => edge.max(most),
             _ => edge,
+        }
+    }
+
+    /// Whether a single octet at `start` is a probe of the closed window: by every edge that the end can have now, or by some.
+    pub(super) fn probe(&self, now: Instant, start: i64) -> Probe {
+        let least = match self.changed_edge {
+            (at, least, _) if at == now => least.min(self.last_edge),
+            _ => self.last_edge,
+        };
+        if start >= self.present_edge(now) {
+            Probe::Surely
+        } else if start >= least {
+            Probe::Perhaps
+        } else {
+            Probe::No
         }
     }
 
@@ -342,6 +381,7 @@ impl Sending {
             }
             self.perhaps = ack;
             self.head_at = now;
+            self.marked_at = None;
             self.changed = now;
         }
     }
@@ -350,8 +390,14 @@ impl Sending {
     /// retransmit timer on receiving the ECN-Echo packet when the congestion window is one. The sending TCP will then be
     /// able to send a new packet only when the retransmit timer expires." Later echoes of the same window of data are
     /// nothing to react to, and later samples do not move a timer that is running.
-    pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds) {
+    ///
+    /// So the timer of what is under way may start again, once for each window of data: as long as nothing more is acknowledged no
+    /// second time. `sack`: SACK is on.
+    pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds, sack: bool) {
         self.held_until = self.held_until.max(bounds.held_until(now, self));
+        if bounds.ecn && self.is_busy() && now <= bounds.unmarked(self, sack) {
+            self.marked_at = Some(now);
+        }
     }
 
     /// Makes a flight begin at `at`, if it is within one.
@@ -405,8 +451,12 @@ impl Receiving {
         }
     }
 
-    /// A segment was sent that acknowledges everything before `ack`.
+    /// A segment was sent that acknowledges everything before `ack`, which is RCV.NXT (RFC 9293 section 3.10.7.4: <ACK=RCV.NXT>).
     pub(super) fn answered(&mut self, now: Instant, ack: i64) {
+        // What came in this instant may be taken after it.
+        if now > self.came_at {
+            self.known = Some(ack);
+        }
         if ack >= self.must {
             self.up_to_date = Some(now);
         }

@@ -487,6 +487,64 @@ fn what_marks_hold_back_waits_for_the_timer_as_it_was_when_they_were_told_of() {
     assert_eq!(rule(true), Some((1441, "stall")));
 }
 
+/// RFC 3168 section 6.1.2: where the window is a single segment.
+#[test]
+fn a_mark_starts_the_timer_of_what_is_under_way_again() {
+    let rule = |marks, last| {
+        let mut bench = Bench::new();
+        bench.checker.bounds.ecn = marks;
+        bench.text(20, 0, 1000);
+        bench.text(20, 1000, 1000);
+        for ms in [100, last] {
+            bench.peer(ms, (0, 0), 0);
+        }
+        bench.rule(2000)
+    };
+    assert_eq!(rule(false, 200), Some((221, "stall")));
+    // Either may have told of one.
+    assert_eq!(rule(true, 200), Some((401, "stall")));
+    // This one is too late, and the second of the same window of data.
+    assert_eq!(rule(true, 250), Some((301, "stall")));
+}
+
+/// An octet that went in the instant in which the window shut may have gone before that: then it is no probe, and a measure.
+#[test]
+fn what_was_sent_while_the_window_shut_may_have_been_measured() {
+    let rule = |shut| {
+        let mut bench = Bench::new();
+        let told = |octets, window| header(Flags::ACK, PEER.wrapping_add(1), OWN + 1 + octets, window, Options::NONE);
+        bench.text(20, 0, 1000);
+        bench.arrived(28, told(1000, 1), 0);
+        bench.arrived(shut, told(1000, 0), 0);
+        bench.text(30, 1000, 1);
+        bench.arrived(230, told(1001, 0), 0);
+        bench.rule(3000)
+    };
+    assert_eq!(rule(29), Some((631, "stall")));
+    // After 10, 8 and 200 ms SRTT is 34 ms and RTTVAR 51 ms.
+    assert_eq!(rule(30), Some((704, "stall")));
+}
+
+/// The octet of a probe of our closed window has not been taken where a segment tells so.
+#[test]
+fn the_octet_of_a_probe_that_was_not_taken_is_none_that_came() {
+    let closed = || {
+        let mut bench = Bench::new();
+        let own = |octets: u32| header(Flags::ACK, OWN + 1 + octets, PEER.wrapping_add(4001), 0, Options::NONE);
+        bench.peer(20, (0, 4000), 0);
+        bench.sent(20, own(0), 0);
+        bench.peer(25, (4000, 1), 0);
+        bench.sent(25, own(0), 0);
+        bench.sent(30, own(0), 1000);
+        bench.arrived(40, header(Flags::ACK, PEER.wrapping_add(4001), OWN + 1001, 0, Options::NONE), 0);
+        bench.sent(240, own(1000), 1);
+        bench.sent(640, own(1000), 1);
+        bench
+    };
+    assert_eq!(closed().rule(1_400), None);
+    assert_eq!(closed().rule(1_500), Some((1_441, "stall")));
+}
+
 /// RFC 9293 section 3.10.7.4: an old acknowledgment is ignored, and the text with it is not.
 #[test]
 fn text_with_an_old_acknowledgment_counts() {

@@ -81,6 +81,12 @@ impl Bounds {
 
     /// When what begins at SND.UNA is sent again at the latest.
     pub(super) fn again(&self, sending: &Sending, sack: bool) -> Instant {
+        let unmarked = self.unmarked(sending, sack);
+        sending.marked_at.map_or(unmarked, |at| unmarked.max(at + self.timer(sending)))
+    }
+
+    /// The same, unless marks were told of.
+    pub(super) fn unmarked(&self, sending: &Sending, sack: bool) -> Instant {
         let expiry = self.expiry(sending, sack);
         let probes = self.rack && sack && self.tail_loss_probe;
         let probe = sending.news_at.filter(|_| probes);
