@@ -14,7 +14,8 @@
 //! - *24 a step*: a segment and its acknowledgment are four, both sent anew five times.
 //! - *b*: what is lost is sent again, and so is what was only not heard to have come. Where cells are lost, the loss is that of a whole PDU.
 //! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
-//!   packet leaves so many times as there are q in half of a window. A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
+//!   packet leaves so many times as there are q in half of a window, at its largest where buffers grow by themselves (seed 5301493: a
+//!   send buffer of 14,704 octets was 524,288 within 1.4 s, and each of 725 time-outs sent 920 segments, of which the queue took one). A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
 //!   1024 octets of its window (P36), however short they are; and where the sender heeds no flow control, so many as its buffer has room for.
 //! - Where nothing coalesces a write of TCP's user may be as small as the low-water mark of its buffer: a small segment that is acknowledged
 //!   makes room for as small a write, which goes at once, and so on (seed 5308273: 4 octets at a time, where the mark is 1).
@@ -58,6 +59,8 @@ const STEP: Duration = Duration::from_secs(2);
 const WHOLE: u64 = 1_000;
 /// No more than so much is taken for lost at all times: the rest is the matter of those who give up.
 const MOST_LOST: u64 = 800;
+/// Once in a thousand transfers, in [`WHOLE`]ths to the fourth.
+const FEARED: u64 = WHOLE.pow(3);
 /// Octets of headers in a cell's PDU, and of a cell.
 const PDU: u64 = 60;
 const CELL: u64 = 48;
@@ -101,9 +104,9 @@ fn loss(weather: &Impairment, stack: Stack, octets: u64) -> u64 {
 }
 
 /// The largest text of a segment or packet from one end to the other, in octets, or a little less: a cookie remembers the next MSS of a
-/// few (28 for one of 255), a source route takes 8 octets, and where the line was `down` for long a TCP that looks for black holes has gone
-/// down to the least MTU for ten minutes (RFC 4821 section 7.7; seed 5323711: 512 octets for 6953).
-fn segment(from: &End, to: &End, down: bool) -> u64 {
+/// few (28 for one of 255), a source route takes 8 octets, and where the line may have seemed a `black` hole a TCP that looks for such has
+/// gone down to the least MTU for ten minutes (RFC 4821 section 7.7; seed 5323711: 512 octets for 6953).
+fn segment(from: &End, to: &End, black: bool) -> u64 {
     let text = Case::segment(from, to);
     if from.xtp.is_some() {
         return text.min(burst(from, to)).into();
@@ -115,9 +118,23 @@ fn segment(from: &End, to: &End, down: bool) -> u64 {
         PathMtu::Off | PathMtu::Icmp => false,
     };
     let least = u16::try_from(from.tcp.path_mtu_least.saturating_sub(HEADERS)).unwrap_or(u16::MAX);
-    let mss = if down && searches { mss.min(least) } else { mss };
+    let mss = if black && searches { mss.min(least) } else { mss };
     let route = if from.by_gateway || to.by_gateway { ROUTE } else { 0 };
     u64::from(mss).saturating_sub((TIMESTAMPS + route).into()).max(1)
+}
+
+/// Whether the line may have seemed a black hole: a segment and three copies of it met no answer. It may have been down, losses come in
+/// bursts (seed 5800160: 504 octets for 5719), or are so many that four in a row are to be feared of so many segments.
+fn may_seem_black(case: &Case, from: &End, to: &End, octets: u64) -> bool {
+    let weather = &case.line.weather;
+    let whole = u64::from(Case::segment(from, to)).max(1);
+    let kept = weather.iter().fold(WHOLE, |kept, way| kept * (WHOLE - loss(way, case.stack, whole)) / WHOLE);
+    let four = (WHOLE - kept).pow(4).saturating_mul(1 + octets / whole);
+    let bursts = |way: &Impairment| match way.loss {
+        Loss::Gilbert { .. } => true,
+        Loss::None | Loss::Independent(_) => false,
+    };
+    weather.iter().any(|way| !way.down.is_empty() || bursts(way)) || four > FEARED
 }
 
 /// One direction.
@@ -128,7 +145,9 @@ struct Way<'a> {
     weather: &'a Impairment,
     octets: u64,
     segment: u64,
+    /// The least and the largest window that buffers leave.
     window: u64,
+    reach: u64,
 }
 
 impl Way<'_> {
@@ -185,7 +204,7 @@ impl Way<'_> {
             let asked = self.from.quality.flow_control;
             asked.unwrap_or(it.flow_control) == FlowControl::None
         });
-        let most = if no_flow { self.from.send_buffer().into() } else { self.window };
+        let most = if no_flow { self.from.send_buffer().into() } else { self.reach };
         let out = most.min(self.octets) / packet;
         let kept = if self.to.xtp.is_some() { (self.window / SPARSE).max(FEW) } else { u64::MAX };
         let room = if no_flow { u64::from(self.to.receive_buffer()) / packet } else { u64::MAX };
@@ -280,8 +299,9 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
         to,
         weather,
         octets: report.written,
-        segment: segment(from, to, !there.down.is_empty() || !back.down.is_empty()),
+        segment: segment(from, to, may_seem_black(case, from, to, report.written)),
         window: from.send_buffer().min(to.receive_buffer()).max(1).into(),
+        reach: from.send_buffer_most().min(to.receive_buffer_most()).max(1).into(),
     });
     let through: u64 =
         ways.iter().map(|way| WHOLE - way.loss()).fold(WHOLE, |product, one| (product * one / WHOLE).max(1));
@@ -334,6 +354,10 @@ mod tests {
         let mut case = Case::of(Transport::Tcp, 3);
         case.line.squeeze = [0, 0];
         case.line.weather = [Impairment::default(), Impairment::default()];
+        // Segments are as long as before.
+        for end in &mut case.ends {
+            end.tcp.path_mtu = PathMtu::Icmp;
+        }
         let steps = |case: &Case| allowed(case, &reports(case), Instant::ZERO).packets - PACKETS;
         let kind = steps(&case);
         for weather in &mut case.line.weather {
@@ -398,6 +422,35 @@ mod tests {
         (near.mtu, far.mtu, far.tcp.mss) = (9180, 9180, None);
         assert_eq!(segment(far, near, false), 9180 - 40 - 12);
         assert_eq!(segment(far, near, true), 552 - 40 - 12);
+    }
+
+    #[test]
+    fn a_line_that_loses_many_in_a_row_may_seem_a_black_hole() {
+        // 33,502,600 octets in segments of 504 for the better part.
+        let mut case = Case::of(Transport::Tcp, 5_800_160);
+        let black = |case: &Case, octets| may_seem_black(case, &case.ends[1], &case.ends[0], octets);
+        assert!(black(&case, 33_502_600));
+        case.line.weather[1].loss = Loss::None;
+        assert!(!black(&case, 33_502_600));
+        case.line.weather[1].loss = Loss::Independent(0.1);
+        assert!(black(&case, 33_502_600) && !black(&case, 60_000));
+    }
+
+    #[test]
+    fn a_window_that_grows_by_itself_goes_again_and_again_where_nothing_controls_congestion() {
+        // 600,000 packets for 409,840 octets: the window was 524,288 octets, and the line queues one segment of 568.
+        let mut case = Case::of(Transport::Tcp, 5_301_493);
+        let packets = |case: &Case| allowed(case, &reports(case), Instant::ZERO).packets;
+        assert!(packets(&case) > 1_200_000, "{}", packets(&case));
+        let mut fixed = case.clone();
+        for end in &mut fixed.ends {
+            end.quality.send_buffer = Some(end.tcp.send_buffer);
+        }
+        assert!(packets(&fixed) < 600_000, "{}", packets(&fixed));
+        for end in &mut case.ends {
+            end.tcp.congestion = Algorithm::NewReno;
+        }
+        assert!(packets(&case) < 100_000, "{}", packets(&case));
     }
 
     #[test]
