@@ -61,6 +61,8 @@ pub(crate) struct Path {
     /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is something
     /// to send, so it is no timer.
     raise_at: Option<Instant>,
+    /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is acknowledged.
+    doubted: Option<(Instant, Seq)>,
     /// Datagrams may be fragmented.
     pub(crate) fragments: bool,
     search: Option<Box<Search>>,
@@ -322,6 +324,33 @@ impl Session {
         Ok(Next { octets, fin: false })
     }
 
+    /// The longest text of a segment, at the least, that everything before `ack` shows to have arrived though the path had seemed to be
+    /// a black hole for it: what was not sent again since then came in a segment of before, which a slow line took its time for.
+    ///
+    /// A record may stand for a train of segments, all of the same length but for the last; either one of these is in it, or all of it
+    /// was in one segment. With a FIN it is one octet less, and nothing new follows that.
+    pub(crate) fn carried(&self, ack: Seq) -> Option<u32> {
+        let (at, nxt) = self.path.doubted?;
+        let acked = self.board.records().take_while(|sent| sent.span.end.leq(ack) && sent.span.end.leq(nxt));
+        acked.filter(|sent| sent.last_sent < at).map(|sent| sent.span.len()).max()
+    }
+
+    /// The path has carried a segment of `octets` octets of text after all (RFC 4821 section 7.1: search_low is the largest known to
+    /// work); another search begins there.
+    pub(crate) fn trust_path(&mut self, octets: Option<u32>, io: &Io<'_, '_>) {
+        let Some((_, nxt)) = self.path.doubted else {
+            return;
+        };
+        let text = octets.map_or(0, |octets| octets.saturating_add(self.option_octets()).min(self.path.most));
+        if text > self.way.text {
+            self.change_text(text, io);
+            self.search_from(text, true, io.now());
+        }
+        if nxt.leq(self.board.una()) {
+            self.path.doubted = None;
+        }
+    }
+
     /// New data was acknowledged: a probe may be among it.
     pub(crate) fn take_path_answer(&mut self, io: &Io<'_, '_>) {
         let una = self.board.una();
@@ -400,6 +429,7 @@ impl Session {
         }
         io.shared.counters.black_holes += 1;
         self.change_text(low, io);
+        self.path.doubted = Some((io.now(), self.board.nxt()));
         // Not before it is known that this much arrives.
         self.search_from(low, false, io.now() + wait);
     }

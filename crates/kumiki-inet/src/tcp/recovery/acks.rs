@@ -34,6 +34,7 @@ impl Session {
         io.shared.counters.new_acks += 1;
         io.shared.counters.flight_at_acks += u64::from(flight);
         let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
+        let carried = self.carried(ack);
         let outcome = if partial && !self.sack {
             self.board.on_partial_ack(ack, now)
         } else {
@@ -48,6 +49,7 @@ impl Session {
         self.answered(io);
         self.progressed();
         self.take_path_answer(io);
+        self.trust_path(carried, io);
         self.recovery.limited = 0;
         self.take_probe_answer(segment, &outcome, false, io);
         let was = self.recovery.phase;

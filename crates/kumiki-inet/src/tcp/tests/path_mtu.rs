@@ -254,6 +254,25 @@ fn after_an_outage_segments_are_soon_long_again() {
     assert_eq!(lately(&pair), 9180);
 }
 
+/// RFC 4821 section 7.7 asks for several time-outs; a line so slow that they expire meanwhile is no black hole.
+#[test]
+fn what_arrives_after_all_shows_that_the_path_was_no_black_hole() {
+    // Without SACK nothing is probed, and more would be tried in ten minutes only.
+    let config = Config { sack: false, ..modern(PathMtu::ProbeOnBlackHole) };
+    let mut seen = 0;
+    let mut pair = Pair::with_rule(config.clone(), config, move |packet| {
+        seen += usize::from(packet.len() > 0);
+        // Three segments, two copies of the first, and a shorter one.
+        vec![ms(if packet.len() > 0 && seen <= 6 { 2000 } else { 10 })]
+    })
+    .connected();
+    send(&mut pair, 20_000, ms(10_000));
+    assert_eq!(pair.counters(A).black_holes, 1);
+    send(&mut pair, 500_000, ms(5000));
+    assert_eq!(lately(&pair), 9180);
+    assert_eq!(pair.counters(A).black_holes, 1);
+}
+
 #[test]
 fn a_probe_lost_among_others_is_congestion_and_tried_again() {
     let config = modern(PathMtu::Probe);
