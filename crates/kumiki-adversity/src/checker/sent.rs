@@ -68,11 +68,13 @@ impl Checker {
             self.breaks(now, "malformed", || "a SYN with text".to_owned());
         }
         // Who listens on answers an old SYN that comes when the connection is over (RFC 9293 section 3.5, figure 9), by the same ISS
-        // where its clock has not moved since.
-        let anew = self.passive && self.facts.over();
+        // where its clock has not moved since. An answer of the instant in which it ended may be older than the end: unless more
+        // than the SYN was acknowledged.
+        let over = self.passive && self.facts.over();
+        let anew = over && self.receiving.as_ref().is_some_and(|receiving| receiving.acked > 1);
         let again = !anew && self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
         if !again {
-            if self.facts.opened() && !anew {
+            if self.facts.opened() && !over {
                 self.breaks(now, "second connection", || "a SYN with a new ISS after the connection stood".to_owned());
             }
             self.sending = Some(Sending::new(now, header));

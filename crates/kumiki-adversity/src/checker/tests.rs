@@ -528,7 +528,7 @@ fn what_was_sent_while_the_window_shut_may_have_been_measured() {
 /// The octet of a probe of our closed window has not been taken where a segment tells so.
 #[test]
 fn the_octet_of_a_probe_that_was_not_taken_is_none_that_came() {
-    let closed = || {
+    let answered = |window| {
         let mut bench = Bench::new();
         let own = |octets: u32| header(Flags::ACK, OWN + 1 + octets, PEER.wrapping_add(4001), 0, Options::NONE);
         bench.peer(20, (0, 4000), 0);
@@ -536,13 +536,15 @@ fn the_octet_of_a_probe_that_was_not_taken_is_none_that_came() {
         bench.peer(25, (4000, 1), 0);
         bench.sent(25, own(0), 0);
         bench.sent(30, own(0), 1000);
-        bench.arrived(40, header(Flags::ACK, PEER.wrapping_add(4001), OWN + 1001, 0, Options::NONE), 0);
-        bench.sent(240, own(1000), 1);
-        bench.sent(640, own(1000), 1);
-        bench
+        bench.arrived(40, header(Flags::ACK, PEER.wrapping_add(4001), OWN + 1001, window, Options::NONE), 0);
+        (bench, own(1000))
     };
-    assert_eq!(closed().rule(1_400), None);
-    assert_eq!(closed().rule(1_500), Some((1_441, "stall")));
+    // The acknowledgment counts, for what waits as well.
+    assert_eq!(answered(3000).0.rule(300), Some((241, "stall")));
+    let (mut bench, own) = answered(0);
+    bench.sent(240, own, 1);
+    bench.sent(640, own, 1);
+    assert_eq!(bench.rule(1_500), Some((1_441, "stall")));
 }
 
 /// RFC 9293 section 3.10.7.4: an old acknowledgment is ignored, and the text with it is not.
@@ -692,6 +694,28 @@ fn what_follows_a_gap_that_is_filled_may_be_in_its_place_or_not() {
     bench.ack(50, 200, 4000);
     bench.text(230, 0, 1000);
     assert_eq!(bench.rule(300), None);
+}
+
+/// A SYN that comes twice, what follows it, and the end of the connection: all in one instant, and the answers after that.
+#[test]
+fn an_answer_to_a_syn_may_be_older_than_the_end_of_the_connection() {
+    let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();
+    end.tcp = kumiki_inet::tcp::defaults::modern();
+    end.mtu = 1500;
+    let facts = Arc::new(Facts::default());
+    let checker = Checker::new(1, (Version::Four, &end), Pattern::Counter, &facts);
+    let mut bench = Bench { checker, end: 1, acked: 0, timestamps: false };
+    let syn = Options { mss: Some(1000), ..Options::NONE };
+    let answer = header(Flags::SYN | Flags::ACK, OWN, PEER.wrapping_add(1), 4000, syn);
+    bench.arrived(0, header(Flags::SYN, PEER, 0, 3000, syn), 0);
+    bench.sent(0, answer, 0);
+    bench.arrived(10, header(Flags::SYN, PEER, 0, 3000, syn), 0);
+    bench.peer(10, (0, 100), 0);
+    facts.open(at(10), 0);
+    facts.end();
+    bench.sent(10, answer, 0);
+    bench.ack(10, 100, 4000);
+    assert_eq!(bench.rule(10), None);
 }
 
 #[test]
