@@ -98,12 +98,11 @@ impl Acse {
         }
         let control = association.contexts.remove(0);
         association.results.remove(0);
-        let apdu = offered.data.take().unwrap_or_default();
-        let beginning = apdu.beginning();
-        let apdu = Apdu::parse(apdu);
+        let apdu = Apdu::parse(offered.data.take().unwrap_or_default());
         let Ok(Apdu::Request(aarq)) = apdu else {
             self.counters.errors += 1;
-            self.refusal = Some(is_none(apdu, "AARQ", &beginning));
+            // Without its octets: an AARQ may carry a password, which a log must not have.
+            self.refusal = Some(not_a("AARQ", apdu, &[]));
             let abrt = Apdu::Abort(Abort { source: source::PROVIDER, diagnostic: None, information: Vec::new() });
             return refuse(lower, Some(abrt), cx);
         };
@@ -222,7 +221,7 @@ impl Acse {
         let beginning = apdu.beginning();
         let aare = match Apdu::parse(apdu) {
             Ok(Apdu::Response(aare)) => aare,
-            other => return self.violated(own, is_none(other, "AARE", &beginning), cx),
+            other => return self.violated(own, not_a("AARE", other, &beginning), cx),
         };
         let data = said(aare.information, connection.own());
         let user = connection.user;
@@ -252,7 +251,7 @@ impl Acse {
 }
 
 /// What came where an APDU of the kind `wanted` must be.
-fn is_none(apdu: Result<Apdu, Malformed>, wanted: &str, octets: &[u8]) -> Reason {
+fn not_a(wanted: &str, apdu: Result<Apdu, Malformed>, octets: &[u8]) -> Reason {
     let what = match apdu {
         Ok(_) => format!("another APDU than {wanted}"),
         Err(why) => why.to_string(),

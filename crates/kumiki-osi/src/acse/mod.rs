@@ -19,10 +19,10 @@
 //! **Answers.** In an `Accept`, [`calling_names`](kumiki_osi_service::Association::calling_names) and its selectors say who answers; a user that hands
 //! back what it was offered would say that the caller does. Without an application context the caller's is confirmed.
 //!
-//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`OsiCause::Rejected`] says, else for good and without a reason. The caller
+//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`kumiki_osi_service::OsiCause::Rejected`] says, else for good and without a reason. The caller
 //! finds the same in its `Aborted`. An AARQ that cannot be read is refused with an ABRT.
 //!
-//! **Abort** is ABRT, in ARU; [`OsiCause::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
+//! **Abort** is ABRT, in ARU; [`kumiki_osi_service::OsiCause::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
 //!
 //! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.

@@ -1,5 +1,6 @@
 //! What is done: one arm for each action of the table.
 
+use kumiki_octets::Beginning;
 use kumiki_wire::Malformed;
 
 use super::connection::Wrong;
@@ -150,7 +151,7 @@ impl Presentation {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let beginning = data.beginning();
+        let beginning = head(&data);
         let read = match UserData::parse(data) {
             Ok(data) => connection.unwrap(data),
             Err(why) => Err(Wrong::read(abort::UNRECOGNIZED_PPDU, &why)),
@@ -198,7 +199,7 @@ impl Presentation {
             return;
         };
         let first = connection.own;
-        let beginning = data.as_ref().map(Message::beginning).unwrap_or_default();
+        let beginning = data.as_ref().map(head).unwrap_or_default();
         match one(connection, first, data) {
             Ok(data) => {
                 let session = connection.user;
@@ -262,7 +263,7 @@ impl Presentation {
         };
         let talk = connection.talk;
         let about = about(&primitive);
-        let beginning = primitive.message().map(Message::beginning).unwrap_or_default();
+        let beginning = primitive.message().map(head).unwrap_or_default();
         let unwrapped = map(primitive, |data, which| {
             let unrecognized = |why: Malformed| (Wrong::read(abort::UNRECOGNIZED_PPDU, &why), about);
             let managed =
@@ -294,6 +295,13 @@ impl Presentation {
 
 /// More than what presentation puts in front of one value.
 const HEADERS: usize = 512;
+
+/// What is shown of a PPDU with user data: no more than presentation's own, for a user's may be a password or a file.
+fn head(ppdu: &Message) -> Beginning {
+    let mut octets = ppdu.beginning();
+    octets.truncate(8);
+    octets
+}
 
 /// User data that is no longer than `most` octets; what is longer is left out.
 pub(super) fn fitting(data: Option<Message>, most: usize, cx: &mut Context<'_>) -> Option<Message> {

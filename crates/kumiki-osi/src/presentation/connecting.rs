@@ -223,12 +223,14 @@ impl Presentation {
         let first = connection.own;
         let settled = connection.settle();
         let data = cpa.data.map(|data| connection.unwrap_one(first, data));
-        let (true, Ok(data)) = (settled, data.transpose()) else {
-            let wrong = Wrong::of(
-                abort::INVALID_VALUE,
-                "a CPA PPDU with results for other contexts, or with user data in none of them",
-            );
-            return self.error(own, wrong, (act::event::CPA, &beginning), cx);
+        let data = match (settled, data.transpose()) {
+            (true, Ok(data)) => data,
+            (false, _) => {
+                let wrong =
+                    Wrong::of(abort::INVALID_VALUE, "a CPA PPDU with results for other contexts than were proposed");
+                return self.error(own, wrong, (act::event::CPA, &beginning), cx);
+            }
+            (true, Err(wrong)) => return self.error(own, wrong, (act::event::CPA, &beginning), cx),
         };
         let mut association = opened.association.take().unwrap_or_default();
         association.contexts.clone_from(&connection.contexts);

@@ -236,7 +236,7 @@ pub(super) struct Wrong {
 
 /// A value in a context that is not there.
 fn stray() -> Wrong {
-    Wrong::of(abort::INVALID_VALUE, "a value in no context that stands")
+    Wrong::of(abort::INVALID_VALUE, "a value in no context that was agreed on, or proposed where none is yet")
 }
 
 impl Wrong {
@@ -259,7 +259,9 @@ fn values(
     let mut values = Values::new();
     match data {
         UserData::Simple(_) => {
-            let context = simple.ok_or_else(stray)?;
+            let not_simple =
+                || Wrong::of(abort::INVALID_VALUE, "simply encoded user data, though there is not just one context");
+            let context = simple.ok_or_else(not_simple)?;
             let read = data.into_values(context);
             values = read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
         }

@@ -10,9 +10,9 @@ use crate::session::connection::Collision;
 impl Session {
     /// Does `todo`, with the state as it is now and `before`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
-        let Input { data, spdu, primitive, why, end } = input;
+        let Input { data, spdu, tsdu, primitive, why, end } = input;
         if todo == Do::Error {
-            let misplaced = || Reason::violation(layer::SESSION, misplaced(spdu.as_ref()));
+            let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), &tsdu);
             return self.violated(own, why.unwrap_or_else(misplaced), cx);
         }
         let why = why.unwrap_or(Reason::User);
@@ -438,10 +438,13 @@ fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
 }
 
 /// What is wrong where the table has an error: an SPDU, if it could be read.
-pub(super) const fn misplaced(spdu: Option<&Spdu>) -> &'static str {
+fn misplaced(spdu: Option<&Spdu>) -> &'static str {
     let Some(spdu) = spdu else {
         return "octets that are no SPDU";
     };
+    if receive::is_part(spdu) {
+        return "a part of an SPDU, though segmenting was not agreed on";
+    }
     match spdu {
         Spdu::Connect(_) => "a CN SPDU where it has no place",
         Spdu::Accept(_) => "an AC SPDU where it has no place",

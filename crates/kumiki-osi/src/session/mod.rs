@@ -27,7 +27,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Particular,
     Protocol, Reason, Request, Service, Shape, Token,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::session::{FunctionalUnits, Primitive};
 use kumiki_osi_service::{Selector, Selectors};
 
@@ -273,6 +273,8 @@ struct Input {
     spdu: Option<kumiki_wire::osi::session::Spdu>,
     /// The primitive, where the user has said it.
     primitive: Option<Primitive>,
+    /// How the TSDU begins in which the SPDU came.
+    tsdu: Beginning,
     /// Why something ends.
     why: Option<Reason>,
     /// The data ends here.

@@ -63,7 +63,8 @@ impl Session {
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
-        let beginning = tsdu.beginning();
+        let mut beginning = tsdu.beginning();
+        beginning.truncate(SHOWN);
         match parse(tsdu) {
             Ok(spdus) => {
                 for spdu in spdus {
@@ -118,19 +119,18 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
-        let what = if is_part(&spdu) { PART } else { act::misplaced(Some(&spdu)) };
-        let why = Reason::violation_in(layer::SESSION, what, tsdu);
-        let input = Input { spdu: Some(spdu), why: Some(why), ..Input::default() };
+        let input = Input { spdu: Some(spdu), tsdu: tsdu.into(), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received
     }
 }
 
-const PART: &str = "a part of an SPDU, though segmenting was not agreed on";
+/// What is shown of a TSDU, and what AB may reflect of it: what follows may be a user's.
+const SHOWN: usize = 9;
 
 /// Whether it is a part of an SPDU that nobody here puts together: its user data would be cut off without a word.
-fn is_part(spdu: &Spdu) -> bool {
+pub(super) fn is_part(spdu: &Spdu) -> bool {
     match spdu {
         Spdu::Connect(it) | Spdu::Accept(it) => !it.data.ends(),
         Spdu::Finish(it) => !it.data.ends(),

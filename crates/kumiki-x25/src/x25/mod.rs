@@ -128,7 +128,7 @@ pub struct X25 {
 /// The packet that came last, for what is told of it where it is wrong.
 #[derive(Debug, Default)]
 struct InHand {
-    /// Its first octets.
+    /// Its header, or what there is of it.
     octets: Beginning,
     /// Why it could not be read.
     why: Option<Malformed>,

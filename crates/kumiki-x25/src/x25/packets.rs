@@ -46,7 +46,10 @@ impl X25 {
             return cx.drop("packet of a line that is down");
         }
         let total = data.len();
-        self.in_hand = InHand { octets: data.beginning(), why: None };
+        // The header alone: what follows may be what a user typed, or a network user identification.
+        let mut octets = data.beginning();
+        octets.truncate(Packet::MOST_HEADER);
+        self.in_hand = InHand { octets, why: None };
         let front = data.front_at_least(Packet::MOST_HEADER);
         let header = front.first_chunk::<3>().copied();
         let parsed = if is_data(front) {

@@ -220,7 +220,11 @@ impl Switch {
         }
         let before = end_said(call, side, Said::Away(reason.clone()));
         let is_news = match &before {
-            Some(Said::Away(before)) => *before != reason && reason.is_told(),
+            // What a peer breaks may differ each time; that it does is news once.
+            Some(Said::Away(before)) => match (before.as_violation(), reason.as_violation()) {
+                (Some(before), Some(now)) => before.layer != now.layer,
+                _ => *before != reason && reason.is_told(),
+            },
             Some(Said::There) | None => true,
         };
         if other_there && !matches!(before, Some(Said::Away(_))) {

@@ -14,7 +14,7 @@
 //! # Permanent circuits
 //!
 //! An active open with `call.channel` sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. Where
-//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_graph::x25::Cause::CircuitRefused`]); to try again is the user's.
+//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_osi_service::x25::Cause::CircuitRefused`]); to try again is the user's.
 //! A circuit that stands is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
 //!
 //! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again after a random time. Which of them is decided by names, so that one

@@ -223,13 +223,13 @@ fn more_contexts_than_there_is_room_for_are_refused_one_by_one() {
 fn what_cannot_be_taken_is_aborted_with_its_reason() {
     for (tsdu, arp, found) in [
         // A context that does not stand.
-        ("01000100 61 09 3007 020109 a0020500", "30 06 800106 810107", "a value in no context that stands"),
+        ("01000100 61 09 3007 020109 a0020500", "30 06 800106 810107", "a value in no context that was agreed on"),
         // No values.
         ("01000100 61 00", "30 06 800106 810107", "user data without a value"),
         // No user data.
         ("01000100 0500", "30 06 800101 810107", "User-data: "),
         // Simply encoded data, with two contexts.
-        ("01000100 40 02 0500", "30 06 800106 810107", "a value in no context that stands"),
+        ("01000100 40 02 0500", "30 06 800106 810107", "simply encoded user data"),
         // AC, and ACA.
         ("21 00 a0 00", "30 06 800102 810105", "an AC or ACA PPDU"),
         ("21 00 a1 00", "30 06 800102 810106", "an AC or ACA PPDU"),
