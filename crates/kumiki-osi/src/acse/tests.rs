@@ -371,6 +371,27 @@ fn what_isode_answers_is_understood_to_the_end() {
     assert_eq!(pair.heard(0), ["released a300", "closed"]);
 }
 
+/// An AARQ may carry a password, and what is told of a broken one goes to a log.
+#[test]
+fn a_broken_aarq_is_told_without_its_octets() {
+    let mut pair = Pair::new(true);
+    pair.listen(association(&SPOKEN));
+    let [_, b] = pair.devices;
+    pair.join();
+    let [cr, mut cn] = [0, 1].map(|at| isode('>').swap_remove(at));
+    pair.bench.octets(b, &cr);
+    // The application context name is no object identifier any more.
+    let name = cn.windows(3).position(|it| matches!(it, [0xa1, _, 0x06])).unwrap();
+    cn[name + 2] = 0x04;
+    pair.bench.octets(b, &cn);
+    assert!(!pair.heard(1).iter().any(|it| it.starts_with("offered")));
+    let node = pair.bench.graph.node("acse b").unwrap();
+    let acse = pair.bench.graph.protocol::<Acse>(node).unwrap();
+    let told = acse.refusal().unwrap().to_string();
+    assert!(told.starts_with("association control: the peer broke the protocol: AARQ"), "{told}");
+    assert!(!told.contains("octets"), "{told}");
+}
+
 #[test]
 fn a_login_that_isode_refuses_is_understood() {
     // The fields are those of a wrong password, as ISODE answers it; the results and the information are shorter here.
