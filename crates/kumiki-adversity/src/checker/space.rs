@@ -239,9 +239,10 @@ impl Sending {
                 end,
                 first: now,
                 last: now,
-                again: surely || (start < self.max && !grows),
-                // Of a probe no measure is taken, of anything else one is.
-                forgotten: doubtful,
+                again: surely,
+                // Of a probe no measure is taken, of anything else one is. What goes with something that is sent again goes for the
+                // first time itself: a measure may be taken of it (RFC 6298 section 3) or none.
+                forgotten: doubtful || (start < self.max && !grows),
                 sacked: false,
             });
             self.max = end;

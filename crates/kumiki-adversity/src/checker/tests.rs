@@ -462,6 +462,23 @@ fn the_first_probe_of_a_closed_window_comes_after_the_time_out_and_each_takes_tw
     assert_eq!(bench.rule(1_500), Some((1_431, "stall")));
 }
 
+/// RFC 6298 section 3 forbids a sample of what was sent again, which these octets were not.
+#[test]
+fn what_goes_for_the_first_time_with_what_goes_again_may_be_a_sample() {
+    let rule = |octets: u16| {
+        let mut bench = Bench::new();
+        bench.text(20, 0, 500);
+        bench.text(220, 0, octets.into());
+        bench.peer(620, (0, 0), octets.into());
+        bench.text(620, octets.into(), 500);
+        bench.rule(2000)
+    };
+    // RTO is 200 ms, backed off once.
+    assert_eq!(rule(500), Some((1021, "stall")));
+    // After a sample of 400 ms SRTT is 58.75 ms and RTTVAR 101.25 ms.
+    assert_eq!(rule(1000), Some((1548, "stall")));
+}
+
 #[test]
 fn what_waits_with_nothing_under_way_is_sent() {
     let bench = Bench::new();
