@@ -8,6 +8,9 @@
 
 use core::net::SocketAddr;
 use core::sync::atomic::Ordering;
+use kumiki_graph::Parameters;
+use kumiki_xtp::Tagged;
+use kumiki_xtp::WithTags;
 use std::sync::Arc;
 
 use kumiki_graph::{
@@ -197,7 +200,7 @@ impl User {
                 .plan
                 .by_gateway
                 .then(|| Box::new(SourceRoute { gateways: vec![gateway::ADDRESS], strict: false })),
-            data: None,
+            parameters: Parameters::of(WithTags),
             ..Open::default()
         };
         self.ask(Request::Open(Box::new(open)), cx);
@@ -327,8 +330,7 @@ impl User {
         self.facts.mark((at, tagged), (to, end));
         if tagged {
             let tag = at.to_be_bytes();
-            let tagged = Request::Tagged { session, tag, data, end };
-            self.ask(tagged, cx);
+            self.ask(Request::special(session, Tagged { tag, data, end }), cx);
         } else {
             self.ask(Request::Data { session, data, end }, cx);
         }
@@ -471,7 +473,13 @@ impl User {
         let Some(session) = self.offered.take() else {
             return;
         };
-        let accept = Accept { session, user: SESSION, quality: self.plan.quality, data: None, ..Accept::default() };
+        let accept = Accept {
+            session,
+            user: SESSION,
+            quality: self.plan.quality,
+            parameters: Parameters::of(WithTags),
+            ..Accept::default()
+        };
         self.ask(Request::Accept(Box::new(accept)), cx);
         if let Opening::Listens { stays: false, .. } = self.plan.opening {
             self.close_listener(cx);
@@ -544,8 +552,10 @@ impl Protocol for User {
                 self.receive(&data, None, end, cx);
                 self.look(cx);
             }
-            Indication::Tagged { tag, data, end, .. } => {
-                self.receive(&data, Some(tag), end, cx);
+            Indication::Special { what, .. } => {
+                if let Some(tagged) = what.take::<Tagged>() {
+                    self.receive(&tagged.data, Some(tagged.tag), tagged.end, cx);
+                }
                 self.look(cx);
             }
             Indication::Credit { credit, .. } => {
@@ -574,12 +584,7 @@ impl Protocol for User {
             // That nobody has answered for a while, that urgent data is ahead, and how large units are changes nothing here.
             Indication::Notice { .. } | Indication::Urgent { .. } => {}
             Indication::Report(report) if matches!(*report, kumiki_graph::Report::Limits { .. }) => {}
-            Indication::Unit(_)
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Report(_) => {
+            Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Report(_) => {
                 self.complain(now, format!("an indication that no stream has: {indication:?}"));
             }
         }

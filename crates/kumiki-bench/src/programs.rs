@@ -265,9 +265,7 @@ impl Protocol for Caller {
             }
             Indication::Unit(_)
             | Indication::Offered(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
@@ -393,9 +391,7 @@ impl Protocol for Answerer {
             }
             Indication::Unit(_)
             | Indication::Opened(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

@@ -5,11 +5,11 @@
 //! eyes of the analyser and bounded; so is what is held, and of what was learned nothing is left in the end.
 
 use core::net::Ipv4Addr;
+use kumiki_link::sonet::Defect;
+use kumiki_link::sonet::DefectReport;
 
 use kumiki_decode::Decoder;
-use kumiki_graph::{
-    Defect, DeviceId, Duration, Graph, Indication, Instant, LinkReport, NodeId, Report, Request, Service, TaskId, Unit,
-};
+use kumiki_graph::{DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId, Unit};
 use kumiki_inet::icmp::{self, IcmpEcho};
 use kumiki_inet::ip::{self, Interface, Ip, Neighbours};
 use kumiki_octets::Message;
@@ -205,7 +205,7 @@ impl Network {
                 let report = match draw.below(6) {
                     0 => Report::Up,
                     1 => Report::Down,
-                    which => Report::Link(LinkReport::Alarm { defect: defects[which - 2], present }),
+                    which => Report::special(DefectReport { defect: defects[which - 2], present }),
                 };
                 let report = Indication::Report(Box::new(report));
                 self.graph.input(self.now, self.devices[at], report);

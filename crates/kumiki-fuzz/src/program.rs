@@ -270,9 +270,7 @@ impl Protocol for Program {
                 let accept = Accept { session, user, quality: self.quality, ..Accept::default() };
                 cx.down(from, Request::Accept(Box::new(accept)));
             }
-            Indication::Data { session, data, .. }
-            | Indication::Tagged { session, data, .. }
-            | Indication::Expedited { session, data } => {
+            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
                 let session = self.of(session).expect("data of a session that is known");
                 assert_eq!(session.over, None, "data after the end");
                 assert!(!session.peer_released, "data after the peer's end of data");
@@ -302,10 +300,7 @@ impl Protocol for Program {
                 }
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Reset { .. } => {
+            Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
                 panic!("no stream says {indication:?}")
             }
         }

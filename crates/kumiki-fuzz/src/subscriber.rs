@@ -1,10 +1,11 @@
 //! A user of the calls of X.25 in the hands of a target.
 
+use kumiki_graph::Special;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Particular, Protocol, Reason,
-    Request, Service, Shape, Token,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Protocol, Reason, Request, Service,
+    Shape, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Number, Primitive};
@@ -61,7 +62,7 @@ impl Subscriber {
             user: own(self.next),
             mode,
             remote,
-            call: channel.map(|_| Box::new(Call { channel, delivery: true, ..Call::default() })),
+            parameters: channel.map(|_| Box::new(Call { channel, delivery: true, ..Call::default() })).into(),
             data: self.call_data.as_deref().map(Message::from_octets),
             ..Open::default()
         };
@@ -106,9 +107,8 @@ impl Subscriber {
             }
             9 if it.credit > 0 && !it.asked && !it.owes => {
                 it.credit -= 1;
-                let what =
-                    Box::new(Particular::Packet(Primitive::Data { data, end: true, qualified: true, delivery: true }));
-                cx.down(Below(0), Request::Particular { session, what });
+                let what = Special::new(Primitive::Data { data, end: true, qualified: true, delivery: true });
+                cx.down(Below(0), Request::Special { session, what });
             }
             10 => cx.down(Below(0), Request::Expedited { session, data }),
             11 => {
@@ -119,8 +119,8 @@ impl Subscriber {
                 cx.down(Below(0), Request::Reset { session, reason });
             }
             12 => {
-                let what = Box::new(Particular::Packet(Primitive::Confirm { packets: 1 }));
-                cx.down(Below(0), Request::Particular { session, what });
+                let what = Special::new(Primitive::Confirm { packets: 1 });
+                cx.down(Below(0), Request::Special { session, what });
             }
             13 => {
                 it.room += 2;
@@ -179,8 +179,12 @@ impl Protocol for Subscriber {
                 self.next += 1;
                 let session = Session { provider: Some(offered.provider), room: ROOM, ..Session::default() };
                 self.sessions.insert(self.next, session);
-                let mut accept =
-                    Accept { session: offered.provider, user: own(self.next), call: offered.call, ..Accept::default() };
+                let mut accept = Accept {
+                    session: offered.provider,
+                    user: own(self.next),
+                    parameters: offered.parameters,
+                    ..Accept::default()
+                };
                 accept.quality.receive_buffer = Some(ROOM);
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
@@ -191,8 +195,8 @@ impl Protocol for Subscriber {
                 }
             }
             Indication::Data { session, .. } => self.took(session, cx),
-            Indication::Particular { session, what } => {
-                if let Particular::Packet(Primitive::Data { .. }) = *what {
+            Indication::Special { session, what } => {
+                if let Some(Primitive::Data { .. }) = what.get() {
                     self.took(session, cx);
                 }
             }
@@ -213,8 +217,6 @@ impl Protocol for Subscriber {
                 self.sessions.remove(&session.index);
             }
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }

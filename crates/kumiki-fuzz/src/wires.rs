@@ -225,9 +225,7 @@ impl Protocol for Wires {
                 }
             }
             Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. }
             | Request::Manage(_) => panic!("no stream has this"),

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use kumiki_osi_service::x25::Number;
+use kumiki_octets::Number;
 
 /// An address as some layer's users know it.
 ///

@@ -38,10 +38,9 @@ pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rate::{Bucket, Rate};
 pub use rng::Rng;
 pub use service::{
-    Accept, AccessPoint, Agreement, Cause, CircuitManage, CircuitReport, Cleared, Coalesce, Credit, Defect, EcnUse,
-    ErrorControl, FlowControl, Handle, Identification, Indication, KeepAlive, Key, LinkManage, LinkReport, Manage,
-    Membership, Mode, Notice, Number, Offered, Open, Opened, Particular, PeerCause, Problem, Quality, RateLimit,
-    Reason, Report, Request, Service, SourceRoute, Unit, UnitIndication, UnitOptions, UnitRequest, Verdict, Violation,
+    Accept, AccessPoint, Cause, Coalesce, Credit, EcnUse, ErrorControl, FlowControl, Handle, Indication, KeepAlive,
+    Key, Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
+    Reason, Report, Request, Service, SourceRoute, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
     ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};

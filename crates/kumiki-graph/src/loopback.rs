@@ -119,8 +119,7 @@ impl Loopback {
             remote: open.local,
             unit: u32::MAX,
             data: open.data,
-            association: open.association,
-            call: open.call,
+            parameters: open.parameters,
         };
         cx.up(called, Indication::Offered(Box::new(offered)));
     }
@@ -143,7 +142,7 @@ impl Loopback {
             provider: side.peer,
             unit: u32::MAX,
             data: accept.data,
-            association: accept.association,
+            parameters: accept.parameters,
             ..Opened::default()
         };
         cx.up(caller, Indication::Opened(Box::new(opened)));
@@ -207,9 +206,7 @@ impl Protocol for Loopback {
             Request::Manage(_)
             | Request::Reset { .. }
             | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. } => cx.drop("a primitive of another service"),
         }
     }

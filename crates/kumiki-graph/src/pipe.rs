@@ -292,7 +292,7 @@ impl Protocol for Pipe {
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
                 | Manage::Group { .. }
-                | Manage::Link(_) => cx.drop("a pipe has nothing to manage"),
+                | Manage::Special(_) => cx.drop("a pipe has nothing to manage"),
             },
             Request::Data { .. }
             | Request::Credit { .. }
@@ -300,11 +300,9 @@ impl Protocol for Pipe {
             | Request::Abort { .. }
             | Request::Cancel { .. }
             | Request::Reset { .. } => cx.drop("no such session"),
-            Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
-            | Request::Expedited { .. } => cx.drop("a pipe carries octets alone"),
+            Request::Unit(_) | Request::Special { .. } | Request::Expedited { .. } => {
+                cx.drop("a pipe carries octets alone")
+            }
         }
     }
 
@@ -333,7 +331,7 @@ impl Protocol for Pipe {
                     self.look(cx);
                 }
                 Report::Down => self.on_down(cx),
-                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {
+                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {
                     self.up(Indication::Report(report), cx);
                 }
             },

@@ -12,27 +12,20 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_octets::Message;
-use kumiki_osi_service::Association;
-use kumiki_osi_service::presentation::Values;
-use kumiki_osi_service::x25::Call;
+use kumiki_octets::{Message, Payload};
 
 use crate::{Address, Duration};
 
-mod circuit;
 mod key;
-mod link;
 mod manage;
-mod particular;
 mod reason;
+mod special;
 mod unit_data;
 
-pub use circuit::{CircuitManage, CircuitReport, Cleared, Identification, Number, Verdict};
 pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols};
-pub use link::{Agreement, Defect, LinkManage, LinkReport};
 pub use manage::{Manage, Problem, Report};
-pub use particular::Particular;
 pub use reason::{Cause, PeerCause, Reason, Violation};
+pub use special::{Parameters, Special};
 pub use unit_data::{UnitIndication, UnitRequest};
 
 /// A side's own name for a session; meaning belongs to the side that made it.
@@ -300,10 +293,8 @@ pub struct Open {
     pub route: Option<Box<SourceRoute>>,
     /// Data to go with the request, where the service can carry it.
     pub data: Option<Message>,
-    /// What the upper layers say beside their data; of no use below transport.
-    pub association: Option<Box<Association>>,
-    /// What a call over X.25 is asked or told beside its addresses.
-    pub call: Option<Box<Call>>,
+    /// What the service says beside.
+    pub parameters: Parameters,
 }
 
 /// A session stands: the confirm of an [`Open`].
@@ -325,10 +316,8 @@ pub struct Opened {
     pub unit: u32,
     /// Data that came with the confirm.
     pub data: Option<Message>,
-    /// What the upper layers say beside their data; of no use below transport.
-    pub association: Option<Box<Association>>,
-    /// What a call over X.25 is asked or told beside its addresses.
-    pub call: Option<Box<Call>>,
+    /// What the service says beside.
+    pub parameters: Parameters,
 }
 
 /// A peer wants a session: the indication on a passive [`Open`].
@@ -349,10 +338,8 @@ pub struct Offered {
     pub unit: u32,
     /// Data that came with the call.
     pub data: Option<Message>,
-    /// What the upper layers say beside their data; of no use below transport.
-    pub association: Option<Box<Association>>,
-    /// What a call over X.25 is asked or told beside its addresses.
-    pub call: Option<Box<Call>>,
+    /// What the service says beside.
+    pub parameters: Parameters,
 }
 
 /// The response to an [`Offered`]: the user takes the session, which then stands without a further confirm.
@@ -366,10 +353,8 @@ pub struct Accept {
     pub quality: Quality,
     /// Data to go with the response, where the service can carry it.
     pub data: Option<Message>,
-    /// What the upper layers say beside their data; of no use below transport.
-    pub association: Option<Box<Association>>,
-    /// What a call over X.25 is asked or told beside its addresses.
-    pub call: Option<Box<Call>>,
+    /// What the service says beside.
+    pub parameters: Parameters,
 }
 
 /// One access point of the graph, as the graph numbers them.
@@ -401,31 +386,12 @@ pub enum Request {
         /// nothing waits for more data for that: only [`Quality::coalesce`] holds data back. On a connection: the message ends here.
         end: bool,
     },
-    /// Sends data with a tag of the user's beside it (BTAG of XTP), within credit as [`Request::Data`]. The tag is no part of
-    /// the data and goes with its first octet.
-    Tagged {
-        /// The provider's handle.
-        session: Handle,
-        /// The tag.
-        tag: [u8; 8],
-        /// The data, at least one octet.
-        data: Message,
-        /// As of [`Request::Data`].
-        end: bool,
-    },
-    /// Sends presentation data values (P-DATA): one message of credit, however many there are.
-    Values {
-        /// The provider's handle.
-        session: Handle,
-        /// The values, at least one.
-        values: Values,
-    },
-    /// What only one service has.
-    Particular {
-        /// The provider's handle.
+    /// What only this service has. Whether it takes credit, its owner says.
+    Special {
+        /// The provider's handle; [`Handle::default`] where it is of no session.
         session: Handle,
         /// What it is.
-        what: Box<Particular>,
+        what: Special,
     },
     /// Sends data that overtakes ordinary data: X.25 interrupt, T-EXPEDITED-DATA, TCP urgent.
     Expedited {
@@ -486,30 +452,12 @@ pub enum Indication {
         /// On a stream: the sender pushed. On a connection: the message ends here.
         end: bool,
     },
-    /// Data with a tag of the peer's beside it arrived, within credit. The tag stands at the first octet.
-    Tagged {
-        /// The user's handle.
-        session: Handle,
-        /// The tag.
-        tag: [u8; 8],
-        /// The data.
-        data: Message,
-        /// As of [`Indication::Data`].
-        end: bool,
-    },
-    /// Presentation data values (P-DATA) arrived: one message of credit, however many there are.
-    Values {
-        /// The user's handle.
-        session: Handle,
-        /// The values, at least one.
-        values: Values,
-    },
-    /// What only one service has.
-    Particular {
-        /// The user's handle.
+    /// What only this service has.
+    Special {
+        /// The user's handle; [`Handle::default`] where it is of no session.
         session: Handle,
         /// What it is.
-        what: Box<Particular>,
+        what: Special,
     },
     /// Data that overtook ordinary data arrived.
     Expedited {
@@ -598,16 +546,21 @@ pub enum Membership {
 }
 
 impl Request {
+    /// What only one service has, on `session`.
+    #[must_use]
+    pub fn special(session: Handle, what: impl Payload) -> Self {
+        Self::Special { session, what: Special::new(what) }
+    }
+
     /// The user data it carries, for accounts and captures.
     #[must_use]
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
             Self::Open(open) => open.data.as_ref(),
             Self::Accept(accept) => accept.data.as_ref(),
-            Self::Values { values, .. } => values.first().map(|value| &value.data),
-            Self::Particular { what, .. } => what.message(),
+            Self::Special { what, .. } => what.message(),
             Self::Release { data, .. } | Self::Abort { data, .. } => data.as_ref(),
             Self::Cancel { .. } | Self::Credit { .. } | Self::Reset { .. } | Self::Manage(_) => None,
         }
@@ -615,16 +568,21 @@ impl Request {
 }
 
 impl Indication {
+    /// What only one service has, on `session`.
+    #[must_use]
+    pub fn special(session: Handle, what: impl Payload) -> Self {
+        Self::Special { session, what: Special::new(what) }
+    }
+
     /// The user data it carries, for accounts and captures.
     #[must_use]
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
-            Self::Data { data, .. } | Self::Tagged { data, .. } | Self::Expedited { data, .. } => Some(data),
+            Self::Data { data, .. } | Self::Expedited { data, .. } => Some(data),
             Self::Opened(opened) => opened.data.as_ref(),
             Self::Offered(offered) => offered.data.as_ref(),
-            Self::Values { values, .. } => values.first().map(|value| &value.data),
-            Self::Particular { what, .. } => what.message(),
+            Self::Special { what, .. } => what.message(),
             Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),
             Self::Credit { .. }
             | Self::Closed { .. }

@@ -51,9 +51,7 @@ impl Setup {
             Indication::Closed { .. } => "closed".to_owned(),
             Indication::Aborted { reason, .. } => format!("aborted {reason:?}"),
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }

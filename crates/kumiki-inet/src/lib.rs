@@ -23,9 +23,12 @@ pub mod icmp;
 mod internet;
 pub mod ip;
 pub mod ipv6;
+mod link_addresses;
 pub mod llc;
 pub mod resolution;
 pub mod sim_ether;
 pub mod tcp;
 pub mod udp;
 pub mod vnet;
+
+pub use link_addresses::LinkAddresses;

@@ -1,8 +1,9 @@
 //! What every piece of a medium is to the executor, and what crosses its ports.
 
+use crate::CircuitManage;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Address, CircuitManage, Instant, Report};
+use kumiki_graph::{Address, Instant, Report};
 use kumiki_octets::Message;
 
 use crate::atm::Slots;

@@ -8,10 +8,14 @@
 //! What hosts say and hear is call control in types of its own: [`Unit::Circuit`] from them, [`CircuitReport`] to them. Frames that come when no
 //! circuit stands are lost, and so are those that are under way when one is cleared.
 
+use crate::CircuitManage;
+use crate::CircuitReport;
+use crate::Cleared;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, CircuitManage, CircuitReport, Cleared, Duration, Instant, LinkReport, Number, Report};
+use kumiki_graph::{Address, Duration, Instant, Report};
 use kumiki_octets::Message;
+use kumiki_octets::Number;
 use thiserror::Error;
 
 use crate::{DropTail, Element, Outlet, Serial, SerialConfig, Unit};
@@ -364,7 +368,7 @@ impl Exchange {
 
 /// Tells the subscriber at `port`.
 fn told(port: usize, what: CircuitReport, out: &mut Outlet) {
-    let report = Report::Link(LinkReport::Circuit(what));
+    let report = Report::special(what);
     out.put(port, Unit::Report(Box::new(report)));
 }
 

@@ -6,6 +6,7 @@
 //! [`offload`].
 
 pub mod atm;
+mod circuit;
 mod element;
 mod exchange;
 pub mod fddi;
@@ -20,6 +21,7 @@ pub mod sonet;
 mod testing;
 mod wire;
 
+pub use circuit::{CircuitManage, CircuitReport, Cleared};
 pub use element::{CellRun, Element, Outlet, Unit};
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};

@@ -16,6 +16,7 @@
 
 mod align;
 mod clock;
+mod defect;
 mod defects;
 mod envelope;
 mod line;
@@ -27,6 +28,7 @@ mod size;
 mod transmitter;
 
 pub use clock::{Level, MOST_OFFSET_PPB, OctetClock};
+pub use defect::{Defect, DefectReport};
 pub use defects::Defects;
 pub use receiver::{Heard, Receiver, ReceiverCounters};
 pub use section::{Section, SectionConfig, Trouble, Troubled};

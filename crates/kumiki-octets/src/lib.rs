@@ -12,6 +12,8 @@
 //! | [`bit_stuffing`] | the same of bit-synchronous lines |
 //! | [`scramble`] | the scramblers of SONET/SDH and of its payload |
 //! | [`bip`] | the parities of SONET/SDH |
+//! | [`Payload`] | what may carry a message |
+//! | [`Number`] | the digits of a subscriber's number |
 //! | [`Pattern`] | content that nobody has written anywhere yet |
 //!
 //! No protocol, no time and no I/O.
@@ -24,8 +26,10 @@ mod form;
 mod gathering;
 pub mod hdlc;
 mod message;
+pub mod number;
 mod page;
 pub mod pattern;
+mod payload;
 pub mod scramble;
 mod slice;
 pub mod sum;
@@ -36,7 +40,9 @@ pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};
 pub use message::{Beginning, Checksum, Message, Meta, Short};
+pub use number::Number;
 pub use page::{Page, keep_free};
 pub use pattern::Pattern;
+pub use payload::Payload;
 pub use slice::{Lease, Slice};
 pub use sum::Sum;

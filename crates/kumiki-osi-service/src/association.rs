@@ -1,5 +1,7 @@
 //! What goes with the beginning of an association, from the transport selector to the titles of its entities.
 
+use kumiki_octets::Payload;
+
 use crate::Oid;
 use crate::acse::{Authentication, Names};
 use crate::ftam::Fpdu;
@@ -43,6 +45,8 @@ pub struct Association {
     /// user leaves out the layer fills in.
     pub initiate: Option<Box<Initiate>>,
 }
+
+impl Payload for Association {}
 
 impl Association {
     /// The contexts that stand, once they were answered.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Payload};
 use smallvec::SmallVec;
 
 use crate::Oid;
@@ -179,3 +179,13 @@ pub struct Value {
 
 /// The values of one P-DATA, in order: one, and seldom more. Not a plain list, so that one takes no memory of its own.
 pub type Values = SmallVec<[Value; 1]>;
+
+/// P-DATA: the values, at least one. One message of credit, however many there are.
+#[derive(Clone, Debug)]
+pub struct PData(pub Values);
+
+impl Payload for PData {
+    fn payload(&self) -> Option<&Message> {
+        self.0.first().map(|value| &value.data)
+    }
+}

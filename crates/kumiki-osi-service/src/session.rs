@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Payload};
 
 /// Functional units (X.225 section 8.3.1.7, session user requirements), a set. `Display` lists their names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -298,10 +298,8 @@ pub enum Primitive {
     },
 }
 
-impl Primitive {
-    /// The user data it carries.
-    #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+impl Payload for Primitive {
+    fn payload(&self) -> Option<&Message> {
         match self {
             Self::TypedData { data, .. } => Some(data),
             Self::SyncMinor { data, .. }

@@ -8,14 +8,13 @@
 
 mod call;
 mod facility;
-mod number;
 pub mod pad;
 mod primitive;
 mod told;
 
 pub use call::{Call, Flow};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
-pub use number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
+pub use kumiki_octets::number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;
 pub use told::{Cause, Told, What, cause, circuit_status, diagnostic, diagnostic_text};
 

@@ -10,13 +10,14 @@
 //! addresses, and the link is closed in order when it is done, or at Ctrl-C.
 
 use core::net::IpAddr;
+use kumiki_ppp::ppp::Agreement;
 use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use kumiki_graph::{Address, Agreement, Duration, Graph, Instant, NodeId, Protocol, Token};
+use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,

@@ -357,9 +357,7 @@ impl Protocol for User {
                 self.talk(of(session)).notices.push((now, notice));
             }
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {}

@@ -120,9 +120,7 @@ impl Virtual {
                     | Request::Accept(_)
                     | Request::Cancel { .. }
                     | Request::Data { .. }
-                    | Request::Tagged { .. }
-                    | Request::Values { .. }
-                    | Request::Particular { .. }
+                    | Request::Special { .. }
                     | Request::Expedited { .. }
                     | Request::Credit { .. }
                     | Request::Release { .. }

@@ -11,8 +11,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::ledger::Holder;
 use kumiki_graph::{
-    DeviceId, Duration, Graph, Indication, Instant, LinkManage, Manage, Output, Pool, Report, Request, TaskId,
-    Unit as UnitData,
+    DeviceId, Duration, Graph, Indication, Instant, Manage, Output, Pool, Report, Request, TaskId, Unit as UnitData,
 };
 use kumiki_link::Unit;
 
@@ -354,8 +353,10 @@ impl Host {
                     self.graph.input(at, device, Indication::Report(Box::new(limits)));
                 }
                 // Like an interrupt's, its time is the beginning of the batch: what the adapter has yet to send does not delay it.
-                Manage::Link(LinkManage::Circuit(call)) => {
-                    out.push_back((device, Unit::Circuit(call)));
+                Manage::Special(what) => {
+                    if let Some(call) = what.get() {
+                        out.push_back((device, Unit::Circuit(*call)));
+                    }
                 }
                 // A device knows no routes and can tell nobody anything.
                 Manage::Route { .. }
@@ -363,15 +364,12 @@ impl Host {
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
                 | Manage::Group { .. }
-                | Manage::Narrow { .. }
-                | Manage::Link(_) => {}
+                | Manage::Narrow { .. } => {}
             },
             Request::Open(_)
             | Request::Accept(_)
             | Request::Data { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }

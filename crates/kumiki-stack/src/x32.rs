@@ -1,6 +1,7 @@
 //! The settings of X.32.
 
-use kumiki_graph::{Duration, Number};
+use kumiki_graph::Duration;
+use kumiki_osi_service::x25::Number;
 
 use super::kinds::Built;
 use super::reader::Reader;

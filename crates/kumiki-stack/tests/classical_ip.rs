@@ -184,7 +184,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
         .iter()
         .filter_map(|report| match *report {
             Report::Unreachable { problem, .. } => Some(problem),
-            Report::Limits { .. } | Report::Route { .. } | Report::Up | Report::Down | Report::Link(_) => None,
+            Report::Limits { .. } | Report::Route { .. } | Report::Up | Report::Down | Report::Special(_) => None,
         })
         .collect();
     let closed = Problem::Hard { kind: 3, code: 3 };

@@ -335,9 +335,7 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
             | Indication::Notice { .. }
             | Indication::Report(_)
             | Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. } => {}
         }
         Ok(true)
@@ -389,9 +387,7 @@ impl<D: RealDevice, C: Clock> RealDevice for Door<D, C> {
             | Request::Data { .. }
             | Request::Credit { .. }
             | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. }
             | Request::Manage(_) => {}

@@ -2,6 +2,7 @@
 
 use bcder::decode::SliceSource;
 use bcder::{Mode, Tag};
+use kumiki_octets::Payload;
 use kumiki_octets::{Message, Page};
 use kumiki_osi_service::ftam::{GeneralizedTime, GraphicString};
 use kumiki_osi_service::mms::{
@@ -57,7 +58,7 @@ fn the_octets_of_a_file_are_shared_and_not_copied() {
     let at = file_data.pieces().next().unwrap().unwrap().as_ptr();
     let service = Response::FileRead(FileRead { file_data, more_follows: false });
     let pdu = parse(emit(Pdu::Response { invoke: 9, service })).unwrap();
-    let data = pdu.message().unwrap();
+    let data = pdu.payload().unwrap();
     assert_eq!(data.len(), 50_000);
     assert_eq!(data.pieces().next().unwrap().unwrap().as_ptr(), at);
 }

@@ -1,6 +1,7 @@
 //! One context: what all of its parts share. What arrives is in [`super::arrivals`], what leaves in [`super::output`], how it
 //! ends in [`super::close`].
 
+use crate::Tagged;
 use core::net::SocketAddr;
 
 use kumiki_graph::{
@@ -82,6 +83,8 @@ pub(crate) struct Modes {
     pub(crate) ctimer: Duration,
     pub(crate) ctimeout: Duration,
     pub(crate) notices: bool,
+    /// The user wants to see tags.
+    pub(crate) tags: bool,
 }
 
 impl Modes {
@@ -96,6 +99,7 @@ impl Modes {
             ctimer: config.ctimer,
             ctimeout: config.ctimeout,
             notices: true,
+            tags: false,
         };
         modes.change(quality);
         modes
@@ -466,8 +470,8 @@ impl Endpoint {
         let session = self.user;
         let Piece { text: data, tag, end } = piece;
         self.receive.user += data.len() as u64;
-        let indication = match tag {
-            Some(tag) => Indication::Tagged { session, tag, data, end },
+        let indication = match tag.filter(|_| self.modes.tags) {
+            Some(tag) => Indication::special(session, Tagged { tag, data, end }),
             None => Indication::Data { session, data, end },
         };
         self.up(indication, io);

@@ -28,7 +28,8 @@
 //!
 //! An active open is confirmed at once, when the layer below has said how to send: XTP has no handshake before data. `Open::data`
 //! goes in the first packet. A caller is `Offered` with what that packet brought; `Accept` tells the caller. `end` of a `Data` request is the end of
-//! a message, which arrives with the octet it was given with. `Tagged` gives eight octets to go beside a message's beginning.
+//! a message, which arrives with the octet it was given with. [`Tagged`] gives eight octets to go beside a message's beginning, which a user gets that
+//! has opened or accepted [`WithTags`].
 //! Writes leave when they are made; what answers allow, and what is asked at last, is decided once per batch
 //! ([`Protocol::settle`]).
 //!
@@ -66,12 +67,14 @@ mod send;
 mod spans;
 mod strangers;
 mod table;
+mod tagged;
 #[cfg(test)]
 mod tests;
 mod timers;
 
 pub use config::{Config, Recovery};
 pub use counters::Counters;
+pub use tagged::{Tagged, WithTags};
 
 use context::{Endpoint, Io, Shared};
 use group::joining::Groups;
@@ -366,7 +369,7 @@ impl Xtp {
                 };
                 self.unreachable(destination, key, problem, cx);
             }
-            Report::Up | Report::Down | Report::Link(_) => {}
+            Report::Up | Report::Down | Report::Special(_) => {}
         }
     }
 
@@ -406,7 +409,7 @@ impl Xtp {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => cx.drop("not asked of a stream"),
+            | Manage::Special(_) => cx.drop("not asked of a stream"),
         }
     }
 
@@ -453,7 +456,13 @@ impl Protocol for Xtp {
             },
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Data { session, data, end } => self.write(session, data, None, end, cx),
-            Request::Tagged { session, tag, data, end } => self.write(session, data, Some(tag), end, cx),
+            Request::Special { session, what } => match what.take() {
+                Some(tagged) => {
+                    let Tagged { tag, data, end } = *tagged;
+                    self.write(session, data, Some(tag), end, cx);
+                }
+                None => cx.drop("a primitive of another service"),
+            },
             Request::Credit { session, credit } => {
                 self.with(session, cx, |it, _| it.on_credit(credit));
             }
@@ -477,9 +486,6 @@ impl Protocol for Xtp {
             Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
-            Request::Values { .. } | Request::Particular { .. } => {
-                cx.drop("a primitive of another service");
-            }
             Request::Expedited { .. } => cx.drop("XTP has no expedited data"),
         }
     }
@@ -495,9 +501,7 @@ impl Protocol for Xtp {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }

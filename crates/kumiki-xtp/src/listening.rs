@@ -1,5 +1,6 @@
 //! Passive opens, and callers that wait for an answer.
 
+use crate::WithTags;
 use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::{
@@ -319,6 +320,7 @@ impl Endpoint {
         self.user = accept.user;
         let quality = &accept.quality;
         self.on_quality(quality, io);
+        self.modes.tags = accept.parameters.get::<WithTags>().is_some();
         // Nothing has been sent yet, so all can still be chosen.
         if let Some(errors) = quality.error_control {
             self.modes.errors = errors;

@@ -1,5 +1,6 @@
 //! Active opens: FIRST goes when the route is known, and the user is told at once (`docs/xtp.md`, P11).
 
+use crate::WithTags;
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use kumiki_graph::{
@@ -125,6 +126,7 @@ impl Xtp {
         };
         let mut endpoint = Endpoint::new(&begin, &mut io);
         endpoint.path.bypass = route.bypass;
+        endpoint.modes.tags = open.parameters.get::<WithTags>().is_some();
         let group = remote.ip().is_multicast();
         if group {
             endpoint.become_transmitter(&io);

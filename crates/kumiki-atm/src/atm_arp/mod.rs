@@ -301,7 +301,7 @@ impl AtmArp {
                 }
                 self.ask(cx);
             }
-            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
         }
     }
 }

@@ -142,7 +142,7 @@ impl Protocol for LlcSnap {
                 }
                 // How we are addressed on a LAN; who asked is not known.
                 Report::Up | Report::Down | Report::Route { .. } => tell_all(&report, cx),
-                Report::Unreachable { .. } | Report::Link(_) => {}
+                Report::Unreachable { .. } | Report::Special(_) => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

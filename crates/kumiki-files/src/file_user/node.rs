@@ -1,8 +1,9 @@
 //! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol, Reason, Request, Service,
-    Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Service, Shape,
+    TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::Fpdu;
@@ -179,7 +180,7 @@ impl FileClient {
         let open = Open {
             user: self.own,
             remote: self.config.remote,
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             ..Open::default()
         };
         cx.down(FILES, Request::Open(Box::new(open)));
@@ -279,9 +280,9 @@ impl Protocol for FileClient {
                 // One that was given up stands after all.
                 abort_below(FILES, opened.provider, Reason::User, None, cx);
             }
-            Indication::Opened(opened) => {
+            Indication::Opened(mut opened) => {
                 self.provider = Some(opened.provider);
-                let said = opened.association.and_then(|association| association.initialize);
+                let said = opened.parameters.take::<Association>().and_then(|association| association.initialize);
                 match said.map(|fpdu| *fpdu) {
                     Some(Fpdu::InitializeResponse(response)) => {
                         self.with(cx, |client, out| client.on_initialized(&response, out));
@@ -294,27 +295,17 @@ impl Protocol for FileClient {
             }
             // One that was given up here may still be heard of.
             Indication::Data { session, .. }
-            | Indication::Particular { session, .. }
+            | Indication::Special { session, .. }
             | Indication::Credit { session, .. }
             | Indication::Aborted { session, .. }
             | Indication::Closed { session }
                 if session != self.own => {}
             Indication::Data { data, .. } => self.with(cx, |client, out| client.on_data(data, out)),
-            Indication::Particular { what, .. } => match *what {
-                Particular::File(primitive) if self.provider.is_none() => {
-                    // Of an association that is refused: there is nobody to send anything to.
-                    self.client.on(primitive, &mut Vec::new());
-                }
-                Particular::File(primitive) => {
-                    self.with(cx, |client, out| client.on(primitive, out));
-                }
-                Particular::Session(_)
-                | Particular::Packet(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("not of the file service");
-                }
+            Indication::Special { what, .. } => match what.take() {
+                // Of an association that is refused: there is nobody to send anything to.
+                Some(primitive) if self.provider.is_none() => self.client.on(*primitive, &mut Vec::new()),
+                Some(primitive) => self.with(cx, |client, out| client.on(*primitive, out)),
+                None => cx.drop("not of the file service"),
             },
             Indication::Credit { credit, .. } => {
                 self.with(cx, |client, out| client.on_credit(credit.messages, out));
@@ -327,8 +318,6 @@ impl Protocol for FileClient {
             Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Offered(_)
             | Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of the file service"),

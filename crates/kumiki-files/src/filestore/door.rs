@@ -1,6 +1,7 @@
 //! The door of a node that serves a filestore, whichever protocol brings the callers: who is called and answers, how many come in, how long they may be
 //! silent, and how it ended.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::acse::Names;
@@ -98,7 +99,7 @@ impl Door {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog },
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             ..Open::default()
         };
         cx.down(below, Request::Open(Box::new(open)));
@@ -184,6 +185,6 @@ pub(crate) fn accept(
     association.authentication = None;
     association.calling = association.called;
     association.calling_names = if *own == Names::default() { association.called_names.clone() } else { own.clone() };
-    let accept = Accept { session, user, association: Some(association), ..Accept::default() };
+    let accept = Accept { session, user, parameters: association.into(), ..Accept::default() };
     cx.down(below, Request::Accept(Box::new(accept)));
 }

@@ -1,8 +1,8 @@
 //! The node: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Handle, Indication, Instant, Offered, Particular, Protocol, Reason,
-    Request, Service, Shape, TimerSlot, Token,
+    Above, Below, Context, Credit, Duration, Handle, Indication, Instant, Offered, Protocol, Reason, Request, Service,
+    Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::file::RecoverRequest;
@@ -141,9 +141,9 @@ impl FileServer {
         &mut self.guard
     }
 
-    fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
-        let Offered { provider, association, .. } = offered;
-        let mut association = association.unwrap_or_default();
+    fn on_offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
+        let provider = offered.provider;
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         let initialize = association.initialize.take().map(|fpdu| *fpdu);
         let Some(Fpdu::InitializeRequest(request)) = initialize else {
             let (by, found) = (layer::FTAM, "a call without F-INITIALIZE");
@@ -314,7 +314,7 @@ pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
         cx.down(
             FILES,
             match wish {
-                Do::Say(primitive) => Request::Particular { session, what: Box::new(Particular::File(primitive)) },
+                Do::Say(primitive) => Request::special(session, primitive),
                 Do::Data(data) => Request::Data { session, data, end: true },
                 Do::Grant(messages) => Request::Credit { session, credit: Credit::messages(messages) },
             },
@@ -345,22 +345,22 @@ impl Protocol for FileServer {
                 });
                 self.forget_aborted(session);
             }
-            Indication::Particular { session, what } => {
-                let Particular::File(primitive) = *what else {
+            Indication::Special { session, what } => {
+                let Some(primitive) = what.take::<Primitive>() else {
                     return cx.drop("not of the file service");
                 };
                 let now = self.door.date(cx.now());
-                if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) = &primitive
+                if let Primitive::Pdu(Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort)) = &*primitive
                     && let Some(session) = self.sessions.get(session)
                 {
                     session.aborted = Some(abort.diagnostic.clone());
                 }
-                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = primitive {
+                if let Primitive::Pdu(Fpdu::RecoverRequest(request)) = *primitive {
                     self.recover(session, request, 0, cx);
                     return self.watch(cx);
                 }
                 self.with(session, cx, |responder, guard, out| {
-                    responder.on(primitive, now, guard, out);
+                    responder.on(*primitive, now, guard, out);
                 });
                 self.forget_aborted(session);
             }
@@ -376,8 +376,6 @@ impl Protocol for FileServer {
             Indication::Closed { session } => self.end(session, None, cx),
             Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of the file service"),

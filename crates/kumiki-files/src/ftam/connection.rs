@@ -1,8 +1,10 @@
 //! One association: its variables, what waits to be sent, and credit.
 
+use kumiki_graph::Special;
+use kumiki_osi_service::presentation::PData;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Above, Context, Credit, Handle, Indication, Particular, Request, TimerSlot};
+use kumiki_graph::{Above, Context, Credit, Handle, Indication, Request, TimerSlot};
 use kumiki_octets::Message;
 use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::regime::InitializeRequest;
@@ -264,9 +266,9 @@ impl Connection {
 
     /// The user is told of a primitive.
     pub(super) fn tell(&self, primitive: impl Into<Primitive>, cx: &mut Context<'_>) {
-        let what = Box::new(Particular::File(primitive.into()));
+        let what = Special::new(primitive.into());
         let session = self.user;
-        cx.up(self.above, Indication::Particular { session, what });
+        cx.up(self.above, Indication::Special { session, what });
     }
 
     /// Puts one P-DATA behind what waits.
@@ -384,8 +386,8 @@ impl Connection {
                     self.pleased = true;
                     let (tokens, data) = (Tokens::MINOR, None);
                     let please = session::Primitive::PleaseTokens { tokens, data };
-                    let what = Box::new(Particular::Session(please));
-                    cx.down(ACSE, Request::Particular { session, what });
+                    let what = Special::new(please);
+                    cx.down(ACSE, Request::Special { session, what });
                 }
                 return;
             }
@@ -394,7 +396,7 @@ impl Connection {
                 match next {
                     Out::Values { values, .. } => {
                         self.room -= 1;
-                        Request::Values { session, values }
+                        Request::special(session, PData(values))
                     }
                     Out::Session(primitive) => {
                         if let session::Primitive::GiveTokens { .. } = primitive {
@@ -404,8 +406,8 @@ impl Connection {
                         if let session::Primitive::Resync { .. } = primitive {
                             self.resyncing = Resyncing::Ours;
                         }
-                        let what = Box::new(Particular::Session(primitive));
-                        Request::Particular { session, what }
+                        let what = Special::new(primitive);
+                        Request::Special { session, what }
                     }
                     Out::Release(data) => {
                         let data = Some(data);

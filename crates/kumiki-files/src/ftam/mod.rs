@@ -33,8 +33,8 @@
 //! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the user.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
-    Reason, Request, Service, Shape, Token,
+    Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
+    Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
@@ -44,6 +44,7 @@ use kumiki_osi_service::ftam::{
     ProtocolVersions, ServiceClasses, oids,
 };
 use kumiki_osi_service::layer;
+use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Value;
 use kumiki_osi_service::{Association, Oid};
 
@@ -248,15 +249,9 @@ impl Protocol for Ftam {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
             Request::Data { session, data, end } => self.send_string(session, data, end, cx),
-            Request::Particular { session, what } => match *what {
-                Particular::File(primitive) => self.send(session, primitive, cx),
-                Particular::Session(_)
-                | Particular::Packet(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("a primitive of another service");
-                }
+            Request::Special { session, what } => match what.take() {
+                Some(primitive) => self.send(session, *primitive, cx),
+                None => cx.drop("a primitive of another service"),
             },
             Request::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
@@ -271,12 +266,9 @@ impl Protocol for Ftam {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
             }
-            Request::Expedited { .. }
-            | Request::Manage(_)
-            | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. } => cx.drop("a primitive of another service"),
+            Request::Expedited { .. } | Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
         }
     }
 
@@ -284,16 +276,12 @@ impl Protocol for Ftam {
         match indication {
             Indication::Opened(opened) => self.opened(opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
-            Indication::Values { session, values } => self.came(session, values, cx),
-            Indication::Particular { session, what } => match *what {
-                Particular::Session(primitive) => self.session_said(session, primitive, cx),
-                Particular::File(_)
-                | Particular::Packet(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("a primitive of another service");
-                }
+            Indication::Special { session, what } if what.is::<PData>() => {
+                self.came(session, what.take::<PData>().map(|data| data.0).unwrap_or_default(), cx);
+            }
+            Indication::Special { session, what } => match what.take() {
+                Some(primitive) => self.session_said(session, *primitive, cx),
+                None => cx.drop("a primitive of another service"),
             },
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
@@ -304,11 +292,9 @@ impl Protocol for Ftam {
             Indication::Released { session, data } => self.released(session, data, cx),
             Indication::Closed { session } => self.closed(session, cx),
             Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
-            Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Tagged { .. }
-            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }

@@ -20,12 +20,12 @@ const WRONG_CONTEXT: u8 = 2;
 const NO_REASON: u8 = 1;
 
 impl Ftam {
-    pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+    pub(super) fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
             return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
-        let mut association = open.association.unwrap_or_default();
+        let mut association = open.parameters.take::<Association>().unwrap_or_default();
         self.propose(&mut association.contexts);
         association.application_context = Some(oids::APPLICATION_CONTEXT);
         let asked = association.initialize.take();
@@ -52,7 +52,7 @@ impl Ftam {
             let data = Some(written(&fpdu));
             (self.entries.keep(connection), data)
         };
-        let open = Open { user: own, association: Some(association), data, ..open };
+        let open = Open { user: own, parameters: association.into(), data, ..open };
         cx.down(ACSE, Request::Open(Box::new(open)));
     }
 
@@ -108,7 +108,7 @@ impl Ftam {
             return abort_below(ACSE, lower, Reason::Refused, None, cx);
         };
         let (above, user) = (listener.above, listener.user);
-        let mut association = offered.association.take().unwrap_or_default();
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         let ours = Some(oids::APPLICATION_CONTEXT);
         if association.application_context != ours {
             self.counters.refused += 1;
@@ -165,18 +165,18 @@ impl Ftam {
             cx.set_timer(&mut connection.timer, token, deadline);
         }
         self.counters.received += 1;
-        let offered = Offered { user, provider: own, association: Some(association), data: None, ..offered };
+        let offered = Offered { user, provider: own, parameters: association.into(), data: None, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
     /// F-INITIALIZE response.
-    pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+    pub(super) fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.phase) == Some(Phase::Offered);
         if !waits {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
-        let mut association = accept.association.unwrap_or_default();
+        let mut association = accept.parameters.take::<Association>().unwrap_or_default();
         let response = match association.initialize.take().map(|fpdu| *fpdu) {
             None => InitializeResponse::default(),
             Some(Fpdu::InitializeResponse(response)) => *response,
@@ -218,7 +218,7 @@ impl Ftam {
             session: connection.lower,
             user: own,
             data: Some(written(&fpdu)),
-            association: Some(association),
+            parameters: association.into(),
             ..accept
         };
         cx.down(ACSE, Request::Accept(Box::new(accept)));
@@ -293,7 +293,7 @@ impl Ftam {
             return;
         };
         connection.lower = opened.provider;
-        let mut association = opened.association.take().unwrap_or_default();
+        let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let read = self.read_one(opened.data.take());
         let Some(connection) = self.connection(own) else {
             return;
@@ -333,7 +333,7 @@ impl Ftam {
         connection.phase = Phase::Standing;
         association.initialize = Some(Box::new(fpdu));
         let told =
-            Opened { user: connection.user, provider: own, association: Some(association), data: None, ..*opened };
+            Opened { user: connection.user, provider: own, parameters: association.into(), data: None, ..*opened };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         connection.flush(cx);
         self.counters.received += 1;

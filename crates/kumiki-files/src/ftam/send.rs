@@ -1,5 +1,6 @@
 //! What the user says: FPDUs, data, checkpoints.
 
+use kumiki_graph::Special;
 use kumiki_osi_service::ftam::StateResult;
 use kumiki_osi_service::ftam::bulk::Restart;
 use kumiki_osi_service::ftam::data::DataElement;
@@ -244,8 +245,8 @@ impl Connection {
     }
 
     fn say(&self, primitive: session::Primitive, cx: &mut Context<'_>) {
-        let what = Box::new(Particular::Session(primitive));
+        let what = Special::new(primitive);
         let session = self.lower;
-        cx.down(ACSE, Request::Particular { session, what });
+        cx.down(ACSE, Request::Special { session, what });
     }
 }

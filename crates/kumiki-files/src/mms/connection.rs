@@ -1,8 +1,10 @@
 //! One association: its variables, the services under way, and what waits to be sent.
 
+use kumiki_graph::Special;
+use kumiki_osi_service::presentation::PData;
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{Above, Context, Credit, Handle, Indication, Particular, Request};
+use kumiki_graph::{Above, Context, Credit, Handle, Indication, Request};
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{Initiate, Pdu, Service};
 use kumiki_osi_service::presentation::{ContextId, Value};
@@ -73,9 +75,9 @@ impl Connection {
 
     /// Something for the user.
     pub(super) fn tell(&self, pdu: Pdu, cx: &mut Context<'_>) {
-        let what = Box::new(Particular::Mms(pdu));
+        let what = Special::new(pdu);
         let session = self.user;
-        cx.up(self.above, Indication::Particular { session, what });
+        cx.up(self.above, Indication::Special { session, what });
     }
 
     /// The user may ask for so many more.
@@ -107,7 +109,7 @@ impl Connection {
                     }
                     let context = self.context;
                     let values = core::iter::once(Value { context, data }).collect();
-                    cx.down(ACSE, Request::Values { session, values });
+                    cx.down(ACSE, Request::special(session, PData(values)));
                 }
                 Out::Release => {
                     let data = None;

@@ -19,12 +19,12 @@ const VERSION: i64 = 1;
 const SEGMENT: i64 = 2;
 
 impl Mms {
-    pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+    pub(super) fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
             return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
-        let mut association = open.association.unwrap_or_default();
+        let mut association = open.parameters.take::<Association>().unwrap_or_default();
         if association.contexts.is_empty() {
             // libiec61850 has 1 for association control, which takes the next odd number, and 3 for MMS; nobody may rely on that.
             association.contexts = vec![Proposed::basic(3, ABSTRACT_SYNTAX)];
@@ -43,7 +43,7 @@ impl Mms {
             let connection = new(above, user, State::Opening, ours);
             (self.entries.keep(connection), Some(data))
         };
-        let open = Open { user: own, association: Some(association), data, ..open };
+        let open = Open { user: own, parameters: association.into(), data, ..open };
         cx.down(ACSE, Request::Open(Box::new(open)));
     }
 
@@ -54,7 +54,7 @@ impl Mms {
             return abort_below(ACSE, lower, Reason::Refused, None, cx);
         };
         let (above, user, ours) = (listener.above, listener.user, listener.wants);
-        let mut association = offered.association.take().unwrap_or_default();
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         let rejected = |code, permanent| {
             let diagnostic = Diagnostic::User(code);
             Reason::peer(OsiCause::Rejected { permanent, diagnostic })
@@ -101,12 +101,12 @@ impl Mms {
         association.initiate = Some(Box::new(agreed));
         let own = self.entries.keep(connection);
         self.counters.received += 1;
-        let offered = Offered { user, provider: own, association: Some(association), data: None, ..offered };
+        let offered = Offered { user, provider: own, parameters: association.into(), data: None, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
     /// initiate response.
-    pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+    pub(super) fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
         let waits = self.connection(own).map(|it| it.state) == Some(State::Offered);
         let Some(connection) = self.connection(own).filter(|_| waits) else {
@@ -116,11 +116,11 @@ impl Mms {
         connection.state = State::Standing;
         let answer = Initiate { services_supported: connection.ours, ..connection.agreed };
         let data = kumiki_wire::files::mms::emit(Pdu::InitiateResponse(answer));
-        let mut association = accept.association.unwrap_or_default();
+        let mut association = accept.parameters.take::<Association>().unwrap_or_default();
         association.initiate = None;
         association.session.functional_units = SessionUnits::DUPLEX;
         let down =
-            Accept { session: connection.lower, user: own, data: Some(data), association: Some(association), ..accept };
+            Accept { session: connection.lower, user: own, data: Some(data), parameters: association.into(), ..accept };
         cx.down(ACSE, Request::Accept(Box::new(down)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);
@@ -134,7 +134,7 @@ impl Mms {
             return;
         };
         connection.lower = opened.provider;
-        let mut association = opened.association.take().unwrap_or_default();
+        let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let pdu = opened.data.take().unwrap_or_default();
         let beginning = pdu.beginning();
         let read = kumiki_wire::files::mms::parse(pdu);
@@ -160,7 +160,7 @@ impl Mms {
         connection.state = State::Standing;
         association.initiate = Some(Box::new(agreed));
         let told =
-            Opened { user: connection.user, provider: own, association: Some(association), data: None, ..*opened };
+            Opened { user: connection.user, provider: own, parameters: association.into(), data: None, ..*opened };
         cx.up(connection.above, Indication::Opened(Box::new(told)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);

@@ -11,7 +11,7 @@
 //! agreed on: the caller's services, and of all else the lesser of both; accepting it agrees to that. Who has PDUs shorter than
 //! [`SHORTEST`] octets or no common version is refused with initiate-Error, as rejected by association control for good.
 //!
-//! **Primitives** are PDUs ([`Particular::Mms`]). The numbers of services are their users': none may be used twice at a time. An answer to a service
+//! **Primitives** are PDUs ([`Pdu`](kumiki_osi_service::mms::Pdu)). The numbers of services are their users': none may be used twice at a time. An answer to a service
 //! that nobody asked for is rejected to the peer and not handed up; so is a request beyond what was agreed, or of a service that this side does not answer.
 //!
 //! **Credit** counts services: so many requests may be outstanding, and each answer gives one back. Answers take none, for they are as many as there were requests. Values
@@ -23,11 +23,12 @@
 //! **Errors.** A PDU that cannot be read is rejected, and the association goes on.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol, Reason,
-    Request, Service, Shape,
+    Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request, Service,
+    Shape,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};
+use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Values;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
@@ -146,15 +147,9 @@ impl Protocol for Mms {
         match request {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Particular { session, what } => match *what {
-                Particular::Mms(pdu) => self.send(session, pdu, cx),
-                Particular::Session(_)
-                | Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Longest(_) => {
-                    cx.drop("a primitive of another service");
-                }
+            Request::Special { session, what } => match what.take() {
+                Some(pdu) => self.send(session, *pdu, cx),
+                None => cx.drop("a primitive of another service"),
             },
             Request::Release { session, .. } => self.on_release(session, Event::UserRelease, cx),
             Request::Abort { session, reason, .. } => self.abort(session, reason, cx),
@@ -168,9 +163,7 @@ impl Protocol for Mms {
             | Request::Expedited { .. }
             | Request::Manage(_)
             | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. } => cx.drop("a primitive of another service"),
+            | Request::Unit(_) => cx.drop("a primitive of another service"),
         }
     }
 
@@ -178,7 +171,13 @@ impl Protocol for Mms {
         match indication {
             Indication::Opened(opened) => self.opened(opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
-            Indication::Values { session, values } => self.came(session, values, cx),
+            Indication::Special { session, what } => match what.take() {
+                Some(data) => {
+                    let PData(values) = *data;
+                    self.came(session, values, cx);
+                }
+                None => cx.drop("a primitive of another service"),
+            },
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
                     connection.room = connection.room.saturating_add(credit.messages);
@@ -188,12 +187,9 @@ impl Protocol for Mms {
             Indication::Released { session, .. } => self.on_release(session, Event::Release, cx),
             Indication::Closed { session } => self.over(session, Event::Closed, Reason::Down, cx),
             Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
-            Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Particular { .. }
-            | Indication::Reset { .. }
-            | Indication::Tagged { .. }
-            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }

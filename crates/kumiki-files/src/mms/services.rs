@@ -1,5 +1,6 @@
 //! Confirmed services both ways: their numbers, how many there may be, and what is rejected.
 
+use kumiki_octets::Payload;
 use kumiki_osi_service::mms::{ErrorClass, RejectedPdu, Request as Asked, ServiceError};
 
 use super::*;
@@ -15,7 +16,7 @@ impl Mms {
         if self.cell(own, Event::Send) != Some(Do::Send) {
             return cx.drop("not possible in this state of the environment");
         }
-        let file = pdu.message().map_or(0, Message::len);
+        let file = pdu.payload().map_or(0, Message::len);
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -143,7 +144,7 @@ impl Mms {
 
     /// A service, or something about one.
     fn service(&mut self, own: Handle, pdu: Pdu, cx: &mut Context<'_>) {
-        let file = pdu.message().map_or(0, Message::len);
+        let file = pdu.payload().map_or(0, Message::len);
         let Some(connection) = self.connection(own) else {
             return;
         };

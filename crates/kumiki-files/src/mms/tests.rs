@@ -1,5 +1,7 @@
 //! The environment against a caller that writes its PDUs out by hand, on all layers below, which meet in a loopback.
 
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
 use std::collections::VecDeque;
 
 use kumiki_graph::{Accept, Credit, Duration, Graph, Instant, TimerSlot, Token};
@@ -49,7 +51,7 @@ impl Hand {
         let session = self.session;
         let data = Message::from_octets(octets);
         let values = core::iter::once(Value { context: 3, data }).collect();
-        cx.down(Below(0), Request::Values { session, values });
+        cx.down(Below(0), Request::special(session, PData(values)));
     }
 
     fn go_on(&mut self, cx: &mut Context<'_>) {
@@ -99,7 +101,7 @@ impl Protocol for Hand {
         association.session.functional_units = FunctionalUnits::DUPLEX;
         let open = Open {
             user: OWN,
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             data: Some(Message::from_octets(&self.initiate)),
             ..Open::default()
         };
@@ -118,7 +120,8 @@ impl Protocol for Hand {
                 self.room += credit.messages;
                 self.go_on(cx);
             }
-            Indication::Values { session: _, values } => {
+            Indication::Special { what, .. } => {
+                let PData(values) = *what.take().expect("P-DATA");
                 for value in values {
                     let octets = value.data.to_vec();
                     self.waits &= octets != CONCLUDED && octets != ASKED;
@@ -137,8 +140,6 @@ impl Protocol for Hand {
             other @ (Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Particular { .. }
-            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }
@@ -173,7 +174,7 @@ impl Protocol for Shelf {
         let open = Open {
             user: OWN,
             mode: Mode::Passive { backlog: 1 },
-            association: Some(Box::new(Association { initiate: Some(Box::new(initiate)), ..Association::default() })),
+            parameters: Parameters::of(Association { initiate: Some(Box::new(initiate)), ..Association::default() }),
             ..Open::default()
         };
         cx.down(Below(0), Request::Open(Box::new(open)));
@@ -188,21 +189,21 @@ impl Protocol for Shelf {
                 let accept = Accept { session: offered.provider, user: OWN, ..Accept::default() };
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
-            Indication::Particular { what, .. } => {
-                let Particular::Mms(pdu) = *what else { panic!("not of MMS") };
+            Indication::Special { what, .. } => {
+                let pdu = *what.take::<Pdu>().expect("a PDU of MMS");
                 if let Pdu::Request { invoke, service, .. } = &pdu
                     && service.service() == MmsService::FILE_CLOSE
                 {
                     let session = self.session;
-                    let what = Box::new(Particular::Mms(Pdu::Response {
+                    let what = Special::new(Pdu::Response {
                         invoke: *invoke,
                         service: kumiki_osi_service::mms::Response::FileClose,
-                    }));
-                    cx.down(Below(0), Request::Particular { session, what });
+                    });
+                    cx.down(Below(0), Request::Special { session, what });
                     for invoke in (1..=core::mem::take(&mut self.asks)).rev() {
                         let close = kumiki_osi_service::mms::Request::FileClose(1);
-                        let what = Box::new(Particular::Mms(Pdu::request(invoke, close)));
-                        cx.down(Below(0), Request::Particular { session, what });
+                        let what = Special::new(Pdu::request(invoke, close));
+                        cx.down(Below(0), Request::Special { session, what });
                     }
                 }
                 self.heard.push(pdu);
@@ -217,8 +218,6 @@ impl Protocol for Shelf {
             Indication::Opened(_) => {}
             other @ (Indication::Unit(_)
             | Indication::Data { .. }
-            | Indication::Values { .. }
-            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }

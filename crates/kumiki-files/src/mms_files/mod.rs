@@ -34,7 +34,7 @@ mod serving;
 #[cfg(test)]
 mod tests;
 
-use kumiki_graph::{Below, Context, Handle, Particular, Reason, Request};
+use kumiki_graph::{Below, Context, Handle, Reason, Request};
 use kumiki_osi_service::mms::{Pdu, Service, Services};
 
 pub use client::{Client, Settings};
@@ -85,7 +85,7 @@ impl From<Pdu> for Do {
 fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
     for wish in wishes {
         let request = match wish {
-            Do::Say(pdu) => Request::Particular { session, what: Box::new(Particular::Mms(pdu)) },
+            Do::Say(pdu) => Request::special(session, pdu),
             Do::Release => Request::Release { session, data: None },
             Do::Abort => Request::Abort { session, reason: Reason::User, data: None },
         };

@@ -1,8 +1,9 @@
 //! The node of the client: calls, does the plan, and ends.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Particular, Protocol, Reason, Request, Service,
-    Shape, TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Service, Shape,
+    TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::layer;
@@ -164,7 +165,7 @@ impl Protocol for FileClient {
         let mut association = self.config.association.clone();
         association.initiate = Some(Box::new(Initiate { services_supported: CLIENT_SERVICES, ..self.config.initiate }));
         let open =
-            Open { user: OWN, remote: self.config.remote, association: Some(Box::new(association)), ..Open::default() };
+            Open { user: OWN, remote: self.config.remote, parameters: Parameters::of(association), ..Open::default() };
         cx.down(MMS, Request::Open(Box::new(open)));
         self.rest(cx);
     }
@@ -175,9 +176,9 @@ impl Protocol for FileClient {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Opened(opened) => {
+            Indication::Opened(mut opened) => {
                 self.provider = Some(opened.provider);
-                let said = opened.association.and_then(|it| it.initiate);
+                let said = opened.parameters.take::<Association>().and_then(|it| it.initiate);
                 match said {
                     Some(agreed) => self.with(cx, |client, out| client.on_opened(*agreed, out)),
                     None => {
@@ -186,15 +187,9 @@ impl Protocol for FileClient {
                     }
                 }
             }
-            Indication::Particular { what, .. } => match *what {
-                Particular::Mms(pdu) => self.with(cx, |client, out| client.on(pdu, out)),
-                Particular::Session(_)
-                | Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Longest(_) => {
-                    cx.drop("not of MMS");
-                }
+            Indication::Special { what, .. } => match what.take() {
+                Some(pdu) => self.with(cx, |client, out| client.on(*pdu, out)),
+                None => cx.drop("not of MMS"),
             },
             Indication::Credit { credit, .. } => {
                 self.with(cx, |client, out| client.on_credit(credit.messages, out));
@@ -209,8 +204,6 @@ impl Protocol for FileClient {
             Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of MMS"),

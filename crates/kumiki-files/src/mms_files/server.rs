@@ -1,8 +1,8 @@
 //! The node of the server: a filestore for many associations at once.
 
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Offered, Particular, Protocol, Reason, Request, Service,
-    Shape, TimerSlot, Token,
+    Above, Below, Context, Duration, Handle, Indication, Offered, Protocol, Reason, Request, Service, Shape, TimerSlot,
+    Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::OsiCause;
@@ -111,9 +111,9 @@ impl FileServer {
         &mut self.guard
     }
 
-    fn on_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+    fn on_offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let session = offered.provider;
-        let mut association = offered.association.unwrap_or_default();
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         let authentication = association.authentication.take();
         let given =
             authentication.filter(|it| it.mechanism.is_none_or(|it| it == PASSWORD_MECHANISM)).map(|it| {
@@ -224,12 +224,12 @@ impl Protocol for FileServer {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
             Indication::Offered(offered) => self.on_offered(*offered, cx),
-            Indication::Particular { session, what } => {
-                let Particular::Mms(pdu) = *what else {
+            Indication::Special { session, what } => {
+                let Some(pdu) = what.take() else {
                     return cx.drop("not of MMS");
                 };
                 self.with(session, cx, |responder, now, guard, out| {
-                    responder.on(pdu, now, guard, out);
+                    responder.on(*pdu, now, guard, out);
                 });
             }
             Indication::Credit { session, credit } => {
@@ -250,8 +250,6 @@ impl Protocol for FileServer {
             Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Data { .. }
             | Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. } => cx.drop("not of MMS"),

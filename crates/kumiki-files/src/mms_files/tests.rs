@@ -1,5 +1,7 @@
 //! Client and server on all layers from MMS to transport, which meet in a loopback; and a line between that can be cut.
 
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::{
@@ -562,7 +564,7 @@ impl Served {
         };
         let offered = Offered {
             provider: Handle { index: 7, generation: 7 },
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             ..Offered::default()
         };
         let said = served.says(Instant::ZERO, Indication::Offered(Box::new(offered)));
@@ -609,8 +611,8 @@ fn a_silent_client_that_has_a_file_locked_is_ended_sooner() {
         assert_eq!(served.associations(), 1);
         let session = served.session;
         let mut says = |pdu| {
-            let what = Box::new(Particular::Mms(pdu));
-            served.says(seconds(0), Indication::Particular { session, what });
+            let what = Special::new(pdu);
+            served.says(seconds(0), Indication::Special { session, what });
         };
         if locks {
             let obtain =

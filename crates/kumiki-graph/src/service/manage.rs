@@ -1,8 +1,8 @@
 //! Management: what belongs to a layer and not to a session.
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Payload};
 
-use super::{AccessPoint, Handle, LinkManage, LinkReport, Quality, Unit};
+use super::{AccessPoint, Handle, Quality, Special, Unit};
 use crate::Address;
 
 /// Management that goes down.
@@ -52,8 +52,16 @@ pub enum Manage {
         /// Whether it is wanted.
         member: bool,
     },
-    /// What concerns a point-to-point link.
-    Link(LinkManage),
+    /// What only this service has.
+    Special(Special),
+}
+
+impl Manage {
+    /// What only one service has.
+    #[must_use]
+    pub fn special(what: impl Payload) -> Self {
+        Self::Special(Special::new(what))
+    }
 }
 
 /// Management that comes up.
@@ -96,8 +104,16 @@ pub enum Report {
         /// The first octets of the unit's user data, enough to tell whose it was.
         start: Message,
     },
-    /// What concerns a point-to-point link.
-    Link(LinkReport),
+    /// What only this service has.
+    Special(Special),
+}
+
+impl Report {
+    /// What only one service has.
+    #[must_use]
+    pub fn special(what: impl Payload) -> Self {
+        Self::Special(Special::new(what))
+    }
 }
 
 /// What happened to a unit on its way.

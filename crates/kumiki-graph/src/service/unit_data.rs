@@ -38,9 +38,7 @@ impl Request {
             | Self::Accept(_)
             | Self::Cancel { .. }
             | Self::Data { .. }
-            | Self::Tagged { .. }
-            | Self::Values { .. }
-            | Self::Particular { .. }
+            | Self::Special { .. }
             | Self::Expedited { .. }
             | Self::Credit { .. }
             | Self::Release { .. }
@@ -62,9 +60,7 @@ impl Indication {
             Self::Opened(_)
             | Self::Offered(_)
             | Self::Data { .. }
-            | Self::Tagged { .. }
-            | Self::Values { .. }
-            | Self::Particular { .. }
+            | Self::Special { .. }
             | Self::Expedited { .. }
             | Self::Released { .. }
             | Self::Closed { .. }

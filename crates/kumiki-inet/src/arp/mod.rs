@@ -291,7 +291,7 @@ impl Arp {
             | Report::Limits { .. }
             | Report::Route { .. }
             | Report::Unreachable { .. }
-            | Report::Link(_) => {}
+            | Report::Special(_) => {}
         }
     }
 }

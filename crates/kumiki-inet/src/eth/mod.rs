@@ -236,7 +236,7 @@ impl Eth {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => {}
+            | Manage::Special(_) => {}
         }
     }
 
@@ -251,7 +251,7 @@ impl Eth {
                 }
             }
             Report::Up | Report::Down => tell_all(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
         }
     }
 }

@@ -198,7 +198,7 @@ impl Fddi {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => {}
+            | Manage::Special(_) => {}
         }
     }
 
@@ -210,7 +210,7 @@ impl Fddi {
                 tell_all(&self.limits(), cx);
             }
             Report::Up | Report::Down => tell_all(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
         }
     }
 }

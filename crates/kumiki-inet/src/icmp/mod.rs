@@ -349,7 +349,7 @@ impl Protocol for IcmpEcho {
                     let unit = unit.saturating_sub(8);
                     tell_all(&Report::Limits { unit, burst }, cx);
                 }
-                Report::Up | Report::Down | Report::Route { .. } | Report::Link(_) => {}
+                Report::Up | Report::Down | Report::Route { .. } | Report::Special(_) => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

@@ -70,7 +70,7 @@ pub struct Interface {
     /// The address of the one host at the other end, where the network is a line.
     pub peer: Option<Ipv4Addr>,
     /// Whether our address and the peer's are those that the layer below agrees on with the peer, as PPP does
-    /// ([`kumiki_graph::LinkReport::Addresses`]). Our own has no network around it then.
+    /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then.
     pub negotiated: bool,
     /// The largest datagram that the layer below carries, 68 to 65535 octets. Where that layer reports less, less.
     pub mtu: u32,

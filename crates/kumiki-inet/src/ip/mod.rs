@@ -38,11 +38,12 @@
 //! pair of addresses within two minutes): beyond 546 fragmentable datagrams a second they repeat sooner, as they do
 //! elsewhere. Transports that are fast do not let their datagrams be fragmented.
 
+use crate::LinkAddresses;
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, LinkReport, Manage, Problem, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape,
+    TimerSlot, Token, UnitIndication, UnitRequest,
 };
 
 mod config;
@@ -321,7 +322,7 @@ impl Ip {
                 return;
             }
             // Routes are chosen by prefix alone, so advice could not lead to another. What a path carries is for those who use it.
-            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } | Manage::Link(_) => return,
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Narrow { .. } | Manage::Special(_) => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -372,15 +373,13 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Link(LinkReport::Addresses { local, remote }) => {
-                self.adopt(interface, local, remote);
+            Report::Special(ref what) => {
+                if let Some(&LinkAddresses { local, remote }) = what.get() {
+                    self.adopt(interface, local, remote);
+                }
                 return;
             }
-            Report::Route { .. }
-            | Report::Unreachable { .. }
-            | Report::Link(
-                LinkReport::Damaged { .. } | LinkReport::Alarm { .. } | LinkReport::End { .. } | LinkReport::Circuit(_),
-            ) => return,
+            Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };

@@ -43,12 +43,13 @@
 //! Identifications of fragments count up from a random start for all peers together; RFC 7739 would have them not be
 //! guessed. Of a packet that came in fragments an error quotes the whole without the headers that each fragment had.
 
+use crate::LinkAddresses;
 use core::net::Ipv6Addr;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Instant, Key, LinkReport, Manage, Protocol, Report, Request, Service,
-    Shape, TimerSlot, Token, UnitIndication, UnitRequest,
+    Above, Address, Below, Context, Indication, Instant, Key, Manage, Protocol, Report, Request, Service, Shape,
+    TimerSlot, Token, UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::ipv6::{self, ALL_NODES, ALL_ROUTERS, link_local, solicited_node};
 
@@ -366,7 +367,7 @@ impl Ip {
                 return;
             }
             // Routes are not chosen by whether somebody answers.
-            Manage::Session { .. } | Manage::Advise { .. } | Manage::Link(_) => return,
+            Manage::Session { .. } | Manage::Advise { .. } | Manage::Special(_) => return,
         };
         cx.up(from, Indication::Report(Box::new(answer)));
     }
@@ -403,11 +404,13 @@ impl Ip {
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
-            Report::Link(LinkReport::Addresses { local: Address::Ip6(local), .. }) => {
-                port.adopt(local);
+            Report::Special(ref what) => {
+                if let Some(&LinkAddresses { local: Address::Ip6(local), .. }) = what.get() {
+                    port.adopt(local);
+                }
                 return;
             }
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
+            Report::Route { .. } | Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };

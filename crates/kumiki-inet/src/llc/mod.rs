@@ -272,7 +272,7 @@ impl Llc {
                 self.tell(route, unit, cx);
             }
             Report::Up | Report::Down => kumiki_graph::users::tell_all(&report, cx),
-            Report::Unreachable { .. } | Report::Link(_) => {}
+            Report::Unreachable { .. } | Report::Special(_) => {}
         }
     }
 }
@@ -323,7 +323,7 @@ impl Protocol for Llc {
                 | Manage::Session { .. }
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
-                | Manage::Link(_) => cx.drop("not a unit"),
+                | Manage::Special(_) => cx.drop("not a unit"),
             },
             None => cx.drop("not a unit"),
         }

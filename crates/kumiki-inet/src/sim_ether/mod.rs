@@ -242,9 +242,7 @@ impl Protocol for SimEther {
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Data { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
@@ -260,14 +258,12 @@ impl Protocol for SimEther {
             Indication::Report(report) => match *report {
                 Report::Up | Report::Down => cx.up(USER, Indication::Report(report)),
                 // Which station could not be reached is for those above to find out, as on any Ethernet.
-                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
             },
             Indication::Aborted { .. } => cx.drop("the port is taken"),
             Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

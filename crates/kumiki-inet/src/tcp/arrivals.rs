@@ -83,7 +83,7 @@ impl Tcp {
             Report::Unreachable { source, destination, problem, start } => {
                 self.unreachable(*source, *destination, *problem, start, cx);
             }
-            Report::Up | Report::Down | Report::Link(_) => {}
+            Report::Up | Report::Down | Report::Special(_) => {}
         }
     }
 

@@ -262,7 +262,7 @@ impl Tcp {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => cx.drop("TCP routes nothing and joins no groups"),
+            | Manage::Special(_) => cx.drop("TCP routes nothing and joins no groups"),
         }
     }
 
@@ -336,10 +336,7 @@ impl Protocol for Tcp {
             Request::Manage(manage) => self.manage(from, &manage, cx),
             Request::Cancel { user } => self.cancel(from, user, cx),
             Request::Unit(_) => cx.drop("a stream carries no units"),
-            Request::Tagged { .. } => cx.drop("TCP carries no tags"),
-            Request::Values { .. } | Request::Particular { .. } => {
-                cx.drop("a primitive of another service");
-            }
+            Request::Special { .. } => cx.drop("a primitive of another service"),
         }
     }
 
@@ -350,9 +347,7 @@ impl Protocol for Tcp {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

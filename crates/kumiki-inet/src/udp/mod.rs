@@ -387,7 +387,7 @@ impl Udp {
                 self.sources.clear();
                 tell_all(&report, cx);
             }
-            Report::Link(_) => {}
+            Report::Special(_) => {}
         }
     }
 }
@@ -430,9 +430,7 @@ impl Protocol for Udp {
             Request::Manage(_)
             | Request::Accept(_)
             | Request::Data { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. } => cx.drop("not a unit"),
         }

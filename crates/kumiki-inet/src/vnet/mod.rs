@@ -342,7 +342,7 @@ impl Vnet {
             Manage::Advise { to, .. } | Manage::Narrow { to, .. } => of(*to),
             Manage::Group { group, .. } => of(*group),
             // About sessions, of which there are none, and links between two, where nobody needs VNET.
-            Manage::Session { .. } | Manage::Link(_) => None,
+            Manage::Session { .. } | Manage::Special(_) => None,
         };
         let interfaces = match towards {
             Some(Towards::One(interface)) => vec![interface],
@@ -369,7 +369,7 @@ impl Vnet {
             Report::Up if first => port.up = true,
             Report::Down if first => port.up = false,
             Report::Limits { .. } | Report::Up | Report::Down | Report::Route { .. } => return,
-            Report::Unreachable { .. } | Report::Link(_) => {
+            Report::Unreachable { .. } | Report::Special(_) => {
                 cx.up(place.user, Indication::Report(Box::new(report)));
                 return;
             }

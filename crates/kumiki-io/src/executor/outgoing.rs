@@ -23,16 +23,14 @@ impl<C: Clock> Executor<C> {
                 | Manage::Advise { .. }
                 | Manage::Group { .. }
                 | Manage::Narrow { .. }
-                | Manage::Link(_) => {}
+                | Manage::Special(_) => {}
             },
             Request::Credit { .. }
             | Request::Open(_)
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Data { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Release { .. }
             | Request::Abort { .. }

@@ -662,9 +662,7 @@ impl RealDevice for Sockets {
             Request::Abort { session, .. } => self.reset(session),
             // A stream has none of these.
             Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Reset { .. }
             | Request::Manage(_) => {}

@@ -236,9 +236,7 @@ fn many_connections_at_once_lose_nothing_in_small_grants() {
             }
             other @ (Indication::Unit(_)
             | Indication::Opened(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Aborted { .. }
             | Indication::Reset { .. }

@@ -118,9 +118,7 @@ impl Reader {
             Indication::Unit(_)
             | Indication::Opened(_)
             | Indication::Offered(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

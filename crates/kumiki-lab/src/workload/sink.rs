@@ -207,9 +207,7 @@ impl Protocol for Sink {
             }
             Indication::Unit(_)
             | Indication::Opened(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Closed { .. }

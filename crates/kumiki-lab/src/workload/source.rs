@@ -310,9 +310,7 @@ impl Protocol for Source {
             }
             Indication::Unit(_)
             | Indication::Offered(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }

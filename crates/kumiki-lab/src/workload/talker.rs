@@ -407,9 +407,7 @@ impl Protocol for Talker {
                 }
                 self.go_on(user, cx);
             }
-            Indication::Data { session, data, .. }
-            | Indication::Tagged { session, data, .. }
-            | Indication::Expedited { session, data } => {
+            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
                 self.came(session, data, cx);
             }
             Indication::Released { session: user, .. } => {
@@ -421,8 +419,7 @@ impl Protocol for Talker {
             Indication::Closed { session: user } => self.ended_by(user, Ending::Closed(now)),
             Indication::Aborted { session: user, reason, .. } => self.ended_by(user, Ending::Aborted(now, reason)),
             Indication::Unit(_)
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Reset { .. }

@@ -185,9 +185,7 @@ impl Protocol for UdpSink {
             Indication::Opened(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

@@ -221,9 +221,7 @@ impl Protocol for UdpSource {
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

@@ -1,12 +1,14 @@
 //! Associations of FTAM over TCP and over X.25, and what ends them.
 
 use core::net::SocketAddr;
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
 use std::sync::{Arc, Mutex};
 
 use kumiki_files::file_user::{self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory};
 use kumiki_files::ftam::{self, Ftam};
-use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Request};
+use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Request};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -327,7 +329,7 @@ pub(crate) fn between(
     let call = Open {
         user: CALLER,
         remote: remote(network),
-        association: Some(Box::new(Association { initialize: Some(Box::new(initialize)), ..Association::default() })),
+        parameters: Parameters::of(Association { initialize: Some(Box::new(initialize)), ..Association::default() }),
         ..Open::default()
     };
     bench.say(users[NEAR], Request::Open(Box::new(call)));
@@ -336,9 +338,9 @@ pub(crate) fn between(
 }
 
 fn tell(bench: &mut Bench, user: NodeId, primitive: impl Into<Primitive>) {
-    let what = Box::new(Particular::File(primitive.into()));
+    let what = Special::new(primitive.into());
     let session = bench.person(user).session;
-    bench.say(user, Request::Particular { session, what });
+    bench.say(user, Request::Special { session, what });
     bench.pass(Duration::from_secs(2));
 }
 

@@ -76,7 +76,7 @@ impl Protocol for User {
                 let (session, reason) = (self.session, Reason::User);
                 cx.down(Below(0), Request::Reset { session, reason });
             }
-            Indication::Data { .. } | Indication::Values { .. } | Indication::Particular { .. } => {
+            Indication::Data { .. } | Indication::Special { .. } => {
                 let (session, credit) = (self.session, Credit::messages(1));
                 cx.down(Below(0), Request::Credit { session, credit });
             }
@@ -85,7 +85,6 @@ impl Protocol for User {
                 cx.down(Below(0), Request::Release { session, data });
             }
             Indication::Unit(_)
-            | Indication::Tagged { .. }
             | Indication::Expedited { .. }
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
@@ -254,5 +253,9 @@ impl Bench {
 
 /// An answer to a caller, with what goes with its association.
 pub(crate) fn accepting(association: Option<Association>) -> Accept {
-    Accept { user: Handle { index: 21, generation: 1 }, association: association.map(Box::new), ..Accept::default() }
+    Accept {
+        user: Handle { index: 21, generation: 1 },
+        parameters: association.map(Box::new).into(),
+        ..Accept::default()
+    }
 }

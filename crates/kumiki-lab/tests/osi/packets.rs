@@ -1,6 +1,8 @@
 //! Calls of X.25 on LAPB.
 
-use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Particular, Reason, Request};
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
+use kumiki_graph::{Address, Duration, Handle, Indication, Mode, NodeId, Open, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Charging, Extension, Facilities, Facility, FastSelect, Marker, Primitive};
 use kumiki_stack::Settings;
@@ -37,7 +39,7 @@ fn call(bench: &mut Bench, user: NodeId, data: &[u8], facilities: Vec<Facility>)
         remote: number("12345"),
         local: number("9001"),
         data: Some(Message::from_octets(data)),
-        call: Some(Box::new(Call { facilities: Facilities(facilities), ..Call::default() })),
+        parameters: Parameters::of(Call { facilities: Facilities(facilities), ..Call::default() }),
         ..Open::default()
     };
     bench.say(user, Request::Open(Box::new(open)));
@@ -128,8 +130,8 @@ fn tshark_follows_data_interrupts_and_resets_of_both_moduli() {
         bench.pass(Duration::from_secs(1));
         let qualified =
             Primitive::Data { data: Message::from_octets(b"qualified"), end: true, qualified: true, delivery: true };
-        let what = Box::new(Particular::Packet(qualified));
-        bench.say(near, Request::Particular { session, what });
+        let what = Special::new(qualified);
+        bench.say(near, Request::Special { session, what });
         let reason = Reason::User;
         bench.say(near, Request::Reset { session, reason });
         bench.pass(Duration::from_secs(1));

@@ -123,9 +123,7 @@ impl Protocol for Talker {
             Indication::Aborted { .. } => self.taken = None,
             Indication::Unit(_)
             | Indication::Opened(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Credit { .. }
             | Indication::Released { .. }

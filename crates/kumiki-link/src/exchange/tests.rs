@@ -60,10 +60,10 @@ impl Bench {
         for (port, unit) in self.out.drain() {
             let what = match unit {
                 Unit::Report(report) => {
-                    let Report::Link(LinkReport::Circuit(what)) = *report else {
+                    let Report::Special(what) = *report else {
                         panic!("{report:?}");
                     };
-                    Heard::Call(what)
+                    Heard::Call(*what.take().unwrap())
                 }
                 Unit::Frame { data, .. } => Heard::Frame(data.to_vec()[0]),
                 Unit::Sent { whole, .. } => Heard::Sent(whole),

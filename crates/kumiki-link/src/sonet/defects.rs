@@ -1,6 +1,6 @@
 //! Which defects there are, and what must be seen how often before that changes.
 
-use kumiki_graph::Defect;
+use crate::sonet::Defect;
 
 /// All defects, in the order in which a receiver meets them.
 static ALL: [Defect; 9] = [

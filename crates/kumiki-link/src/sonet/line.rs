@@ -3,9 +3,10 @@
 //! Nothing is kept of what is under way. The octets that a receiver has by now are made only now, as the sender would have made them:
 //! what was to be sent is known by then, and so is what its own receiver had found when each frame began.
 
+use crate::sonet::DefectReport;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Instant, LinkReport, Report, Rng};
+use kumiki_graph::{Instant, Report, Rng};
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::FLAG;
 use kumiki_wire::ppp::hdlc::{Deframed, Deframer};
@@ -93,8 +94,8 @@ impl Line {
         self.receiver.reset_counters();
         let _ = self.receiver.take_feedback();
         for defect in self.receiver.defects().iter() {
-            let alarm = LinkReport::Alarm { defect, present: true };
-            self.came.push(Came::Report(Report::Link(alarm)));
+            let alarm = DefectReport { defect, present: true };
+            self.came.push(Came::Report(Report::special(alarm)));
             self.alarms += 1;
         }
         if !self.receiver.is_open() {
@@ -261,8 +262,8 @@ impl Line {
             }
             Heard::Defect { defect, present } => {
                 *alarms += u64::from(present);
-                let alarm = LinkReport::Alarm { defect, present };
-                came.push(Came::Report(Report::Link(alarm)));
+                let alarm = DefectReport { defect, present };
+                came.push(Came::Report(Report::special(alarm)));
             }
         });
         self.at += len as u64;

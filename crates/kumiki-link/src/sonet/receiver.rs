@@ -8,7 +8,7 @@
 //! Octets go through these in turn: alignment, B1, the frame's scrambler, line overhead, pointer, path overhead, the payload's scrambler. What
 //! a defect makes unknown is not looked at while it lasts, and the defects behind it are not there then.
 
-use kumiki_graph::Defect;
+use crate::sonet::Defect;
 use kumiki_octets::bip::{Bip8, Interleaved};
 use kumiki_octets::scramble::Descrambler;
 use kumiki_wire::ppp::sdh::{G1_RDI, Justification, Place, ROWS, g1_rei, k2, label, most_m1, place};

@@ -1,6 +1,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
-use kumiki_graph::{Defect, Rng};
+use crate::sonet::Defect;
+use kumiki_graph::Rng;
 use kumiki_octets::bip::Bip8;
 use kumiki_octets::scramble;
 use kumiki_wire::ppp::sdh::{Justification, Pointer, label, place};

@@ -1,5 +1,7 @@
 //! What crosses between the file service and its user, the file's data apart.
 
+use kumiki_octets::Payload;
+
 use super::Fpdu;
 use super::data::DataElement;
 
@@ -24,6 +26,8 @@ pub enum Primitive {
         identifier: u32,
     },
 }
+
+impl Payload for Primitive {}
 
 impl From<Fpdu> for Primitive {
     fn from(pdu: Fpdu) -> Self {

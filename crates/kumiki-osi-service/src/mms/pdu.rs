@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Payload};
 
 use super::{Initiate, Reject, Service, ServiceError};
 use crate::Oid;
@@ -301,10 +301,11 @@ impl Pdu {
             Self::ConcludeError(_) => "conclude-Error",
         }
     }
+}
 
+impl Payload for Pdu {
     /// The content of a file, where it carries some.
-    #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+    fn payload(&self) -> Option<&Message> {
         if let Self::Response { service: Response::FileRead(read), .. } = self { Some(&read.file_data) } else { None }
     }
 }

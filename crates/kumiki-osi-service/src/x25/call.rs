@@ -2,6 +2,8 @@
 
 use core::net::SocketAddr;
 
+use kumiki_octets::Payload;
+
 use super::{Facilities, Modulo};
 
 /// The parameters of a call beside addresses and user data.
@@ -24,6 +26,8 @@ pub struct Call {
     /// Where the peer of the circuit is, where a connection of TCP carries it (XOT). Told only.
     pub peer: Option<SocketAddr>,
 }
+
+impl Payload for Call {}
 
 /// How data flows on a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

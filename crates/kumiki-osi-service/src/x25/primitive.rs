@@ -1,6 +1,6 @@
 //! What the packet layer's service has and no other.
 
-use kumiki_octets::Message;
+use kumiki_octets::{Message, Payload};
 
 use super::Told;
 
@@ -44,10 +44,8 @@ pub enum Primitive {
     },
 }
 
-impl Primitive {
-    /// The user data it carries.
-    #[must_use]
-    pub const fn message(&self) -> Option<&Message> {
+impl Payload for Primitive {
+    fn payload(&self) -> Option<&Message> {
         match self {
             Self::Data { data, .. } => Some(data),
             Self::TakeBack { data, .. } => data.as_ref(),

@@ -1,6 +1,8 @@
 //! What is done: one arm for each action of the table.
 
 use super::*;
+use kumiki_graph::Special;
+use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::{OsiCause, layer};
 
 impl Acse {
@@ -156,36 +158,23 @@ impl Acse {
     }
 
     /// What is the user's, down or up.
-    fn pass(&mut self, own: Handle, down: bool, passing: Option<Passing>, cx: &mut Context<'_>) {
-        let Some((connection, passing)) = self.connection(own).zip(passing) else {
+    fn pass(&mut self, own: Handle, down: bool, passing: Option<Special>, cx: &mut Context<'_>) {
+        let Some((connection, what)) = self.connection(own).zip(passing) else {
             return;
         };
         let (above, user, session) = (connection.above, connection.user, connection.lower);
-        match passing {
-            Passing::Values(values) => {
-                let ours = values.iter().any(|it| connection.is_control(it.context));
-                match (down, ours) {
-                    (true, false) => cx.down(PRESENTATION, Request::Values { session, values }),
-                    (true, true) => {
-                        let (session, credit) = (user, Credit::messages(1));
-                        cx.up(above, Indication::Credit { session, credit });
-                        cx.drop("a value in the context of association control");
-                    }
-                    (false, false) => {
-                        let session = user;
-                        cx.up(above, Indication::Values { session, values });
-                    }
-                    // No APDU rides on P-DATA.
-                    (false, true) => self.error(own, "an APDU among data", cx),
-                }
+        let values = what.get::<PData>();
+        let ours = values.is_some_and(|PData(values)| values.iter().any(|it| connection.is_control(it.context)));
+        match (down, ours) {
+            (true, false) => cx.down(PRESENTATION, Request::Special { session, what }),
+            (true, true) => {
+                let (session, credit) = (user, Credit::messages(1));
+                cx.up(above, Indication::Credit { session, credit });
+                cx.drop("a value in the context of association control");
             }
-            Passing::Particular(what) if down => {
-                cx.down(PRESENTATION, Request::Particular { session, what });
-            }
-            Passing::Particular(what) => {
-                let session = user;
-                cx.up(above, Indication::Particular { session, what });
-            }
+            (false, false) => cx.up(above, Indication::Special { session: user, what }),
+            // No APDU rides on P-DATA.
+            (false, true) => self.error(own, "an APDU among data", cx),
         }
     }
 }

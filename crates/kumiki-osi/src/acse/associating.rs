@@ -13,12 +13,12 @@ const NO_REASON: u8 = 1;
 const NO_COMMON_VERSION: u8 = 2;
 
 impl Acse {
-    pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+    pub(super) fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.associations as usize {
             return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
-        let mut association = open.association.unwrap_or_default();
+        let mut association = open.parameters.take::<Association>().unwrap_or_default();
         if let Mode::Passive { .. } = open.mode {
             let first = association.contexts.first().map(|it| it.abstract_syntax);
             // A user that names no context is offered all, and this one among them.
@@ -29,7 +29,7 @@ impl Acse {
             }
             let open = Open {
                 user: self.entries.listen(above, user, first),
-                association: Some(association),
+                parameters: association.into(),
                 data: None,
                 ..open
             };
@@ -64,7 +64,7 @@ impl Acse {
         self.counters.asked += 1;
         let open = Open {
             user: self.entries.keep(connection),
-            association: Some(association),
+            parameters: association.into(),
             data: Some(Apdu::Request(aarq).emit()),
             ..open
         };
@@ -88,7 +88,7 @@ impl Acse {
             return refuse(lower, None, cx);
         };
         let (above, user, first) = (listener.above, listener.user, listener.wants);
-        let mut association = offered.association.take().unwrap_or_default();
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         // Without a context of association control there is nobody to understand an APDU.
         let is_first = association.contexts.first().is_some_and(|it| it.abstract_syntax == ABSTRACT_SYNTAX);
         if !is_first || association.results.len() != association.contexts.len() {
@@ -141,7 +141,7 @@ impl Acse {
         let data = said(aarq.information, connection.own());
         self.counters.offered += 1;
         let offered =
-            Offered { user, provider: self.entries.keep(connection), association: Some(association), data, ..offered };
+            Offered { user, provider: self.entries.keep(connection), parameters: association.into(), data, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -156,12 +156,12 @@ impl Acse {
     }
 
     /// A-ASSOCIATE response, accepted.
-    pub(super) fn send_aare(&mut self, own: Handle, accept: Accept, cx: &mut Context<'_>) {
+    pub(super) fn send_aare(&mut self, own: Handle, mut accept: Accept, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
         connection.user = accept.user;
-        let mut answer = accept.association.unwrap_or_default();
+        let mut answer = accept.parameters.take::<Association>().unwrap_or_default();
         let Some(name) = answer.application_context.or(connection.asked) else {
             return;
         };
@@ -186,7 +186,7 @@ impl Acse {
             session: connection.lower,
             user: own,
             data: Some(Apdu::Response(aare).emit()),
-            association: Some(answer),
+            parameters: answer.into(),
             ..accept
         };
         cx.down(PRESENTATION, Request::Accept(Box::new(accept)));
@@ -234,7 +234,7 @@ impl Acse {
             }
             return;
         }
-        let mut association = opened.association.take().unwrap_or_default();
+        let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let control = |it: &Proposed| connection.is_control(it.id);
         if let Some(at) = association.contexts.iter().position(control) {
             association.contexts.remove(at);
@@ -245,7 +245,7 @@ impl Acse {
         association.application_context = Some(aare.application_context);
         association.calling_names = aare.responding;
         association.authentication = aare.authentication;
-        let opened = Opened { user, provider: own, association: Some(association), data, ..opened };
+        let opened = Opened { user, provider: own, parameters: association.into(), data, ..opened };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
 }

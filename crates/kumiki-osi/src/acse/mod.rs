@@ -27,13 +27,14 @@
 //! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
+use kumiki_graph::Special;
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
-    Reason, Request, Service, Shape,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
+    Service, Shape,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
-use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values};
+use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult};
 use kumiki_osi_service::{Association, Oid};
 use kumiki_wire::osi::acse::{Abort, Apdu, Information, Release, reason, source};
 use kumiki_wire::osi::presentation::Form;
@@ -133,15 +134,8 @@ struct Input {
     opened: Option<Box<Opened>>,
     accept: Option<Box<Accept>>,
     /// What passes, by the way it goes.
-    passing: Option<Passing>,
+    passing: Option<Special>,
     why: Option<Reason>,
-}
-
-/// What is the user's and its peer's.
-#[derive(Debug)]
-enum Passing {
-    Values(Values),
-    Particular(Box<Particular>),
 }
 
 impl Acse {
@@ -196,7 +190,7 @@ impl Acse {
         }
     }
 
-    fn passing(&mut self, own: Handle, event: Event, passing: Passing, cx: &mut Context<'_>) {
+    fn passing(&mut self, own: Handle, event: Event, passing: Special, cx: &mut Context<'_>) {
         let input = Input { passing: Some(passing), ..Input::default() };
         self.on(own, event, input, cx);
     }
@@ -211,12 +205,7 @@ impl Protocol for Acse {
         match request {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, accept, cx),
-            Request::Values { session, values } => {
-                self.passing(session, Event::DataReq, Passing::Values(values), cx);
-            }
-            Request::Particular { session, what } => {
-                self.passing(session, Event::DataReq, Passing::Particular(what), cx);
-            }
+            Request::Special { session, what } => self.passing(session, Event::DataReq, what, cx),
             Request::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
                     let session = connection.lower;
@@ -236,11 +225,9 @@ impl Protocol for Acse {
                 }
                 cx.drop("data that is no presentation data value");
             }
-            Request::Manage(_)
-            | Request::Expedited { .. }
-            | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. } => cx.drop("a primitive of another service"),
+            Request::Manage(_) | Request::Expedited { .. } | Request::Reset { .. } | Request::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
         }
     }
 
@@ -248,12 +235,7 @@ impl Protocol for Acse {
         match indication {
             Indication::Opened(opened) => self.connected(opened, cx),
             Indication::Offered(offered) => self.take_aarq(*offered, cx),
-            Indication::Values { session, values } => {
-                self.passing(session, Event::Data, Passing::Values(values), cx);
-            }
-            Indication::Particular { session, what } => {
-                self.passing(session, Event::Data, Passing::Particular(what), cx);
-            }
+            Indication::Special { session, what } => self.passing(session, Event::Data, what, cx),
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
                     let session = connection.user;
@@ -272,11 +254,9 @@ impl Protocol for Acse {
                 let input = Input { data, why: Some(reason), ..Input::default() };
                 self.on(session, Event::End, input, cx);
             }
-            Indication::Data { .. }
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Tagged { .. }
-            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }

@@ -79,9 +79,9 @@ fn an_association_says_who_and_what_and_its_values_pass() {
     calls.authentication = authentication("key");
     pair.call(calls.clone(), Some("a000"));
     pair.join();
-    let offered = pair.offered();
+    let mut offered = pair.offered();
     assert_eq!(offered.data.unwrap().to_vec(), hex("a000"));
-    let seen = offered.association.unwrap();
+    let seen = offered.parameters.take::<Association>().unwrap();
     assert_eq!(seen.contexts, calls.contexts);
     assert_eq!(seen.application_context, Some(FTAM));
     assert_eq!(seen.called_names, calls.called_names);
@@ -97,9 +97,9 @@ fn an_association_says_who_and_what_and_its_values_pass() {
         ..Association::default()
     };
     pair.answer(offered.provider, Some(answer.clone()), Some("a100"));
-    let opened = pair.opened();
+    let mut opened = pair.opened();
     assert_eq!(opened.data.unwrap().to_vec(), hex("a100"));
-    let seen = opened.association.unwrap();
+    let seen = opened.parameters.take::<Association>().unwrap();
     assert_eq!(seen.contexts, calls.contexts);
     assert_eq!(accepted(&seen.results), expected);
     assert_eq!(seen.calling_names, answer.calling_names);
@@ -261,10 +261,10 @@ fn an_association_of_isode_is_answered_to_its_end() {
     pair.bench.octets(b, cr);
     let (cn, rest) = rest.split_first().unwrap();
     pair.bench.octets(b, cn);
-    let offered = pair.offered();
+    let mut offered = pair.offered();
     // F-INITIALIZE.
     assert_eq!(offered.data.unwrap().to_vec()[..4], hex("a03e8302"));
-    let seen = offered.association.unwrap();
+    let seen = offered.parameters.take::<Association>().unwrap();
     let ids: Vec<_> = seen.contexts.iter().map(|it| it.id).collect();
     assert_eq!(ids, [1, 3, 5, 7, 9]);
     let standing: Vec<_> = seen.standing().map(|it| it.id).collect();
@@ -346,9 +346,9 @@ fn what_isode_answers_is_understood_to_the_end() {
     assert_eq!(only(ours.data), (context, aarq));
 
     pair.bench.octets(a, &answers.next().unwrap());
-    let opened = pair.opened();
+    let mut opened = pair.opened();
     assert_eq!(opened.data.unwrap().to_vec()[..2], hex("a126"));
-    let results = opened.association.unwrap().results;
+    let results = opened.parameters.take::<Association>().unwrap().results;
     let accepted: Vec<_> = results.iter().map(|it| it.is_accepted()).collect();
     assert_eq!(accepted, [true, true, true, false, true]);
     let session = opened.provider;

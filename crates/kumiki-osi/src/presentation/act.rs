@@ -1,6 +1,9 @@
 //! What is done: one arm for each action of the table.
 
+use kumiki_graph::Special;
 use kumiki_octets::Beginning;
+use kumiki_octets::Payload;
+use kumiki_osi_service::presentation::PData;
 use kumiki_wire::Malformed;
 
 use super::connection::Wrong;
@@ -161,7 +164,7 @@ impl Presentation {
                 let (above, session) = (connection.above, connection.user);
                 self.counters.received += 1;
                 self.counters.values += values.len() as u64;
-                cx.up(above, Indication::Values { session, values });
+                cx.up(above, Indication::special(session, PData(values)));
             }
             Err(wrong) => self.error(own, wrong, (event::TD, &beginning), cx),
         }
@@ -227,7 +230,7 @@ impl Presentation {
         };
         let talk = connection.talk;
         let is_typed = matches!(primitive, Primitive::TypedData { .. });
-        let longest = primitive.message().map_or(0, Message::len);
+        let longest = primitive.payload().map_or(0, Message::len);
         if longest > MOST_USER_DATA - HEADERS && !is_typed {
             return self.too_long(own, cx);
         }
@@ -244,9 +247,9 @@ impl Presentation {
         });
         match wrapped {
             Ok(primitive) => {
-                let what = Box::new(Particular::Session(primitive));
+                let what = Special::new(primitive);
                 let session = connection.lower;
-                cx.down(SESSION, Request::Particular { session, what });
+                cx.down(SESSION, Request::Special { session, what });
             }
             Err(()) => {
                 if is_typed {
@@ -263,7 +266,7 @@ impl Presentation {
         };
         let talk = connection.talk;
         let about = about(&primitive);
-        let beginning = primitive.message().map(head).unwrap_or_default();
+        let beginning = primitive.payload().map(head).unwrap_or_default();
         let unwrapped = map(primitive, |data, which| {
             let unrecognized = |why: Malformed| (Wrong::read(abort::UNRECOGNIZED_PPDU, &why), about);
             let managed =
@@ -284,9 +287,9 @@ impl Presentation {
         });
         match unwrapped {
             Ok(primitive) => {
-                let what = Box::new(Particular::Session(primitive));
+                let what = Special::new(primitive);
                 let session = connection.user;
-                cx.up(connection.above, Indication::Particular { session, what });
+                cx.up(connection.above, Indication::Special { session, what });
             }
             Err((wrong, about)) => self.error(own, wrong, (about, &beginning), cx),
         }

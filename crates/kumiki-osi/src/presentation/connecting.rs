@@ -1,6 +1,7 @@
 //! Beginning: CP, CPA, CPR.
 
 use super::connection::Wrong;
+use kumiki_osi_service::Association;
 use std::borrow::Cow;
 
 use kumiki_osi_service::{OsiCause, layer};
@@ -14,13 +15,13 @@ use super::*;
 impl Presentation {
     pub(super) fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        let contexts = open.association.as_deref().map(|it| it.contexts.clone());
+        let contexts = open.parameters.get::<Association>().map(|it| it.contexts.clone());
         let contexts = contexts.unwrap_or_default();
         if self.entries.len() >= self.config.connections as usize {
             return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
         if let Mode::Passive { .. } = open.mode {
-            let called = open.association.as_deref().map(|it| it.called);
+            let called = open.parameters.get::<Association>().map(|it| it.called);
             let wants = Wants {
                 called: called.unwrap_or_default(),
                 spoken: contexts.iter().map(|it| it.abstract_syntax).collect(),
@@ -35,7 +36,7 @@ impl Presentation {
             cx.drop("two contexts of one number");
             return tell_aborted(above, user, Reason::Refused, None, cx);
         }
-        let selectors = open.association.as_deref().map(|it| (it.calling, it.called));
+        let selectors = open.parameters.get::<Association>().map(|it| (it.calling, it.called));
         let (calling, called) = selectors.unwrap_or_default();
         let mut connection = Connection::new(above, user, State::WaitAccept, contexts);
         connection.called = called.presentation;
@@ -79,7 +80,7 @@ impl Presentation {
                 return;
             }
         };
-        let mut association = offered.association.take().unwrap_or_default();
+        let mut association = offered.parameters.take::<Association>().unwrap_or_default();
         association.called.presentation = cp.called;
         association.calling.presentation = cp.calling;
         let called = association.called;
@@ -128,7 +129,7 @@ impl Presentation {
             association.session.functional_units = both;
         }
         let own = self.entries.keep(connection);
-        let offered = Offered { user, provider: own, association: Some(association), data, ..offered };
+        let offered = Offered { user, provider: own, parameters: association.into(), data, ..offered };
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
@@ -164,7 +165,7 @@ impl Presentation {
         };
         connection.user = accept.user;
         let above = connection.above;
-        let answer = accept.association.as_deref();
+        let answer = accept.parameters.get::<Association>();
         if let Some(answer) = answer {
             connection.answered(answer);
         }
@@ -232,7 +233,7 @@ impl Presentation {
             }
             (true, Err(wrong)) => return self.error(own, wrong, (act::event::CPA, &beginning), cx),
         };
-        let mut association = opened.association.take().unwrap_or_default();
+        let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         association.contexts.clone_from(&connection.contexts);
         association.results.clone_from(&connection.results);
         if cpa.responding.is_some() && cpa.responding != connection.called {
@@ -242,7 +243,7 @@ impl Presentation {
             let both = association.session.functional_units.and(units);
             association.session.functional_units = both;
         }
-        let opened = Opened { user: connection.user, provider: own, association: Some(association), data, ..opened };
+        let opened = Opened { user: connection.user, provider: own, parameters: association.into(), data, ..opened };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
     }
 }

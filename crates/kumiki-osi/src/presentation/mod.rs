@@ -7,7 +7,7 @@
 //! | Below | [`session`](crate::session) |
 //! | Left out | context management and restoration, which are never agreed on; more than one value of user data where it is not P-DATA; typed data in parts; transfer syntaxes other than BER, but where both users name one: then a value is the octets of one PDV-list |
 //!
-//! **Values.** P-DATA is [`Request::Values`] and [`Indication::Values`]. A value is what comes after the headers of its PDV-list, in the
+//! **Values.** P-DATA is [`PData`], as request and as indication. A value is what comes after the headers of its PDV-list, in the
 //! messages it arrived in: nothing is copied, and an octet-aligned list with several values in it becomes several. What is sent has definite
 //! lengths and a PDV-list for each value.
 //!
@@ -31,11 +31,12 @@
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
-    Reason, Request, Service, Shape,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
+    Service, Shape,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::OsiCause;
+use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Values, abort, refusal};
 use kumiki_osi_service::session::Primitive;
 use kumiki_osi_service::{Oid, Selectors};
@@ -204,10 +205,6 @@ impl Protocol for Presentation {
         match request {
             Request::Open(open) => self.open(from, *open, cx),
             Request::Accept(accept) => self.accept(from, accept, cx),
-            Request::Values { session, values } => {
-                let input = Input { values, ..Input::default() };
-                self.on(session, Event::DataReq, input, cx);
-            }
             Request::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
                     let session = connection.lower;
@@ -222,18 +219,16 @@ impl Protocol for Presentation {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
             }
-            Request::Particular { session, what } => match *what {
-                Particular::Session(primitive) => {
-                    let input = Input { primitive: Some(primitive), ..Input::default() };
+            Request::Special { session, what } if what.is::<PData>() => {
+                let values = what.take::<PData>().map(|data| data.0).unwrap_or_default();
+                self.on(session, Event::DataReq, Input { values, ..Input::default() }, cx);
+            }
+            Request::Special { session, what } => match what.take() {
+                Some(primitive) => {
+                    let input = Input { primitive: Some(*primitive), ..Input::default() };
                     self.on(session, Event::PrimitiveReq, input, cx);
                 }
-                Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("a primitive of another service");
-                }
+                None => cx.drop("a primitive of another service"),
             },
             // Octets without a context.
             Request::Data { session, .. } => {
@@ -241,7 +236,7 @@ impl Protocol for Presentation {
                 cx.drop("data that is no presentation data value");
             }
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
-            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) | Request::Tagged { .. } => {
+            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => {
                 cx.drop("a primitive of another service");
             }
         }
@@ -254,18 +249,12 @@ impl Protocol for Presentation {
             Indication::Data { session, data, .. } => {
                 self.on(session, Event::Td, Input::data(Some(data)), cx);
             }
-            Indication::Particular { session, what } => match *what {
-                Particular::Session(primitive) => {
-                    let input = Input { primitive: Some(primitive), ..Input::default() };
+            Indication::Special { session, what } => match what.take() {
+                Some(primitive) => {
+                    let input = Input { primitive: Some(*primitive), ..Input::default() };
                     self.on(session, Event::Primitive, input, cx);
                 }
-                Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("a primitive of another service");
-                }
+                None => cx.drop("a primitive of another service"),
             },
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {
@@ -284,7 +273,7 @@ impl Protocol for Presentation {
             Indication::Expedited { session, .. } | Indication::Reset { session, .. } => {
                 self.on(session, Event::Unexpected, Input::default(), cx);
             }
-            Indication::Tagged { .. } | Indication::Values { .. } | Indication::Unit(_) => {
+            Indication::Unit(_) => {
                 cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}

@@ -1,7 +1,9 @@
 //! Two ends over the whole stack, and ends whose peer says what it likes.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{DeviceId, Duration, NodeId, Report};
 use kumiki_octets::Page;
+use kumiki_octets::Payload;
 use kumiki_osi_service::Association;
 use kumiki_osi_service::presentation::{Context as Proposed, Value};
 use kumiki_osi_service::session::{FunctionalUnits, Resync, TokenSetting};
@@ -82,7 +84,7 @@ impl Pair {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog: 1 },
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             ..Open::default()
         };
         self.say(1, Request::Open(Box::new(open)));
@@ -91,7 +93,7 @@ impl Pair {
     pub(crate) fn call(&mut self, association: Association, data: Option<&str>) {
         let open = Open {
             user: CALLER,
-            association: Some(Box::new(association)),
+            parameters: Parameters::of(association),
             data: data.map(|data| Message::from_octets(&hex(data))),
             ..Open::default()
         };
@@ -127,7 +129,7 @@ impl Pair {
         let accept = Accept {
             session,
             user: CALLED,
-            association: association.map(Box::new),
+            parameters: association.map(Box::new).into(),
             data: data.map(|data| Message::from_octets(&hex(data))),
             ..Accept::default()
         };
@@ -152,7 +154,8 @@ impl Pair {
             Indication::Opened(opened) => Some(format!("opened{}", octets(&opened.data))),
             Indication::Offered(offered) => Some(format!("offered{}", octets(&offered.data))),
             Indication::Credit { .. } => None,
-            Indication::Values { values, .. } => {
+            Indication::Special { what, .. } if what.is::<PData>() => {
+                let values = what.take::<PData>().unwrap().0;
                 let word = |it: &Value| format!("{}: {}", it.context, text(&it.data));
                 let values: Vec<_> = values.iter().map(word).collect();
                 Some(values.join(", "))
@@ -160,17 +163,14 @@ impl Pair {
             Indication::Aborted { reason, data, .. } => Some(format!("aborted: {reason}{}", octets(&data))),
             Indication::Released { data, .. } => Some(format!("released{}", octets(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),
-            Indication::Particular { what, .. } => {
-                let Particular::Session(primitive) = *what else {
-                    panic!("{what:?}");
-                };
-                let data = primitive.message().cloned();
+            Indication::Special { what, .. } => {
+                let primitive = what.take::<Primitive>().expect("a primitive of session");
+                let data = primitive.payload().cloned();
                 let name = format!("{primitive:?}");
                 let name = name.split_once(' ').map_or(&name[..], |(name, _)| name);
                 Some(format!("{name}{}", octets(&data)))
             }
             other @ (Indication::Unit(_)
-            | Indication::Tagged { .. }
             | Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
@@ -186,7 +186,7 @@ impl Pair {
         let value =
             |(context, data): &(ContextId, &str)| Value { context: *context, data: Message::from_octets(&hex(data)) };
         let values = values.iter().map(value).collect();
-        self.say(user, Request::Values { session, values });
+        self.say(user, Request::special(session, PData(values)));
     }
 
     pub(crate) fn release(&mut self, user: usize, session: Handle, data: Option<&str>) {

@@ -1,5 +1,6 @@
 //! What is done: one arm for each action of the table.
 
+use kumiki_graph::Special;
 use kumiki_osi_service::session::{Resync, refusal};
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::session::{Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport};
@@ -432,9 +433,9 @@ impl Session {
 const LONGEST_CUT: usize = 16 * 1024 * 1024;
 
 fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
-    let what = Box::new(Particular::Session(primitive));
+    let what = Special::new(primitive);
     let session = connection.user;
-    cx.up(connection.above, Indication::Particular { session, what });
+    cx.up(connection.above, Indication::Special { session, what });
 }
 
 /// What is wrong where the table has an error: an SPDU, if it could be read.

@@ -157,7 +157,7 @@ impl Session {
             provider: own,
             local: connection.local,
             remote: connection.remote,
-            association: Some(association),
+            parameters: association.into(),
             data: Some(connection.gathered.take()),
             ..Offered::default()
         };
@@ -229,7 +229,7 @@ impl Session {
             local: connection.local,
             remote: connection.remote,
             unit: u32::MAX,
-            association: Some(association),
+            parameters: association.into(),
             data: ac.data.data,
             ..Opened::default()
         };

@@ -23,11 +23,13 @@
 //! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
 //! kind, number and side (`connection.rs`).
 
+use kumiki_graph::Special;
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Particular,
-    Protocol, Reason, Request, Service, Shape, Token,
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
+    Request, Service, Shape, Token,
 };
 use kumiki_octets::{Beginning, Message};
+use kumiki_osi_service::Association;
 use kumiki_osi_service::session::{FunctionalUnits, Primitive};
 use kumiki_osi_service::{Selector, Selectors};
 
@@ -134,7 +136,7 @@ impl Session {
 
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        let association = open.association.as_deref();
+        let association = open.parameters.get::<Association>();
         let selectors = association.map(|it| [it.called.session, it.calling.session]);
         let is_long = |selector: Selector| selector.octets().len() > MOST_SELECTOR;
         let why = if self.entries.len() >= self.config.connections as usize {
@@ -152,14 +154,14 @@ impl Session {
                 // What is above it, it does not know.
                 let called = Selectors {
                     presentation: None,
-                    ..open.association.as_deref().map_or_else(Selectors::default, |it| it.called)
+                    ..open.parameters.get::<Association>().map_or_else(Selectors::default, |it| it.called)
                 };
                 self.entries.listen(above, user, called)
             }
             Mode::Active => {
                 let mut connection = Connection::new(above, State::WaitTransport, true);
                 connection.user = user;
-                connection.association.clone_from(&open.association);
+                connection.association = open.parameters.get::<Association>().cloned().map(Box::new);
                 connection.data = open.data;
                 self.entries.keep(connection)
             }
@@ -168,13 +170,13 @@ impl Session {
         cx.down(TRANSPORT, Request::Open(Box::new(open)));
     }
 
-    fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+    fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
         let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
         connection.user = accept.user;
-        connection.association = accept.association;
+        connection.association = accept.parameters.take();
         self.on(own, Event::SConRspAccept, Input::data(accept.data), cx);
     }
 
@@ -231,8 +233,8 @@ impl Session {
         self.on(own, event, Input::data(data), cx);
     }
 
-    fn particular(&mut self, own: Handle, what: Particular, cx: &mut Context<'_>) {
-        let Particular::Session(primitive) = what else {
+    fn special(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some(primitive) = what.take().map(|it| *it) else {
             return cx.drop("a primitive of another service");
         };
         let is_data = matches!(primitive, Primitive::TypedData { .. });
@@ -316,13 +318,9 @@ impl Protocol for Session {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, None, cx);
             }
-            Request::Particular { session, what } => self.particular(session, *what, cx),
+            Request::Special { session, what } => self.special(session, what, cx),
             Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
-            Request::Manage(_)
-            | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. } => cx.drop("a primitive of another service"),
+            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => cx.drop("a primitive of another service"),
         }
     }
 
@@ -342,11 +340,9 @@ impl Protocol for Session {
                 self.transport_ended(session, Reason::Down, cx);
             }
             Indication::Reset { session, reason } => self.transport_ended(session, reason, cx),
-            Indication::Expedited { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }

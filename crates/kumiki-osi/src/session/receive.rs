@@ -18,7 +18,7 @@ impl Session {
     }
 
     /// A transport connection is taken from whoever makes one, for only its CN says what the caller wants.
-    pub(super) fn transport_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
+    pub(super) fn transport_offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let listens = self.entries.get(offered.user).is_some();
         if !listens || self.entries.len() >= self.config.connections as usize {
             self.counters.refused += 1;
@@ -29,7 +29,7 @@ impl Session {
         connection.lower = offered.provider;
         connection.local = offered.local;
         connection.remote = offered.remote;
-        connection.association = offered.association;
+        connection.association = offered.parameters.take();
         let own = self.entries.keep(connection);
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(TRANSPORT, Request::Accept(Box::new(accept)));

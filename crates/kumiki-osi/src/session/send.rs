@@ -6,6 +6,8 @@
 //!
 //! A peer that makes this side answer and does not read the answers is not read either, from [`MOST_WAITING`] on.
 
+use crate::tp0::Longest;
+use kumiki_graph::Special;
 use kumiki_wire::osi::session::{Abort, Enclosed, Enclosure, Spdu, transport};
 
 use super::connection::Collision;
@@ -50,8 +52,8 @@ impl Connection {
 
     /// The connection stands: transport takes from here on whatever its longest TSDU is.
     pub(super) fn take_all(&self, cx: &mut Context<'_>) {
-        let (session, what) = (self.lower, Box::new(Particular::Longest(u32::MAX)));
-        cx.down(TRANSPORT, Request::Particular { session, what });
+        let (session, what) = (self.lower, Special::new(Longest(u32::MAX)));
+        cx.down(TRANSPORT, Request::Special { session, what });
     }
 
     /// Hands transport what it takes, tells the user what room that leaves, and transport what may come.

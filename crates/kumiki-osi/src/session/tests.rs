@@ -3,6 +3,7 @@
 
 mod limits;
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Page;
 use kumiki_osi_service::Association;
@@ -67,7 +68,7 @@ fn called(association: Association, data: &[u8]) -> Pair {
     pair.say(1, Request::Open(Box::new(listen)));
     let call = Open {
         user: CALLER,
-        association: Some(Box::new(association)),
+        parameters: Parameters::of(association),
         data: Some(Message::from_octets(data)),
         ..Open::default()
     };
@@ -121,7 +122,7 @@ impl Pair {
         let accept = Accept {
             session: self.sessions[1],
             user: CALLED,
-            association: Some(Box::new(association(units))),
+            parameters: Parameters::of(association(units)),
             data: Some(Message::from_octets(data)),
             ..Accept::default()
         };
@@ -141,9 +142,9 @@ impl Pair {
     }
 
     fn ask(&mut self, user: usize, primitive: Primitive) {
-        let what = Box::new(Particular::Session(primitive));
+        let what = Special::new(primitive);
         let session = self.sessions[user];
-        self.say(user, Request::Particular { session, what });
+        self.say(user, Request::Special { session, what });
     }
 
     /// What a user heard, in words; credit apart.
@@ -167,21 +168,12 @@ impl Pair {
             Indication::Opened(it) => Some(format!("opened {}", text(&it.data))),
             Indication::Offered(it) => Some(format!("offered {}", text(&it.data))),
             Indication::Data { data, .. } => Some(format!("data {}", data.len())),
-            Indication::Particular { what, .. } => match *what {
-                Particular::Session(it) => Some(primitive(&it)),
-                Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => None,
-            },
+            Indication::Special { what, .. } => what.get().map(primitive),
             Indication::Released { data, .. } => Some(format!("released {}", text(&data))),
             Indication::Closed { .. } => Some("closed".to_owned()),
             Indication::Aborted { reason, data, .. } => Some(format!("aborted: {reason} {}", text(&data))),
             Indication::Credit { .. } => None,
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }
@@ -206,7 +198,7 @@ fn a_session_begins_as_isode_writes_it() {
     // CC comes only when the responder's session has taken the transport connection, so CN is in what follows.
     let offered = pair.take_offer();
     assert_eq!(offered.data.as_ref().map(Message::len), Some(0xe4));
-    let options = &offered.association.as_ref().unwrap().session;
+    let options = &offered.parameters.get::<Association>().unwrap().session;
     assert_eq!(options.functional_units, FunctionalUnits::DUPLEX);
     assert_eq!(options.reference.as_ref().unwrap().user, hex("1402766d"));
     pair.accept(FunctionalUnits::DUPLEX, &[0x31; 0x96]);

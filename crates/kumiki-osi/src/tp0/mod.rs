@@ -36,8 +36,11 @@ use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu,
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
 mod connection;
+mod longest;
 mod receive;
 mod states;
+pub use longest::Longest;
+
 #[cfg(test)]
 mod tests;
 
@@ -105,7 +108,7 @@ pub struct Config {
     pub window: u32,
     /// The longest TSDU that is taken, in octets.
     pub longest: u32,
-    /// The same before the user says that more may come ([`Particular::Longest`](kumiki_graph::Particular::Longest)), as session does when its connection stands:
+    /// The same before the user says that more may come ([`Longest`]), as session does when its connection stands:
     /// a peer that nobody has let in yet is to have no more memory than that.
     pub longest_first: u32,
     /// How long an answer is waited for: CC, CR on a connection that was accepted, and our own user's.
@@ -183,12 +186,12 @@ impl Tp0 {
         self.entries.connection(handle)
     }
 
-    fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
+    fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
         if self.entries.len() >= self.config.connections as usize {
             return tell_aborted(above, user, Reason::NoResources, None, cx);
         }
-        let association = open.association.as_deref();
+        let association = open.parameters.get::<Association>();
         let called = association.and_then(|it| it.called.transport);
         let own = match open.mode {
             Mode::Passive { .. } => self.entries.listen(above, user, called),
@@ -199,7 +202,7 @@ impl Tp0 {
                 connection.user = user;
                 connection.called = called;
                 connection.calling = association.and_then(|it| it.calling.transport);
-                connection.association = open.association;
+                connection.association = open.parameters.take();
                 connection.wanted = open.quality.receive_buffer.unwrap_or(self.config.window);
                 self.entries.keep(connection)
             }
@@ -208,11 +211,12 @@ impl Tp0 {
             Network::X25 => Some(Message::from_octets(self.config.call_user_data.octets())),
             Network::Rfc1006 => None,
         };
-        let open = Open { user: own, quality: below(open.quality), association: None, data, ..open };
+        let open =
+            Open { user: own, quality: below(open.quality), parameters: kumiki_graph::Parameters::NONE, data, ..open };
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }
 
-    fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
+    fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
         let window = self.config.window;
         let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
@@ -220,7 +224,7 @@ impl Tp0 {
         };
         connection.user = accept.user;
         connection.wanted = accept.quality.receive_buffer.unwrap_or(window);
-        connection.association = accept.association;
+        connection.association = accept.parameters.take();
         self.on(own, Event::Response, Reason::User, cx);
     }
 
@@ -351,7 +355,7 @@ impl Tp0 {
     }
 
     fn confirm(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let window = self.config.window;
+        let (window, unit) = (self.config.window, self.config.longest);
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -359,8 +363,8 @@ impl Tp0 {
         let opened = Opened {
             user: connection.user,
             provider: own,
-            unit: self.config.longest,
-            association: self.connection(own).and_then(|it| it.association.take()),
+            unit,
+            parameters: connection.association.take().into(),
             ..Opened::default()
         };
         if let Some(connection) = self.connection(own) {
@@ -461,14 +465,10 @@ impl Protocol for Tp0 {
                 let own = self.entries.named(from, user, |it| (it.above, it.user));
                 self.abort(own, Reason::User, cx);
             }
-            Request::Particular { session, what } => self.particular(session, &what, cx),
+            Request::Special { session, what } => self.special(session, &what, cx),
             Request::Release { .. } => cx.drop("class 0 has no release"),
             Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),
-            Request::Manage(_)
-            | Request::Reset { .. }
-            | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. } => cx.drop("a primitive of another service"),
+            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => cx.drop("a primitive of another service"),
         }
     }
 
@@ -492,11 +492,9 @@ impl Protocol for Tp0 {
             Indication::Reset { session, reason } => {
                 self.on(session, Event::NetworkEnd, reason, cx);
             }
-            Indication::Expedited { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Unit(_) => cx.drop("a primitive of another service"),
+            Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
+                cx.drop("a primitive of another service")
+            }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }

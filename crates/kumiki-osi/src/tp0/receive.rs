@@ -1,6 +1,6 @@
 //! What comes from the network.
 
-use kumiki_graph::{Particular, Work};
+use kumiki_graph::{Special, Work};
 use std::borrow::Cow;
 
 use kumiki_octets::Refused as NotGathered;
@@ -219,8 +219,8 @@ impl Tp0 {
     }
 
     /// What the user says that only transport has.
-    pub(super) fn particular(&mut self, own: Handle, what: &Particular, cx: &mut Context<'_>) {
-        let Particular::Longest(octets) = *what else {
+    pub(super) fn special(&mut self, own: Handle, what: &Special, cx: &mut Context<'_>) {
+        let Some(&Longest(octets)) = what.get() else {
             return cx.drop("a primitive of another service");
         };
         match self.connection(own) {
@@ -316,7 +316,7 @@ impl Tp0 {
             local: connection.local,
             remote: connection.remote,
             unit: longest,
-            association: Some(Box::new(association)),
+            parameters: kumiki_graph::Parameters::of(association),
             ..Offered::default()
         };
         cx.up(above, Indication::Offered(Box::new(offered)));

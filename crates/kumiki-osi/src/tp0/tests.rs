@@ -2,6 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
+use kumiki_graph::Special;
 use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_octets::Page;
 
@@ -56,14 +57,14 @@ impl Pair {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog: 1 },
-            association: selector.and_then(association),
+            parameters: selector.and_then(association).into(),
             ..Open::default()
         };
         self.say(1, Request::Open(Box::new(open)));
     }
 
     fn call(&mut self, selector: &str) {
-        let open = Open { user: CALLER, association: association(selector), ..Open::default() };
+        let open = Open { user: CALLER, parameters: association(selector).into(), ..Open::default() };
         self.say(0, Request::Open(Box::new(open)));
     }
 
@@ -82,9 +83,7 @@ impl Pair {
             Indication::Data { data, .. } => format!("data {}", data.len()),
             Indication::Aborted { reason, .. } => format!("aborted: {reason}"),
             ref other @ (Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
@@ -381,8 +380,8 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
         let session = sessions[end];
         pair.heard(end);
         if asks {
-            let what = Box::new(kumiki_graph::Particular::Longest(u32::MAX));
-            pair.say(end, Request::Particular { session, what });
+            let what = Special::new(Longest(u32::MAX));
+            pair.say(end, Request::Special { session, what });
         }
         let device = pair.devices[end];
         pair.bench.octets(device, &dt(&[7; 1024]).repeat(64));

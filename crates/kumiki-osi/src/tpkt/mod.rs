@@ -476,9 +476,7 @@ impl Protocol for Tpkt {
             Request::Manage(_)
             | Request::Reset { .. }
             | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. } => cx.drop("a primitive of another service"),
         }
     }
@@ -487,9 +485,9 @@ impl Protocol for Tpkt {
         match indication {
             Indication::Opened(opened) => self.opened(*opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
-            Indication::Data { session, data, .. }
-            | Indication::Tagged { session, data, .. }
-            | Indication::Expedited { session, data } => self.came(session, data, cx),
+            Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
+                self.came(session, data, cx)
+            }
             Indication::Credit { session, credit } => {
                 if let Some(Entry::Connection(connection)) = self.entries.get(session) {
                     connection.room += credit.octets;
@@ -513,8 +511,7 @@ impl Protocol for Tpkt {
             | Indication::Notice { .. }
             | Indication::Report(_)
             | Indication::Unit(_)
-            | Indication::Values { .. }
-            | Indication::Particular { .. } => {}
+            | Indication::Special { .. } => {}
         }
     }
 

@@ -25,11 +25,14 @@
 //! right on an asynchronous line, spoils its frames. So as long as nothing is agreed on, a frame whose sequence is right with them is
 //! one: a deviation from RFC 1662 section 4.2, which would drop it.
 
+use crate::ppp::Agreement;
+use crate::ppp::DamagedFrames;
+use crate::ppp::LinkManage;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol, Report, Request,
-    Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
+    Above, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, TimerSlot, Token, Unit,
+    UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
@@ -366,7 +369,7 @@ impl Hdlc {
         let frames = self.damaged();
         if frames != self.told {
             self.told = frames;
-            let report = Report::Link(LinkReport::Damaged { frames });
+            let report = Report::special(DamagedFrames(frames));
             cx.up(USER, Indication::Report(Box::new(report)));
         }
     }
@@ -378,16 +381,17 @@ impl Hdlc {
                 let limits = Report::Limits { unit: u32::try_from(longest).unwrap_or(u32::MAX), burst: 1 };
                 cx.up(USER, Indication::Report(Box::new(limits)));
             }
-            Manage::Link(LinkManage::Agreed(agreed)) => self.agree(agreed),
+            Manage::Special(what) => {
+                if let Some(LinkManage::Agreed(agreed)) = what.get() {
+                    self.agree(*agreed);
+                }
+            }
             Manage::Refuse { .. } => cx.drop("a line sends nothing back"),
             Manage::Route { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
             | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Link(
-                LinkManage::Pass { .. } | LinkManage::Wanted(_) | LinkManage::Identified(_) | LinkManage::Circuit(_),
-            ) => {}
+            | Manage::Narrow { .. } => {}
         }
     }
 
@@ -403,7 +407,7 @@ impl Hdlc {
                 self.agree(None);
                 cx.up(USER, Indication::Report(Box::new(report.clone())));
             }
-            Report::Link(_) => cx.up(USER, Indication::Report(Box::new(report.clone()))),
+            Report::Special(_) => cx.up(USER, Indication::Report(Box::new(report.clone()))),
             // How many octets the device takes in one piece is no matter of frames.
             Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
         }

@@ -39,7 +39,7 @@ impl Line {
     }
 
     fn agree(&mut self, agreed: Option<Agreement>) {
-        let link = Manage::Link(LinkManage::Agreed(agreed));
+        let link = Manage::special(LinkManage::Agreed(agreed));
         self.bench.say(self.user, Request::Manage(Box::new(link)));
     }
 
@@ -173,8 +173,8 @@ fn damaged_frames_are_told_of_and_counted_by_kind() {
     line.bench.octets(line.line, &octets);
     let mut damaged = Vec::new();
     for report in line.bench.reports(line.user) {
-        if let Report::Link(LinkReport::Damaged { frames }) = report {
-            damaged.push(frames);
+        if let Report::Special(what) = report {
+            damaged.extend(what.get().map(|DamagedFrames(frames)| *frames));
         }
     }
     assert_eq!(damaged, [4]);

@@ -398,7 +398,7 @@ impl Mapos {
                 self.set_timer(cx);
             }
             Report::Limits { .. } => {}
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
+            Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => return,
         }
         cx.up(ABOVE, Indication::Report(Box::new(report)));
     }

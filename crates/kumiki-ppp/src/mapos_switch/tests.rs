@@ -1,6 +1,8 @@
 //! One switch on the bench, its neighbours in the hands of the test; [`network`] has several.
 
-use kumiki_graph::{Defect, DeviceId, LinkReport};
+use kumiki_graph::DeviceId;
+use kumiki_link::sonet::Defect;
+use kumiki_link::sonet::DefectReport;
 use kumiki_wire::ppp::mapos::ssp::Entry;
 
 use super::*;
@@ -484,7 +486,7 @@ fn a_line_without_signal_ends_routes_and_nodes_at_once() {
     switch.hear(1, &[entry(2, 0), entry(3, 1)]);
     switch.pass(1);
     switch.sent();
-    let los = |present| Report::Link(LinkReport::Alarm { defect: Defect::Los, present });
+    let los = |present| Report::special(DefectReport { defect: Defect::Los, present });
     switch.report(1, los(true));
     assert_eq!(switch.told(2), [(2, 16), (3, 16)]);
     switch.report(0, Report::Down);
@@ -501,7 +503,7 @@ fn a_line_without_signal_ends_routes_and_nodes_at_once() {
 fn routes_of_a_switch_that_does_not_hear_us_are_refused() {
     for defect in [Defect::MsRdi, Defect::PathRdi] {
         let mut switch = switch(1, 2);
-        let alarm = |present| Report::Link(LinkReport::Alarm { defect, present });
+        let alarm = |present| Report::special(DefectReport { defect, present });
         switch.report(0, alarm(true));
         switch.hear(0, &[entry(2, 0)]);
         assert_eq!(switch.routes(), [(1, 0, None)]);

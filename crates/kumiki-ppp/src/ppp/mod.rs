@@ -19,17 +19,20 @@
 //! frames.
 
 use kumiki_graph::{
-    Above, Address, Agreement, Below, Context, Indication, Key, LinkManage, LinkReport, Manage, Protocol, Report,
-    Request, Service, Shape, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
+    UnitIndication, UnitOptions, UnitRequest,
 };
+use kumiki_inet::LinkAddresses;
 use kumiki_wire::ppp::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
 use kumiki_graph::users::{PppProtocol, Users, tell_all};
 
+mod control;
 mod quality;
 #[cfg(test)]
 mod tests;
 
+pub use control::{Agreement, DamagedFrames, LinkManage};
 pub use quality::Arrival;
 use quality::Counts;
 
@@ -88,7 +91,7 @@ const DEFAULT_FCS: u8 = 16;
 /// Tells the layer below that `protocol` may pass, or may not any more.
 fn tell_below(protocol: u16, pass: bool, cx: &mut Context<'_>) {
     let link = LinkManage::Pass { protocol, pass, local: Address::None, remote: Address::None };
-    cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+    cx.down(BELOW, Request::Manage(Box::new(Manage::special(link))));
 }
 
 impl Ppp {
@@ -201,14 +204,18 @@ impl Ppp {
                 let report = self.limits(self.mtu());
                 cx.up(from, Indication::Report(Box::new(report)));
             }
-            Manage::Link(link) if self.daemon == Some(from) => self.hear_daemon(link, cx),
+            Manage::Special(what) if self.daemon == Some(from) => {
+                if let Some(link) = what.take() {
+                    self.hear_daemon(*link, cx);
+                }
+            }
             Manage::Refuse { .. } => cx.drop("PPP sends nothing back"),
             Manage::Route { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => {}
+            | Manage::Special(_) => {}
         }
     }
 
@@ -217,7 +224,7 @@ impl Ppp {
             LinkManage::Agreed(agreed) => {
                 let before = self.mtu();
                 self.agreed = agreed;
-                cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+                cx.down(BELOW, Request::Manage(Box::new(Manage::special(link))));
                 if before != self.mtu() {
                     tell_all(&self.limits(self.mtu()), cx);
                 }
@@ -227,19 +234,16 @@ impl Ppp {
                 if pass {
                     self.passing.push(protocol);
                 }
-                cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+                cx.down(BELOW, Request::Manage(Box::new(Manage::special(link))));
                 let Some(user) = self.users.find(PppProtocol(protocol)) else {
                     return;
                 };
                 if pass {
-                    let addresses = LinkReport::Addresses { local, remote };
-                    cx.up(user, Indication::Report(Box::new(Report::Link(addresses))));
+                    let addresses = LinkAddresses { local, remote };
+                    cx.up(user, Indication::Report(Box::new(Report::special(addresses))));
                 }
                 let report = if pass { Report::Up } else { Report::Down };
                 cx.up(user, Indication::Report(Box::new(report)));
-            }
-            LinkManage::Wanted(_) | LinkManage::Identified(_) | LinkManage::Circuit(_) => {
-                cx.drop("no circuit is switched here");
             }
         }
     }
@@ -267,8 +271,8 @@ impl Ppp {
                     None => tell_all(report, cx),
                 }
             }
-            Report::Link(link) => {
-                if let LinkReport::Damaged { frames } = link {
+            Report::Special(what) => {
+                if let Some(DamagedFrames(frames)) = what.get() {
                     self.counts.set_errors(*frames);
                 }
                 if let Some(daemon) = self.daemon {

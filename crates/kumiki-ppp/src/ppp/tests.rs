@@ -30,7 +30,7 @@ fn with_daemon() -> Driver {
 }
 
 fn say(driver: &mut Driver, link: LinkManage) {
-    let request = Request::Manage(Box::new(Manage::Link(link)));
+    let request = Request::Manage(Box::new(Manage::special(link)));
     driver.bench.say(driver.daemon, request);
 }
 
@@ -90,11 +90,11 @@ fn with_a_daemon_nothing_passes_before_it_says_so() {
     let pass = |pass| LinkManage::Pass { protocol: 0x0021, pass, local, remote };
     say(&mut driver, pass(true));
     let reports = driver.bench.reports(ip);
-    let [Report::Limits { unit: mtu, .. }, Report::Link(addresses), Report::Up] = &reports[..] else {
+    let [Report::Limits { unit: mtu, .. }, Report::Special(addresses), Report::Up] = &reports[..] else {
         panic!("{reports:?}");
     };
     assert_eq!(*mtu, 1500);
-    assert_eq!(*addresses, LinkReport::Addresses { local, remote });
+    assert_eq!(addresses.get(), Some(&LinkAddresses { local, remote }));
     driver.bench.send(ip, unit(&[0x45, 1]));
     assert_eq!(driver.bench.sent_octets(), [hex("21 4501")]);
     say(&mut driver, pass(false));
@@ -153,7 +153,7 @@ fn reports_of_quality_are_filled_in_as_they_pass() {
     // What comes has appended to it what had come by then; padding goes.
     let line = driver.line;
     driver.bench.units(driver.daemon);
-    let damaged = Report::Link(LinkReport::Damaged { frames: 7 });
+    let damaged = Report::special(DamagedFrames(7));
     driver.bench.indicate(line, Indication::Report(Box::new(damaged)));
     driver.bench.octets(line, &hex("21 4501"));
     driver.bench.octets(line, &hex("ff13"));

@@ -1,8 +1,9 @@
 //! What the options of LCP mean to us (RFC 1661 section 6, RFC 1662 section 7, RFC 1570 section 2, RFC 1989 section 2.5).
 
+use crate::ppp::Agreement;
 use std::collections::BTreeSet;
 
-use kumiki_graph::{Agreement, Duration, Rng};
+use kumiki_graph::{Duration, Rng};
 use kumiki_wire::ppp::ppp::control::Item;
 use kumiki_wire::ppp::ppp::lcp::{CHAP_MD5, Opt, fcs, kind};
 use kumiki_wire::ppp::ppp::{DEFAULT_MRU, protocol};

@@ -27,11 +27,14 @@
 //! negotiation anew, and where a line doubles frames no link would come up. A line that comes back to us after LCP has opened ends the
 //! link. The link ends where no network protocol is left. Control packets are never compressed, whatever was agreed.
 
+use crate::ppp::Agreement;
+use crate::ppp::LinkManage;
+use kumiki_link::sonet::DefectReport;
 use std::collections::BTreeSet;
 
 use kumiki_graph::{
-    Above, Address, Agreement, Below, Context, Indication, Instant, Key, LinkManage, LinkReport, Manage, Protocol,
-    Report, Request, Service, Shape, TimerSlot, Token, Unit, UnitIndication,
+    Above, Address, Below, Context, Indication, Instant, Key, Manage, Protocol, Report, Request, Service, Shape,
+    TimerSlot, Token, Unit, UnitIndication,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::ppp::{Compression, Header, chap, control, lqr, pap, protocol};
@@ -387,7 +390,7 @@ impl PppDaemon {
     }
 
     fn tell(link: LinkManage, cx: &mut Context<'_>) {
-        cx.down(BELOW, Request::Manage(Box::new(Manage::Link(link))));
+        cx.down(BELOW, Request::Manage(Box::new(Manage::special(link))));
     }
 }
 
@@ -431,19 +434,13 @@ impl Protocol for PppDaemon {
             Some(UnitIndication::Report(report)) => match *report {
                 Report::Up => self.line(true, cx),
                 Report::Down => self.line(false, cx),
-                Report::Link(LinkReport::Alarm { defect, present }) => {
-                    let text = if present { "there is" } else { "gone is" };
-                    self.say(Kind::Note, format!("on the line {text} {defect}"), cx);
+                Report::Special(what) => {
+                    if let Some(DefectReport { defect, present }) = what.get() {
+                        let text = if *present { "there is" } else { "gone is" };
+                        self.say(Kind::Note, format!("on the line {text} {defect}"), cx);
+                    }
                 }
-                Report::Link(
-                    LinkReport::Addresses { .. }
-                    | LinkReport::Damaged { .. }
-                    | LinkReport::End { .. }
-                    | LinkReport::Circuit(_),
-                )
-                | Report::Limits { .. }
-                | Report::Route { .. }
-                | Report::Unreachable { .. } => {}
+                Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

@@ -1,6 +1,8 @@
 //! The phases of a link (RFC 1661 section 3.2): what follows when a protocol comes up, goes down or has finished.
 
-use kumiki_graph::{Address, Agreement, Context, LinkManage};
+use crate::ppp::Agreement;
+use crate::ppp::LinkManage;
+use kumiki_graph::{Address, Context};
 use kumiki_wire::ppp::ppp::control::code;
 use kumiki_wire::ppp::ppp::lcp::Body;
 use kumiki_wire::ppp::ppp::protocol;

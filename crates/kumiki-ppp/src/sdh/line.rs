@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use kumiki_graph::{Defect, LinkReport, Report};
+use kumiki_graph::Report;
+use kumiki_link::sonet::{Defect, DefectReport};
 
 /// What is known of a line. As long as nothing was reported, it works.
 #[derive(Clone, Debug, Default)]
@@ -28,22 +29,16 @@ impl Line {
         match report {
             Report::Up => self.down = false,
             Report::Down => self.down = true,
-            Report::Link(LinkReport::Alarm { defect, present }) => {
-                if *present {
+            Report::Special(what) => match what.get() {
+                Some(DefectReport { defect, present: true }) => {
                     self.defects.insert(*defect);
-                } else {
+                }
+                Some(DefectReport { defect, present: false }) => {
                     self.defects.remove(defect);
                 }
-            }
-            Report::Link(
-                LinkReport::Addresses { .. }
-                | LinkReport::Damaged { .. }
-                | LinkReport::End { .. }
-                | LinkReport::Circuit(_),
-            )
-            | Report::Limits { .. }
-            | Report::Route { .. }
-            | Report::Unreachable { .. } => {}
+                None => {}
+            },
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
         }
         let now = self.is_up();
         (now != before).then_some(now)

@@ -43,9 +43,10 @@
 //!
 //! As the line is not PPP's alone, what PPP agrees on for frames ([`LinkManage::Agreed`]) reaches it only while MAPOS has no users.
 
+use crate::ppp::LinkManage;
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Indication, Key, LinkManage, Manage, Protocol, Report, Request, Service,
-    Shape, Token, Unit, UnitIndication, UnitOptions, UnitRequest,
+    Above, Address, Below, Context, Duration, Indication, Key, Manage, Protocol, Report, Request, Service, Shape,
+    Token, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
@@ -390,26 +391,27 @@ impl Sdh {
                 let report = self.route(to);
                 cx.up(from, Indication::Report(Box::new(report)));
             }
-            Manage::Link(LinkManage::Pass { protocol, pass, .. }) if ppp => {
-                self.sharing.pass(protocol, pass, self.line.is_up(), cx.now());
-            }
-            Manage::Link(LinkManage::Agreed(_)) if ppp => {
-                if !self.sharing.is_shared() {
+            Manage::Special(ref what) if ppp => match what.get() {
+                Some(LinkManage::Pass { protocol, pass, .. }) => {
+                    self.sharing.pass(*protocol, *pass, self.line.is_up(), cx.now());
+                }
+                Some(LinkManage::Agreed(_)) if !self.sharing.is_shared() => {
                     cx.down(BELOW, Request::Manage(Box::new(manage)));
                 }
-            }
+                Some(LinkManage::Agreed(_)) | None => {}
+            },
             Manage::Refuse { .. } => cx.drop("MAPOS sends nothing back"),
             Manage::Session { .. }
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => {}
+            | Manage::Special(_) => {}
         }
     }
 
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match report {
-            Report::Up | Report::Down | Report::Link(_) => self.hear_line(report, cx),
+            Report::Up | Report::Down | Report::Special(_) => self.hear_line(report, cx),
             // How long a frame may be is the standard's matter and not the line's.
             Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {}
         }
@@ -418,7 +420,7 @@ impl Sdh {
     fn hear_line(&mut self, report: &Report, cx: &mut Context<'_>) {
         let changed = self.line.hear(report);
         if let Some(ppp) = self.sharing.ppp
-            && matches!(report, Report::Link(_))
+            && matches!(report, Report::Special(_))
         {
             cx.up(ppp, Indication::Report(Box::new(report.clone())));
         }
@@ -426,7 +428,7 @@ impl Sdh {
         let up = match report {
             Report::Up => Some(true).filter(|_| self.line.is_up()),
             Report::Down
-            | Report::Link(_)
+            | Report::Special(_)
             | Report::Limits { .. }
             | Report::Route { .. }
             | Report::Unreachable { .. } => changed,

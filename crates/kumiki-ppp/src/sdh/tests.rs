@@ -1,4 +1,6 @@
-use kumiki_graph::{Defect, DeviceId, LinkReport, NodeId};
+use kumiki_graph::{DeviceId, NodeId};
+use kumiki_link::sonet::Defect;
+use kumiki_link::sonet::DefectReport;
 use kumiki_wire::ppp::ppp::protocol::IPV4 as PPP_IPV4;
 
 use super::*;
@@ -54,7 +56,7 @@ impl Driver {
 
     fn pass(&mut self, daemon: NodeId, pass: bool) {
         let link = LinkManage::Pass { protocol: PPP_IPV4, pass, local: Address::None, remote: Address::None };
-        let request = Request::Manage(Box::new(Manage::Link(link)));
+        let request = Request::Manage(Box::new(Manage::special(link)));
         self.bench.say(daemon, request);
     }
 
@@ -69,7 +71,7 @@ fn to(address: u16, octets: &[u8]) -> Unit {
 }
 
 fn alarm(defect: Defect, present: bool) -> Report {
-    Report::Link(LinkReport::Alarm { defect, present })
+    Report::special(DefectReport { defect, present })
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn what_a_medium_tells_reaches_the_graph_above_its_device() {
     // Each by the end of its frame of 125 us: silence for 25 us; two alignment words; three pointers in frames that are in frame.
     assert_eq!(
         log.take(),
-        "1125 Link(Alarm { defect: Los, present: true }), 1125 Down, \
-         2250 Link(Alarm { defect: Los, present: false }), 2500 Up"
+        "1125 Special(DefectReport { defect: Los, present: true }), 1125 Down, \
+         2250 Special(DefectReport { defect: Los, present: false }), 2500 Up"
     );
 }
 

@@ -139,9 +139,7 @@ impl Protocol for Lif {
             Request::Unit(_)
             | Request::Open(_)
             | Request::Cancel { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Reset { .. }
@@ -183,9 +181,7 @@ impl Protocol for Lif {
             Indication::Unit(_)
             | Indication::Offered(_)
             | Indication::Data { .. }
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }

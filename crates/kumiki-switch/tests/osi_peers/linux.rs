@@ -125,9 +125,7 @@ impl Protocol for Person {
             }
             Indication::Opened(_) | Indication::Report(_) => {}
             other @ (Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }

@@ -1,6 +1,8 @@
 //! libiec61850 on our COTP, session, presentation and ACSE over RFC 1006: both call and are called. What is said of MMS (ISO 9506) is
 //! the user's, and written out here.
 
+use kumiki_graph::Parameters;
+use kumiki_osi_service::presentation::PData;
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
@@ -96,7 +98,7 @@ impl Person {
     fn say(&self, octets: &[u8], cx: &mut Context<'_>) {
         let value = Value { context: self.context, data: Message::from_octets(octets) };
         let (session, values) = (self.session, core::iter::once(value).collect());
-        cx.down(Below(0), Request::Values { session, values });
+        cx.down(Below(0), Request::special(session, PData(values)));
     }
 }
 
@@ -109,7 +111,7 @@ impl Protocol for Person {
         let open = Open {
             user: OWN,
             mode: if self.calls { Mode::Active } else { Mode::Passive { backlog: 1 } },
-            association: Some(Box::new(association())),
+            parameters: Parameters::of(association()),
             data: self.calls.then(|| initiate(0xa8)),
             ..Open::default()
         };
@@ -124,23 +126,24 @@ impl Protocol for Person {
             contexts.first().map_or(0, |context| context.id)
         };
         match indication {
-            Indication::Opened(opened) if self.calls => {
+            Indication::Opened(mut opened) if self.calls => {
                 self.session = opened.provider;
-                self.context = own(opened.association);
+                self.context = own(opened.parameters.take());
                 self.began = opened.data.map(|data| data.to_vec()).unwrap_or_default();
                 for octets in core::mem::take(&mut self.says) {
                     self.say(octets, cx);
                 }
             }
-            Indication::Offered(offered) => {
+            Indication::Offered(mut offered) => {
                 self.session = offered.provider;
-                self.context = own(offered.association);
+                self.context = own(offered.parameters.take());
                 self.began = offered.data.map(|data| data.to_vec()).unwrap_or_default();
                 let accept =
                     Accept { session: self.session, user: OWN, data: Some(initiate(0xa9)), ..Accept::default() };
                 cx.down(Below(0), Request::Accept(Box::new(accept)));
             }
-            Indication::Values { values, .. } => {
+            Indication::Special { what, .. } if what.is::<PData>() => {
+                let PData(values) = *what.take().unwrap();
                 let (session, credit) = (self.session, Credit::messages(1));
                 cx.down(Below(0), Request::Credit { session, credit });
                 for value in values {
@@ -170,8 +173,7 @@ impl Protocol for Person {
             Indication::Opened(_) | Indication::Credit { .. } | Indication::Report(_) => {}
             other @ (Indication::Unit(_)
             | Indication::Data { .. }
-            | Indication::Particular { .. }
-            | Indication::Tagged { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Urgent { .. }

@@ -30,9 +30,9 @@
 //!
 //! # A line that is not always there
 //!
-//! While the line is down nothing is sent. An active open waits for it, and says below that a link is wanted ([`LinkManage::Wanted`]); the
+//! While the line is down nothing is sent. An active open waits for it, and says below that a link is wanted ([`LinkWanted`]); the
 //! line that cannot be had says so by [`Report::Down`], which ends the open. A switched circuit also says which end we are
-//! ([`LinkReport::End`]), and is told when our link has ended and none is wanted. One that the peer ends is the peer's to clear.
+//! ([`LineEnd`]), and is told when our link has ended and none is wanted. One that the peer ends is the peer's to clear.
 //!
 //! # Where this differs
 //!
@@ -41,13 +41,14 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, LinkManage, LinkReport, Manage, Mode,
-    Offered, Open, Opened, Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
+    Above, Accept, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open, Opened,
+    Protocol, Quality, Reason, Report, Request, Service, Shape, Token, Unit,
 };
 use kumiki_octets::Message;
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
 mod config;
+mod line;
 mod numbered;
 mod phases;
 mod states;
@@ -56,6 +57,7 @@ pub(crate) mod tests;
 mod timers;
 
 pub use config::{Config, ConfigError, Counters, Role};
+pub use line::{LineEnd, LinkWanted};
 use states::Phase;
 use timers::{Timer, Timers};
 
@@ -254,7 +256,7 @@ impl Lapb {
 
     /// Says below whether a link is wanted.
     fn want(wanted: bool, cx: &mut Context<'_>) {
-        let manage = Manage::Link(LinkManage::Wanted(wanted));
+        let manage = Manage::special(LinkWanted(wanted));
         cx.down(BELOW, Request::Manage(Box::new(manage)));
     }
 
@@ -398,18 +400,13 @@ impl Lapb {
                 self.end(Reason::Down, cx);
                 cx.up(USER, Indication::Report(Box::new(Report::Down)));
             }
-            Report::Link(LinkReport::End { dte }) => {
-                self.switched = true;
-                self.config.role = if dte { Role::Dte } else { Role::Dce };
+            Report::Special(what) => {
+                if let Some(LineEnd { dte }) = what.get() {
+                    self.switched = true;
+                    self.config.role = if *dte { Role::Dte } else { Role::Dce };
+                }
             }
-            Report::Route { .. }
-            | Report::Unreachable { .. }
-            | Report::Link(
-                LinkReport::Addresses { .. }
-                | LinkReport::Damaged { .. }
-                | LinkReport::Alarm { .. }
-                | LinkReport::Circuit(_),
-            ) => {}
+            Report::Route { .. } | Report::Unreachable { .. } => {}
         }
     }
 }
@@ -463,14 +460,11 @@ impl Protocol for Lapb {
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
                 | Manage::Group { .. }
-                | Manage::Link(_) => cx.drop("not offered by LAPB"),
+                | Manage::Special(_) => cx.drop("not offered by LAPB"),
             },
-            Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
-            | Request::Expedited { .. }
-            | Request::Release { .. } => cx.drop("not offered by LAPB"),
+            Request::Unit(_) | Request::Special { .. } | Request::Expedited { .. } | Request::Release { .. } => {
+                cx.drop("not offered by LAPB")
+            }
         }
     }
 

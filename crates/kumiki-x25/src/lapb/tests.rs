@@ -535,7 +535,7 @@ fn an_open_waits_for_a_line_that_is_down_and_ends_with_the_line_that_is_not_to_b
 fn a_switched_circuit_says_which_end_it_is() {
     let mut wire = pair(Config::default(), Config::default());
     wire.say(B, passive(7));
-    wire.report(A, Report::Link(LinkReport::End { dte: false }));
+    wire.report(A, Report::special(LineEnd { dte: false }));
     wire.say(A, active(1));
     wire.pass(ms(5));
     assert!(wire.session(A).is_some());

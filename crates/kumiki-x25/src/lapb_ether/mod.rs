@@ -56,7 +56,7 @@ impl Protocol for LapbEther {
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
                 | Manage::Group { .. }
-                | Manage::Link(_) => cx.drop("nothing to manage here"),
+                | Manage::Special(_) => cx.drop("nothing to manage here"),
             },
         }
     }
@@ -88,7 +88,7 @@ impl Protocol for LapbEther {
                     | Report::Down
                     | Report::Route { .. }
                     | Report::Unreachable { .. }
-                    | Report::Link(_)) => other,
+                    | Report::Special(_)) => other,
                 };
                 cx.up(Above(0), Indication::Report(Box::new(report)));
             }

@@ -26,8 +26,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
-    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Protocol,
+    Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::{Parameter, Parameters};

@@ -2,9 +2,10 @@
 
 use super::{
     Accept, Address, BELL, CALL, Call, Context, Credit, Event, Facts, Handle, Indication, Item, MOST_PRINTED,
-    MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Particular, Primitive,
-    Quality, Reason, Request, State, What, diagnostic, handle, signal, x25, x29,
+    MOST_WAITING, Message, Mode, NETWORK, Number, Offered, Open, Outgoing, Pad, Partial, Primitive, Quality, Reason,
+    Request, State, What, diagnostic, handle, signal, x25, x29,
 };
+use kumiki_graph::Parameters;
 use kumiki_osi_service::x25::Facilities;
 use kumiki_osi_service::x25::pad::Parameter;
 use kumiki_wire::x25::x29::Message as PadMessage;
@@ -29,23 +30,15 @@ impl Pad {
                 self.start_linger(cx);
                 self.incoming.push_back(Item::Characters(data.to_vec().into()));
             }
-            Indication::Particular { session, what } if ours == Some(session) => match *what {
-                Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
-                    self.on_packet(&data, end, qualified, cx);
-                }
-                Particular::Packet(
+            Indication::Special { session, what } if ours == Some(session) => match what.get() {
+                Some(Primitive::Data { data, end, qualified, .. }) => self.on_packet(data, *end, *qualified, cx),
+                Some(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
                     | Primitive::Claim { .. }
                     | Primitive::TakeBack { .. },
                 ) => {}
-                Particular::Session(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("no packet layer says this");
-                }
+                None => cx.drop("no packet layer says this"),
             },
             Indication::Credit { session, credit } if ours == Some(session) => {
                 if let Some(call) = &mut self.call {
@@ -63,13 +56,10 @@ impl Pad {
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
             Indication::Data { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Credit { .. }
             | Indication::Reset { .. } => cx.drop("no such session"),
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Released { .. } => cx.drop("no packet layer says this"),
+            Indication::Unit(_) | Indication::Released { .. } => cx.drop("no packet layer says this"),
         }
     }
 
@@ -103,7 +93,7 @@ impl Pad {
             remote: Address::X121(called),
             quality: self.quality(),
             data: Some(Message::from_octets(&[&x29::CALL_USER_DATA[..], data].concat())),
-            call: Some(Box::new(Facts { facilities, ..Facts::default() })),
+            parameters: Parameters::of(Facts { facilities, ..Facts::default() }),
             ..Open::default()
         };
         cx.down(NETWORK, Request::Open(Box::new(open)));
@@ -331,10 +321,7 @@ impl Pad {
             let (data, end) = (Message::from_octets(&octets), true);
             let request = if qualified {
                 self.counters.messages_out += 1;
-                Request::Particular {
-                    session,
-                    what: Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery: false })),
-                }
+                Request::special(session, Primitive::Data { data, end, qualified, delivery: false })
             } else {
                 self.counters.packets_out += 1;
                 Request::Data { session, data, end }

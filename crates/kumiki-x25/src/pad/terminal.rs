@@ -51,11 +51,9 @@ impl Pad {
                 }
             }
             Indication::Opened(_) | Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Reset { .. } => cx.drop("no terminal says this"),
+            Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
+                cx.drop("no terminal says this")
+            }
         }
     }
 

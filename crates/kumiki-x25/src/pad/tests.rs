@@ -2,6 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
+use kumiki_graph::Special;
 use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_osi_service::x25::Flow;
 use proptest::prelude::*;
@@ -213,13 +214,13 @@ impl Scene {
     }
 
     fn message(&mut self, session: Handle, octets: &[u8]) {
-        let what = Box::new(Particular::Packet(Primitive::Data {
+        let what = Special::new(Primitive::Data {
             data: Message::from_octets(octets),
             end: true,
             qualified: true,
             delivery: false,
-        }));
-        self.say(Request::Particular { session, what });
+        });
+        self.say(Request::Special { session, what });
     }
 
     /// What the host has heard, and granted anew: `data`, `message`, `interrupt` and so on.
@@ -229,8 +230,8 @@ impl Scene {
             if let Indication::Data { data, .. } = &heard {
                 told.push(format!("data {}", data.to_vec().escape_ascii()));
                 self.took(session);
-            } else if let Indication::Particular { what, .. } = &heard {
-                if let Particular::Packet(Primitive::Data { data, .. }) = &**what {
+            } else if let Indication::Special { what, .. } = &heard {
+                if let Some(Primitive::Data { data, .. }) = what.get() {
                     let message = x29::Message::parse(&data.to_vec());
                     told.push(message.unwrap().to_string());
                 }
@@ -306,7 +307,7 @@ fn a_call_carries_lines_both_ways_and_is_cleared() {
     let data = offered.data.as_ref().map(Message::to_vec);
     assert_eq!(data, Some(b"\x01\0\0\0hi".to_vec()));
     assert_eq!(offered.local, Address::X121("12345".parse().unwrap()));
-    let facts = offered.call.as_ref().unwrap();
+    let facts = offered.parameters.get::<x25::Call>().unwrap();
     assert!(facts.facilities.charging().reverse);
     let session = offered.provider;
     assert_eq!(scene.pad().state(), State::Connecting);

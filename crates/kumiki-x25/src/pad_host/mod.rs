@@ -19,8 +19,8 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Particular,
-    Protocol, Quality, Reason, Request, Service, Shape, TimerSlot, Token,
+    Above, Accept, Address, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Protocol,
+    Quality, Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::pad::Parameter;
@@ -304,9 +304,8 @@ impl PadHost {
             if let Some(message) = self.messages.pop_front() {
                 call.credit -= 1;
                 let data = Message::from_octets(&message.to_vec());
-                let what = Particular::Packet(Primitive::Data { data, end: true, qualified: true, delivery: false });
-                let what = Box::new(what);
-                cx.down(NETWORK, Request::Particular { session, what });
+                let what = Primitive::Data { data, end: true, qualified: true, delivery: false };
+                cx.down(NETWORK, Request::special(session, what));
             } else if !self.outward.is_empty() {
                 call.credit -= 1;
                 let count = call.unit.min(self.outward.len());
@@ -418,23 +417,15 @@ impl PadHost {
         match indication {
             Indication::Offered(offered) => self.offered(&offered, cx),
             Indication::Data { data, end, .. } => self.on_packet(&data, end, false, cx),
-            Indication::Particular { what, .. } => match *what {
-                Particular::Packet(Primitive::Data { data, end, qualified, .. }) => {
-                    self.on_packet(&data, end, qualified, cx);
-                }
-                Particular::Packet(
+            Indication::Special { what, .. } => match what.get() {
+                Some(Primitive::Data { data, end, qualified, .. }) => self.on_packet(data, *end, *qualified, cx),
+                Some(
                     Primitive::Confirm { .. }
                     | Primitive::InterruptConfirm
                     | Primitive::Claim { .. }
                     | Primitive::TakeBack { .. },
                 ) => {}
-                Particular::Session(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("no packet layer says this");
-                }
+                None => cx.drop("no packet layer says this"),
             },
             Indication::Credit { credit, .. } => {
                 if let Some(call) = &mut self.call {
@@ -460,10 +451,7 @@ impl PadHost {
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Released { .. } => cx.drop("no packet layer says this"),
+            Indication::Unit(_) | Indication::Released { .. } => cx.drop("no packet layer says this"),
         }
     }
 
@@ -511,11 +499,9 @@ impl PadHost {
             | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Reset { .. } => cx.drop("no stream says this"),
+            Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
+                cx.drop("no stream says this")
+            }
         }
     }
 }

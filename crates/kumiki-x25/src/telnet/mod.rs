@@ -317,11 +317,7 @@ impl Protocol for Telnet {
             | Request::Manage(_) => cx.down(STREAM, request),
             // A break to the terminal, which no client shows.
             Request::Expedited { .. } => cx.drop("not offered by Telnet"),
-            Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
-            | Request::Reset { .. } => cx.drop("not offered by Telnet"),
+            Request::Unit(_) | Request::Special { .. } | Request::Reset { .. } => cx.drop("not offered by Telnet"),
         }
     }
 
@@ -347,9 +343,7 @@ impl Protocol for Telnet {
             Indication::Unit(_)
             | Indication::Opened(_)
             | Indication::Offered(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }

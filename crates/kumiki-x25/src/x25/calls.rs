@@ -1,5 +1,6 @@
 //! Calls: made, offered, accepted, cleared; and resets.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{Above, Accept, Address, Context, Handle, Indication, Offered, Open, Opened, Reason};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{
@@ -19,7 +20,7 @@ const STANDARD: Flow = Flow::DEFAULT;
 impl X25 {
     /// The user calls, or takes a permanent virtual circuit.
     pub(super) fn call(&mut self, above: Above, open: Box<Open>, cx: &mut Context<'_>) {
-        if let Some(channel) = open.call.as_ref().and_then(|call| call.channel) {
+        if let Some(channel) = open.parameters.get::<Call>().and_then(|call| call.channel) {
             return self.take_permanent(above, &open, channel, cx);
         }
         let number = |address| match address {
@@ -36,7 +37,7 @@ impl X25 {
             return Self::refuse(above, open.user, Reason::BadAddress, cx);
         };
         let local = if local.is_empty() { self.config.address } else { local };
-        let asked = open.call.as_deref().cloned().unwrap_or_default();
+        let asked = open.parameters.get::<Call>().cloned().unwrap_or_default();
         let fast_select = asked.facilities.charging().fast_select;
         let data = open.data.as_ref().map(Message::to_vec).unwrap_or_default();
         if data.len() > most_data(fast_select) {
@@ -219,8 +220,8 @@ impl X25 {
         // What a user before this one has asked for, or not answered, is not this one's.
         (circuit.user_resets, circuit.unanswered) = (false, false);
         circuit.then_resets = None;
-        circuit.delivery = open.call.as_ref().is_some_and(|call| call.delivery);
-        circuit.relays = open.call.as_ref().is_some_and(|call| call.relayed);
+        circuit.delivery = open.parameters.get::<Call>().is_some_and(|call| call.delivery);
+        circuit.relays = open.parameters.get::<Call>().is_some_and(|call| call.relayed);
         let (line, given_up) = (circuit.line, circuit.tries > r22);
         let given_up = given_up && circuit.d == D::OursResetting;
         if self.is_ready(line) || over != Over::Circuits {
@@ -253,7 +254,7 @@ impl X25 {
             user,
             provider: handle,
             unit: circuit.flow.packet_out.into(),
-            call: Some(Box::new(call)),
+            parameters: Parameters::of(call),
             ..Opened::default()
         };
         circuit.up(Indication::Opened(Box::new(opened)), cx);
@@ -314,7 +315,7 @@ impl X25 {
             remote: Address::X121(block.calling),
             unit: circuit.flow.packet_out.into(),
             data,
-            call: Some(Box::new(call)),
+            parameters: Parameters::of(call),
             ..Offered::default()
         };
         circuit.up(Indication::Offered(Box::new(offered)), cx);
@@ -396,7 +397,7 @@ impl X25 {
             return Self::refuse(above, accept.user, Reason::NoSession, cx);
         }
         self.answered(handle);
-        let asked = accept.call.as_deref().cloned().unwrap_or_default();
+        let asked = accept.parameters.get::<Call>().cloned().unwrap_or_default();
         let data = accept.data.as_ref().map(Message::to_vec).unwrap_or_default();
         let config_receive = self.config.receive;
         let Some(circuit) = self.circuit(handle) else {
@@ -509,7 +510,7 @@ impl X25 {
                 remote: Address::X121(circuit.remote),
                 unit: flow.packet_out.into(),
                 data: (!block.data.is_empty()).then(|| Message::from_octets(&block.data)),
-                call: Some(Box::new(call)),
+                parameters: Parameters::of(call),
                 ..Opened::default()
             };
             circuit.up(Indication::Opened(Box::new(opened)), cx);

@@ -1,8 +1,9 @@
 //! One virtual circuit: its states, and data on it.
 
+use kumiki_graph::Special;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Above, Context, Credit, Duration, Handle, Indication, Particular, Reason, TimerSlot, Token};
+use kumiki_graph::{Above, Context, Credit, Duration, Handle, Indication, Reason, TimerSlot, Token};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{FastSelect, Flow, Number, Primitive, diagnostic};
 use kumiki_wire::x25::x25::{Body, Packet};
@@ -380,8 +381,8 @@ impl Circuit {
             self.start(Timer::Window, config.t25, cx);
         }
         if let Some(session) = self.user.filter(|_| packets > 0 && self.confirms()) {
-            let what = Box::new(Particular::Packet(Primitive::Confirm { packets }));
-            self.up(Indication::Particular { session, what }, cx);
+            let what = Special::new(Primitive::Confirm { packets });
+            self.up(Indication::Special { session, what }, cx);
         }
         self.grant(cx);
         Ok(())
@@ -531,8 +532,8 @@ impl Circuit {
             self.v.unconfirmed.push_back(confirms);
             let end = !more;
             let indication = if qualified || confirms {
-                let what = Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery: confirms }));
-                Indication::Particular { session, what }
+                let what = Special::new(Primitive::Data { data, end, qualified, delivery: confirms });
+                Indication::Special { session, what }
             } else {
                 Indication::Data { session, data, end }
             };
@@ -690,8 +691,8 @@ impl Circuit {
         }
         self.stop(Timer::Interrupt, cx);
         if let Some(session) = self.user.filter(|_| self.relays) {
-            let what = Box::new(Particular::Packet(Primitive::InterruptConfirm));
-            self.up(Indication::Particular { session, what }, cx);
+            let what = Special::new(Primitive::InterruptConfirm);
+            self.up(Indication::Special { session, what }, cx);
         }
         self.interrupt(config, cx);
         Ok(())

@@ -152,7 +152,7 @@ impl X25 {
             it.opening = true;
         }
         let call = channel.map(|_| Box::new(Call { channel, ..Call::default() }));
-        let open = Open { user: line, remote, call, ..Open::default() };
+        let open = Open { user: line, remote, parameters: call.into(), ..Open::default() };
         cx.down(BELOW, Request::Open(Box::new(open)));
         line
     }
@@ -254,7 +254,7 @@ impl X25 {
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(BELOW, Request::Accept(Box::new(accept)));
         self.line_up(own, cx);
-        if let Some(channel) = offered.call.as_ref().and_then(|call| call.channel) {
+        if let Some(channel) = offered.parameters.get::<Call>().and_then(|call| call.channel) {
             self.permanent_line(own, channel, cx);
         } else {
             let t21 = self.config.t21;
@@ -518,7 +518,7 @@ impl X25 {
                 | Report::Up
                 | Report::Down
                 | Report::Unreachable { .. }
-                | Report::Link(_),
+                | Report::Special(_),
                 _,
             ) => {}
         }

@@ -22,7 +22,7 @@
 //!
 //! `Data` of any length becomes packets: full ones with M, and the last one without M where it has `end`. What is not
 //! full and has no `end` waits for more. Packets go up as they come; `end` is M = 0. Packets with Q, and those with D for a user that said
-//! `call.delivery`, are `Particular`. P(R) follows what the user has room for, so a user without room closes the window; then RNR says so
+//! `call.delivery`, are [`Primitive`]s. P(R) follows what the user has room for, so a user without room closes the window; then RNR says so
 //! too. Interrupts are confirmed when they have been handed up.
 //!
 //! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may tell its handle before it answers
@@ -48,11 +48,12 @@
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
 
+use kumiki_graph::Special;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
-    Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Particular, Protocol,
-    Reason, Report, Request, Service, Shape, Token,
+    Above, Address, Below, Context, Handle, Indication, Instant, Key, Manage, Mode, Open, Opened, Protocol, Reason,
+    Report, Request, Service, Shape, Token,
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::layer;
@@ -321,38 +322,34 @@ impl X25 {
         self.flush(session, cx);
     }
 
-    fn particular(&mut self, from: Above, session: Handle, what: Particular, cx: &mut Context<'_>) {
-        match what {
-            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+    fn special(&mut self, from: Above, session: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some(primitive) = what.take() else {
+            return cx.drop("not offered by X.25");
+        };
+        match *primitive {
+            Primitive::Data { data, end, qualified, delivery } => {
                 self.on_circuit(session, cx, |circuit, _, cx| {
                     circuit.take_data(data, end, (qualified, delivery), cx);
                 });
             }
-            Particular::Packet(Primitive::Confirm { packets }) => {
+            Primitive::Confirm { packets } => {
                 self.on_circuit(session, cx, |circuit, config, cx| {
                     circuit.take_confirm(packets, config, cx);
                 });
             }
-            Particular::Packet(Primitive::InterruptConfirm) => {
+            Primitive::InterruptConfirm => {
                 self.on_circuit(session, cx, |circuit, _, _| {
                     circuit.take_interrupt_confirm();
                 });
             }
-            Particular::Packet(Primitive::Claim { user }) => {
+            Primitive::Claim { user } => {
                 let (index, generation) = user;
                 self.claim(from, session, Handle { index, generation }, cx);
             }
-            Particular::Packet(Primitive::TakeBack { user, why, data }) => {
+            Primitive::TakeBack { user, why, data } => {
                 let (index, generation) = user;
                 let (user, reason) = (Handle { index, generation }, Reason::peer(x25::Cause::Packet(why)));
                 self.cancel(from, user, reason, data, cx);
-            }
-            Particular::Session(_)
-            | Particular::File(_)
-            | Particular::Identification(_)
-            | Particular::Mms(_)
-            | Particular::Longest(_) => {
-                cx.drop("not offered by X.25");
             }
         }
     }
@@ -435,7 +432,7 @@ impl Protocol for X25 {
                 it.take_room(credit.messages, cx);
             }),
             Request::Reset { session, reason } => self.user_reset(session, reason, cx),
-            Request::Particular { session, what } => self.particular(from, session, *what, cx),
+            Request::Special { session, what } => self.special(from, session, what, cx),
             Request::Manage(manage) => match *manage {
                 Manage::Limits => {
                     let report = Report::Limits { unit: self.config.wanted.packet_out.into(), burst: 1 };
@@ -447,9 +444,9 @@ impl Protocol for X25 {
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
                 | Manage::Group { .. }
-                | Manage::Link(_) => cx.drop("not offered by X.25"),
+                | Manage::Special(_) => cx.drop("not offered by X.25"),
             },
-            Request::Unit(_) | Request::Tagged { .. } | Request::Values { .. } | Request::Release { .. } => {
+            Request::Unit(_) | Request::Release { .. } => {
                 cx.drop("not offered by X.25");
             }
         }
@@ -471,9 +468,7 @@ impl Protocol for X25 {
             Indication::Aborted { session, reason, .. } => self.line_aborted(session, reason, cx),
             Indication::Closed { session } => self.line_aborted(session, Reason::Down, cx),
             Indication::Report(report) => self.line_report(&report, cx),
-            Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Urgent { .. }

@@ -1,6 +1,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
 use kumiki_graph::Duration;
+use kumiki_graph::Parameters;
 use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{Call, Charging, Facilities, Facility, FastSelect, Flow, Modulo, cause, diagnostic};
 use proptest::prelude::*;
@@ -72,7 +73,7 @@ fn call_with(to: &str, data: &[u8], call: Option<Call>) -> Request {
         user: handle(1),
         remote: number(to),
         data: (!data.is_empty()).then(|| Message::from_octets(data)),
-        call: call.map(Box::new),
+        parameters: call.map(Box::new).into(),
         ..Open::default()
     }))
 }
@@ -176,8 +177,8 @@ fn packet_sizes_and_windows_are_negotiated_towards_the_standard() {
         ..dce(&frames())
     };
     let mut wire = called(frames(), small);
-    let opened = wire.opened(A).unwrap();
-    let agreed = opened.call.unwrap().agreed.unwrap();
+    let mut opened = wire.opened(A).unwrap();
+    let agreed = opened.parameters.take::<Call>().unwrap().agreed.unwrap();
     assert_eq!(agreed, Flow { packet_out: 512, packet_in: 256, window_out: 4, window_in: 3, ..Flow::DEFAULT });
     assert_eq!((opened.unit, wire.credit(A), wire.credit(B)), (512, 4, 3));
     // The answer says so, from the called DTE first.
@@ -487,7 +488,7 @@ fn a_permanent_circuit_needs_no_call() {
     let permanent = || {
         Request::Open(Box::new(Open {
             user: handle(1),
-            call: Some(Box::new(Call { channel: Some(2), ..Call::default() })),
+            parameters: Parameters::of(Call { channel: Some(2), ..Call::default() }),
             ..Open::default()
         }))
     };
@@ -517,19 +518,18 @@ fn the_d_bit_is_confirmed_when_the_user_says_so() {
     wire.say(A, call_with("1", &[], delivery));
     wire.pass(ms(10));
     let (a, b) = (wire.session(A).unwrap(), wire.session(B).unwrap());
-    let what = Particular::Packet(Primitive::Data {
+    let what = Special::new(Primitive::Data {
         data: Message::from_octets(b"sure"),
         end: true,
         qualified: true,
         delivery: true,
     });
-    let what = Box::new(what);
-    wire.say(A, Request::Particular { session: a, what });
+    wire.say(A, Request::Special { session: a, what });
     wire.pass(ms(500));
     assert_eq!(last(&wire, A), hex("d0 20 00 73 75 72 65"));
     assert_eq!(wire.confirmed(A), 0);
-    let what = Box::new(Particular::Packet(Primitive::Confirm { packets: 1 }));
-    wire.say(B, Request::Particular { session: b, what });
+    let what = Special::new(Primitive::Confirm { packets: 1 });
+    wire.say(B, Request::Special { session: b, what });
     wire.pass(ms(10));
     assert_eq!(wire.confirmed(A), 1);
 }

@@ -81,7 +81,7 @@ impl Protocol for X25Iface {
                 | Manage::Advise { .. }
                 | Manage::Narrow { .. }
                 | Manage::Group { .. }
-                | Manage::Link(_) => cx.drop("nothing to manage here"),
+                | Manage::Special(_) => cx.drop("nothing to manage here"),
             },
         }
     }
@@ -127,7 +127,7 @@ impl Protocol for X25Iface {
                     let report = Report::Limits { unit, burst };
                     cx.up(Above(0), Indication::Report(Box::new(report)));
                 }
-                Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => {}
+                Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
             },
         }
     }

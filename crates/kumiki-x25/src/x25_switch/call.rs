@@ -1,9 +1,10 @@
 //! One call, or one permanent circuit: two halves, and what waits between them.
 
 use core::net::SocketAddr;
+use kumiki_graph::Special;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Below, Context, Credit, Handle, Instant, Offered, Particular, Reason, Request, TimerSlot};
+use kumiki_graph::{Below, Context, Credit, Handle, Instant, Offered, Reason, Request, TimerSlot};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::{self, Number, Primitive};
 
@@ -99,8 +100,8 @@ impl Half {
 
     fn particular(&self, what: Primitive, cx: &mut Context<'_>) {
         let session = self.lower;
-        let what = Box::new(Particular::Packet(what));
-        self.down(Request::Particular { session, what }, cx);
+        let what = Special::new(what);
+        self.down(Request::Special { session, what }, cx);
     }
 }
 

@@ -37,11 +37,11 @@
 //!
 //! [`Switch::take_events`] gives what happened, for a log; [`CLOSE`] clears all calls.
 
+use kumiki_graph::Special;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Below, Context, Handle, Indication, Mode, Open, Particular, Protocol, Reason, Report, Request, Service,
-    Shape, Token,
+    Above, Below, Context, Handle, Indication, Mode, Open, Protocol, Reason, Report, Request, Service, Shape, Token,
 };
 use kumiki_osi_service::x25::{self, Primitive, What, cause, diagnostic};
 
@@ -295,24 +295,22 @@ impl Switch {
         self.tell(named, what, cx);
     }
 
-    fn particular(&mut self, session: Handle, what: Particular, cx: &mut Context<'_>) {
+    fn special(&mut self, session: Handle, what: Special, cx: &mut Context<'_>) {
         let (own, side) = call_of(session);
         let Some(call) = self.calls.get(own) else {
             return cx.drop("no such call");
         };
-        match what {
-            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+        let Some(primitive) = what.take() else {
+            return cx.drop("no packet layer says this");
+        };
+        match *primitive {
+            Primitive::Data { data, end, qualified, delivery } => {
                 let bits = (qualified, delivery);
                 call.data(side, data, end, bits, &mut self.counters, cx);
             }
-            Particular::Packet(Primitive::Confirm { packets }) => call.confirmed(side, packets, cx),
-            Particular::Packet(Primitive::InterruptConfirm) => call.interrupt_confirmed(side, cx),
-            Particular::Packet(Primitive::Claim { .. } | Primitive::TakeBack { .. })
-            | Particular::Session(_)
-            | Particular::File(_)
-            | Particular::Identification(_)
-            | Particular::Mms(_)
-            | Particular::Longest(_) => cx.drop("no packet layer says this"),
+            Primitive::Confirm { packets } => call.confirmed(side, packets, cx),
+            Primitive::InterruptConfirm => call.interrupt_confirmed(side, cx),
+            Primitive::Claim { .. } | Primitive::TakeBack { .. } => cx.drop("no packet layer says this"),
         }
     }
 
@@ -320,7 +318,7 @@ impl Switch {
         let is_up = match report {
             Report::Up => true,
             Report::Down => false,
-            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Link(_) => return,
+            Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => return,
         };
         let Some(it) = self.ports.get_mut(usize::from(port)) else {
             return;
@@ -466,7 +464,7 @@ impl Protocol for Switch {
                     call.credit(side, credit.messages, cx);
                 }
             }
-            Indication::Particular { session, what } => self.particular(session, *what, cx),
+            Indication::Special { session, what } => self.special(session, what, cx),
             Indication::Expedited { session, data } => {
                 let (own, side) = call_of(session);
                 match self.calls.get(own) {
@@ -493,8 +491,6 @@ impl Protocol for Switch {
             }
             Indication::Report(report) => self.report(from.0, &report, cx),
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Released { .. }
             | Indication::Urgent { .. }
             | Indication::Notice { .. } => cx.drop("no packet layer says this"),

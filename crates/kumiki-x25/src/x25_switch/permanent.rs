@@ -3,6 +3,7 @@
 //! An end is *there* when its packet layer has given us the channel and its interface is ready. Who is at the other end hears by RESET when that changes, once for
 //! each change; the log says so, once for each change and for each other status by which XOT's peer refuses.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
@@ -114,7 +115,7 @@ impl Switch {
         *half = Half::new(half.port, Handle::default(), Phase::Opening);
         let open = Open {
             user: own_half,
-            call: Some(Box::new(x25::Call { channel: Some(channel), relayed: true, ..x25::Call::default() })),
+            parameters: Parameters::of(x25::Call { channel: Some(channel), relayed: true, ..x25::Call::default() }),
             ..Open::default()
         };
         cx.down(Below(half.port), Request::Open(Box::new(open)));

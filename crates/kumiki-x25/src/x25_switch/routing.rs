@@ -1,6 +1,8 @@
 //! Calls: where they go, set up and refused.
 
-use kumiki_graph::{Accept, Address, Below, Context, Handle, Offered, Open, Opened, Particular, Reason, Request};
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
+use kumiki_graph::{Accept, Address, Below, Context, Handle, Offered, Open, Opened, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
@@ -29,13 +31,13 @@ fn passed(facilities: &Facilities) -> Facilities {
 }
 
 /// What both halves are asked for.
-fn asked(call: Option<&x25::Call>) -> Option<Box<x25::Call>> {
-    Some(Box::new(x25::Call {
+fn asked(call: Option<&x25::Call>) -> Parameters {
+    Parameters::of(x25::Call {
         facilities: call.map(|it| passed(&it.facilities)).unwrap_or_default(),
         delivery: call.is_some_and(|it| it.delivery),
         relayed: true,
         ..x25::Call::default()
-    }))
+    })
 }
 
 impl Switch {
@@ -67,7 +69,7 @@ impl Switch {
         let budget = cx.budget().map(|budget| budget.beside(MEMORY));
         let is_short = matches!(budget, Some(Err(_)));
         let mut half = Half::new(port, offered.provider, Phase::Offered);
-        half.peer = offered.call.as_ref().and_then(|call| call.peer);
+        half.peer = offered.parameters.get::<x25::Call>().and_then(|call| call.peer);
         let halves = [half, Half::new(port, Handle::default(), Phase::Gone)];
         let call = Call {
             calling: number(offered.remote),
@@ -83,9 +85,9 @@ impl Switch {
         self.occupy(port, true);
         self.occupy(port, true);
         let user = half_handle(own, 0);
-        let what = Box::new(Particular::Packet(Primitive::Claim { user: (user.index, user.generation) }));
+        let what = Special::new(Primitive::Claim { user: (user.index, user.generation) });
         let session = lower;
-        cx.down(Below(port), Request::Particular { session, what });
+        cx.down(Below(port), Request::Special { session, what });
         if self.is_closed {
             return self.refuse(own, cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE), None, cx);
         }
@@ -164,7 +166,7 @@ impl Switch {
             local: Address::X121(wanted.calling),
             remote: Address::X121(wanted.called),
             data: wanted.offered.data.clone(),
-            call: asked(wanted.offered.call.as_deref()),
+            parameters: asked(wanted.offered.parameters.get::<x25::Call>()),
             ..Open::default()
         };
         let [_, half] = &mut call.halves;
@@ -214,7 +216,7 @@ impl Switch {
         let half = call.half(side);
         half.lower = opened.provider;
         half.phase = Phase::Stands;
-        half.peer = opened.call.as_ref().and_then(|call| call.peer);
+        half.peer = opened.parameters.get::<x25::Call>().and_then(|call| call.peer);
         if call.permanent.is_some() {
             return self.joined(own, side, cx);
         }
@@ -231,7 +233,7 @@ impl Switch {
             session: from.lower,
             user: half_handle(own, 0),
             data: opened.data,
-            call: asked(opened.call.as_deref()),
+            parameters: asked(opened.parameters.get::<x25::Call>()),
             ..Accept::default()
         };
         from.phase = Phase::Stands;

@@ -1,6 +1,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! A switch between DTEs, each on a packet layer of its own, packets as units between them.
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{Accept, Address, Credit, DeviceId, Duration, NodeId, Opened, Unit};
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
@@ -189,11 +190,11 @@ impl Net {
             Indication::Offered(offered) => dte.offered = Some(offered),
             Indication::Credit { credit, .. } => dte.credit += credit.messages,
             Indication::Data { data, end, .. } => self.heard(n, (data.to_vec(), end, false, false)),
-            Indication::Particular { what, .. } => match *what {
-                Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
-                    self.heard(n, (data.to_vec(), end, qualified, delivery));
+            Indication::Special { what, .. } => match what.get() {
+                Some(Primitive::Data { data, end, qualified, delivery }) => {
+                    self.heard(n, (data.to_vec(), *end, *qualified, *delivery));
                 }
-                Particular::Packet(Primitive::Confirm { packets }) => dte.confirmed += packets,
+                Some(Primitive::Confirm { packets }) => dte.confirmed += packets,
                 other => panic!("{other:?}"),
             },
             Indication::Expedited { data, .. } => dte.interrupts.push(data.to_vec()),
@@ -236,8 +237,8 @@ impl Net {
         let user = dte.user;
         self.bench.say(user, Request::Credit { session, credit });
         if packets > 0 {
-            let what = Box::new(Particular::Packet(Primitive::Confirm { packets }));
-            self.bench.say(user, Request::Particular { session, what });
+            let what = Special::new(Primitive::Confirm { packets });
+            self.bench.say(user, Request::Special { session, what });
         }
     }
 
@@ -254,7 +255,7 @@ impl Net {
                 local: Address::X121(number(&format!("{}00", n + 1))),
                 remote: Address::X121(number(to)),
                 data: Some(Message::from_octets(data)),
-                call: Some(Box::new(call)),
+                parameters: Parameters::of(call),
                 ..Open::default()
             })),
         );
@@ -268,7 +269,7 @@ impl Net {
             Request::Accept(Box::new(Accept {
                 session: offered.provider,
                 user: OWN,
-                call: Some(Box::new(call)),
+                parameters: Parameters::of(call),
                 ..Accept::default()
             })),
         );
@@ -287,8 +288,8 @@ impl Net {
         let session = dte.session.unwrap();
         let data = Message::from_octets(data);
         let request = if qualified || delivery {
-            let what = Box::new(Particular::Packet(Primitive::Data { data, end, qualified, delivery }));
-            Request::Particular { session, what }
+            let what = Special::new(Primitive::Data { data, end, qualified, delivery });
+            Request::Special { session, what }
         } else {
             Request::Data { session, data, end }
         };

@@ -1,6 +1,7 @@
 //! What can be set, and what is counted.
 
-use kumiki_graph::{Duration, Number};
+use kumiki_graph::Duration;
+use kumiki_octets::Number;
 
 use crate::lapb;
 

@@ -9,7 +9,7 @@
 //!
 //! # Calls
 //!
-//! When the layer above wants a link ([`LinkManage::Wanted`]) the number is called. A call that fails is made again after a wait that doubles, and
+//! When the layer above wants a link ([`LinkWanted`]) the number is called. A call that fails is made again after a wait that doubles, and
 //! given up after some times or when there is no such number; giving up is told above by [`Report::Down`]. Calls that ring are answered, those of
 //! others than [`Config::callers`] refused. With [`Config::call_back`] a caller is refused and its number called: the one that we know,
 //! and not one that it says. Who is to be called back ([`Config::call_back_within`]) keeps its wish and waits for that call.
@@ -22,14 +22,14 @@
 //!
 //! X.32 section 5.2 names two ways to assign the addresses of the link. Its conditions for them were not to be had, so [`Side`] chooses. That the caller has
 //! the DTE's address where the call decides is the practice of data links on B channels: Linux's mISDN sends its commands with address B
-//! when it has originated the call. [`LinkReport::End`] tells LAPB.
+//! when it has originated the call. [`LineEnd`] tells LAPB.
 //!
 //! # Identification
 //!
 //! X.32 lets ends identify each other before the link is set up: by XID frames (classes BA 1,2,8 and BA 1,2,8,10 of HDLC), by registration packets or by the NUI
 //! in calls (which [`crate::x25`] checks). The state of it is here, and what it says is not: with [`Config::identify`] a circuit carries only XID
-//! frames until the user under [`Key::Raw`] says [`LinkManage::Identified`]. It gets their information as it came and sends its own
-//! ([`Particular::Identification`]), and is told of circuits by [`LinkReport::Circuit`]. Where there is no such user XID goes to LAPB, for which it is a frame that is
+//! frames until the user under [`Key::Raw`] says its [`Verdict`]. It gets their information as it came and sends its own
+//! ([`Identification`]), and is told of circuits by [`CircuitReport`]. Where there is no such user XID goes to LAPB, for which it is a frame that is
 //! not implemented.
 //!
 //! # What is left out of X.32
@@ -40,21 +40,28 @@
 //! of their own. None of this was to be had in a form from which it could be written, and nothing was invented for it. Also left out: LAPX, for
 //! half-duplex circuits, and multilink.
 
+use crate::lapb::LineEnd;
+use crate::lapb::LinkWanted;
 use kumiki_graph::{
-    Above, Below, CircuitManage, CircuitReport, Cleared, Context, Duration, Handle, Identification, Indication,
-    Instant, Key, LinkManage, LinkReport, Manage, Number, Particular, Protocol, Report, Request, Service, Shape,
-    TimerSlot, Token, Unit, UnitIndication, Verdict,
+    Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Protocol, Report, Request, Service,
+    Shape, TimerSlot, Token, Unit, UnitIndication,
 };
+use kumiki_link::CircuitManage;
+use kumiki_link::CircuitReport;
+use kumiki_link::Cleared;
 use kumiki_octets::Message;
+use kumiki_octets::Number;
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, function};
 
 mod config;
+mod identification;
 mod states;
 #[cfg(test)]
 mod tests;
 
 use crate::lapb::Role;
 pub use config::{Config, ConfigError, Counters, Side};
+pub use identification::{Identification, Verdict};
 pub use states::State;
 use states::{Event, Step};
 
@@ -132,7 +139,7 @@ impl X32 {
     }
 
     fn control(what: CircuitManage, cx: &mut Context<'_>) {
-        let manage = Manage::Link(LinkManage::Circuit(what));
+        let manage = Manage::special(what);
         cx.down(BELOW, Request::Manage(Box::new(manage)));
     }
 
@@ -251,7 +258,7 @@ impl X32 {
 
     fn tell_circuit(&self, cx: &mut Context<'_>) {
         let calling = self.calling;
-        let report = Report::Link(LinkReport::Circuit(CircuitReport::Connected { calling }));
+        let report = Report::special(CircuitReport::Connected { calling });
         Self::tell(self.identification, report, cx);
     }
 
@@ -262,7 +269,7 @@ impl X32 {
         self.used = cx.now();
         self.enter(State::Connected, self.config.idle, cx);
         let dte = self.role == Role::Dte;
-        Self::tell(self.link, Report::Link(LinkReport::End { dte }), cx);
+        Self::tell(self.link, Report::special(LineEnd { dte }), cx);
         Self::tell(self.link, Report::Up, cx);
     }
 
@@ -348,7 +355,7 @@ impl X32 {
             CircuitReport::Cleared(cause) => {
                 self.cause = cause;
                 self.on(Event::Cleared, cx);
-                let report = Report::Link(LinkReport::Circuit(what));
+                let report = Report::special(what);
                 Self::tell(self.identification, report, cx);
             }
         }
@@ -432,8 +439,7 @@ impl X32 {
                 let _ = unit.data.pop_header(len);
                 let what = Identification { information: unit.data, response, poll };
                 let session = Handle::default();
-                let what = Box::new(Particular::Identification(what));
-                return cx.up(user, Indication::Particular { session, what });
+                return cx.up(user, Indication::special(session, what));
             }
         }
         let (State::Connected, Some(link)) = (self.state, self.link) else {
@@ -444,29 +450,34 @@ impl X32 {
         cx.up(link, Indication::Unit(unit));
     }
 
+    /// Whether a link is wanted from here on.
+    fn want(&mut self, wanted: bool, cx: &mut Context<'_>) {
+        self.wanted = wanted;
+        if !wanted && self.call_back.is_some() {
+            // Whom we call back wants the link.
+            return;
+        }
+        self.on(if wanted { Event::Wanted } else { Event::Unwanted }, cx);
+    }
+
     fn manage(&mut self, from: Above, manage: Manage, cx: &mut Context<'_>) {
         match manage {
             Manage::Limits => cx.down(BELOW, Request::Manage(Box::new(Manage::Limits))),
-            Manage::Link(LinkManage::Wanted(wanted)) => {
-                self.wanted = wanted;
-                if !wanted && self.call_back.is_some() {
-                    // Whom we call back wants the link.
-                    return;
+            Manage::Special(what) => {
+                if let Some(LinkWanted(wanted)) = what.get() {
+                    self.want(*wanted, cx);
+                } else if let Some(verdict) = what.get::<Verdict>().filter(|_| Some(from) == self.identification) {
+                    self.judge(*verdict, cx);
+                } else {
+                    cx.drop("not offered by X.32");
                 }
-                self.on(if wanted { Event::Wanted } else { Event::Unwanted }, cx);
-            }
-            Manage::Link(LinkManage::Identified(verdict)) if Some(from) == self.identification => {
-                self.judge(verdict, cx);
             }
             Manage::Route { .. }
             | Manage::Refuse { .. }
             | Manage::Session { .. }
             | Manage::Advise { .. }
             | Manage::Narrow { .. }
-            | Manage::Group { .. }
-            | Manage::Link(
-                LinkManage::Agreed(_) | LinkManage::Pass { .. } | LinkManage::Identified(_) | LinkManage::Circuit(_),
-            ) => cx.drop("not offered by X.32"),
+            | Manage::Group { .. } => cx.drop("not offered by X.32"),
         }
     }
 }
@@ -498,24 +509,16 @@ impl Protocol for X32 {
         match request {
             Request::Unit(unit) if Some(from) == self.link => self.link_frame(unit.data, cx),
             Request::Manage(manage) => self.manage(from, *manage, cx),
-            Request::Particular { what, .. } if Some(from) == self.identification => match *what {
-                Particular::Identification(what) => self.send_xid(what, cx),
-                Particular::Session(_)
-                | Particular::Packet(_)
-                | Particular::File(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {
-                    cx.drop("not offered by X.32");
-                }
+            Request::Special { what, .. } if Some(from) == self.identification => match what.take() {
+                Some(what) => self.send_xid(*what, cx),
+                None => cx.drop("not offered by X.32"),
             },
             Request::Unit(_)
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Open(_)
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Data { .. }
-            | Request::Tagged { .. }
-            | Request::Values { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
@@ -528,18 +531,13 @@ impl Protocol for X32 {
         match indication.of_unit_data() {
             Some(UnitIndication::Unit(unit)) => self.take(unit, cx),
             Some(UnitIndication::Report(report)) => match *report {
-                Report::Link(LinkReport::Circuit(what)) => self.circuit(what, cx),
+                Report::Special(what) => {
+                    if let Some(what) = what.get() {
+                        self.circuit(*what, cx);
+                    }
+                }
                 Report::Limits { .. } => Self::tell(self.link, *report, cx),
-                Report::Up
-                | Report::Down
-                | Report::Route { .. }
-                | Report::Unreachable { .. }
-                | Report::Link(
-                    LinkReport::Addresses { .. }
-                    | LinkReport::Damaged { .. }
-                    | LinkReport::Alarm { .. }
-                    | LinkReport::End { .. },
-                ) => {}
+                Report::Up | Report::Down | Report::Route { .. } | Report::Unreachable { .. } => {}
             },
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a frame"),

@@ -1,4 +1,6 @@
+use kumiki_graph::Special;
 use kumiki_graph::{DeviceId, NodeId};
+use kumiki_octets::Payload;
 use proptest::prelude::*;
 
 use super::*;
@@ -55,21 +57,21 @@ impl End {
         end
     }
 
-    fn manage(&mut self, user: NodeId, what: LinkManage) {
-        let manage = Box::new(Manage::Link(what));
+    fn manage(&mut self, user: NodeId, what: impl Payload) {
+        let manage = Box::new(Manage::special(what));
         self.bench.say(user, Request::Manage(manage));
     }
 
     fn want(&mut self, wanted: bool) {
-        self.manage(self.link, LinkManage::Wanted(wanted));
+        self.manage(self.link, LinkWanted(wanted));
     }
 
     fn judge(&mut self, verdict: Verdict) {
-        self.manage(self.identification, LinkManage::Identified(verdict));
+        self.manage(self.identification, verdict);
     }
 
     fn hear(&mut self, what: CircuitReport) {
-        let report = Box::new(Report::Link(LinkReport::Circuit(what)));
+        let report = Box::new(Report::special(what));
         self.bench.indicate(self.line, Indication::Report(report));
     }
 
@@ -91,10 +93,10 @@ impl End {
             let Request::Manage(manage) = request else {
                 return None;
             };
-            let Manage::Link(LinkManage::Circuit(what)) = *manage else {
+            let Manage::Special(what) = *manage else {
                 return None;
             };
-            Some(match what {
+            Some(match *what.get()? {
                 CircuitManage::Dial { number } => Said::Dial(number),
                 CircuitManage::Answer => Said::Answer,
                 CircuitManage::Clear => Said::Clear,
@@ -105,8 +107,8 @@ impl End {
 
     fn told(&mut self) -> Vec<Told> {
         let told = |report| {
-            if let Report::Link(LinkReport::End { dte }) = report {
-                return Some(Told::Dte(dte));
+            if let Report::Special(what) = &report {
+                return what.get().map(|LineEnd { dte }| Told::Dte(*dte));
             }
             let up = matches!(report, Report::Up);
             let down = matches!(report, Report::Down);
@@ -355,12 +357,10 @@ fn identifying() -> Config {
 fn exchanged(end: &mut End) -> Vec<(Vec<u8>, bool, bool)> {
     let heard = end.bench.heard(end.identification);
     let xid = |indication| {
-        let Indication::Particular { what, .. } = indication else {
+        let Indication::Special { what, .. } = indication else {
             return None;
         };
-        let Particular::Identification(it) = *what else {
-            return None;
-        };
+        let it = what.take::<Identification>()?;
         Some((it.information.to_vec(), it.response, it.poll))
     };
     heard.into_iter().filter_map(xid).collect()
@@ -377,13 +377,10 @@ fn a_link_waits_until_identification_has_admitted_the_other_end() {
     // XID, a command with P to us, the DCE; what is in it is nobody's here.
     end.frame("01 bf 82 80 00");
     assert_eq!(exchanged(&mut end), [(hex("82 80 00"), false, true)]);
-    let what = Particular::Identification(Identification {
-        information: Message::from_octets(&hex("aa bb")),
-        response: true,
-        poll: true,
-    });
-    let (session, what) = (Handle::default(), Box::new(what));
-    end.bench.say(end.identification, Request::Particular { session, what });
+    let what =
+        Special::new(Identification { information: Message::from_octets(&hex("aa bb")), response: true, poll: true });
+    let session = Handle::default();
+    end.bench.say(end.identification, Request::Special { session, what });
     assert_eq!(end.sent(), [hex("01 bf aa bb")]);
     end.judge(Verdict::Admit);
     assert_eq!(end.told(), [Told::Dte(false), Told::Up]);
@@ -431,7 +428,7 @@ fn without_identification_xid_is_the_links_affair() {
     let link = bench.user("link", "x32", &[Key::Only]);
     bench.start();
     for what in [CircuitReport::Ringing { from: None }, CircuitReport::Connected { calling: false }] {
-        let report = Box::new(Report::Link(LinkReport::Circuit(what)));
+        let report = Box::new(Report::special(what));
         bench.indicate(line, Indication::Report(report));
     }
     bench.octets(line, &hex("01 bf 01"));

@@ -24,6 +24,7 @@
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
 
+use kumiki_graph::Parameters;
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Quality,
     Reason, Request, Service, Shape, TimerSlot, Token, Work,
@@ -266,7 +267,7 @@ impl Xot {
 
     fn open(&mut self, above: Above, open: &Open, cx: &mut Context<'_>) {
         let (user, quality) = (open.user, self.quality());
-        let channel = open.call.as_ref().and_then(|call| call.channel);
+        let channel = open.parameters.get::<Call>().and_then(|call| call.channel);
         let below = match open.mode {
             Mode::Passive { .. } => {
                 let lower = Handle::default();
@@ -428,7 +429,7 @@ impl Xot {
             provider: own,
             remote: connection.remote,
             unit: u32::try_from(xot::MOST).unwrap_or(u32::MAX),
-            call: call(connection.channel),
+            parameters: call(connection.channel),
             ..Opened::default()
         };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
@@ -514,7 +515,7 @@ impl Xot {
             provider: own,
             remote,
             unit: u32::try_from(xot::MOST).unwrap_or(u32::MAX),
-            call: call(channel),
+            parameters: call(channel),
             ..Offered::default()
         };
         cx.up(above, Indication::Offered(Box::new(offered)));
@@ -605,8 +606,8 @@ fn octets_of(setup: &PvcSetup) -> Message {
 }
 
 /// What is said of a session on a permanent circuit.
-fn call(channel: Option<u16>) -> Option<Box<Call>> {
-    channel.map(|_| Box::new(Call { channel, ..Call::default() }))
+fn call(channel: Option<u16>) -> Parameters {
+    channel.map(|_| Box::new(Call { channel, ..Call::default() })).into()
 }
 
 impl Protocol for Xot {
@@ -629,9 +630,7 @@ impl Protocol for Xot {
             },
             Request::Abort { session, .. } => self.abort(session, cx),
             Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
-            | Request::Particular { .. }
+            | Request::Special { .. }
             | Request::Expedited { .. }
             | Request::Release { .. }
             | Request::Reset { .. }
@@ -671,11 +670,9 @@ impl Protocol for Xot {
             Indication::Aborted { session, reason, .. } => self.ended(session, reason, cx),
             Indication::Reset { session, .. } => self.close(session, Reason::Reset, cx),
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
-            | Indication::Expedited { .. } => cx.drop("no stream says this"),
+            Indication::Unit(_) | Indication::Special { .. } | Indication::Expedited { .. } => {
+                cx.drop("no stream says this")
+            }
         }
     }
 

@@ -113,7 +113,7 @@ const fn handle(index: u32) -> Handle {
 }
 
 fn open(mode: Mode, remote: Address, channel: Option<u16>) -> Request {
-    Request::Open(Box::new(Open { user: handle(1), mode, remote, call: call(channel), ..Open::default() }))
+    Request::Open(Box::new(Open { user: handle(1), mode, remote, parameters: call(channel), ..Open::default() }))
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_call_crosses_a_stream_in_pieces_of_any_size() {
         let offered = offered.unwrap();
         assert_eq!(offered.local, to);
         // RFC 1613 section 6.1: both are in the call.
-        let facilities = &offered.call.as_ref().unwrap().facilities;
+        let facilities = &offered.parameters.get::<Call>().unwrap().facilities;
         assert_eq!(facilities.packet_size(), Some((10, 10)));
         assert_eq!(facilities.window(), Some((7, 7)));
         let session = offered.provider;

@@ -1,5 +1,6 @@
 //! Two hosts, each an application on XTP, and a wire between them that does what the test says.
 
+use crate::WithTags;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use kumiki_graph::*;
@@ -442,7 +443,7 @@ impl Pair {
             | Manage::Session { .. }
             | Manage::Advise { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => return,
+            | Manage::Special(_) => return,
         };
         let Host { graph, wire, task, .. } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));
@@ -463,7 +464,7 @@ pub(super) fn octets_of(header: Header, payload: &[u8]) -> Vec<u8> {
 }
 
 pub(super) fn open(mode: Mode, local: Address, remote: Address) -> Request {
-    Request::Open(Box::new(Open { mode, local, remote, ..Open::default() }))
+    Request::Open(Box::new(Open { mode, local, remote, parameters: Parameters::of(WithTags), ..Open::default() }))
 }
 
 /// Octets that tell their places.

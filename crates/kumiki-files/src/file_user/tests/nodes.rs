@@ -1,8 +1,8 @@
 //! Both nodes on a service that only hands across what it is given.
 
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered, Opened, Particular,
-    Protocol, Request, Service, Shape,
+    Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered, Opened, Protocol,
+    Request, Service, Shape,
 };
 
 use super::*;
@@ -46,21 +46,20 @@ impl Protocol for Across {
             Request::Open(open) => {
                 self.client = Some((from, open.user));
                 let (server, user) = self.server.unwrap();
-                let offered =
-                    Offered { user, provider: OF_SERVER, association: open.association, ..Offered::default() };
+                let offered = Offered { user, provider: OF_SERVER, parameters: open.parameters, ..Offered::default() };
                 cx.up(server, Indication::Offered(Box::new(offered)));
             }
             Request::Accept(accept) => {
                 self.accepted = accept.user;
                 let opened =
-                    Opened { user: session, provider: OF_CLIENT, association: accept.association, ..Opened::default() };
+                    Opened { user: session, provider: OF_CLIENT, parameters: accept.parameters, ..Opened::default() };
                 cx.up(to, Indication::Opened(Box::new(opened)));
                 cx.up(to, credit(session));
                 cx.up(from, credit(self.accepted));
             }
-            Request::Particular { what, .. } => {
-                let Particular::File(Primitive::Pdu(fpdu)) = &*what else {
-                    return cx.up(to, Indication::Particular { session, what });
+            Request::Special { what, .. } => {
+                let Some(Primitive::Pdu(fpdu)) = what.get() else {
+                    return cx.up(to, Indication::Special { session, what });
                 };
                 let ends = matches!(fpdu, Fpdu::TerminateResponse(_));
                 let aborts = matches!(fpdu, Fpdu::UserAbort(_));
@@ -68,7 +67,7 @@ impl Protocol for Across {
                 if self.dead && !aborts {
                     return;
                 }
-                cx.up(to, Indication::Particular { session, what });
+                cx.up(to, Indication::Special { session, what });
                 if aborts {
                     let (reason, data) = (kumiki_graph::Reason::User, None);
                     let aborted = Indication::Aborted { session, reason, data };

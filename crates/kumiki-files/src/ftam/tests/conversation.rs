@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Indication, Reason};
 use kumiki_octets::Message;
+use kumiki_osi_service::Association;
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::ftam::file::SelectResponse;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
@@ -62,15 +63,15 @@ fn an_association_of_isode_goes_over_our_stack_fpdu_for_fpdu() {
     assert!(has(&asked[1], &hex(REQUEST)));
     // What the user leaves out is what ISODE asks for.
     let mut pair = Pair::called(&Config::default(), Some(request()));
-    let offered = pair.offered();
-    let seen = offered.association.unwrap().initialize.unwrap();
+    let mut offered = pair.offered();
+    let seen = offered.parameters.take::<Association>().unwrap().initialize.unwrap();
     assert_eq!(emit(&seen), hex(REQUEST));
     let Fpdu::InitializeResponse(response) = parse(&hex(RESPONSE)).unwrap() else {
         panic!("no response");
     };
     pair.accept(Some(*response));
     assert!(has(&pair.exchange().concat(), &hex(RESPONSE)));
-    let opened = pair.opened().association.unwrap();
+    let opened = pair.opened().parameters.take::<Association>().unwrap();
     assert_eq!(emit(&opened.initialize.clone().unwrap()), hex(RESPONSE));
     let ids: Vec<_> = opened.standing().map(|it| it.id).collect();
     assert_eq!(ids, [1, 3, 5, 7, 9, 11]);
@@ -147,8 +148,8 @@ fn isodes_initiator_is_served() {
     for tpkt in &asked[..2] {
         pair.bench.octets(pair.devices[R], tpkt);
     }
-    let offered = pair.offered();
-    let seen = offered.association.unwrap();
+    let mut offered = pair.offered();
+    let seen = offered.parameters.take::<Association>().unwrap();
     assert_eq!(emit(&seen.initialize.unwrap()), hex(REQUEST));
     let Fpdu::InitializeResponse(response) = parse(&hex(RESPONSE)).unwrap() else {
         panic!("no response");
@@ -210,10 +211,10 @@ fn a_refused_login_tells_the_caller_why() {
     pair.accept(Some(response.clone()));
     pair.exchange();
     let heard = pair.bench.heard(pair.users[I]);
-    let [Indication::Particular { what, .. }, Indication::Aborted { reason, .. }] = &heard[..] else {
+    let [Indication::Special { what, .. }, Indication::Aborted { reason, .. }] = &heard[..] else {
         panic!("{heard:?}");
     };
-    let kumiki_graph::Particular::File(Primitive::Pdu(Fpdu::InitializeResponse(seen))) = &**what else {
+    let Some(Primitive::Pdu(Fpdu::InitializeResponse(seen))) = what.get() else {
         panic!("{what:?}");
     };
     assert_eq!(**seen, response);
@@ -232,7 +233,7 @@ fn what_users_leave_out_is_agreed_on_and_no_more() {
         ..InitializeResponse::default()
     }));
     pair.exchange();
-    let opened = pair.opened().association.unwrap();
+    let opened = pair.opened().parameters.take::<Association>().unwrap();
     let Fpdu::InitializeResponse(response) = *opened.initialize.unwrap() else {
         panic!("no response");
     };

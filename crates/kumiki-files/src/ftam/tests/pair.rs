@@ -1,6 +1,8 @@
 //! Two ends, from FTAM to RFC 1006.
 
-use kumiki_graph::{Accept, DeviceId, Handle, Indication, Mode, NodeId, Offered, Open, Opened, Particular, Request};
+use kumiki_graph::Parameters;
+use kumiki_graph::Special;
+use kumiki_graph::{Accept, DeviceId, Handle, Indication, Mode, NodeId, Offered, Open, Opened, Request};
 use kumiki_octets::{Message, Page};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::data::DataElement;
@@ -77,7 +79,7 @@ impl Pair {
         let initialize = request.map(|it| Box::new(Fpdu::InitializeRequest(Box::new(it))));
         let call = Open {
             user: CALLER,
-            association: Some(Box::new(Association { initialize, ..Association::default() })),
+            parameters: Parameters::of(Association { initialize, ..Association::default() }),
             ..Open::default()
         };
         pair.say(I, Request::Open(Box::new(call)));
@@ -159,7 +161,7 @@ impl Pair {
         let accept = Accept {
             session: self.sessions[R],
             user: CALLED,
-            association: Some(Box::new(Association { initialize, ..Association::default() })),
+            parameters: Parameters::of(Association { initialize, ..Association::default() }),
             ..Accept::default()
         };
         self.say(R, Request::Accept(Box::new(accept)));
@@ -175,9 +177,7 @@ impl Pair {
                 other @ (Indication::Unit(_)
                 | Indication::Offered(_)
                 | Indication::Data { .. }
-                | Indication::Tagged { .. }
-                | Indication::Values { .. }
-                | Indication::Particular { .. }
+                | Indication::Special { .. }
                 | Indication::Expedited { .. }
                 | Indication::Released { .. }
                 | Indication::Closed { .. }
@@ -194,9 +194,9 @@ impl Pair {
     }
 
     pub(super) fn tell(&mut self, user: usize, primitive: impl Into<Primitive>) {
-        let what = Box::new(Particular::File(primitive.into()));
+        let what = Special::new(primitive.into());
         let session = self.sessions[user];
-        self.say(user, Request::Particular { session, what });
+        self.say(user, Request::Special { session, what });
     }
 
     /// Sends an FPDU that says nothing, and lets it arrive.
@@ -271,36 +271,31 @@ impl Pair {
                     words.push(format!("{} octets", data.len()));
                     self.content[user].append(data);
                 }
-                Indication::Particular { what, .. } => match *what {
-                    Particular::File(Primitive::Pdu(fpdu)) => words.push(fpdu.kind().to_string()),
-                    Particular::File(Primitive::Data(element)) => {
-                        taken += 1;
-                        words.push(match element {
-                            DataElement::Octets(_) => "octets".to_owned(),
-                            DataElement::Text { class, .. } => class.to_string(),
-                            DataElement::Structuring(it) => format!("{it:?}"),
-                            DataElement::Entry(_) => "entry".to_owned(),
-                        });
+                Indication::Special { what, .. } => {
+                    match *what.take::<Primitive>().expect("a primitive of the file service") {
+                        Primitive::Pdu(fpdu) => words.push(fpdu.kind().to_string()),
+                        Primitive::Data(element) => {
+                            taken += 1;
+                            words.push(match element {
+                                DataElement::Octets(_) => "octets".to_owned(),
+                                DataElement::Text { class, .. } => class.to_string(),
+                                DataElement::Structuring(it) => format!("{it:?}"),
+                                DataElement::Entry(_) => "entry".to_owned(),
+                            });
+                        }
+                        Primitive::Check { identifier } => {
+                            words.push(format!("check {identifier}"));
+                        }
+                        Primitive::CheckReply { identifier } => {
+                            words.push(format!("secured {identifier}"));
+                        }
                     }
-                    Particular::File(Primitive::Check { identifier }) => {
-                        words.push(format!("check {identifier}"));
-                    }
-                    Particular::File(Primitive::CheckReply { identifier }) => {
-                        words.push(format!("secured {identifier}"));
-                    }
-                    other @ (Particular::Session(_)
-                    | Particular::Packet(_)
-                    | Particular::Identification(_)
-                    | Particular::Mms(_)
-                    | Particular::Longest(_)) => panic!("{other:?}"),
-                },
+                }
                 Indication::Aborted { reason, .. } => words.push(format!("aborted: {reason}")),
                 Indication::Closed { .. } => words.push("closed".to_owned()),
                 other @ (Indication::Unit(_)
                 | Indication::Opened(_)
                 | Indication::Offered(_)
-                | Indication::Tagged { .. }
-                | Indication::Values { .. }
                 | Indication::Expedited { .. }
                 | Indication::Released { .. }
                 | Indication::Reset { .. }

@@ -268,7 +268,7 @@ proptest! {
 
 fn agreed(local: Ipv4Addr, remote: Ipv4Addr) -> Indication {
     let (local, remote) = (Address::Ip4(local), Address::Ip4(remote));
-    let agreed = Report::Link(LinkReport::Addresses { local, remote });
+    let agreed = Report::special(LinkAddresses { local, remote });
     Indication::Report(Box::new(agreed))
 }
 

@@ -246,7 +246,7 @@ fn the_address_on_the_link_is_the_one_that_ppp_has_agreed_on() {
     let (mut bench, device, user) = bench(host());
     let local = "fe80::1234:5678:9abc:def0".parse().unwrap();
     let peer: Ipv6Addr = "fe80::2".parse().unwrap();
-    let agreed = Report::Link(LinkReport::Addresses { local: Address::Ip6(local), remote: Address::Ip6(peer) });
+    let agreed = Report::special(LinkAddresses { local: Address::Ip6(local), remote: Address::Ip6(peer) });
     bench.indicate(device, Indication::Report(Box::new(agreed)));
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();

@@ -368,7 +368,7 @@ impl Pair {
             | Manage::Advise { .. }
             | Manage::Group { .. }
             | Manage::Narrow { .. }
-            | Manage::Link(_) => return,
+            | Manage::Special(_) => return,
         };
         let Host { graph, wire, task, .. } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));

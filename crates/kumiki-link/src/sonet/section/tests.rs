@@ -1,6 +1,8 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
-use kumiki_graph::{Defect, LinkReport, Report};
+use crate::sonet::Defect;
+use crate::sonet::DefectReport;
+use kumiki_graph::Report;
 use kumiki_octets::Message;
 use kumiki_wire::ppp::sdh::label;
 use proptest::prelude::*;
@@ -22,8 +24,11 @@ fn told(report: &Report) -> Left {
     match report {
         Report::Up => Left::Up,
         Report::Down => Left::Down,
-        Report::Link(LinkReport::Alarm { defect, present }) => Left::Alarm(*defect, *present),
-        Report::Link(_) | Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {
+        Report::Special(what) => {
+            let DefectReport { defect, present } = what.get().expect("a defect");
+            Left::Alarm(*defect, *present)
+        }
+        Report::Limits { .. } | Report::Route { .. } | Report::Unreachable { .. } => {
             panic!("{report:?}")
         }
     }

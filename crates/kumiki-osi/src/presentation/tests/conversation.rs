@@ -1,6 +1,7 @@
 //! What two ends say to each other, and what their users hear.
 
 use super::*;
+use kumiki_graph::Special;
 
 #[test]
 fn contexts_are_agreed_on_and_values_go_both_ways() {
@@ -10,8 +11,8 @@ fn contexts_are_agreed_on_and_values_go_both_ways() {
     wanted.contexts[3].transfer_syntaxes = [Oid::of(&[2, 1, 2])].into_iter().collect();
     pair.call(wanted, Some("0401 61"));
     pair.join();
-    let offered = pair.offered();
-    let seen = offered.association.unwrap();
+    let mut offered = pair.offered();
+    let seen = offered.parameters.take::<Association>().unwrap();
     // The context of the caller's data is the first.
     assert_eq!(seen.contexts[0].id, 1);
     assert_eq!(offered.data.unwrap().to_vec(), hex("040161"));
@@ -20,9 +21,9 @@ fn contexts_are_agreed_on_and_values_go_both_ways() {
         [accepted, ContextResult::RefusedByProvider(Some(1)), accepted, ContextResult::RefusedByProvider(Some(2))];
     assert_eq!(seen.results, expected);
     pair.answer(offered.provider, None, Some("0401 62"));
-    let opened = pair.opened();
+    let mut opened = pair.opened();
     assert_eq!(opened.data.unwrap().to_vec(), hex("040162"));
-    let association = opened.association.unwrap();
+    let association = opened.parameters.take::<Association>().unwrap();
     assert_eq!(association.results, expected);
     let standing: Vec<_> = association.standing().map(|it| it.id).collect();
     assert_eq!(standing, [1, 5]);
@@ -53,8 +54,8 @@ fn the_called_user_says_itself_which_contexts_it_wants() {
         ..Association::default()
     };
     pair.answer(offered.provider, Some(answer), None);
-    let opened = pair.opened();
-    let results = opened.association.unwrap().results;
+    let mut opened = pair.opened();
+    let results = opened.parameters.take::<Association>().unwrap().results;
     assert!(results[0].is_accepted());
     assert_eq!(results[1], ContextResult::RefusedByUser);
     // With one context left simply encoded data can only be in that.
@@ -90,16 +91,17 @@ fn a_large_value_arrives_in_the_memory_it_was_sent_from() {
     let data = Message::from_page(page);
     let value = Value { context: 3, data };
     let values = [value].into_iter().collect();
-    pair.say(0, Request::Values { session, values });
+    pair.say(0, Request::special(session, PData(values)));
     pair.exchange();
     let credit = Credit::messages(1);
     let session = called;
     pair.say(1, Request::Credit { session, credit });
     pair.exchange();
     let heard = pair.bench.heard(pair.users[1]);
-    let [Indication::Values { values, .. }] = &heard[..] else {
+    let [Indication::Special { what, .. }] = &heard[..] else {
         panic!("{heard:?}");
     };
+    let PData(values) = what.get().unwrap();
     assert_eq!((values.len(), values[0].data.len()), (1, content.len()));
     assert!(values[0].data.to_vec() == content);
     let there = values[0].data.slices().iter();
@@ -180,8 +182,8 @@ fn each_layer_refuses_with_its_own_reason() {
     pair.listen(listens.clone());
     pair.call(listens, None);
     pair.join();
-    let offered = pair.offered();
-    let called = offered.association.unwrap().called;
+    let mut offered = pair.offered();
+    let called = offered.parameters.take::<Association>().unwrap().called;
     assert_eq!(called.presentation, selector("#3"));
     pair.abort(1, offered.provider, Reason::User, Some("040162"));
     pair.exchange();
@@ -306,8 +308,8 @@ fn sessions_own_primitives_pass_with_their_data_in_a_context() {
         (1, b, reply, "ResyncReply 0500", "300b 6109 3007 020103 a0020500"),
     ];
     for (user, session, primitive, words, octets) in all {
-        let what = Box::new(Particular::Session(primitive));
-        pair.say(user, Request::Particular { session, what });
+        let what = Special::new(primitive);
+        pair.say(user, Request::Special { session, what });
         let seen = pair.exchange();
         assert!(seen[0].1.ends_with(&hex(octets)), "{words} {:x?}", seen[0].1);
         assert_eq!(pair.heard(1 - user), [words]);

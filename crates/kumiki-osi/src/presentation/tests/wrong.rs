@@ -111,7 +111,7 @@ fn a_cpa_that_does_not_fit_its_cp_is_aborted() {
     // A syntax that is not named is the one that was proposed.
     let mut pair = calling();
     pair.inject(0, &ac(&results("3003 800100 3003 800102")));
-    let association = pair.opened().association.unwrap();
+    let association = pair.opened().parameters.take::<Association>().unwrap();
     let standing: Vec<_> = association.standing().map(|it| it.id).collect();
     assert_eq!(standing, [1]);
 }

@@ -64,7 +64,7 @@ impl Talk {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog: 1 },
-            association: association("#259"),
+            parameters: association("#259").into(),
             ..Open::default()
         };
         bench.say(user, Request::Open(Box::new(open)));
@@ -180,7 +180,7 @@ impl Talk {
         match indication {
             Indication::Offered(offered) => {
                 let number = self.calls.len() - 1;
-                self.keep(number, &format!("offered {:?}", offered.association));
+                self.keep(number, &format!("offered {:?}", offered.parameters));
                 self.calls[number].session = Some(offered.provider);
                 let accept = Accept { session: offered.provider, user: users(number), ..Accept::default() };
                 self.bench.say(self.user, Request::Accept(Box::new(accept)));
@@ -232,7 +232,8 @@ impl Session for Talk {
                 self.data(own, &hex("0d e0 0000 0007 00 c2 02 0103 c0 01 0b"));
             }
             Step::UserCalls => {
-                let open = Open { user: users(self.calls.len()), association: association("#259"), ..Open::default() };
+                let open =
+                    Open { user: users(self.calls.len()), parameters: association("#259").into(), ..Open::default() };
                 self.bench.say(self.user, Request::Open(Box::new(open)));
             }
             Step::PeerSends(pick, len, eot) => {

@@ -1,11 +1,12 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! Two graphs' ends of a line in one bench: frames take their time from end to end, and some do not come.
 
+use kumiki_graph::Special;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
-    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Opened, Particular, Protocol, Reason,
-    Report, Request, Unit,
+    Accept, Credit, DeviceId, Duration, Handle, Indication, Instant, NodeId, Opened, Protocol, Reason, Report, Request,
+    Unit,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::{Call, Primitive};
@@ -90,12 +91,12 @@ fn in_words(indication: &Indication) -> String {
             format!("{session:?} data {data:02x?} {end}")
         }
         Indication::Expedited { session, .. } => format!("{session:?} expedited {data:02x?}"),
-        Indication::Particular { session, what } => match &**what {
-            Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+        Indication::Special { session, what } => match what.get() {
+            Some(Primitive::Data { data, end, qualified, delivery }) => {
                 let data = data.to_vec();
                 format!("{session:?} data {data:02x?} {end} Q {qualified} D {delivery}")
             }
-            other => format!("{session:?} {other:?}"),
+            _ => format!("{session:?} {what:?}"),
         },
         other => format!("{other:?} {data:02x?}"),
     }
@@ -158,15 +159,13 @@ impl Wire {
     pub(crate) fn say(&mut self, end: End, request: Request) {
         let is_data = match &request {
             Request::Data { .. } => true,
-            Request::Particular { what, .. } => {
-                matches!(**what, Particular::Packet(Primitive::Data { .. }))
+            Request::Special { what, .. } => {
+                matches!(what.get(), Some(Primitive::Data { .. }))
             }
             Request::Open(_)
             | Request::Accept(_)
             | Request::Cancel { .. }
             | Request::Unit(_)
-            | Request::Tagged { .. }
-            | Request::Values { .. }
             | Request::Expedited { .. }
             | Request::Credit { .. }
             | Request::Release { .. }
@@ -245,8 +244,11 @@ impl Wire {
                 listener.session = Some(session);
                 let user = Handle { index: 77, generation: 1 };
                 let delivery = listener.delivery;
-                let call = delivery.then(|| Box::new(Call { delivery, ..Call::default() }));
-                self.say_only(end, Request::Accept(Box::new(Accept { session, user, call, ..Accept::default() })));
+                let parameters = delivery.then(|| Box::new(Call { delivery, ..Call::default() })).into();
+                self.say_only(
+                    end,
+                    Request::Accept(Box::new(Accept { session, user, parameters, ..Accept::default() })),
+                );
             }
             Indication::Credit { credit, .. } => listener.credit += credit.messages,
             Indication::Data { data, end, .. } => {
@@ -276,9 +278,9 @@ impl Wire {
                 listener.credit = 0;
             }
             Indication::Expedited { data, .. } => listener.expedited.push(data.to_vec()),
-            Indication::Particular { what, .. } => match *what {
-                Particular::Packet(Primitive::Confirm { packets }) => listener.confirmed += packets,
-                Particular::Packet(Primitive::Data { data, end, qualified, delivery }) => {
+            Indication::Special { what, .. } => match what.get() {
+                Some(Primitive::Confirm { packets }) => listener.confirmed += packets,
+                Some(&Primitive::Data { ref data, end, qualified, delivery }) => {
                     listener.ends.push(end);
                     listener.qualified.push(qualified);
                     listener.unconfirmed += u32::from(delivery);
@@ -286,18 +288,9 @@ impl Wire {
                     listener.held += 1;
                     self.give_room(end_of);
                 }
-                Particular::Packet(
-                    Primitive::InterruptConfirm | Primitive::Claim { .. } | Primitive::TakeBack { .. },
-                )
-                | Particular::Session(_)
-                | Particular::File(_)
-                | Particular::Identification(_)
-                | Particular::Mms(_)
-                | Particular::Longest(_) => {}
+                Some(Primitive::InterruptConfirm | Primitive::Claim { .. } | Primitive::TakeBack { .. }) | None => {}
             },
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Urgent { .. }
@@ -468,8 +461,8 @@ impl Wire {
         let listener = self.listener(end);
         listener.unconfirmed -= packets;
         if let Some(session) = listener.session {
-            let what = Box::new(Particular::Packet(Primitive::Confirm { packets }));
-            self.say(end, Request::Particular { session, what });
+            let what = Special::new(Primitive::Confirm { packets });
+            self.say(end, Request::Special { session, what });
         }
     }
 

@@ -112,13 +112,13 @@ fn a_packet_that_resets_the_channel_confirms_nothing() {
     let channel = last(&wire, A)[1];
     wire.inject(A, &[0x50, channel, 0x0f]);
     let session = wire.session(A).unwrap();
-    let what = Box::new(Particular::Packet(Primitive::Data {
+    let what = Special::new(Primitive::Data {
         data: Message::from_octets(b"sure"),
         end: true,
         qualified: false,
         delivery: true,
-    }));
-    wire.say(A, Request::Particular { session, what });
+    });
+    wire.say(A, Request::Special { session, what });
     // P(R) = 1 is right, P(S) = 3 is not.
     wire.inject(A, &[0x10, channel, 0x26, 0]);
     assert_eq!((wire.resets(A), wire.confirmed(A)), (1, 0));
@@ -141,13 +141,13 @@ fn a_rej_waits_for_the_user_that_has_not_confirmed_what_it_has() {
         if is_data && seen == 2 { Fate::Lost } else { Fate::Arrives }
     });
     for n in 0..4 {
-        let what = Box::new(Particular::Packet(Primitive::Data {
+        let what = Special::new(Primitive::Data {
             data: Message::from_octets(&[n]),
             end: true,
             qualified: false,
             delivery: true,
-        }));
-        wire.say(A, Request::Particular { session, what });
+        });
+        wire.say(A, Request::Special { session, what });
     }
     wire.pass(ms(20));
     assert_eq!((wire.taken(B), wire.unconfirmed(B)), (vec![vec![0]], 1));
@@ -276,13 +276,9 @@ impl Talk {
             }
         };
         *goes_on = more;
-        let what = Box::new(Particular::Packet(Primitive::Data {
-            data: Message::from_octets(&octets),
-            end: !more,
-            qualified,
-            delivery,
-        }));
-        self.wire.say(end, Request::Particular { session, what });
+        let what =
+            Special::new(Primitive::Data { data: Message::from_octets(&octets), end: !more, qualified, delivery });
+        self.wire.say(end, Request::Special { session, what });
         true
     }
 

@@ -1,6 +1,7 @@
 //! Resets and restarts whose answers come late, and peers that never answer.
 
 use super::*;
+use kumiki_graph::Parameters;
 
 /// With one permanent circuit, number 1.
 fn permanent() -> Config {
@@ -10,7 +11,7 @@ fn permanent() -> Config {
 fn take_permanent() -> Request {
     Request::Open(Box::new(Open {
         user: handle(1),
-        call: Some(Box::new(Call { channel: Some(1), ..Call::default() })),
+        parameters: Parameters::of(Call { channel: Some(1), ..Call::default() }),
         ..Open::default()
     }))
 }

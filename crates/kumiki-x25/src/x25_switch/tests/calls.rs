@@ -11,17 +11,17 @@ fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     let facilities = Facilities(vec![Facility::PacketSize { called: 9, calling: 9 }, Facility::ClosedGroup(7)]);
     let asked = x25::Call { facilities, ..x25::Call::default() };
     net.call(0, "277", b"hello", asked);
-    let offered = net.dtes[1].offered.clone().unwrap();
+    let mut offered = net.dtes[1].offered.clone().unwrap();
     assert_eq!(offered.local, Address::X121(number("277")));
     assert_eq!(offered.remote, Address::X121(number("100")));
     assert_eq!(offered.data.unwrap().to_vec(), b"hello");
-    let said = offered.call.unwrap();
+    let said = offered.parameters.take::<x25::Call>().unwrap();
     assert!(said.facilities.0.contains(&Facility::ClosedGroup(7)));
     // Each interface has its own packet size.
     assert_eq!(said.facilities.packet_size(), Some((10, 10)));
     net.accept(1, x25::Call::default());
-    let opened = net.dtes[0].opened.clone().unwrap();
-    assert_eq!(opened.call.unwrap().facilities.packet_size(), Some((9, 9)));
+    let mut opened = net.dtes[0].opened.clone().unwrap();
+    assert_eq!(opened.parameters.take::<x25::Call>().unwrap().facilities.packet_size(), Some((9, 9)));
     net.send(0, b"up", true, false, false);
     net.send(1, b"down", true, true, false);
     assert_eq!(net.dtes[1].got, [(b"up".to_vec(), true, false, false)]);
@@ -167,12 +167,12 @@ fn why_a_caller_gives_up_before_the_answer_goes_on() {
     let offered = net.dtes[1].offered.take().unwrap();
     let user = (OWN.index, OWN.generation);
     let session = offered.provider;
-    let what = Box::new(Particular::Packet(Primitive::Claim { user }));
-    net.say(1, Request::Particular { session, what });
+    let what = Special::new(Primitive::Claim { user });
+    net.say(1, Request::Special { session, what });
     let (why, data) = (cleared(0, 77), Some(Message::from_octets(b"bye")));
-    let what = Box::new(Particular::Packet(Primitive::TakeBack { user, why, data }));
+    let what = Special::new(Primitive::TakeBack { user, why, data });
     let session = Handle::default();
-    net.say(0, Request::Particular { session, what });
+    net.say(0, Request::Special { session, what });
     let (reason, data) = net.ended(1);
     assert_eq!((told(reason), data.as_slice()), ((0, 77), &b"bye"[..]));
     assert_eq!(net.protocol().calls(), 0);

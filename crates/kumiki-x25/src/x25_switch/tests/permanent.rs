@@ -1,6 +1,7 @@
 //! Permanent circuits: between two lines, and from a line over XOT to another switch or to a peer that the test plays.
 
 use core::net::SocketAddr;
+use kumiki_graph::Parameters;
 
 use kumiki_graph::{Service, TimerSlot};
 use kumiki_wire::x25::xot::{self as wire, PvcSetup, status};
@@ -19,7 +20,7 @@ fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
     });
     for (n, channel) in [(0, 1), (1, 2)] {
         let call = x25::Call { channel: Some(channel), ..x25::Call::default() };
-        net.say(n, Request::Open(Box::new(Open { user: OWN, call: Some(Box::new(call)), ..Open::default() })));
+        net.say(n, Request::Open(Box::new(Open { user: OWN, parameters: Parameters::of(call), ..Open::default() })));
         net.pass(Duration::from_secs(1));
     }
     net.pass(Duration::from_secs(1));

@@ -1,5 +1,7 @@
 //! The application of a host.
 
+use crate::Tagged;
+use crate::WithTags;
 use std::collections::VecDeque;
 
 use kumiki_graph::*;
@@ -55,7 +57,7 @@ impl App {
             self.credit -= data.len() as u64;
             let end = ends;
             let request = match tag {
-                Some(tag) => Request::Tagged { session, tag, data, end },
+                Some(tag) => Request::special(session, Tagged { tag, data, end }),
                 None => Request::Data { session, data, end },
             };
             cx.down(Below(0), request);
@@ -126,7 +128,10 @@ impl Protocol for App {
                 }
             }
             Indication::Data { session, data, end } => self.got(session, &data, None, end, cx),
-            Indication::Tagged { session, tag, data, end } => self.got(session, &data, Some(tag), end, cx),
+            Indication::Special { session, what } => {
+                let Tagged { tag, data, end } = *what.take().expect("XTP has tags alone");
+                self.got(session, &data, Some(tag), end, cx);
+            }
             Indication::Credit { credit, .. } => {
                 self.credit += credit.octets;
                 self.pump(cx);
@@ -151,13 +156,17 @@ impl Protocol for App {
             Indication::Unit(_)
             | Indication::Urgent { .. }
             | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. } => panic!("unexpected {indication:?}"),
+            | Indication::Reset { .. } => panic!("unexpected {indication:?}"),
         }
     }
 }
 
 pub(crate) fn accept(session: Handle, quality: Quality) -> Request {
-    Request::Accept(Box::new(Accept { session, user: Handle::default(), quality, data: None, ..Accept::default() }))
+    Request::Accept(Box::new(Accept {
+        session,
+        user: Handle::default(),
+        quality,
+        parameters: Parameters::of(WithTags),
+        ..Accept::default()
+    }))
 }

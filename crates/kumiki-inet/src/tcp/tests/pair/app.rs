@@ -131,9 +131,7 @@ impl Protocol for App {
             }
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Unit(_)
-            | Indication::Tagged { .. }
-            | Indication::Values { .. }
-            | Indication::Particular { .. }
+            | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => panic!("unexpected {indication:?}"),

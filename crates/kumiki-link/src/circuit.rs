@@ -1,9 +1,8 @@
-//! Management of a switched circuit: calls, and who is at the other end (the words are those of ITU-T X.32).
+//! Call control: what the users of switched circuits and the network that switches them say to each other.
 
 use core::fmt;
 
-use kumiki_octets::Message;
-pub use kumiki_osi_service::x25::Number;
+use kumiki_octets::{Number, Payload};
 
 /// Call control that goes down, to the network that switches circuits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +17,8 @@ pub enum CircuitManage {
     /// Clears the circuit, gives up a call that is being made, or refuses the one that rings.
     Clear,
 }
+
+impl Payload for CircuitManage {}
 
 /// Call control that comes up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,8 @@ pub enum CircuitReport {
     /// There is no circuit any more, or none has come about.
     Cleared(Cleared),
 }
+
+impl Payload for CircuitReport {}
 
 /// Why there is no circuit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -67,26 +70,4 @@ impl fmt::Display for Cleared {
             Self::Unobtainable => "number not obtainable",
         })
     }
-}
-
-/// What identification has come to; it goes down, to whoever holds the circuit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// The other end is who it should be: the link may be set up.
-    Admit,
-    /// It is not: the circuit is cleared.
-    Refuse,
-    /// The circuit is cleared, and this number is called.
-    CallBack(Number),
-}
-
-/// The information of an XID frame, which nobody here looks into.
-#[derive(Clone, Debug, Default)]
-pub struct Identification {
-    /// The octets behind the control field.
-    pub information: Message,
-    /// Whether the frame is a response, and not a command.
-    pub response: bool,
-    /// P of a command, F of a response.
-    pub poll: bool,
 }

@@ -1,4 +1,4 @@
-//! Addresses of DTEs, as packed digits.
+//! Numbers of subscribers, as packed digits: the addresses of DTEs.
 
 use core::fmt;
 use core::str::FromStr;
