@@ -66,7 +66,7 @@ struct Station {
 
 impl Protocol for Station {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (port, (name, microseconds)) in stations.into_iter().enumerate() {
         let sends_at = Instant::ZERO + Duration::from_micros(microseconds);
         let mut graph = Graph::new(1, port as u64);
-        let antenna = graph.add_device("antenna", Service::Frame)?;
+        let antenna = graph.add_device("antenna", Service::FRAME)?;
         let task = graph.add_task("station");
         graph.add_node("station", task, Box::new(Station { name, sends_at, timer: TimerSlot::default() }))?;
         graph.connect("station", "antenna")?;

@@ -25,7 +25,7 @@ struct Numbered {
 
 impl Protocol for Numbered {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::UnitData), needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { offers: Some(Service::UNIT_DATA), needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
@@ -59,7 +59,7 @@ struct Talker(&'static [&'static str]);
 
 impl Protocol for Talker {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::UnitData], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::UNIT_DATA], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -79,7 +79,7 @@ impl Protocol for Talker {
 
 fn host(name: &str, words: &'static [&'static str]) -> Result<Host, Box<dyn Error>> {
     let mut graph = Graph::new(1, 0);
-    graph.add_device("line", Service::Frame)?;
+    graph.add_device("line", Service::FRAME)?;
     let task = graph.add_task("stack");
     graph.add_node("talker", task, Box::new(Talker(words)))?;
     graph.add_node("numbered", task, Box::<Numbered>::default())?;

@@ -35,7 +35,7 @@ struct Echo {
 
 impl Protocol for Echo {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Stream], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::STREAM], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -75,7 +75,7 @@ fn client() -> std::io::Result<String> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut graph = Graph::new(unguessable()?, 0); // a stack on a network must not be guessable
-    let device = graph.add_device("tun", Service::Frame)?;
+    let device = graph.add_device("tun", Service::FRAME)?;
     let task = graph.add_task("stack");
     let echo = graph.add_node("echo", task, Box::<Echo>::default())?;
     graph.add_node("tcp", task, Box::new(Tcp::new(defaults::modern())))?;

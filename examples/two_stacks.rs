@@ -34,7 +34,7 @@ struct Program {
 
 impl Protocol for Program {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Stream], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::STREAM], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -85,7 +85,7 @@ impl Protocol for Program {
 fn host(address: Ipv4Addr, program: Program) -> Result<Host, Box<dyn Error>> {
     let name = program.name;
     let mut graph = Graph::new(1, address.to_bits().into()); // the seed, and which of its random streams
-    graph.add_device("line", Service::Frame)?;
+    graph.add_device("line", Service::FRAME)?;
     let task = graph.add_task("stack"); // what a CPU schedules: here all layers together
     graph.add_node("program", task, Box::new(program))?;
     graph.add_node("tcp", task, Box::new(Tcp::new(defaults::modern())))?;

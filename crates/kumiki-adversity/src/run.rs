@@ -425,8 +425,8 @@ fn party(
             graph.add_node(kind, task, layers::layer(kind, number, own, end.mtu, below)?)?;
         }
     }
-    let device = graph.add_device("line", Service::UnitData)?;
-    let control = graph.add_device("control", Service::Frame)?;
+    let device = graph.add_device("line", Service::UNIT_DATA)?;
+    let control = graph.add_device("control", Service::FRAME)?;
     graph.connect("user", name)?;
     graph.connect("user", "control")?;
     graph.connect(name, chain.first().copied().unwrap_or_default())?;

@@ -497,7 +497,7 @@ impl User {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream, Service::Frame], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM, Service::FRAME], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

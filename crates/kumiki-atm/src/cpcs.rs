@@ -58,8 +58,8 @@ impl Config {
 /// What such a layer offers and needs.
 pub(crate) fn shape() -> Shape {
     Shape {
-        offers: Some(Service::UnitData),
-        needs: &[Service::Frame, Service::UnitData],
+        offers: Some(Service::UNIT_DATA),
+        needs: &[Service::FRAME, Service::UNIT_DATA],
         below: (1, 1),
         keys: vec![Key::Only],
     }

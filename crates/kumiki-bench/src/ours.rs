@@ -45,7 +45,7 @@ pub(crate) struct Pair {
 fn host(own: Ipv4Addr, mtu: usize, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), Misfit> {
     let mut graph = Graph::new(1, own.to_bits().into());
     let task = graph.add_task("host");
-    let device = graph.add_device("p2p0", Service::Frame)?;
+    let device = graph.add_device("p2p0", Service::FRAME)?;
     let interface =
         ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
     let ip = Ip::new(ip::Config::host(interface)).map_err(|why| Misfit::Refused {

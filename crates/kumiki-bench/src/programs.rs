@@ -40,7 +40,7 @@ fn at<T>(list: &mut [T], handle: Handle) -> Option<&mut T> {
 }
 
 fn shape() -> Shape {
-    Shape { offers: None, needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
+    Shape { offers: None, needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
 }
 
 /// Copies `data` to the front of `buffer` piece by piece, showing each to `see`; gives how many octets there were.

@@ -29,7 +29,7 @@ impl Cut {
 
 impl Protocol for Cut {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(Service::CONNECTION), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

@@ -14,7 +14,7 @@ struct Ear {
 
 impl Protocol for Ear {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: self.keys.clone() }
+        Shape { offers: None, needs: &[Service::UNIT_DATA], below: (1, 1), keys: self.keys.clone() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -40,7 +40,7 @@ impl Bench {
     pub(crate) fn datagrams(layer: Box<dyn Protocol>, keys: &[Key]) -> Self {
         let mut graph = Graph::new(1, 0);
         let task = graph.add_task("host");
-        let line = graph.add_device("line", Service::UnitData).unwrap();
+        let line = graph.add_device("line", Service::UNIT_DATA).unwrap();
         graph.add_node("layer", task, layer).unwrap();
         let ear = Ear { keys: keys.to_vec(), units: Vec::new() };
         let ear = graph.add_node("ear", task, Box::new(ear)).unwrap();

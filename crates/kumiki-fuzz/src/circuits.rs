@@ -102,7 +102,7 @@ impl World {
         let below;
         let line = match how & 3 {
             0 => {
-                let line = graph.add_device("line", Service::UnitData).unwrap();
+                let line = graph.add_device("line", Service::UNIT_DATA).unwrap();
                 config.over = Over::Frames;
                 below = "line";
                 Line::Frames(line)
@@ -131,7 +131,7 @@ impl World {
                 Line::Xot(wires)
             }
             _ => {
-                let line = graph.add_device("line", Service::UnitData).unwrap();
+                let line = graph.add_device("line", Service::UNIT_DATA).unwrap();
                 let role = if how & 64 == 0 { lapb::Role::Dte } else { lapb::Role::Dce };
                 let modulo = if how & 16 == 0 { Modulo::Eight } else { Modulo::Extended };
                 let it = lapb::Config { role, modulo, ..lapb::Config::default() };

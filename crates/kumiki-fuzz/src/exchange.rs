@@ -83,7 +83,7 @@ impl Exchange {
     fn new(how: u8) -> Self {
         let mut graph = Graph::new(u64::from(how), 0);
         let task = graph.add_task("cpu");
-        let devices = ["packets", "interface"].map(|name| graph.add_device(name, Service::UnitData).unwrap());
+        let devices = ["packets", "interface"].map(|name| graph.add_device(name, Service::UNIT_DATA).unwrap());
         let wires = graph.add_node("wires", task, Box::new(Wires::default()));
         let wires = wires.unwrap();
         graph.add_node("iface", task, Box::new(X25Iface::default())).unwrap();

@@ -29,8 +29,8 @@ impl Host {
     ) -> Self {
         let mut graph = Graph::new(1, number as u64);
         let task = graph.add_task("host");
-        let line = graph.add_device("line", Service::UnitData).unwrap();
-        let control = graph.add_device("control", Service::Frame).unwrap();
+        let line = graph.add_device("line", Service::UNIT_DATA).unwrap();
+        let control = graph.add_device("control", Service::FRAME).unwrap();
         let program = graph.add_node("program", task, Box::new(program)).unwrap();
         let transport = graph.add_node("transport", task, transport).unwrap();
         graph.add_node("ip", task, ip).unwrap();

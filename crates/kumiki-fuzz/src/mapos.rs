@@ -72,7 +72,7 @@ fn network(how: u8) -> Network {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("all");
     let names = ["p0", "p1", "p2", "p3", "line"];
-    let devices = names.map(|name| graph.add_device(name, Service::Frame).unwrap());
+    let devices = names.map(|name| graph.add_device(name, Service::FRAME).unwrap());
     let mut config = mapos_switch::Config::new(subnet, 3);
     config.routes = ROUTES;
     let switch = MaposSwitch::new(config).unwrap();

@@ -42,7 +42,7 @@ impl Protocol for Ear {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::UnitData],
+            needs: &[Service::UNIT_DATA],
             below: (2, 2),
             keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
         }
@@ -150,8 +150,8 @@ impl Pair {
         let mut configs = configs.into_iter();
         let mut made = ["a", "b"].map(|name| {
             let [ppp, daemon, ear, mouth] = ["ppp", "daemon", "ear", "mouth"].map(|kind| format!("{kind} {name}"));
-            let line = graph.add_device(name, Service::UnitData).unwrap();
-            let mouth_device = graph.add_device(&mouth, Service::UnitData).unwrap();
+            let line = graph.add_device(name, Service::UNIT_DATA).unwrap();
+            let mouth_device = graph.add_device(&mouth, Service::UNIT_DATA).unwrap();
             let driver = Ppp::new(ppp::Config { mtu: 4470 });
             graph.add_node(&ppp, task, Box::new(driver)).unwrap();
             let config = configs.next().unwrap();

@@ -236,7 +236,7 @@ impl Protocol for Program {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::Stream, Service::Frame],
+            needs: &[Service::STREAM, Service::FRAME],
             below: (LEAST_BELOW, MOST_BELOW),
             keys: Vec::new(),
         }

@@ -17,7 +17,7 @@ impl Reflector {
 
 impl Protocol for Reflector {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::UNIT_DATA], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -52,8 +52,8 @@ fn socket(text: &str) -> SocketAddr {
 fn host() -> Host {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("host");
-    let line = graph.add_device("line", Service::Frame).unwrap();
-    let control = graph.add_device("control", Service::Frame).unwrap();
+    let line = graph.add_device("line", Service::FRAME).unwrap();
+    let control = graph.add_device("control", Service::FRAME).unwrap();
     let own = ip::Interface { neighbours: ip::Neighbours::Below, ..ip::Interface::new("arp", OURS_4.into(), 24) };
     let mut four = ip::Config::host(own);
     four.routes = vec![ip::Route::default_by([10, 0, 0, 254].into())];

@@ -164,7 +164,7 @@ impl Subscriber {
 
 impl Protocol for Subscriber {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}

@@ -113,7 +113,7 @@ impl World {
         };
         let mut graph = Graph::new(u64::from(how), 0);
         let task = graph.add_task("cpu");
-        let device = |graph: &mut Graph, name| graph.add_device(name, Service::UnitData).unwrap();
+        let device = |graph: &mut Graph, name| graph.add_device(name, Service::UNIT_DATA).unwrap();
         let lines = ["line a", "line b"].map(|name| device(&mut graph, name));
         for (name, line, role) in [("a", "line a", Role::Dte), ("b", "line b", Role::Dce)] {
             let config = Config { over: Over::Frames, role: Some(role), ..Config::default() };

@@ -164,7 +164,7 @@ impl Wires {
 
 impl Protocol for Wires {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Stream), needs: &[], below: (0, 0), keys: Vec::new() }
+        Shape { offers: Some(Service::STREAM), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

@@ -169,7 +169,7 @@ impl Loopback {
 
 impl Protocol for Loopback {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[], below: (0, 0), keys: Vec::new() }
+        Shape { offers: Some(Service::CONNECTION), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

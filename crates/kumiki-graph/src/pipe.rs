@@ -243,8 +243,8 @@ impl Pipe {
 impl Protocol for Pipe {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Stream),
-            needs: &[Service::Frame, Service::UnitData],
+            offers: Some(Service::STREAM),
+            needs: &[Service::FRAME, Service::UNIT_DATA],
             below: (1, 1),
             keys: Vec::new(),
         }

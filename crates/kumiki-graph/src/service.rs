@@ -37,27 +37,65 @@ pub struct Handle {
     pub generation: u32,
 }
 
-/// What kind of primitives an access point speaks.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Service {
-    /// Datagrams with addresses: IP, UDP, LLC/SNAP, AAL5.
+/// What an access point speaks: one of four kinds, and perhaps whose.
+///
+/// A service of a family's own is one of the four with a name and what only it has ([`Special`]):
+///
+/// ```
+/// use kumiki_graph::Service;
+///
+/// const SESSION: Service = Service::CONNECTION.named("session");
+/// assert!(SESSION.fits(SESSION));
+/// assert!(!SESSION.fits(Service::CONNECTION.named("transport")));
+/// // Without a name any of the kind is meant, or whatever is asked for is offered.
+/// assert!(SESSION.fits(Service::CONNECTION));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    kind: Kind,
+    name: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
     UnitData,
-    /// Octets with credit and no boundaries: TCP.
     Stream,
-    /// Messages with boundaries on a connection: X.25, transport, session.
     Connection,
-    /// Whole frames given to and taken from a medium by its driver.
     Frame,
+}
+
+impl Service {
+    /// Datagrams with addresses: IP, UDP, LLC/SNAP, AAL5.
+    pub const UNIT_DATA: Self = Self { kind: Kind::UnitData, name: None };
+    /// Octets with credit and no boundaries: TCP.
+    pub const STREAM: Self = Self { kind: Kind::Stream, name: None };
+    /// Messages with boundaries on a connection.
+    pub const CONNECTION: Self = Self { kind: Kind::Connection, name: None };
+    /// Whole frames given to and taken from a medium by its driver.
+    pub const FRAME: Self = Self { kind: Kind::Frame, name: None };
+
+    /// The service of this kind that goes by `name`.
+    #[must_use]
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// Whether a layer that needs the one can stand on a layer that offers the other.
+    #[must_use]
+    pub fn fits(self, other: Self) -> bool {
+        let either_unnamed = self.name.is_none() || other.name.is_none();
+        self.kind == other.kind && (either_unnamed || self.name == other.name)
+    }
 }
 
 impl core::fmt::Display for Service {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::UnitData => "unit data",
-            Self::Stream => "stream",
-            Self::Connection => "connection",
-            Self::Frame => "frame",
-        })
+        f.write_str(self.name.unwrap_or(match self.kind {
+            Kind::UnitData => "unit data",
+            Kind::Stream => "stream",
+            Kind::Connection => "connection",
+            Kind::Frame => "frame",
+        }))
     }
 }
 

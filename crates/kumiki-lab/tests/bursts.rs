@@ -49,7 +49,7 @@ fn program(own: Ipv4Addr, messages: u64) -> Box<dyn kumiki_graph::Protocol> {
 fn graph(own: Ipv4Addr, messages: u64, sack: bool) -> (Graph, DeviceId, NodeId) {
     let mut graph = Graph::new(5, u64::from(own.octets()[3]));
     let task = graph.add_task("host");
-    let device = graph.add_device("line", Service::Frame).unwrap();
+    let device = graph.add_device("line", Service::FRAME).unwrap();
     let interface = ip::Interface { mtu: MTU, ..ip::Interface::new("line", own, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     graph.add_node("ip", task, Box::new(ip)).unwrap();

@@ -90,7 +90,7 @@ fn graph(own: Ipv4Addr, peer: Ipv4Addr, load: Load) -> (Graph, DeviceId) {
     graph.add_node("ip", stack, ip).unwrap();
     let llc = Box::new(LlcSnap::new(llc_snap::Config::default()));
     graph.add_node("llc_snap", stack, llc).unwrap();
-    let device = graph.add_device("line", Service::UnitData).unwrap();
+    let device = graph.add_device("line", Service::UNIT_DATA).unwrap();
     let bench = graph.connect("bench", "tcp").unwrap().unwrap();
     for (upper, lower) in [("tcp", "ip"), ("ip", "llc_snap"), ("llc_snap", "line")] {
         graph.connect(upper, lower).unwrap();

@@ -131,8 +131,8 @@ fn stack(
     let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let line = graph.add_device("connection", Service::Frame).map_err(misfit)?;
-    let program = graph.add_device("program", Service::Frame).map_err(misfit)?;
+    let line = graph.add_device("connection", Service::FRAME).map_err(misfit)?;
+    let program = graph.add_device("program", Service::FRAME).map_err(misfit)?;
     let below = pipe::Config { local: ends.0.into(), remote: ends.1.into(), ..pipe::Config::default() };
     let build = || -> Result<(), Misfit> {
         graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;

@@ -172,8 +172,8 @@ fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Resu
     let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let tcp = graph.add_device("tcp", Service::Stream).map_err(misfit)?;
-    let tty = graph.add_device("terminal", Service::Frame).map_err(misfit)?;
+    let tcp = graph.add_device("tcp", Service::STREAM).map_err(misfit)?;
+    let tty = graph.add_device("terminal", Service::FRAME).map_err(misfit)?;
     let config = Config {
         // Whoever came by Telnet and has vanished must not be waited for.
         drains: !has_telnet,

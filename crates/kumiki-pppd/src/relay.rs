@@ -18,7 +18,7 @@ impl Protocol for Relay {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::UnitData],
+            needs: &[Service::UNIT_DATA],
             below: (2, 2),
             keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
         }

@@ -149,8 +149,8 @@ fn a_relay_sorts_datagrams_by_their_version() {
 
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    let link = graph.add_device("ppp", Service::UnitData).unwrap();
-    let tun = graph.add_device("tun", Service::UnitData).unwrap();
+    let link = graph.add_device("ppp", Service::UNIT_DATA).unwrap();
+    let tun = graph.add_device("tun", Service::UNIT_DATA).unwrap();
     graph.add_node("relay", task, Box::new(Relay)).unwrap();
     graph.connect("relay", "ppp").unwrap();
     graph.connect("relay", "tun").unwrap();

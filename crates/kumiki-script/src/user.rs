@@ -294,7 +294,7 @@ fn ask_for(quality: &mut Quality, set: Set) {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream, Service::UnitData], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM, Service::UNIT_DATA], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}

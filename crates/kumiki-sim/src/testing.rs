@@ -57,7 +57,7 @@ pub(crate) struct Actor(Box<Act>);
 
 impl Protocol for Actor {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::UnitData), needs: &[Service::UnitData], below: (0, 4), keys: vec![Key::Only] }
+        Shape { offers: Some(Service::UNIT_DATA), needs: &[Service::UNIT_DATA], below: (0, 4), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -94,7 +94,7 @@ impl Builder {
     }
 
     pub(crate) fn device(&mut self, name: &str) -> DeviceId {
-        self.0.add_device(name, Service::UnitData).unwrap()
+        self.0.add_device(name, Service::UNIT_DATA).unwrap()
     }
 
     pub(crate) fn actor(

@@ -42,7 +42,7 @@ fn every_kind_is_built_by_its_name_and_the_names_are_in_order() {
 fn a_stack_of_classical_ip_is_put_together() {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    graph.add_device("atm0", Service::UnitData).unwrap();
+    graph.add_device("atm0", Service::UNIT_DATA).unwrap();
     let neighbours = Settings::new().with("10.0.0.2", "0/100");
     let llc = interface().with("mtu", Value::Octets(9180)).with("neighbours", neighbours);
     let reassembly = Settings::new().with("timeout", Duration::from_secs(30)).with("octets", Value::Octets(1 << 20));

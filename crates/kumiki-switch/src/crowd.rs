@@ -111,7 +111,7 @@ impl Model {
         let mut devices = Vec::new();
         for (port, sockets) in config.ports.iter().zip([&inside, &outside]) {
             let name = format!("{}.device", port.name);
-            let device = graph.add_device(&name, Service::Stream).unwrap();
+            let device = graph.add_device(&name, Service::STREAM).unwrap();
             let door = callers.door(&port.name, sockets.clone(), clock.clone());
             devices.push((device, door));
             let layers = ports::nodes(port, None, PATIENCE).unwrap();

@@ -133,7 +133,7 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
                 listens = Some(sockets.bind(*listen).map_err(|why| said(&why))?);
             }
             let door = gate.callers.door(&port.name, sockets, gate.clock);
-            (Service::Stream, Box::new(door))
+            (Service::STREAM, Box::new(door))
         }
         Kind::Lapb { on, .. } => {
             let device: Box<dyn RealDevice> = match on {
@@ -150,16 +150,16 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
                 }
                 On::Tun(name) => return Err(said(&format!("tun:{name} carries no LAPB"))),
             };
-            (Service::UnitData, device)
+            (Service::UNIT_DATA, device)
         }
         Kind::Tun(name) => {
             let tun = Tun::open_x25(name, MTU).map_err(|why| said(&why))?;
             let _ = tun.kernel().set_up(true);
-            (Service::UnitData, Box::new(tun))
+            (Service::UNIT_DATA, Box::new(tun))
         }
         Kind::Packets(line) => {
             let line = Line::open(line, true).map_err(|why| said(&why))?;
-            (Service::UnitData, Box::new(Records::new(line)))
+            (Service::UNIT_DATA, Box::new(Records::new(line)))
         }
     };
     Ok(Device { name: format!("{}.device", port.name), service, device, listens })

@@ -28,7 +28,7 @@ impl Protocol for User {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::UnitData, Service::Stream, Service::Connection, Service::Frame],
+            needs: &[Service::UNIT_DATA, Service::STREAM, Service::CONNECTION, Service::FRAME],
             below: (2, 2),
             keys: self.keys.clone(),
         }
@@ -86,7 +86,7 @@ impl Bench {
 
     /// A device of unit data.
     pub fn device(&mut self, name: &str) -> DeviceId {
-        self.graph.add_device(name, Service::UnitData).unwrap()
+        self.graph.add_device(name, Service::UNIT_DATA).unwrap()
     }
 
     /// A node on the layers `below`.

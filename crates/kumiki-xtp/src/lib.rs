@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | Specification | XTP 4.0b, with what Kumiki has settled where no text is public: `docs/xtp.md`, whose items the code names (P1 and so on) |
-//! | Above | [`Service::Stream`]: open, offer and accept, data with credit, tags, release, abort; `end` is EOM and is preserved |
-//! | Below | [`Service::UnitData`] that takes IP addresses: IP of either version under protocol 36; address resolution or VNET on a LAN under Ethernet type 817d |
+//! | Above | [`Service::STREAM`]: open, offer and accept, data with credit, tags, release, abort; `end` is EOM and is preserved |
+//! | Below | [`Service::UNIT_DATA`] that takes IP addresses: IP of either version under protocol 36; address resolution or VNET on a LAN under Ethernet type 817d |
 //! | Left out | revision 3.6 and before; many-to-many; path MTU discovery (what is too long is fragmented by IP); transactions as a service of their own; small writes are not held back (`Quality::coalesce`); ECN; a bound on the number of tries (`Quality::retransmissions`): time decides |
 //!
 //! | read | for |
@@ -433,8 +433,8 @@ impl Xtp {
 impl Protocol for Xtp {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Stream),
-            needs: &[Service::UnitData],
+            offers: Some(Service::STREAM),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::XTP), Key::EtherType(ETHER_TYPE)],
         }

@@ -110,8 +110,8 @@ impl LlcSnap {
 impl Protocol for LlcSnap {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
             keys: vec![Key::Only],
         }

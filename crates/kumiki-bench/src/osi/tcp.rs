@@ -39,7 +39,7 @@ fn graph(user: Box<dyn Protocol>, shape: Shape, socket: &TcpStream) -> Result<(G
     };
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("connection", Service::Frame).map_err(said)?;
+    let device = graph.add_device("connection", Service::FRAME).map_err(said)?;
     stack::add(&mut graph, task, shape, vec![("user", user)])
         .and_then(|()| {
             graph.add_node("tpkt", task, Box::new(Tpkt::new(tpkt::Config::default())))?;

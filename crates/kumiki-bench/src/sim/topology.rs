@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
         let task = graph.add_task("kernel");
         let lines: Vec<String> = config.interfaces.iter().map(|interface| interface.below.clone()).collect();
         for line in &lines {
-            graph.add_device(line, Service::UnitData)?;
+            graph.add_device(line, Service::UNIT_DATA)?;
         }
         let below = lines.join(", ");
         let ip = Ip::new(config).map_err(|why| Misfit::Refused {

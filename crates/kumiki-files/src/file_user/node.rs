@@ -1,9 +1,10 @@
 //! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
+use crate::ftam;
 use kumiki_graph::Parameters;
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Service, Shape,
-    TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Shape, TimerSlot,
+    Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::Fpdu;
@@ -252,7 +253,7 @@ impl FileClient {
 
 impl Protocol for FileClient {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[ftam::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -1,8 +1,9 @@
 //! The node: a filestore for many associations at once.
 
+use crate::ftam;
 use kumiki_graph::{
-    Above, Below, Context, Credit, Duration, Handle, Indication, Instant, Offered, Protocol, Reason, Request, Service,
-    Shape, TimerSlot, Token,
+    Above, Below, Context, Credit, Duration, Handle, Indication, Instant, Offered, Protocol, Reason, Request, Shape,
+    TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::file::RecoverRequest;
@@ -324,7 +325,7 @@ pub(crate) fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
 
 impl Protocol for FileServer {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[ftam::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -37,6 +37,7 @@ use kumiki_graph::{
     Request, Service, Shape, Token,
 };
 use kumiki_octets::Message;
+use kumiki_osi::acse;
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{Abort, QualityOfService};
 use kumiki_osi_service::ftam::{
@@ -63,6 +64,9 @@ mod tests;
 use connection::{Connection, Phase};
 pub use negotiation::{Capabilities, objection};
 pub use states::{Machine, Side, State, Step, Wrong};
+
+/// The file service (ISO 8571-3): its users also speak [`Primitive`].
+pub const SERVICE: Service = Service::CONNECTION.named("FTAM");
 
 /// Association control.
 const ACSE: Below = Below(0);
@@ -241,7 +245,7 @@ mod error {
 
 impl Protocol for Ftam {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[acse::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

@@ -27,6 +27,7 @@ use kumiki_graph::{
     Shape,
 };
 use kumiki_octets::Message;
+use kumiki_osi::acse;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Values;
@@ -42,6 +43,9 @@ mod tests;
 
 use connection::{Connection, Out};
 use states::{Do, Event, State};
+
+/// The services of MMS (ISO 9506-1): its users speak [`Pdu`](kumiki_osi_service::mms::Pdu).
+pub const SERVICE: Service = Service::CONNECTION.named("MMS");
 
 /// Association control.
 const ACSE: Below = Below(0);
@@ -140,7 +144,7 @@ impl Mms {
 
 impl Protocol for Mms {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[acse::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

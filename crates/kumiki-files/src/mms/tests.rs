@@ -82,7 +82,7 @@ impl Hand {
 
 impl Protocol for Hand {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     /// Who is called has one layer more, and listens a little later.
@@ -162,7 +162,7 @@ struct Shelf {
 
 impl Protocol for Shelf {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

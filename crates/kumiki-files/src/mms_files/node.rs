@@ -1,9 +1,10 @@
 //! The node of the client: calls, does the plan, and ends.
 
+use crate::mms;
 use kumiki_graph::Parameters;
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Service, Shape,
-    TimerSlot, Token,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Shape, TimerSlot,
+    Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::layer;
@@ -37,7 +38,7 @@ impl Default for Config {
         Self {
             remote: Address::default(),
             association: Association::default(),
-            initiate: crate::mms::Config::default().initiate,
+            initiate: mms::Config::default().initiate,
             settings: Settings::default(),
             idle: Duration::from_secs(900),
         }
@@ -157,7 +158,7 @@ impl FileClient {
 
 impl Protocol for FileClient {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[mms::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -1,8 +1,8 @@
 //! The node of the server: a filestore for many associations at once.
 
+use crate::mms;
 use kumiki_graph::{
-    Above, Below, Context, Duration, Handle, Indication, Offered, Protocol, Reason, Request, Service, Shape, TimerSlot,
-    Token,
+    Above, Below, Context, Duration, Handle, Indication, Offered, Protocol, Reason, Request, Shape, TimerSlot, Token,
 };
 use kumiki_osi_service::Association;
 use kumiki_osi_service::OsiCause;
@@ -47,7 +47,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             association: Association::default(),
-            initiate: crate::mms::Config::default().initiate,
+            initiate: mms::Config::default().initiate,
             responder: ResponderConfig::default(),
             user: None,
             associations: 64,
@@ -208,7 +208,7 @@ impl FileServer {
 
 impl Protocol for FileServer {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[mms::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -548,7 +548,7 @@ impl Served {
     fn new(config: Config, memory: Memory) -> Self {
         let mut graph = Graph::new(1, 0);
         let task = graph.add_task("cpu");
-        let below = graph.add_device("mms", Service::Connection).unwrap();
+        let below = graph.add_device("mms", Service::CONNECTION).unwrap();
         let node = FileServer::new(config, Guard::new(Box::new(memory)));
         let server = graph.add_node("server", task, Box::new(node)).unwrap();
         graph.connect("server", "mms").unwrap();

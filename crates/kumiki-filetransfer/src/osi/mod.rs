@@ -253,7 +253,7 @@ fn joined(
 ) -> Result<(Graph, DeviceId), Misfit> {
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("connection", Service::Frame)?;
+    let device = graph.add_device("connection", Service::FRAME)?;
     let patience = lower.patience;
     let transport = tp0::Config {
         network: match lower.carrier {

@@ -136,7 +136,7 @@ impl Graph {
             Layer::Node(node) => self.shape(node).offers,
             Layer::Device(device) => self.core.devices.get(device.0).map(|device| device.service),
         };
-        if offers.is_some_and(|service| shape.needs.contains(&service)) {
+        if offers.is_some_and(|service| shape.needs.iter().any(|needed| needed.fits(service))) {
             return Ok(());
         }
         let needs: Vec<String> = shape.needs.iter().map(Service::to_string).collect();

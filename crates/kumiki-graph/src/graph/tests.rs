@@ -88,8 +88,8 @@ impl Protocol for Scripted {
 fn node(act: impl FnMut(Event, &mut Context<'_>) + Send + 'static) -> Box<Scripted> {
     Box::new(Scripted {
         shape: Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (0, 2),
             keys: vec![Key::Only],
         },
@@ -175,7 +175,7 @@ fn stack(nodes: Vec<(&str, Box<Scripted>)>) -> (Graph, TaskId, DeviceId) {
 fn unstarted(nodes: Vec<(&str, Box<Scripted>)>) -> (Graph, TaskId, DeviceId) {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("dev", Service::Frame).unwrap();
+    let device = graph.add_device("dev", Service::FRAME).unwrap();
     let names: Vec<String> = nodes.iter().map(|(name, _)| (*name).to_owned()).collect();
     for (name, node) in nodes {
         graph.add_node(name, task, node).unwrap();

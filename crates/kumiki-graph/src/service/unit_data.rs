@@ -1,4 +1,4 @@
-//! The primitives of [`Service::UnitData`](super::Service::UnitData) and [`Service::Frame`](super::Service::Frame): those
+//! The primitives of [`Service::UNIT_DATA`](super::Service::UNIT_DATA) and [`Service::FRAME`](super::Service::FRAME): those
 //! that are about no session.
 //!
 //! A layer without sessions asks here what is for it. So the others are named once, and whoever adds a primitive decides

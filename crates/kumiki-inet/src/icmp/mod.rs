@@ -313,8 +313,8 @@ impl IcmpEcho {
 impl Protocol for IcmpEcho {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::IpProtocol(protocol::ICMP), Key::IpProtocol(next_header::ICMPV6)],
         }

@@ -392,8 +392,8 @@ impl Protocol for Ip {
     fn shape(&self) -> Shape {
         let interfaces = u16::try_from(self.ports.len()).unwrap_or(u16::MAX);
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (interfaces, interfaces),
             keys: vec![
                 Key::EtherType(kumiki_wire::inet::ethernet::ethertype::IPV4),

@@ -294,8 +294,8 @@ const fn is_group(address: Address) -> bool {
 impl Protocol for Llc {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
             keys: vec![Key::Only],
         }

@@ -42,8 +42,8 @@ pub fn user(from: Below) -> Option<Above> {
 /// What a resolver offers and needs.
 pub fn shape() -> Shape {
     Shape {
-        offers: Some(Service::UnitData),
-        needs: &[Service::UnitData],
+        offers: Some(Service::UNIT_DATA),
+        needs: &[Service::UNIT_DATA],
         below: (1, 1),
         keys: vec![Key::EtherType(ethertype::ARP)],
     }

@@ -219,7 +219,7 @@ impl SimEther {
 
 impl Protocol for SimEther {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Frame), needs: &[Service::UnitData], below: (1, 1), keys: vec![Key::Only] }
+        Shape { offers: Some(Service::FRAME), needs: &[Service::UNIT_DATA], below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {

@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9293; RFC 7323 (window scale, timestamps, PAWS), RFC 2018 and 2883 (SACK), RFC 8985, 6675, 6582, 3042, 6937, 5682, 3522, 4015 (loss recovery), RFC 5681, 9438, 6928, 9406 (congestion control), RFC 6298 (RTO), RFC 5961 (blind attacks), RFC 6528 (ISN), RFC 6056 (ports), RFC 5482 (user timeout), RFC 1191, 8201 and 4821 (path MTU), RFC 6093 (urgent data), RFC 4987 (SYN floods), RFC 3168, 8511 and 9768 (ECN), RFC 896 and draft-minshall-nagle-01 (small segments) |
-//! | Above | [`Service::Stream`]: open, offer and accept, data with credit, release, abort |
-//! | Below | [`Service::UnitData`]: IPv4 or IPv6, under protocol number 6 |
+//! | Above | [`Service::STREAM`]: open, offer and accept, data with credit, release, abort |
+//! | Below | [`Service::UNIT_DATA`]: IPv4 or IPv6, under protocol number 6 |
 //! | Left out | both versions of IP at once (one below each TCP), flow labels and zones; data with a SYN that we send (it is not asked for; what comes is kept) |
 //!
 //! | read | for |
@@ -290,8 +290,8 @@ impl Tcp {
 impl Protocol for Tcp {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Stream),
-            needs: &[Service::UnitData],
+            offers: Some(Service::STREAM),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::TCP)],
         }

@@ -395,8 +395,8 @@ impl Udp {
 impl Protocol for Udp {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::IpProtocol(protocol::UDP)],
         }

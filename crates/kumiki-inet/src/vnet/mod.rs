@@ -402,8 +402,8 @@ impl Protocol for Vnet {
     fn shape(&self) -> Shape {
         let interfaces = u16::try_from(self.ports.len()).unwrap_or(u16::MAX);
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA],
             below: (interfaces, interfaces),
             keys: Vec::new(),
         }

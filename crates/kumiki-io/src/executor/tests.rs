@@ -67,7 +67,7 @@ fn grant(index: u32, cx: &mut Context<'_>) {
 
 impl Protocol for Repeater {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Frame], below: (1, 1), keys: vec![Key::Only] }
+        Shape { offers: Some(Service::CONNECTION), needs: &[Service::FRAME], below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -156,7 +156,7 @@ impl Program {
 
 impl Protocol for Program {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Connection], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::CONNECTION], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -223,7 +223,7 @@ const DEVICE: DeviceId = DeviceId(0);
 fn graph(says: u8) -> Graph {
     let mut graph = Graph::new(1, 1);
     let (lower, upper) = (graph.add_task("lower"), graph.add_task("upper"));
-    graph.add_device("dev", Service::Frame).unwrap();
+    graph.add_device("dev", Service::FRAME).unwrap();
     graph.add_node("repeater", lower, Box::new(Repeater::default())).unwrap();
     graph.add_node("program", upper, Box::new(Program::new(says))).unwrap();
     graph.connect("repeater", "dev").unwrap();
@@ -406,7 +406,7 @@ struct Ear(Vec<u64>);
 
 impl Protocol for Ear {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -430,7 +430,7 @@ impl Protocol for Ear {
 fn ear() -> Graph {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    graph.add_device("dev", Service::Frame).unwrap();
+    graph.add_device("dev", Service::FRAME).unwrap();
     graph.add_node("ear", task, Box::new(Ear(Vec::new()))).unwrap();
     graph.connect("ear", "dev").unwrap();
     graph
@@ -517,7 +517,7 @@ struct Mirror(bool);
 
 impl Protocol for Mirror {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::UnitData), needs: &[Service::UnitData], below: (0, 1), keys: vec![Key::Only] }
+        Shape { offers: Some(Service::UNIT_DATA), needs: &[Service::UNIT_DATA], below: (0, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | POSIX's sockets; `tcp(7)`, `socket(7)` and `epoll(7)` of Linux |
-//! | Above | what stands on a stream ([`kumiki_graph::Service::Stream`]): a graph's device of that service, plugged to this. The primitives are those that our own TCP has |
+//! | Above | what stands on a stream ([`kumiki_graph::Service::STREAM`]): a graph's device of that service, plugged to this. The primitives are those that our own TCP has |
 //! | Around | a [`Stream`] for each connection: its limits, its credit both ways |
 //! | Left out | half-closed connections, as of [`Stream`]: what waits when the peer ends is lost; urgent data; notices; Unix sockets; names, which somebody else looks up |
 //!

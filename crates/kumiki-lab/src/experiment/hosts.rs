@@ -148,7 +148,7 @@ fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BT
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
         if !is_node && !devices.contains_key(lower) {
-            devices.insert(lower.clone(), graph.add_device(lower, Service::UnitData).map_err(misfit)?);
+            devices.insert(lower.clone(), graph.add_device(lower, Service::UNIT_DATA).map_err(misfit)?);
         }
     }
     Ok(devices)

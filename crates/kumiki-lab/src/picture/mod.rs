@@ -52,9 +52,9 @@ fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
 /// What a node of this kind offers to those above it, where that is known.
 fn service(kind: &str) -> Option<Service> {
     match kind {
-        "tcp" => Some(Service::Stream),
+        "tcp" => Some(Service::STREAM),
         "udp" | "ppp" | "mapos" | "sdh" | "ip" | "ipv6" | "arp" | "llc_snap" | "vc_mux" | "aal5" | "aal34" | "vnet"
-        | "eth" | "llc" | "fddi" => Some(Service::UnitData),
+        | "eth" | "llc" | "fddi" => Some(Service::UNIT_DATA),
         _ => None,
     }
 }

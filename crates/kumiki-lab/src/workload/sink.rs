@@ -152,7 +152,7 @@ pub fn first_wrong(pattern: Pattern, offset: u64, data: &Message) -> Option<u64>
 
 impl Protocol for Sink {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream, Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM, Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -255,7 +255,7 @@ const fn handle(number: u32) -> Handle {
 
 impl Protocol for Source {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream, Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM, Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -332,7 +332,7 @@ impl Session {
 
 impl Protocol for Talker {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

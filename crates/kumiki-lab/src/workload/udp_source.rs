@@ -175,7 +175,7 @@ const fn token(number: u32, kind: Kind) -> Token {
 
 impl Protocol for UdpSource {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::UNIT_DATA], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -139,7 +139,7 @@ fn source(peer: SocketAddr, sessions: u32, count: Option<u64>, start: Duration) 
 fn host(version: Version, attacked: bool, memory: u64) -> (Host, DeviceId) {
     let mut graph = Graph::new(5, u64::from(attacked));
     let task = graph.add_task("host");
-    let device = graph.add_device("line", Service::UnitData).unwrap();
+    let device = graph.add_device("line", Service::UNIT_DATA).unwrap();
     let own = if attacked { version.attacked() } else { version.sender() };
     let ip = graph.add_node("ip", task, ip(version, own)).unwrap();
     let config = kumiki_inet::tcp::Config { half_open: 64, memory, timestamps: false, ..defaults::modern() };

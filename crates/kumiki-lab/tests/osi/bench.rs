@@ -44,7 +44,7 @@ pub(crate) struct User {
 
 impl Protocol for User {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection, Service::UnitData], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION, Service::UNIT_DATA], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -126,7 +126,7 @@ impl Bench {
 
     /// The end of the line at `host`; to be called for the near one first. Frames of `upper` there are on record.
     pub(crate) fn line(&mut self, host: usize) {
-        let device = self.graph.add_device(&of(host, "line"), Service::UnitData);
+        let device = self.graph.add_device(&of(host, "line"), Service::UNIT_DATA);
         self.lines.push(device.unwrap());
     }
 
@@ -164,7 +164,7 @@ impl Bench {
     /// A user on the topmost layer of a host.
     pub(crate) fn user(&mut self, host: usize, below: &str) -> NodeId {
         let trigger = of(host, "tell");
-        let tell = self.graph.add_device(&trigger, Service::UnitData).unwrap();
+        let tell = self.graph.add_device(&trigger, Service::UNIT_DATA).unwrap();
         self.node(host, "user", &[below, "tell"], User::default());
         let node = self.graph.node(&of(host, "user")).unwrap();
         self.tells.insert(node, tell);

@@ -71,7 +71,7 @@ impl Talker {
 
 impl Protocol for Talker {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -152,7 +152,7 @@ fn subscriber(seed: u64, number: &str, talker: Talker) -> (Host, NodeId, NodeId)
         t20: Duration::from_secs(16),
         ..x25::Config::default()
     };
-    graph.add_device("line", Service::Frame).unwrap();
+    graph.add_device("line", Service::FRAME).unwrap();
     let circuit = Box::new(X32::new(x32).unwrap());
     let circuit = graph.add_node("x32", task, circuit).unwrap();
     let link = Box::new(Lapb::new(lapb::Config::default()).unwrap());

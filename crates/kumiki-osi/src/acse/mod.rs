@@ -27,6 +27,7 @@
 //! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
+use crate::presentation;
 use kumiki_graph::Special;
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
@@ -49,6 +50,9 @@ mod tests;
 
 use act::{informed, rejected, said, send_abrt};
 use states::{Do, Event, State};
+
+/// What association control offers beside what presentation does (X.217).
+pub const SERVICE: Service = Service::CONNECTION.named("association");
 
 /// Presentation.
 const PRESENTATION: Below = Below(0);
@@ -198,7 +202,7 @@ impl Acse {
 
 impl Protocol for Acse {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[presentation::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

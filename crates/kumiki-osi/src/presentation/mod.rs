@@ -30,6 +30,7 @@
 //! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), what else is
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
+use crate::session;
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
     Service, Shape,
@@ -52,6 +53,9 @@ pub(crate) mod tests;
 
 use connection::Connection;
 use states::{Do, Event, State};
+
+/// What presentation offers (X.216): data is [`PData`], and [`Primitive`] goes through.
+pub const SERVICE: Service = Service::CONNECTION.named("presentation");
 
 /// Session.
 const SESSION: Below = Below(0);
@@ -198,7 +202,7 @@ impl Presentation {
 
 impl Protocol for Presentation {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[session::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

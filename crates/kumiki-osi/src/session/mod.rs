@@ -23,6 +23,7 @@
 //! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
 //! kind, number and side (`connection.rs`).
 
+use crate::tp0;
 use kumiki_graph::Special;
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
@@ -46,6 +47,9 @@ mod tests;
 
 use connection::Connection;
 use states::{Do, Event, State};
+
+/// What session offers (X.215): its users also speak [`Primitive`].
+pub const SERVICE: Service = Service::CONNECTION.named("session");
 
 /// The most octets of a session selector; one of transport has room for more.
 const MOST_SELECTOR: usize = 16;
@@ -295,7 +299,7 @@ impl Input {
 
 impl Protocol for Session {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[tp0::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

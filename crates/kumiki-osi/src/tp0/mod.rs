@@ -47,6 +47,9 @@ mod tests;
 use connection::Connection;
 use states::{Do, Event, State};
 
+/// What transport offers (X.214).
+pub const SERVICE: Service = Service::CONNECTION.named("transport");
+
 /// The network.
 const NETWORK: Below = Below(0);
 /// Call user data by which ISO transport is known on X.25: a UN TPDU that names protocol 1 (ISO 8073 addendum; X.224 annex B), recalled.
@@ -451,7 +454,7 @@ fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
 
 impl Protocol for Tp0 {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

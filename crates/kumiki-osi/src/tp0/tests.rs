@@ -487,7 +487,7 @@ fn whom_a_listener_has_not_answered_hears_that_it_has_gone() {
 fn a_listener_that_goes_before_the_network_has_confirmed_it_is_cancelled_there() {
     let mut bench = Bench::new();
     let graph = &mut bench.graph;
-    graph.add_device("network", Service::Connection).unwrap();
+    graph.add_device("network", Service::CONNECTION).unwrap();
     bench.node("tp0", &["network"], Tp0::new(Config::default()));
     let user = bench.user("user", "tp0", &[]);
     bench.start();

@@ -30,6 +30,9 @@ use kumiki_graph::sessions::Sessions;
 #[cfg(test)]
 mod tests;
 
+/// What TPKT offers: messages on a connection of TCP (RFC 1006).
+pub const SERVICE: Service = Service::CONNECTION.named("TPKT");
+
 /// The stream.
 const STREAM: Below = Below(0);
 /// The longest message.
@@ -451,7 +454,7 @@ impl Tpkt {
 
 impl Protocol for Tpkt {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

@@ -118,7 +118,7 @@ fn no_packet_is_read_that_the_user_has_no_room_for() {
 #[test]
 fn who_listens_without_an_address_does_so_on_port_102() {
     let mut bench = Bench::new();
-    let below = bench.graph.add_device("below", Service::Stream).unwrap();
+    let below = bench.graph.add_device("below", Service::STREAM).unwrap();
     bench.node("tpkt", &["below"], Tpkt::new(Config::default()));
     let user = bench.user("user", "tpkt", &[]);
     bench.start();

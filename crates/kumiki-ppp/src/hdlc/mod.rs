@@ -437,8 +437,8 @@ fn with_bare_characters<'a>(line: &[u8], fcs: FcsKind, longest: usize, frame: &'
 impl Protocol for Hdlc {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Frame),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::FRAME),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
             keys: vec![Key::Only],
         }

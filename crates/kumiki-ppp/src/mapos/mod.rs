@@ -407,8 +407,8 @@ impl Mapos {
 impl Protocol for Mapos {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::MaposProtocol(protocol::IPV4), Key::MaposProtocol(protocol::ARP)],
         }

@@ -391,7 +391,7 @@ impl Protocol for MaposSwitch {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
-            needs: &[Service::UnitData, Service::Frame],
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, u16::MAX),
             keys: vec![kumiki_graph::Key::Only],
         }

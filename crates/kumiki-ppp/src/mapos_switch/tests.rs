@@ -619,7 +619,7 @@ fn ports_are_numbered_in_order_or_as_they_are_told() {
     graph.add_node("switch", task, Box::new(node)).unwrap();
     for port in 0..4 {
         let name = format!("p{port}");
-        graph.add_device(&name, Service::Frame).unwrap();
+        graph.add_device(&name, Service::FRAME).unwrap();
         assert_eq!(graph.connect("switch", &name).is_ok(), port < 3);
     }
     assert!(MaposSwitch::new(Config::new(subnet(), 4)).is_err());

@@ -288,8 +288,8 @@ impl Ppp {
 impl Protocol for Ppp {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
             keys: vec![Key::PppFrames, Key::Only],
         }

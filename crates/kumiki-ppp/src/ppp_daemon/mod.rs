@@ -408,7 +408,7 @@ fn described(number: u16, information: &[u8]) -> String {
 
 impl Protocol for PppDaemon {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::UnitData], below: (1, 1), keys: vec![Key::Raw] }
+        Shape { offers: None, needs: &[Service::UNIT_DATA], below: (1, 1), keys: vec![Key::Raw] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

@@ -20,7 +20,7 @@ pub struct Hif;
 
 impl Protocol for Hif {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(Service::CONNECTION), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn passes_users_through(&self) -> bool {

@@ -116,7 +116,7 @@ impl Lif {
 
 impl Protocol for Lif {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(Service::CONNECTION), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn bind(&mut self, above: Above, _: &[kumiki_graph::Key]) -> Result<(), String> {

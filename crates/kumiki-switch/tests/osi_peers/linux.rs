@@ -79,7 +79,7 @@ impl Person {
 
 impl Protocol for Person {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -147,7 +147,7 @@ struct Ours {
 fn ours(line: &Path, x25: &Settings, person: Person) -> Ours {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("line", Service::UnitData).unwrap();
+    let device = graph.add_device("line", Service::UNIT_DATA).unwrap();
     let settings = x25.clone().with("over", "frames").with("address", "9001");
     let place = Place { below: &["line"], mtu: None };
     let node = build("x25", &settings, place).unwrap_or_else(|why| panic!("{why}"));

@@ -104,7 +104,7 @@ impl Person {
 
 impl Protocol for Person {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
@@ -186,7 +186,7 @@ impl Protocol for Person {
 fn run(socket: TcpStream, tpdu: u64, person: Person) -> (Executor<RealClock>, GraphId, NodeId) {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("socket", Service::UnitData).unwrap();
+    let device = graph.add_device("socket", Service::UNIT_DATA).unwrap();
     for (kind, below, settings) in [
         ("pipe", "socket", Settings::new()),
         ("tpkt", "pipe", Settings::new()),

@@ -81,7 +81,7 @@ impl Ours {
     fn new(person: Person, sockets: Sockets, xot: &Settings) -> Self {
         let mut graph = Graph::new(1, 0);
         let task = graph.add_task("cpu");
-        let device = graph.add_device("tcp", Service::Stream).unwrap();
+        let device = graph.add_device("tcp", Service::STREAM).unwrap();
         let place = |below| Place { below, mtu: None };
         let node = build("xot", xot, place(&["tcp"])).unwrap_or_else(|why| panic!("{why}"));
         graph.add_node("xot", task, node).unwrap();

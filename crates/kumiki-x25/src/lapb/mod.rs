@@ -3,8 +3,8 @@
 //! | | |
 //! |---|---|
 //! | Specification | ISO 7776, X.25 section 2.4 (both recalled; judged by frames of Linux's LAPB), single link procedure, modulo 8 and 128 |
-//! | Above | one user, of one session ([`Service::Connection`]): [`crate::x25`]. Each message is the information of one I frame, always with `end` |
-//! | Below | a driver ([`Service::Frame`]) that has flags, stuffing and the frame check sequence: a synchronous line. Its frames begin with the address |
+//! | Above | one user, of one session ([`Service::CONNECTION`]): [`crate::x25`]. Each message is the information of one I frame, always with `end` |
+//! | Below | a driver ([`Service::FRAME`]) that has flags, stuffing and the frame check sequence: a synchronous line. Its frames begin with the address |
 //! | Left out | the multilink procedure; XID (a frame that is not implemented, as others; on a switched circuit [`crate::x32`] takes it); half duplex (LAPX); a DCE's DM that asks for set-up; the state of the channel, of which a driver tells no more than up and down |
 //!
 //! # Beginning and end
@@ -60,6 +60,9 @@ pub use config::{Config, ConfigError, Counters, Role};
 pub use line::{LineEnd, LinkWanted};
 use states::Phase;
 use timers::{Timer, Timers};
+
+/// What LAPB offers: a link of one session.
+pub const SERVICE: Service = Service::CONNECTION.named("LAPB");
 
 const BELOW: Below = Below(0);
 const USER: Above = Above(0);
@@ -414,8 +417,8 @@ impl Lapb {
 impl Protocol for Lapb {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Connection),
-            needs: &[Service::Frame, Service::UnitData],
+            offers: Some(SERVICE),
+            needs: &[Service::FRAME, Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::Only],
         }

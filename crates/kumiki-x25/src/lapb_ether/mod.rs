@@ -28,8 +28,8 @@ pub struct LapbEther;
 impl Protocol for LapbEther {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::EtherType(ETHER_TYPE)],
         }

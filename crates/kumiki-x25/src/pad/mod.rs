@@ -23,6 +23,7 @@
 //!   recall character gives the call up, where nothing was typed for the call before it.
 //! - Parameters are, when a call is over, what the terminal had set itself; what the host set is forgotten.
 
+use crate::x25 as packets;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
@@ -457,7 +458,7 @@ impl Pad {
 
 impl Protocol for Pad {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection, Service::Stream], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[packets::SERVICE, Service::STREAM], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

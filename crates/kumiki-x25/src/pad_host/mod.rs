@@ -16,6 +16,7 @@
 //! **Ending.** When the program ends its stream, what it has said is sent and then an invitation to clear; a PAD that does not follow it within
 //! [`Config::patience`] is cleared. When the call ends, the program's stream does.
 
+use crate::x25 as packets;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
@@ -513,7 +514,7 @@ fn of(pairs: &[(u8, u8)]) -> Vec<Pair> {
 
 impl Protocol for PadHost {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Connection, Service::Stream], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[packets::SERVICE, Service::STREAM], below: (2, 2), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

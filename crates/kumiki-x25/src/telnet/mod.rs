@@ -281,7 +281,7 @@ fn hand_up(session: Session, characters: &mut Vec<u8>, cx: &mut Context<'_>) -> 
 
 impl Protocol for Telnet {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Stream), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(Service::STREAM), needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {

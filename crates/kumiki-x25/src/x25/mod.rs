@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.25 sections 3 to 7 and annexes C, D and E; ISO 8208 for the DTE and for two DTEs without a network (both recalled; judged by Linux's packet layer, xotpad and tshark) |
-//! | Above | users by address ([`Service::Connection`]): TP0. Addresses are [`Address::X121`]; facilities and the rest of a call are in `call` |
+//! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Address::X121`]; facilities and the rest of a call are in `call` |
 //! | Below | one link ([`crate::lapb`]), whole packets ([`Over::Frames`]), or a connection for each circuit ([`Over::Circuits`]: XOT) |
 //! | Left out | on-line facility registration (such packets are dropped), networks (a DCE here answers its own users and routes nothing), what facilities beyond packet size, window and fast select mean: they are carried; data packets of a datagram service |
 //!
@@ -48,6 +48,7 @@
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
 
+use crate::{lapb, xot};
 use kumiki_graph::Special;
 use std::collections::VecDeque;
 
@@ -77,6 +78,9 @@ use lines::Line;
 use states::P;
 
 use kumiki_graph::sessions::Sessions;
+
+/// What the packet layer offers: its users also speak [`Primitive`].
+pub const SERVICE: Service = Service::CONNECTION.named("X.25");
 
 const BELOW: Below = Below(0);
 
@@ -386,10 +390,11 @@ impl X25 {
 impl Protocol for X25 {
     fn shape(&self) -> Shape {
         let needs: &'static [Service] = match self.config.over {
-            Over::Link | Over::Circuits => &[Service::Connection],
-            Over::Frames => &[Service::Frame, Service::UnitData],
+            Over::Link => &[lapb::SERVICE],
+            Over::Circuits => &[xot::SERVICE],
+            Over::Frames => &[Service::FRAME, Service::UNIT_DATA],
         };
-        Shape { offers: Some(Service::Connection), needs, below: (1, 1), keys: vec![Key::Only] }
+        Shape { offers: Some(SERVICE), needs, below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {

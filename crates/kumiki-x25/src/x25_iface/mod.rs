@@ -52,8 +52,8 @@ impl X25Iface {
 impl Protocol for X25Iface {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::UnitData),
-            needs: &[Service::UnitData, Service::Frame],
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
             keys: vec![Key::Only],
         }

@@ -37,11 +37,12 @@
 //!
 //! [`Switch::take_events`] gives what happened, for a log; [`CLOSE`] clears all calls.
 
+use crate::x25 as packets;
 use kumiki_graph::Special;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
-    Above, Below, Context, Handle, Indication, Mode, Open, Protocol, Reason, Report, Request, Service, Shape, Token,
+    Above, Below, Context, Handle, Indication, Mode, Open, Protocol, Reason, Report, Request, Shape, Token,
 };
 use kumiki_osi_service::x25::{self, Primitive, What, cause, diagnostic};
 
@@ -408,12 +409,7 @@ impl Switch {
 
 impl Protocol for Switch {
     fn shape(&self) -> Shape {
-        Shape {
-            offers: None,
-            needs: &[Service::Connection],
-            below: (1, MOST_PORTS),
-            keys: vec![kumiki_graph::Key::Only],
-        }
+        Shape { offers: None, needs: &[packets::SERVICE], below: (1, MOST_PORTS), keys: vec![kumiki_graph::Key::Only] }
     }
 
     fn attach(&mut self, below: Below, name: &str) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | CCITT X.32 (1988), of which its contents and the beginnings of sections 5 and 6 and of annex A were at hand. The states of the circuit are ours |
-//! | Above | [`crate::lapb`] ([`Service::Frame`]), whose wish for a link makes the call; identification, where there is one, under [`Key::Raw`] |
+//! | Above | [`crate::lapb`] ([`Service::FRAME`]), whose wish for a link makes the call; identification, where there is one, under [`Key::Raw`] |
 //! | Below | a line with call control ([`CircuitManage`], [`CircuitReport`]), which has flags, stuffing and the frame check sequence |
 //! | Left out | see below |
 //!
@@ -485,8 +485,8 @@ impl X32 {
 impl Protocol for X32 {
     fn shape(&self) -> Shape {
         Shape {
-            offers: Some(Service::Frame),
-            needs: &[Service::Frame, Service::UnitData],
+            offers: Some(Service::FRAME),
+            needs: &[Service::FRAME, Service::UNIT_DATA],
             below: (1, 1),
             keys: vec![Key::Only],
         }

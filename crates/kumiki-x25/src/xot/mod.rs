@@ -44,6 +44,9 @@ mod tests;
 
 pub use config::{Config, Counters, PATIENCE, Permanent};
 
+/// What XOT offers: packets on a connection of TCP for each circuit (RFC 1613).
+pub const SERVICE: Service = Service::CONNECTION.named("XOT");
+
 const STREAM: Below = Below(0);
 
 /// The most connections.
@@ -612,7 +615,7 @@ fn call(channel: Option<u16>) -> Parameters {
 
 impl Protocol for Xot {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[Service::Stream], below: (1, 1), keys: Vec::new() }
+        Shape { offers: Some(SERVICE), needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

@@ -25,7 +25,7 @@ impl Stream {
 
 impl Protocol for Stream {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Stream), needs: &[], below: (0, 0), keys: Vec::new() }
+        Shape { offers: Some(Service::STREAM), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

@@ -123,8 +123,8 @@ fn host(mut config: Config, number: usize, seed: u64) -> Host {
     config.address = of_host(number);
     graph.add_node("app", task, Box::new(App::default())).unwrap();
     graph.add_node("xtp", task, Box::new(Xtp::new(config))).unwrap();
-    let wire = graph.add_device("wire", Service::UnitData).unwrap();
-    let control = graph.add_device("control", Service::Frame).unwrap();
+    let wire = graph.add_device("wire", Service::UNIT_DATA).unwrap();
+    let control = graph.add_device("control", Service::FRAME).unwrap();
     graph.connect("app", "xtp").unwrap();
     graph.connect("app", "control").unwrap();
     graph.connect("xtp", "wire").unwrap();

@@ -24,7 +24,7 @@ const OF_CLIENT: Handle = Handle { index: 2, generation: 1 };
 
 impl Protocol for Across {
     fn shape(&self) -> Shape {
-        Shape { offers: Some(Service::Connection), needs: &[], below: (0, 0), keys: Vec::new() }
+        Shape { offers: Some(Service::CONNECTION), needs: &[], below: (0, 0), keys: Vec::new() }
     }
 
     fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {

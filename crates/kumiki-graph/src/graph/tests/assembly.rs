@@ -11,18 +11,18 @@ fn idle() -> Box<Scripted> {
 fn graph() -> Graph {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    graph.add_device("eth0", Service::Frame).unwrap();
+    graph.add_device("eth0", Service::FRAME).unwrap();
     for name in ["ip", "snap"] {
         graph.add_node(name, task, idle()).unwrap();
     }
     let mut stream = idle();
-    stream.shape.offers = Some(Service::Stream);
-    stream.shape.needs = &[Service::UnitData];
+    stream.shape.offers = Some(Service::STREAM);
+    stream.shape.needs = &[Service::UNIT_DATA];
     stream.shape.below = (1, 1);
     graph.add_node("tcp", task, stream).unwrap();
     let mut program = idle();
     program.shape.offers = None;
-    program.shape.needs = &[Service::Stream, Service::Connection];
+    program.shape.needs = &[Service::STREAM, Service::CONNECTION];
     graph.add_node("ttcp", task, program).unwrap();
     let mut island = idle();
     island.shape.needs = &[];
@@ -36,7 +36,7 @@ fn a_name_is_given_once() {
     let task = TaskId(0);
     let taken = "there are two layers called `ip`; names must differ";
     assert_eq!(words(graph.add_node("ip", task, idle())), taken);
-    assert_eq!(words(graph.add_device("ip", Service::Frame)), taken);
+    assert_eq!(words(graph.add_device("ip", Service::FRAME)), taken);
     assert!(words(graph.add_node("eth0", task, idle())).contains("two layers called `eth0`"));
 }
 
@@ -47,6 +47,30 @@ fn an_unknown_layer_is_named() {
     assert_eq!(words(graph.connect("udp", "ip")), "there is no layer called `udp`");
     // A device is below, never above.
     assert_eq!(words(graph.connect("eth0", "ip")), "there is no layer called `eth0`");
+}
+
+#[test]
+fn a_service_with_a_name_fits_its_own_and_any_without() {
+    let mut graph = graph();
+    let task = TaskId(0);
+    let mut named = |name: &str, offers, needs| {
+        let mut layer = idle();
+        (layer.shape.offers, layer.shape.needs) = (Some(offers), needs);
+        graph.add_node(name, task, layer).unwrap();
+    };
+    const TRANSPORT: Service = Service::CONNECTION.named("transport");
+    const SESSION: Service = Service::CONNECTION.named("session");
+    named("transport", TRANSPORT, &[]);
+    named("loopback", Service::CONNECTION, &[]);
+    named("session", SESSION, &[TRANSPORT]);
+    named("presentation", SESSION, &[SESSION]);
+    assert_eq!(words(graph.connect("session", "transport")), "fits");
+    assert_eq!(words(graph.connect("session", "loopback")), "fits");
+    assert_eq!(words(graph.connect("ttcp", "transport")), "fits");
+    assert_eq!(
+        words(graph.connect("presentation", "transport")),
+        "`presentation` cannot stand on `transport`: it needs session, and `transport` offers transport"
+    );
 }
 
 #[test]

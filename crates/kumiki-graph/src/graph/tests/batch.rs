@@ -126,7 +126,7 @@ fn trace(case: &Case, limits: &[usize]) -> Trace {
     if case.two_tasks {
         tasks.push(graph.add_task("upper"));
     }
-    let device = graph.add_device("dev", Service::Frame).unwrap();
+    let device = graph.add_device("dev", Service::FRAME).unwrap();
     let protocols: [Box<Scripted>; 3] = [answering(&logs[0]), timing(&logs[1]), leasing(&logs[2])];
     let names = ["top", "mid", "low", "dev"];
     for (number, protocol) in protocols.into_iter().enumerate() {

@@ -104,8 +104,8 @@ fn primitives_to_another_task_wait_in_its_inbox_by_time() {
     let log = Log::default();
     let mut graph = Graph::new(1, 1);
     let (low, high) = (graph.add_task("low"), graph.add_task("high"));
-    let device = graph.add_device("dev", Service::Frame).unwrap();
-    let other = graph.add_device("other", Service::Frame).unwrap();
+    let device = graph.add_device("dev", Service::FRAME).unwrap();
+    let other = graph.add_device("other", Service::FRAME).unwrap();
     let relay_node = graph.add_node("relay", low, relay("relay", &log)).unwrap();
     graph.add_node("top", high, echo("top", &log)).unwrap();
     graph.connect("relay", "dev").unwrap();
@@ -190,7 +190,7 @@ fn all_nodes_on_a_device_get_what_it_received() {
     let log = Log::default();
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    let device = graph.add_device("dev", Service::Frame).unwrap();
+    let device = graph.add_device("dev", Service::FRAME).unwrap();
     for name in ["proper", "raw"] {
         graph.add_node(name, task, echo(name, &log)).unwrap();
         graph.connect(name, "dev").unwrap();

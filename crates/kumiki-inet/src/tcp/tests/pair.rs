@@ -78,8 +78,8 @@ fn host(config: Config, number: u64, seed: u64) -> Host {
     config.address = of_host(number as usize);
     graph.add_node("app", task, Box::new(App::default())).unwrap();
     graph.add_node("tcp", task, Box::new(Tcp::new(config))).unwrap();
-    let wire = graph.add_device("wire", Service::UnitData).unwrap();
-    let control = graph.add_device("control", Service::Frame).unwrap();
+    let wire = graph.add_device("wire", Service::UNIT_DATA).unwrap();
+    let control = graph.add_device("control", Service::FRAME).unwrap();
     graph.connect("app", "tcp").unwrap();
     graph.connect("app", "control").unwrap();
     graph.connect("tcp", "wire").unwrap();

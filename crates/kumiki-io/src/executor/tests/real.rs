@@ -55,7 +55,7 @@ struct Parrot {
 
 impl Protocol for Parrot {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -81,7 +81,7 @@ fn parrot<C: Clock>(clock: C, pace: Pace, room: &Arc<Mutex<usize>>) -> (Executor
     far.set_nonblocking(true).unwrap();
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    graph.add_device("dev", Service::Frame).unwrap();
+    graph.add_device("dev", Service::FRAME).unwrap();
     let node = Box::<Parrot>::default();
     graph.add_node("parrot", task, node).unwrap();
     graph.connect("parrot", "dev").unwrap();
@@ -178,7 +178,7 @@ struct Listener(Vec<String>);
 
 impl Protocol for Listener {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -205,7 +205,7 @@ impl Called {
         kumiki_watchdog::minute();
         let mut graph = Graph::new(1, 1);
         let task = graph.add_task("cpu");
-        graph.add_device("dev", Service::Frame).unwrap();
+        graph.add_device("dev", Service::FRAME).unwrap();
         let node = Box::<Listener>::default();
         graph.add_node("listener", task, node).unwrap();
         graph.connect("listener", "dev").unwrap();
@@ -265,7 +265,7 @@ struct Answer(Vec<Address>);
 
 impl Protocol for Answer {
     fn shape(&self) -> Shape {
-        Shape { needs: &[Service::Frame], below: (1, 1), ..Shape::default() }
+        Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
@@ -284,7 +284,7 @@ fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
     use crate::udp::{Far, Udp};
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
-    graph.add_device("dev", Service::Frame).unwrap();
+    graph.add_device("dev", Service::FRAME).unwrap();
     let node = graph.add_node("answer", task, Box::new(Answer::default())).unwrap();
     graph.connect("answer", "dev").unwrap();
     let any = "127.0.0.1:0";

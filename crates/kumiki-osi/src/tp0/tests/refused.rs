@@ -56,7 +56,7 @@ fn message(octets: &[u8]) -> Message {
 impl Talk {
     fn new() -> Self {
         let mut bench = Bench::new();
-        let network = bench.graph.add_device("network", Service::Connection);
+        let network = bench.graph.add_device("network", Service::CONNECTION);
         let network = network.unwrap();
         bench.node("tp0", &["network"], Tp0::new(Config::default()));
         let user = bench.user("user", "tp0", &[]);

@@ -87,7 +87,7 @@ impl App {
 
 impl Protocol for App {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[Service::Stream, Service::Frame], below: (2, 2), keys: Vec::new() }
+        Shape { offers: None, needs: &[Service::STREAM, Service::FRAME], below: (2, 2), keys: Vec::new() }
     }
 
     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
