@@ -78,6 +78,9 @@ pub struct Stack {
     sets: Vec<String>,
 }
 
+/// What all connections hold at most where this process is not bounded: as the profiles have it.
+const TCP_MEMORY: u64 = 1 << 30;
+
 /// What a program of octets stands on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Transport {
@@ -239,7 +242,7 @@ impl Stack {
         ip: &'static str,
         device: &str,
     ) -> Self {
-        Self {
+        let mut stack = Self {
             frames: None,
             host: scenario::Host {
                 graph: Some(scenario::Graph::Below(graph.into_iter().collect())),
@@ -249,7 +252,14 @@ impl Stack {
             ip,
             device: device.to_owned(),
             sets: Vec::new(),
+        };
+        // Where this process is bounded, callers are refused before an allocation is.
+        if let Some(most) = memory::of_connections().filter(|most| *most < TCP_MEMORY)
+            && stack.layers().contains(&"tcp")
+        {
+            stack.put("tcp", "memory", format!("{} B", most.max(1)).into());
         }
+        stack
     }
 
     /// Sets `key` of `node`.

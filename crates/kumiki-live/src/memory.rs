@@ -94,6 +94,15 @@ impl Memory {
     }
 }
 
+/// What the connections of a stack of our own may hold, where this process is bounded: half of what is left, for octets lie in pages that are larger.
+pub fn of_connections() -> Option<u64> {
+    held_within([address_space(), cgroup()].into_iter().flatten())
+}
+
+fn held_within(limits: impl Iterator<Item = Limit>) -> Option<u64> {
+    limits.map(|limit| limit.left.saturating_sub(RESERVE) / 2).min()
+}
+
 /// What of a limit is for callers. The allocator needs a quarter to put things in; and where address space is counted, a caller that costs the budget [`COMES`] takes
 /// its whole stack beside that.
 const fn room(limit: Limit) -> u64 {
@@ -187,6 +196,14 @@ mod tests {
         assert!(callers * (COMES + STACK as u64) <= (60 << 20) - RESERVE);
         let why = within(&[limit(RESERVE, false)]).unwrap_err();
         assert_eq!(why.to_string(), "a limit leaves callers 0 KiB of memory, and the least is 4096 KiB: allow more");
+    }
+
+    #[test]
+    fn connections_may_hold_half_of_what_is_left() {
+        assert_eq!(held_within([].into_iter()), None);
+        let limits = [limit(112 << 20, true), limit(212 << 20, false)];
+        assert_eq!(held_within(limits.into_iter()), Some(50 << 20));
+        assert_eq!(held_within([limit(1, true)].into_iter()), Some(0));
     }
 
     #[test]

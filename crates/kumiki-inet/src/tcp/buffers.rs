@@ -27,7 +27,9 @@
 //!
 //! Counted are the octets that connections hold: not acknowledged, not sent, and given to users that have not given credit
 //! back. From half of the bound on no buffer is larger than at first. Beyond it each has 4 KiB ([`FLOOR`]). What was promised
-//! before is still taken, so the bound may be passed by what one window of each connection holds.
+//! before is still taken, up to a quarter of the bound more. There memory is spent: a connection whose user has something to take
+//! has what comes dropped, as if the network had lost it, and SYNs are not heard. So no number of callers who send a window each
+//! and read nothing takes more; who reads goes on, segment by segment.
 //!
 //! Text ahead of its turn is counted by itself, by what its pieces take where they are small. It has a quarter of the bound, and is
 //! dropped beyond as if the network had, on all connections: peers that leave holes must not make the buffers of others small.
@@ -52,13 +54,16 @@ pub(crate) struct Memory {
     /// All but what is ahead of its turn.
     used: u64,
     ahead: u64,
+    /// What the connections take themselves.
+    standing: u64,
 }
 
-/// What one connection holds, in the same two parts.
+/// What one connection holds, in the same parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
     used: u32,
     ahead: u32,
+    standing: u32,
 }
 
 /// How scarce memory is.
@@ -81,6 +86,12 @@ impl Memory {
         }
     }
 
+    /// Whether nothing more is taken: see the head of this file.
+    pub(crate) const fn is_spent(&self, config: &Config) -> bool {
+        let most = config.memory.saturating_add(config.memory / 4);
+        config.memory > 0 && self.used().saturating_add(self.standing) >= most
+    }
+
     /// Whether text ahead of its turn finds no room: it has a quarter of the bound.
     const fn is_full_ahead(&self, config: &Config) -> bool {
         config.memory > 0 && self.ahead >= config.memory / 4
@@ -93,6 +104,7 @@ impl Memory {
     pub(crate) const fn count(&mut self, was: Held, is: Held) {
         self.used = self.used.saturating_sub(was.used as u64) + is.used as u64;
         self.ahead = self.ahead.saturating_sub(was.ahead as u64) + is.ahead as u64;
+        self.standing = self.standing.saturating_sub(was.standing as u64) + is.standing as u64;
     }
 }
 
@@ -241,6 +253,7 @@ impl Session {
         let held = Held {
             used: self.send.held().saturating_add(self.receive.user),
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
+            standing: u32::try_from(size_of::<Self>()).unwrap_or(u32::MAX),
         };
         io.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;
@@ -284,6 +297,12 @@ impl Session {
     /// Nothing was sent for a while, and the congestion window begins anew.
     pub(crate) fn begin_buffers_anew(&mut self) {
         self.buffers.send.now = self.wanted_to_send();
+    }
+
+    /// Whether text that comes cannot be kept, in its turn or not.
+    pub(crate) fn is_out_of_memory(&self, io: &Io<'_, '_>) -> bool {
+        let waits = self.receive.user > 0 || !self.receive.queue.is_empty();
+        waits && io.shared.memory.is_spent(&io.shared.config)
     }
 
     /// Whether text ahead of its turn cannot be kept.

@@ -44,6 +44,11 @@ impl Tcp {
         let now = cx.now();
         let full = self.is_full_of_callers();
         let config = &self.shared.config;
+        if self.shared.memory.is_spent(config) {
+            self.shared.counters.out_of_memory += 1;
+            cx.drop("no memory for another connection");
+            return;
+        }
         let cookie = match config.syn_cookies {
             SynCookies::Never => false,
             SynCookies::WhenFull => full,

@@ -77,7 +77,7 @@ pub struct Counters {
     pub paced: u64,
     /// Times a send or receive buffer was made larger.
     pub buffers_grown: u64,
-    /// Segments ahead of their turn dropped because all connections hold as much as they may.
+    /// Segments dropped because all connections hold as much as they may: SYNs, and text in its turn or ahead of it.
     pub out_of_memory: u64,
     /// Segments with text that came ahead of their turn.
     pub out_of_order: u64,

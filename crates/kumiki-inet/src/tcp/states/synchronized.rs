@@ -236,6 +236,12 @@ impl Session {
         }
         let window = self.receive.window();
         let octets = segment.octets();
+        if octets > 0 && self.is_out_of_memory(io) {
+            // As if it had been lost.
+            io.shared.counters.out_of_memory += 1;
+            self.receive.owe_now(AckReason::OutOfOrder);
+            return;
+        }
         // A FIN that came ahead of its turn may be waiting alone for this text.
         let waits = !self.receive.queue.is_empty() || self.receive.queue.knows_fin();
         let in_order = segment.seq == self.receive.nxt && octets <= window && !waits;

@@ -1,6 +1,7 @@
 //! Buffers that tune themselves, and the bound on what all hold.
 
-use kumiki_graph::{Duration, Instant, Quality};
+use kumiki_graph::{Duration, Instant, Quality, Request};
+use kumiki_octets::Message;
 
 use super::pair::*;
 use crate::tcp::{Config, defaults};
@@ -192,6 +193,39 @@ fn what_all_hold_is_bounded() {
     }
     pair.run_for(ms(1000));
     assert_eq!((pair.tcp(A).held(), pair.tcp(B).held()), (0, 0));
+}
+
+/// A window was offered to each of them while there was memory.
+#[test]
+fn what_was_offered_to_many_is_not_taken_beyond_the_bound_and_comes_once_there_is_room() {
+    let config = Config { memory: 1 << 20, ..small() };
+    let mut pair = Pair::new(small(), config, ms(1));
+    pair.app(B).idle = true;
+    pair.listen(B, 200);
+    let mut callers = Vec::new();
+    for _ in 0..100 {
+        pair.call(A);
+        pair.run_for(ms(5));
+        callers.extend(pair.app(A).session);
+    }
+    for session in callers {
+        let (data, end) = (Message::from_octets(&numbered(60_000)), true);
+        pair.ask(A, vec![Request::Data { session, data, end }]);
+    }
+    pair.run_for(ms(5_000));
+    let held = pair.tcp(B).held();
+    assert!(((1 << 20)..(1 << 20) * 5 / 4 + 100 * 9180).contains(&held), "{held}");
+    assert!(pair.counters(B).out_of_memory > 0);
+    // Nobody else is let in.
+    pair.call(A);
+    pair.run_for(ms(500));
+    assert_eq!(pair.tcp(B).connections(), 100);
+    for session in pair.app(B).offers.clone().into_iter().skip(10) {
+        let (reason, data) = (kumiki_graph::Reason::User, None);
+        pair.ask(B, vec![Request::Abort { session, reason, data }]);
+    }
+    pair.run_for(ms(120_000));
+    assert_eq!(pair.tcp(B).held(), 10 * 60_000);
 }
 
 #[test]
