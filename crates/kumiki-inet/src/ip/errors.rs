@@ -26,6 +26,8 @@ mod kind {
     pub(super) const PARAMETER: u8 = 12;
 }
 
+/// What every link carries (RFC 791 section 3.2).
+const LEAST_MTU: u32 = 68;
 /// RFC 1191 section 7: the sizes that links are likely to have, for routers that do not tell.
 const PLATEAUS: [u32; 11] = [65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
@@ -160,6 +162,13 @@ impl Ip {
             cx.drop("ICMP error about a datagram of others");
             return;
         }
+        // What is no longer than that cannot have met such a link, nor anything of 68 octets any link (RFC 791 section 3.2).
+        if let Problem::TooBig { mtu } = problem
+            && u32::from(quoted.total_length) <= mtu.max(LEAST_MTU)
+        {
+            cx.drop("ICMP error about a datagram that is not too big");
+            return;
+        }
         if self.users.find(quoted.protocol).is_none() {
             cx.drop("ICMP error for nobody");
             return;
@@ -246,5 +255,5 @@ fn problem(message: Icmp, quoted: &Header) -> Option<Problem> {
 /// The largest size that links are likely to have and that is below `len` (RFC 1191 section 5).
 fn plateau_below(len: u32) -> u32 {
     let below = PLATEAUS.iter().find(|&&plateau| plateau < len);
-    below.copied().unwrap_or(68)
+    below.copied().unwrap_or(LEAST_MTU)
 }

@@ -91,6 +91,13 @@ fn errors_of_no_consequence_reach_nobody() {
     // Quench (RFC 6633), redirect.
     bench.octets(eth, &icmp(4, 0, [0; 4], &quoted(6, &[0; 8])));
     bench.octets(eth, &icmp(5, 1, [10, 0, 0, 9], &quoted(6, &[0; 8])));
+    // Too big for a link that would have carried it: of 1500 octets, and of 40.
+    bench.octets(eth, &icmp(3, 4, 1500_u32.to_be_bytes(), &quoted(6, &[0; 8])));
+    let mut small = quoted(6, &[0; 8]);
+    small[2..4].copy_from_slice(&40_u16.to_be_bytes());
+    for mtu in [0, 1, 39, 551] {
+        bench.octets(eth, &icmp(3, 4, u32::to_be_bytes(mtu), &small));
+    }
     // Not ours, cut short, damaged.
     let mut others = quoted(6, &[0; 8]);
     others[12..16].copy_from_slice(&[10, 0, 0, 77]);
