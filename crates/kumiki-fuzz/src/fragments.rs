@@ -1,5 +1,6 @@
 //! Fragments of a few datagrams beside a model: what IP delivers is made of what came, and what came whole is delivered.
 
+use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Key};
@@ -46,11 +47,11 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
     let mut bench = if version_6 {
         let interface = ipv6::Interface::new("line", "fd00::1".parse().unwrap(), 64);
         let layer = ipv6::Ip::new(ipv6::Config::host(interface)).unwrap();
-        Bench::datagrams(Box::new(layer), &[Key::IpProtocol(PROTOCOL)])
+        Bench::datagrams(Box::new(layer), &[Key::of(IP_PROTOCOL, PROTOCOL.into())])
     } else {
         let interface = ip::Interface::new("line", [10, 0, 0, 1].into(), 24);
         let layer = ip::Ip::new(ip::Config::host(interface)).unwrap();
-        Bench::datagrams(Box::new(layer), &[Key::IpProtocol(PROTOCOL)])
+        Bench::datagrams(Box::new(layer), &[Key::of(IP_PROTOCOL, PROTOCOL.into())])
     };
     let mut datagrams: BTreeMap<u8, Datagram> = BTreeMap::new();
     for _ in 0..300 {

@@ -11,6 +11,7 @@ use kumiki_octets::Message;
 use kumiki_ppp::ppp::{self, Ppp};
 use kumiki_ppp::ppp_daemon::misbehave::Script;
 use kumiki_ppp::ppp_daemon::{Config, Ipv4, MAX_LINES, Methods, Phase, PppDaemon, Quality, Secret, WAKE};
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 
 use crate::{Draw, Target, within_mb};
@@ -44,7 +45,7 @@ impl Protocol for Ear {
             offers: None,
             needs: &[Service::UNIT_DATA],
             below: (2, 2),
-            keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
+            keys: vec![Key::of(PPP_PROTOCOL, protocol::IPV4), Key::of(PPP_PROTOCOL, protocol::IPV6)],
         }
     }
 

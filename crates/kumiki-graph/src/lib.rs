@@ -41,7 +41,6 @@ pub use service::{
     Accept, AccessPoint, Cause, Coalesce, Credit, EcnUse, ErrorControl, FlowControl, Handle, Indication, KeepAlive,
     Key, Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
     Reason, Report, Request, Service, SourceRoute, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
-    ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -22,7 +22,7 @@ mod reason;
 mod special;
 mod unit_data;
 
-pub use key::{Key, ether_types, ip_protocols, lsaps, mapos_protocols, ppp_protocols};
+pub use key::Key;
 pub use manage::{Manage, Problem, Report};
 pub use reason::{Cause, PeerCause, Reason, Violation};
 pub use special::{Parameters, Special};

@@ -1,76 +1,20 @@
-//! The users of a layer whose header names them by a number: EtherTypes, and the protocol numbers of IP, PPP and MAPOS.
+//! The users of a layer whose header names them by a number.
 //!
 //! A user may have several numbers. It says in [`UnitOptions::under`](crate::UnitOptions::under) which one a unit
 //! goes under; where it does not, its first is meant.
 
-use crate::{Above, Context, Indication, Key, Report, ether_types, ip_protocols, mapos_protocols, ppp_protocols};
+use crate::{Above, Context, Indication, Key, Report};
 
 /// What a header names a user by.
-pub trait Number: Copy + PartialEq {
+pub trait UserNumber: Copy + PartialEq {
     /// What it is called.
     const KIND: &'static str;
 
-    /// Those among `keys`.
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self>;
+    /// This key, if it is such a number.
+    fn of_key(key: Key) -> Option<Self>;
 
-    /// This one, in words.
-    fn named(self) -> String;
-}
-
-impl Number for u16 {
-    const KIND: &'static str = "EtherType";
-
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
-        ether_types(keys)
-    }
-
-    fn named(self) -> String {
-        format!("EtherType {self:#06x}")
-    }
-}
-
-impl Number for u8 {
-    const KIND: &'static str = "protocol number";
-
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
-        ip_protocols(keys)
-    }
-
-    fn named(self) -> String {
-        format!("IP protocol {self}")
-    }
-}
-
-/// A number of PPP's protocol field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PppProtocol(pub u16);
-
-impl Number for PppProtocol {
-    const KIND: &'static str = "PPP protocol";
-
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
-        ppp_protocols(keys).map(Self)
-    }
-
-    fn named(self) -> String {
-        format!("PPP protocol {:#06x}", self.0)
-    }
-}
-
-/// A number of MAPOS's protocol field.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MaposProtocol(pub u16);
-
-impl Number for MaposProtocol {
-    const KIND: &'static str = "MAPOS protocol";
-
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
-        mapos_protocols(keys).map(Self)
-    }
-
-    fn named(self) -> String {
-        format!("MAPOS protocol {:#06x}", self.0)
-    }
+    /// The key that it is.
+    fn key(self) -> Key;
 }
 
 /// Who is found under which number.
@@ -83,16 +27,17 @@ impl<N> Default for Users<N> {
     }
 }
 
-impl<N: Number> Users<N> {
+impl<N: UserNumber> Users<N> {
     /// Puts the user `above` of `layer` under the numbers among `keys`, of which there must be some.
     pub fn bind(&mut self, layer: &str, above: Above, keys: &[Key]) -> Result<(), String> {
-        if N::among(keys).next().is_none() {
+        let numbers = || keys.iter().filter_map(|key| N::of_key(*key));
+        if numbers().next().is_none() {
             let kind = N::KIND;
             return Err(format!("{layer} tells users apart by {kind}, and this one has none"));
         }
-        for number in N::among(keys) {
+        for number in numbers() {
             if self.find(number).is_some() {
-                return Err(format!("{} has a user already", number.named()));
+                return Err(format!("{} has a user already", number.key()));
             }
             self.0.push((number, above));
         }
@@ -117,7 +62,7 @@ impl<N: Number> Users<N> {
 
     /// The number of a unit of `user`'s that goes `under` this key.
     pub fn number(&self, user: Above, under: Option<Key>) -> Option<N> {
-        let said = N::among(under.as_slice()).next();
+        let said = under.and_then(N::of_key);
         said.or_else(|| {
             let first = self.0.iter().find(|(_, other)| *other == user);
             first.map(|&(number, _)| number)

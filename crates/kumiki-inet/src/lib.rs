@@ -25,6 +25,7 @@ pub mod ip;
 pub mod ipv6;
 mod link_addresses;
 pub mod llc;
+mod numbers;
 pub mod resolution;
 pub mod sim_ether;
 pub mod tcp;
@@ -32,3 +33,4 @@ pub mod udp;
 pub mod vnet;
 
 pub use link_addresses::LinkAddresses;
+pub use numbers::{EtherType, IpProtocol};

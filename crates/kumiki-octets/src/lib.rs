@@ -13,6 +13,7 @@
 //! | [`scramble`] | the scramblers of SONET/SDH and of its payload |
 //! | [`bip`] | the parities of SONET/SDH |
 //! | [`Payload`] | what may carry a message |
+//! | [`Numbering`] | what the numbers in a field of a header stand for |
 //! | [`Number`] | the digits of a subscriber's number |
 //! | [`Pattern`] | content that nobody has written anywhere yet |
 //!
@@ -27,6 +28,7 @@ mod gathering;
 pub mod hdlc;
 mod message;
 pub mod number;
+mod numbering;
 mod page;
 pub mod pattern;
 mod payload;
@@ -41,6 +43,7 @@ pub use form::Form;
 pub use gathering::{Gathering, Refused};
 pub use message::{Beginning, Checksum, Message, Meta, Short};
 pub use number::Number;
+pub use numbering::Numbering;
 pub use page::{Page, keep_free};
 pub use pattern::Pattern;
 pub use payload::Payload;

@@ -11,6 +11,9 @@
 pub mod hdlc;
 pub mod mapos;
 pub mod mapos_switch;
+mod numbers;
 pub mod ppp;
 pub mod ppp_daemon;
 pub mod sdh;
+
+pub use numbers::{MaposProtocol, PPP_FRAMES, PppProtocol};

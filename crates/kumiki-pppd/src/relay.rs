@@ -3,6 +3,7 @@
 use kumiki_graph::{
     Above, Below, Context, Indication, Key, Protocol, Request, Service, Shape, Unit, UnitIndication, UnitOptions,
 };
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::protocol;
 
 /// The PPP driver.
@@ -20,7 +21,7 @@ impl Protocol for Relay {
             offers: None,
             needs: &[Service::UNIT_DATA],
             below: (2, 2),
-            keys: vec![Key::PppProtocol(protocol::IPV4), Key::PppProtocol(protocol::IPV6)],
+            keys: vec![Key::of(PPP_PROTOCOL, protocol::IPV4), Key::of(PPP_PROTOCOL, protocol::IPV6)],
         }
     }
 
@@ -42,7 +43,7 @@ impl Protocol for Relay {
         };
         if from == LINK {
             // A datagram under the other version's number has not been agreed on (RFC 1661 section 3.5).
-            if unit.options.under == Some(Key::PppProtocol(number)) {
+            if unit.options.under == Some(Key::of(PPP_PROTOCOL, number)) {
                 cx.down(KERNEL, Request::Unit(Unit::of(unit.data)));
             } else {
                 cx.drop("datagram of another protocol");
@@ -50,7 +51,7 @@ impl Protocol for Relay {
             return;
         }
         let unit = Unit {
-            options: UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE },
+            options: UnitOptions { under: Some(Key::of(PPP_PROTOCOL, number)), ..UnitOptions::NONE },
             ..Unit::of(unit.data)
         };
         cx.down(LINK, Request::Unit(unit));

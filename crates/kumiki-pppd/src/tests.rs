@@ -1,5 +1,6 @@
 //! What does not need a peer; `crates/kumiki/tests/ppp` has peers.
 
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use std::collections::VecDeque;
 use std::io;
 
@@ -162,7 +163,7 @@ fn a_relay_sorts_datagrams_by_their_version() {
     }
     // The last has come under the other version's number.
     for (number, octets) in [(0x0021, [0x45, 4]), (0x0057, [0x60, 5]), (0x0021, [0x60, 6])] {
-        let options = UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE };
+        let options = UnitOptions { under: Some(Key::of(PPP_PROTOCOL, number)), ..UnitOptions::NONE };
         let back = Unit { options, ..Unit::of(Message::from_octets(&octets)) };
         graph.input(now, link, Indication::Unit(back));
     }
@@ -179,7 +180,7 @@ fn a_relay_sorts_datagrams_by_their_version() {
             (output.device, unit.options.under, unit.data.to_vec())
         })
         .collect();
-    let under = |number| Some(Key::PppProtocol(number));
+    let under = |number| Some(Key::of(PPP_PROTOCOL, number));
     assert_eq!(
         out,
         [

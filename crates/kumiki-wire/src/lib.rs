@@ -21,6 +21,7 @@
 pub mod atm;
 pub mod files;
 pub mod inet;
+pub mod numbering;
 pub mod osi;
 pub mod ppp;
 pub mod x25;

@@ -40,6 +40,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Mode, Open, Protocol, Report,
     Request, Service, Shape, TimerSlot, Token, Unit,
 };
+use kumiki_wire::numbering::{self, IP_PROTOCOL};
 use kumiki_wire::xtp::{Diagnosis, ETHER_TYPE, Options, code, val};
 
 mod arrivals;
@@ -436,7 +437,10 @@ impl Protocol for Xtp {
             offers: Some(Service::STREAM),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::XTP), Key::EtherType(ETHER_TYPE)],
+            keys: vec![
+                Key::of(IP_PROTOCOL, kumiki_wire::inet::ipv4::protocol::XTP.into()),
+                Key::of(numbering::ETHER_TYPE, ETHER_TYPE),
+            ],
         }
     }
 

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2225 sections 8.2, 8.5 and 8.7 (replaces RFC 1577), RFC 1293 as it is quoted there |
-//! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`kumiki_inet::ip::Neighbours::Below`], XTP; they share what is known |
+//! | Above | users by EtherType: IP, whose interface is configured with [`kumiki_inet::ip::Neighbours::Below`], XTP; they share what is known |
 //! | Below | LLC/SNAP, under the EtherTypes of the users and that of ARP |
 //! | Left out | switched circuits and with them the ATMARP server, registration and NAKs; broadcast (RFC 2225 section 9 has no mapping for it) |
 //!

@@ -1,4 +1,5 @@
 use kumiki_graph::{DeviceId, Duration, NodeId};
+use kumiki_wire::numbering::IP_PROTOCOL;
 use proptest::prelude::*;
 
 use super::*;
@@ -11,7 +12,7 @@ const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 const VC: Address = Address::Vc { vpi: 0, vci: 100 };
 const OTHER: Address = Address::Vc { vpi: 0, vci: 101 };
-const UDP: Key = Key::IpProtocol(17);
+const UDP: Key = Key::of(IP_PROTOCOL, 17);
 
 /// User, IP, ATMARP and LLC/SNAP over the device `atm`, not yet started.
 fn stack(own: Ipv4Addr, config: Config) -> (Bench, DeviceId, NodeId) {

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2684 section 5 (replaces RFC 1483), routed PDUs with a SNAP header; RFC 1042 has the same eight octets |
-//! | Above | users by [`Key::EtherType`]: IP, ATMARP |
+//! | Above | users by EtherType: IP, ATMARP |
 //! | Below | AAL5, or a device that does AAL5 itself; FDDI and Ethernet with a length, where XID and TEST need no answer ([`kumiki_inet::llc`] gives it) |
 //! | Left out | bridged PDUs, ISO protocols by NLPID, sessions and credit: units beyond what the device's queue takes are lost there |
 //!
@@ -16,7 +16,9 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
+use kumiki_inet::EtherType;
 use kumiki_wire::atm::llc_snap::{Header, LEN};
+use kumiki_wire::numbering::ETHER_TYPE;
 
 use kumiki_graph::users::{Users, tell_all};
 
@@ -50,7 +52,7 @@ pub struct Counters {
 pub struct LlcSnap {
     config: Config,
     /// By EtherType.
-    users: Users<u16>,
+    users: Users<EtherType>,
     counters: Counters,
 }
 
@@ -70,7 +72,7 @@ impl LlcSnap {
     }
 
     fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
-        let Some(ethertype) = self.users.number(from, unit.options.under) else {
+        let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) else {
             cx.drop("no EtherType");
             return;
         };
@@ -94,14 +96,14 @@ impl LlcSnap {
             cx.drop("no LLC/SNAP header of a routed PDU");
             return;
         };
-        let Some(user) = self.users.find(ethertype) else {
+        let Some(user) = self.users.find(EtherType(ethertype)) else {
             self.counters.unknown_type += 1;
             cx.drop("unknown EtherType");
             return;
         };
         // The header was read, so it is there.
         let _ = unit.data.pop_header(len);
-        unit.options.under = Some(Key::EtherType(ethertype));
+        unit.options.under = Some(Key::of(ETHER_TYPE, ethertype));
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
     }

@@ -1,12 +1,13 @@
 use kumiki_graph::{Misfit, UnitOptions};
 use kumiki_octets::{Checksum, Message, Meta};
+use kumiki_wire::numbering::ETHER_TYPE;
 use proptest::prelude::*;
 
 use super::*;
 use kumiki_testkit::bench::{Bench, hex};
 
-const IP: Key = Key::EtherType(0x0800);
-const ARP: Key = Key::EtherType(0x0806);
+const IP: Key = Key::of(ETHER_TYPE, 0x0800);
+const ARP: Key = Key::of(ETHER_TYPE, 0x0806);
 const VC: Address = Address::Vc { vpi: 0, vci: 100 };
 const OTHER: Address = Address::Vc { vpi: 0, vci: 101 };
 

@@ -1,5 +1,6 @@
 use kumiki_graph::Unit;
 use kumiki_octets::Message;
+use kumiki_wire::numbering::ETHER_TYPE;
 
 use super::*;
 use kumiki_testkit::bench::{Bench, User};
@@ -11,7 +12,7 @@ fn octets_pass_as_they_are_over_the_one_channel() {
     let mut bench = Bench::new();
     let atm = bench.device("atm");
     bench.node("vc_mux", &["atm"], VcMux::new(Config { vc: VC }));
-    let user = bench.user("user", "vc_mux", &[Key::EtherType(0x0800)]);
+    let user = bench.user("user", "vc_mux", &[Key::of(ETHER_TYPE, 0x0800)]);
     bench.start();
     let unit = |source| Unit { source, data: Message::from_octets(&[0x45, 7]), ..Unit::default() };
     bench.send(user, unit(Address::None));

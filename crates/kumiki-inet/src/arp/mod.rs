@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 826; RFC 1122 section 2.3.2 (timeout, one request a second, a queue) |
-//! | Above | users by [`Key::EtherType`]: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
+//! | Above | users by EtherType: IP, whose interface is configured with [`crate::ip::Neighbours::Below`], XTP, by way of VNET too |
 //! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
 //! | Left out | announcements and defence of our own address (RFC 5227), proxies, reverse ARP |
 //!

@@ -1,6 +1,8 @@
 //! Address resolution between IP and an Ethernet.
 
 use kumiki_graph::{DeviceId, NodeId, Problem};
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::*;
 use crate::eth::{self, Eth};
@@ -21,7 +23,7 @@ fn station(config: Config) -> (Bench, DeviceId, NodeId) {
     let interface = Interface { neighbours: Neighbours::Below, ..Interface::new("arp", A, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["arp"], ip);
-    let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
+    let user = bench.user("user", "ip", &[Key::of(IP_PROTOCOL, 17)]);
     bench.start();
     bench.requests();
     (bench, medium, user)
@@ -177,7 +179,7 @@ fn a_claim_to_our_own_address_is_counted_and_not_believed() {
 }
 
 /// XTP's EtherType.
-const XTP: Key = Key::EtherType(0x817d);
+const XTP: Key = Key::of(ETHER_TYPE, 0x817d);
 
 #[test]
 fn users_share_what_is_known_and_send_under_their_own_ether_types() {
@@ -186,8 +188,8 @@ fn users_share_what_is_known_and_send_under_their_own_ether_types() {
     let eth = eth::Config { pad: false, ..eth::Config::new(MAC_A) };
     // Users first, as in a chain of a scenario.
     bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
-    let ip = bench.user("ip", "arp", &[Key::EtherType(0x0800)]);
-    let xtp = bench.user("xtp", "arp", &[Key::IpProtocol(36), XTP]);
+    let ip = bench.user("ip", "arp", &[Key::of(ETHER_TYPE, 0x0800)]);
+    let xtp = bench.user("xtp", "arp", &[Key::of(IP_PROTOCOL, 36), XTP]);
     bench.node("eth", &["medium"], Eth::new(eth).unwrap());
     bench.graph.connect("arp", "eth").unwrap();
     bench.start();
@@ -217,7 +219,9 @@ fn users_share_what_is_known_and_send_under_their_own_ether_types() {
 fn a_user_has_an_ether_type_and_not_that_of_arp() {
     let mut bench = Bench::new();
     bench.node("arp", &[], Arp::new(Config::new(A)).unwrap());
-    for (name, key, why) in [("tcp", Key::IpProtocol(6), "has none"), ("arp2", Key::EtherType(0x0806), "ARP's own")] {
+    for (name, key, why) in
+        [("tcp", Key::of(IP_PROTOCOL, 6), "has none"), ("arp2", Key::of(ETHER_TYPE, 0x0806), "ARP's own")]
+    {
         let task = bench.graph.add_task(name);
         let user = kumiki_testkit::bench::User::with_keys(&[key]);
         bench.graph.add_node(name, task, Box::new(user)).unwrap();

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | Ethernet II; IEEE 802.3 section 3.2 (padding), RFC 894, RFC 2464 |
-//! | Above | users by [`Key::EtherType`]: ARP, IPv6; one without a number ([`Key::Only`]), LLC, whose frames have a length in place of a type (IEEE 802.3, RFC 1042) |
+//! | Above | users by EtherType: ARP, IPv6; one without a number ([`Key::Only`]), LLC, whose frames have a length in place of a type (IEEE 802.3, RFC 1042) |
 //! | Below | a device, or a line, that carries frames and takes care of preamble and frame check sequence |
 //! | Left out | VLAN tags, pause frames, promiscuous reception; sessions and credit |
 //!
@@ -15,11 +15,13 @@
 //!
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
+use crate::EtherType;
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
 use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
+use kumiki_wire::numbering::ETHER_TYPE;
 use thiserror::Error;
 
 use kumiki_graph::users::{Users, tell_all};
@@ -88,7 +90,7 @@ pub struct Eth {
     mtu: u32,
     burst: u32,
     /// By EtherType.
-    users: Users<u16>,
+    users: Users<EtherType>,
     /// The user whose frames have a length.
     llc: Option<Above>,
     counters: Counters,
@@ -138,7 +140,7 @@ impl Eth {
         }
         let type_or_length = if self.llc == Some(from) {
             TypeOrLength::Length(u16::try_from(unit.data.len()).unwrap_or(0))
-        } else if let Some(ethertype) = self.users.number(from, unit.options.under) {
+        } else if let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) {
             TypeOrLength::Type(ethertype)
         } else {
             self.counters.refused += 1;
@@ -179,8 +181,8 @@ impl Eth {
         }
         let (user, under) = match header.type_or_length {
             TypeOrLength::Type(ethertype) => {
-                let key = Key::EtherType(ethertype);
-                (self.users.find(ethertype), Some(key))
+                let key = Key::of(ETHER_TYPE, ethertype);
+                (self.users.find(EtherType(ethertype)), Some(key))
             }
             TypeOrLength::Length(_) => (self.llc, None),
         };

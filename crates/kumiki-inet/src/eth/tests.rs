@@ -13,8 +13,8 @@ fn bench(config: Config) -> (Bench, DeviceId, [NodeId; 2]) {
     let mut bench = Bench::new();
     let medium = bench.device("medium");
     bench.node("eth", &["medium"], Eth::new(config).unwrap());
-    let four = bench.user("four", "eth", &[Key::EtherType(0x0800)]);
-    let six = bench.user("six", "eth", &[Key::EtherType(0x86dd)]);
+    let four = bench.user("four", "eth", &[Key::of(ETHER_TYPE, 0x0800)]);
+    let six = bench.user("six", "eth", &[Key::of(ETHER_TYPE, 0x86dd)]);
     bench.start();
     bench.requests();
     (bench, medium, [four, six])

@@ -1,6 +1,8 @@
 //! Frames, seen from LLC and from the ring.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Message;
@@ -77,7 +79,7 @@ fn the_mtu_is_that_of_rfc_1390_and_ip_fills_it() {
     let interface = Interface { neighbours: Neighbours::Below, mtu: 65535, ..Interface::new("arp", address, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["arp"], ip);
-    let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
+    let user = bench.user("user", "ip", &[Key::of(IP_PROTOCOL, 17)]);
     bench.start();
     bench.requests();
     bench.say(user, Request::Manage(Box::new(Manage::Limits)));
@@ -116,13 +118,13 @@ fn what_is_longer_than_the_mtu_is_not_sent() {
 fn its_one_user_is_llc() {
     let (mut bench, ..) = bench(Config::new(OWN));
     let task = bench.graph.add_task("other");
-    for (name, key) in [("second", Key::Only), ("ip", Key::EtherType(0x0800))] {
+    for (name, key) in [("second", Key::Only), ("ip", Key::of(ETHER_TYPE, 0x0800))] {
         let user = Box::new(User::with_keys(&[key]));
         bench.graph.add_node(name, task, user).unwrap();
         assert!(bench.graph.connect(name, "fddi").is_err());
     }
     let mut alone = Fddi::new(Config::new(OWN)).unwrap();
-    let refused = alone.bind(ABOVE, &[Key::EtherType(0x0800)]).unwrap_err();
+    let refused = alone.bind(ABOVE, &[Key::of(ETHER_TYPE, 0x0800)]).unwrap_err();
     assert!(refused.contains("`llc`"), "{refused}");
 }
 

@@ -16,6 +16,7 @@
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
 
 use core::net::IpAddr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape, Unit,
@@ -210,7 +211,7 @@ impl IcmpEcho {
         let checksum = Sum::of(&octets).plus(unit.data.sum()).checksum();
         let octets = header(peer, query, checksum);
         unit.data.push_header(MIN_LEN).copy_from_slice(&octets);
-        unit.options.under = Some(Key::IpProtocol(number(peer)));
+        unit.options.under = Some(Key::of(IP_PROTOCOL, number(peer).into()));
         self.counters.echoes_sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
@@ -220,7 +221,7 @@ impl IcmpEcho {
             self.ignore(cx);
             return;
         };
-        if unit.options.under != Some(Key::IpProtocol(number(peer))) {
+        if unit.options.under != Some(Key::of(IP_PROTOCOL, number(peer).into())) {
             self.ignore(cx);
             return;
         }
@@ -275,8 +276,11 @@ impl IcmpEcho {
         let octets = header(peer, reply, Sum::update(checksum, was, is));
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
-        let options =
-            UnitOptions { tos: tos & DSCP, under: Some(Key::IpProtocol(number(peer))), ..UnitOptions::default() };
+        let options = UnitOptions {
+            tos: tos & DSCP,
+            under: Some(Key::of(IP_PROTOCOL, number(peer).into())),
+            ..UnitOptions::default()
+        };
         cx.down(
             BELOW,
             Request::Unit(Unit {
@@ -316,7 +320,7 @@ impl Protocol for IcmpEcho {
             offers: Some(Service::UNIT_DATA),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(protocol::ICMP), Key::IpProtocol(next_header::ICMPV6)],
+            keys: vec![Key::of(IP_PROTOCOL, protocol::ICMP.into()), Key::of(IP_PROTOCOL, next_header::ICMPV6.into())],
         }
     }
 

@@ -1,5 +1,6 @@
 //! The errors of ICMP: sent about datagrams that we refuse, taken about datagrams that we sent.
 
+use crate::IpProtocol;
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
@@ -113,7 +114,7 @@ impl Ip {
             Problem::TooBig { mtu } => too_big(mtu),
             Problem::NoNeighbour => unreachable_by(unreachable::HOST),
         };
-        let (Some(protocol), Ok(total_length)) =
+        let (Some(IpProtocol(protocol)), Ok(total_length)) =
             (self.users.number(from, options.under), u16::try_from(data.len().saturating_add(ipv4::MIN_LEN)))
         else {
             return;
@@ -169,7 +170,7 @@ impl Ip {
             cx.drop("ICMP error about a datagram that is not too big");
             return;
         }
-        if self.users.find(quoted.protocol).is_none() {
+        if self.users.find(IpProtocol(quoted.protocol)).is_none() {
             cx.drop("ICMP error for nobody");
             return;
         }
@@ -199,7 +200,7 @@ impl Ip {
         if quoted.fragment_offset != 0 {
             return;
         }
-        let Some(user) = self.users.find(quoted.protocol) else {
+        let Some(user) = self.users.find(IpProtocol(quoted.protocol)) else {
             return;
         };
         let report = Report::Unreachable {

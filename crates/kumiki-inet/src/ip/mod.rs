@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 791, RFC 1122 section 3 (hosts), RFC 1812 sections 4.2, 4.3, 5.2, 5.3 (forwarding); RFC 6864 (identification), RFC 815 (reassembly), RFC 1191 (next-hop MTU), RFC 6633 (source quench) |
-//! | Above | users by [`Key::IpProtocol`]: TCP, UDP, ICMP's queries, XTP |
+//! | Above | users by protocol number: TCP, UDP, ICMP's queries, XTP |
 //! | Below | one layer for each interface: LLC/SNAP, VC multiplexing, ATMARP, PPP, Ethernet, a device |
 //! | Left out | options are passed on and handed out, but not acted on: a datagram with a source route that has not ended is refused; redirects, sent or taken; a cache of path MTUs (each transport session keeps its own); multicast forwarding and IGMP; several addresses of one interface; credit |
 //!
@@ -38,8 +38,12 @@
 //! pair of addresses within two minutes): beyond 546 fragmentable datagrams a second they repeat sooner, as they do
 //! elsewhere. Transports that are fast do not let their datagrams be fragmented.
 
+use crate::IpProtocol;
 use crate::LinkAddresses;
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::MAPOS_PROTOCOL;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Problem, Protocol, Report, Request, Service, Shape,
@@ -146,7 +150,7 @@ pub struct Ip {
     /// Addresses that mean us, or us too, in order: every datagram's are looked for here.
     known: Vec<(u32, Kind)>,
     /// Who is found under which protocol number.
-    users: Users<u8>,
+    users: Users<IpProtocol>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     /// Groups that users are in, beside those of the configuration.
@@ -396,9 +400,9 @@ impl Protocol for Ip {
             needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (interfaces, interfaces),
             keys: vec![
-                Key::EtherType(kumiki_wire::inet::ethernet::ethertype::IPV4),
-                Key::PppProtocol(kumiki_wire::ppp::ppp::protocol::IPV4),
-                Key::MaposProtocol(kumiki_wire::ppp::mapos::protocol::IPV4),
+                Key::of(ETHER_TYPE, kumiki_wire::inet::ethernet::ethertype::IPV4),
+                Key::of(PPP_PROTOCOL, kumiki_wire::ppp::ppp::protocol::IPV4),
+                Key::of(MAPOS_PROTOCOL, kumiki_wire::ppp::mapos::protocol::IPV4),
             ],
         }
     }

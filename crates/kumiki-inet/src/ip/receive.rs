@@ -1,6 +1,8 @@
 //! A datagram is checked; then it is ours, a fragment of ours, or somebody else's.
 
+use crate::IpProtocol;
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{Address, Below, Context, Indication, Key, SourceRoute, Unit, UnitOptions};
 use kumiki_octets::Message;
@@ -128,7 +130,7 @@ impl Ip {
             self.hear_error(datagram, cx);
             return;
         }
-        let Some(user) = self.users.find(header.protocol) else {
+        let Some(user) = self.users.find(IpProtocol(header.protocol)) else {
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the protocol");
             if header.protocol != protocol::ICMP {
@@ -147,7 +149,7 @@ impl Ip {
                 tos: header.type_of_service,
                 dont_fragment: header.dont_fragment,
                 group,
-                under: Some(Key::IpProtocol(header.protocol)),
+                under: Some(Key::of(IP_PROTOCOL, header.protocol.into())),
                 identification: header.identification,
             },
             route: return_route(&header),

@@ -1,5 +1,6 @@
 //! A user's unit becomes a datagram.
 
+use crate::IpProtocol;
 use core::net::Ipv4Addr;
 
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions};
@@ -43,7 +44,7 @@ impl Ip {
             self.discard("destination is not an IPv4 address", cx);
             return;
         };
-        let Some(protocol) = self.users.number(from, unit.options.under) else {
+        let Some(IpProtocol(protocol)) = self.users.number(from, unit.options.under) else {
             self.discard("no protocol number", cx);
             return;
         };

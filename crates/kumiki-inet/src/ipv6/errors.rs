@@ -1,5 +1,6 @@
 //! The errors of ICMPv6: sent about packets that we refuse, taken about packets that we sent.
 
+use crate::IpProtocol;
 use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::icmpv6::{self, Header as IcmpHeader, Message as Icmp, kind, parameter, unreachable};
@@ -142,7 +143,8 @@ impl Ip {
             Problem::TooBig { mtu } => Icmp::PacketTooBig { mtu },
             Problem::NoNeighbour => unreachable_by(unreachable::ADDRESS),
         };
-        let (Some(protocol), Ok(payload_length)) = (self.users.number(from, options.under), u16::try_from(data.len()))
+        let (Some(IpProtocol(protocol)), Ok(payload_length)) =
+            (self.users.number(from, options.under), u16::try_from(data.len()))
         else {
             return;
         };
@@ -197,7 +199,7 @@ impl Ip {
             return;
         }
         let found = upper(&quoted, &mut error);
-        let user = found.and_then(|(protocol, at)| Some((self.users.find(protocol)?, at)));
+        let user = found.and_then(|(protocol, at)| Some((self.users.find(IpProtocol(protocol))?, at)));
         let Some((user, at)) = user else {
             cx.drop("ICMP error for nobody");
             return;
@@ -227,7 +229,7 @@ impl Ip {
         }
         let found = upper(&header, &mut packet);
         if let Some((protocol, at)) = found
-            && let Some(user) = self.users.find(protocol)
+            && let Some(user) = self.users.find(IpProtocol(protocol))
         {
             let _ = packet.pop(at);
             let report = Report::Unreachable {

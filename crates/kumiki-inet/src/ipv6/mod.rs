@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 8200; RFC 4443 (errors), RFC 4861 (neighbours, hosts), RFC 4862 (autoconfiguration), RFC 8201 (path MTU), RFC 4291 (addresses), RFC 2464 (Ethernet); RFC 5095 (routing type 0), RFC 5722 and 6946 (fragments) |
-//! | Above | users by [`Key::IpProtocol`]: TCP, UDP, ICMP's queries |
+//! | Above | users by protocol number: TCP, UDP, ICMP's queries |
 //! | Below | one layer for each interface: LLC/SNAP, PPP, Ethernet, a device |
 //! | Left out | sending router advertisements and redirects, and following redirects; multicast listener reports (RFC 3810) and multicast forwarding; zones: a link-local destination leaves by the interface of its source, or the first one; hints of reachability from above; optimistic and privacy addresses, DHCPv6; flow labels (sent as 0); jumbograms, authentication, encryption; credit |
 //!
@@ -43,8 +43,11 @@
 //! Identifications of fragments count up from a random start for all peers together; RFC 7739 would have them not be
 //! guessed. Of a packet that came in fragments an error quotes the whole without the headers that each fragment had.
 
+use crate::IpProtocol;
 use crate::LinkAddresses;
 use core::net::Ipv6Addr;
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
@@ -194,7 +197,7 @@ pub struct Ip {
     by_below: Vec<usize>,
     routes: Routes<Ipv6Addr>,
     /// Who is found under which protocol number.
-    users: Users<u8>,
+    users: Users<IpProtocol>,
     /// Who asked for limits, and is told when they change.
     curious: Vec<Above>,
     /// Groups that users are in, beside those of the configuration.
@@ -427,8 +430,8 @@ impl Protocol for Ip {
             needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (interfaces, interfaces),
             keys: vec![
-                Key::EtherType(kumiki_wire::inet::ethernet::ethertype::IPV6),
-                Key::PppProtocol(kumiki_wire::ppp::ppp::protocol::IPV6),
+                Key::of(ETHER_TYPE, kumiki_wire::inet::ethernet::ethertype::IPV6),
+                Key::of(PPP_PROTOCOL, kumiki_wire::ppp::ppp::protocol::IPV6),
             ],
         }
     }

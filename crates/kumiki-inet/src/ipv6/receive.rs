@@ -1,11 +1,13 @@
 //! A packet is checked, its headers are walked along; then it is ours, a fragment of ours, or somebody else's.
 
+use crate::IpProtocol;
 use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::icmpv6::{Message as Icmp, kind, parameter};
 use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::addresses::scope;
 use super::errors::About;
@@ -243,7 +245,7 @@ impl Ip {
                 return;
             }
         }
-        let Some(user) = self.users.find(protocol) else {
+        let Some(user) = self.users.find(IpProtocol(protocol)) else {
             if protocol == next_header::NONE {
                 return;
             }
@@ -266,7 +268,7 @@ impl Ip {
                 tos: header.traffic_class,
                 dont_fragment: false,
                 group,
-                under: Some(Key::IpProtocol(protocol)),
+                under: Some(Key::of(IP_PROTOCOL, protocol.into())),
                 identification: 0,
             },
             route: None,

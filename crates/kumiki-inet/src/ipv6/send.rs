@@ -1,5 +1,6 @@
 //! A user's unit becomes a packet.
 
+use crate::IpProtocol;
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{
@@ -52,7 +53,7 @@ impl Ip {
             self.discard("destination is not an IPv6 address", cx);
             return;
         };
-        let Some(protocol) = self.users.number(from, unit.options.under) else {
+        let Some(IpProtocol(protocol)) = self.users.number(from, unit.options.under) else {
             self.discard("no protocol number", cx);
             return;
         };

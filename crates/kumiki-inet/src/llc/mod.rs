@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | IEEE 802.2 class I (type 1: UI, XID, TEST), as RFC 1042 and RFC 1390 ask for it; RFC 1042 for SNAP |
-//! | Above | users by [`Key::Lsap`]; by [`Key::EtherType`] behind a SNAP header of organisation 0: ARP, IP, XTP |
+//! | Above | users by service access point; by EtherType behind a SNAP header of organisation 0: ARP, IP, XTP |
 //! | Below | FDDI; Ethernet, whose frames then have a length in place of a type; both as their one user without a number ([`Key::Only`]) |
 //! | Left out | types 2 and 3 (connections, acknowledged datagrams): such frames are dropped and counted; sending XID and TEST commands; SNAP of other organisations |
 //!
@@ -20,13 +20,15 @@
 
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
-    UnitIndication, UnitRequest, ether_types, lsaps,
+    UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::LSAP;
 
-use kumiki_graph::users::{Number, Users};
+use kumiki_graph::users::{UserNumber, Users};
 
 #[cfg(test)]
 mod tests;
@@ -38,18 +40,18 @@ enum Selector {
     EtherType(u16),
 }
 
-impl Number for Selector {
+impl UserNumber for Selector {
     const KIND: &'static str = "service access point or EtherType";
 
-    fn among(keys: &[Key]) -> impl Iterator<Item = Self> {
-        let saps = lsaps(keys).map(Self::Sap);
-        saps.chain(ether_types(keys).map(Self::EtherType))
+    fn of_key(key: Key) -> Option<Self> {
+        let sap = key.number(LSAP).and_then(|number| u8::try_from(number).ok());
+        sap.map(Self::Sap).or_else(|| key.number(ETHER_TYPE).map(Self::EtherType))
     }
 
-    fn named(self) -> String {
+    fn key(self) -> Key {
         match self {
-            Self::Sap(sap) => format!("service access point {sap:#04x}"),
-            Self::EtherType(number) => format!("EtherType {number:#06x}"),
+            Self::Sap(sap) => Key::of(LSAP, sap.into()),
+            Self::EtherType(number) => Key::of(ETHER_TYPE, number),
         }
     }
 }
@@ -213,10 +215,7 @@ impl Llc {
             cx.drop("no user for the SAP or EtherType");
             return;
         };
-        unit.options.under = Some(match selector {
-            Selector::Sap(sap) => Key::Lsap(sap),
-            Selector::EtherType(number) => Key::EtherType(number),
-        });
+        unit.options.under = Some(selector.key());
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
     }
@@ -302,8 +301,9 @@ impl Protocol for Llc {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        for number in lsaps(keys) {
-            if matches!(number, sap::NULL | sap::SNAP | sap::GLOBAL) || number & 1 != 0 {
+        for number in Key::numbers(keys, LSAP) {
+            let own = [sap::NULL, sap::SNAP, sap::GLOBAL].map(u16::from).contains(&number);
+            if own || number & 1 != 0 || number > u8::MAX.into() {
                 return Err(format!(
                     "{number:#04x} is no service access point of a user; those are even, and 00 and aa are LLC's own"
                 ));

@@ -8,7 +8,7 @@ use crate::eth::{self, Eth};
 use kumiki_testkit::bench::{Bench, hex};
 
 const PEER: Address = Address::Mac([2, 0, 0, 0, 0, 2]);
-const NETBIOS: Key = Key::Lsap(sap::NETBIOS);
+const NETBIOS: Key = Key::of(LSAP, sap::NETBIOS as u16);
 
 /// A station with IP by EtherType and a user by SAP, over Ethernet without padding, beside a user of Ethernet II.
 fn station(pad: bool) -> (Bench, DeviceId, [NodeId; 3]) {
@@ -17,9 +17,9 @@ fn station(pad: bool) -> (Bench, DeviceId, [NodeId; 3]) {
     let config = eth::Config { pad, mtu: 9000, ..eth::Config::new(MacAddr([2, 0, 0, 0, 0, 1])) };
     bench.node("eth", &["medium"], Eth::new(config).unwrap());
     bench.node("llc", &["eth"], Llc::new(Config::default()));
-    let ip = bench.user("ip", "llc", &[Key::EtherType(0x0800)]);
+    let ip = bench.user("ip", "llc", &[Key::of(ETHER_TYPE, 0x0800)]);
     let netbios = bench.user("netbios", "llc", &[NETBIOS]);
-    let beside = bench.user("beside", "eth", &[Key::EtherType(0x0800)]);
+    let beside = bench.user("beside", "eth", &[Key::of(ETHER_TYPE, 0x0800)]);
     bench.start();
     bench.requests();
     (bench, medium, [ip, netbios, beside])
@@ -179,7 +179,7 @@ fn limits_are_those_of_a_frame_with_a_length_less_the_header() {
 fn saps_that_are_no_users_are_refused() {
     let mut bench = Bench::new();
     bench.node("llc", &[], Llc::new(Config::default()));
-    for (name, key) in [("odd", Key::Lsap(0x43)), ("snap", Key::Lsap(0xaa)), ("none", Key::Raw)] {
+    for (name, key) in [("odd", Key::of(LSAP, 0x43)), ("snap", Key::of(LSAP, 0xaa)), ("none", Key::Raw)] {
         let task = bench.graph.add_task(name);
         let user = kumiki_testkit::bench::User::with_keys(&[key]);
         bench.graph.add_node(name, task, Box::new(user)).unwrap();

@@ -13,10 +13,9 @@
 //! of units meanwhile is not here: in that the two standards differ.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::ETHER_TYPE;
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Problem, Report, Request, Service, Shape, Unit, ether_types,
-};
+use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Problem, Report, Request, Service, Shape, Unit};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ethernet::ethertype;
 
@@ -45,13 +44,13 @@ pub fn shape() -> Shape {
         offers: Some(Service::UNIT_DATA),
         needs: &[Service::UNIT_DATA],
         below: (1, 1),
-        keys: vec![Key::EtherType(ethertype::ARP)],
+        keys: vec![Key::of(ETHER_TYPE, ethertype::ARP)],
     }
 }
 
 /// Takes a user of the resolver called `name`. That no two have one number the link sees to.
 pub fn bind(name: &str, keys: &[Key]) -> Result<(), String> {
-    let mut numbers = ether_types(keys).peekable();
+    let mut numbers = Key::numbers(keys, ETHER_TYPE).peekable();
     if numbers.peek().is_none() {
         return Err(format!("{name} resolves addresses for users with an EtherType, and this one has none"));
     }

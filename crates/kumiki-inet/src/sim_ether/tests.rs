@@ -1,5 +1,6 @@
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Message;
+use kumiki_wire::numbering::ETHER_TYPE;
 use proptest::prelude::*;
 
 use super::*;
@@ -20,7 +21,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
     bench.node("sim_ether", &["os_udp"], SimEther::new(config).unwrap());
     let eth = eth::Config { mtu: 9000, ..eth::Config::new(mac_of(OWN).unwrap()) };
     bench.node("eth", &["sim_ether"], Eth::new(eth).unwrap());
-    let user = bench.user("user", "eth", &[Key::EtherType(0x817d)]);
+    let user = bench.user("user", "eth", &[Key::of(ETHER_TYPE, 0x817d)]);
     bench.start();
     bench.requests();
     (bench, net, user)

@@ -43,6 +43,7 @@
 //! once per batch ([`Protocol::settle`]); with batches of one that is TCP as it always was.
 
 use core::net::SocketAddr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
     Above, Below, Context, Duration, Handle, Indication, Instant, Key, Manage, Open, Protocol, Report, Request,
@@ -293,7 +294,7 @@ impl Protocol for Tcp {
             offers: Some(Service::STREAM),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(kumiki_wire::inet::ipv4::protocol::TCP)],
+            keys: vec![Key::of(IP_PROTOCOL, kumiki_wire::inet::ipv4::protocol::TCP.into())],
         }
     }
 

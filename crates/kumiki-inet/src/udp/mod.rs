@@ -28,6 +28,7 @@
 //! answer, which is remembered.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
@@ -398,7 +399,7 @@ impl Protocol for Udp {
             offers: Some(Service::UNIT_DATA),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::IpProtocol(protocol::UDP)],
+            keys: vec![Key::of(IP_PROTOCOL, protocol::UDP.into())],
         }
     }
 

@@ -4,6 +4,8 @@ use kumiki_graph::{AccessPoint, DeviceId, NodeId};
 use kumiki_octets::Message;
 use kumiki_wire::inet::arp::{self as arp_wire, Operation, hardware};
 use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_wire::numbering::ETHER_TYPE;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::*;
 use crate::arp::{self, Arp};
@@ -43,9 +45,9 @@ fn host(change: impl FnOnce(&mut Config)) -> (Bench, [DeviceId; 2], [NodeId; 2])
         Config { interfaces: vec![interface("arp0", OWN[0]), interface("arp1", OWN[1])], routes: Vec::new() };
     change(&mut config);
     bench.node("vnet", &["arp0", "arp1"], Vnet::new(config).unwrap());
-    let keys = [Key::IpProtocol(36), Key::EtherType(XTP)];
+    let keys = [Key::of(IP_PROTOCOL, 36), Key::of(ETHER_TYPE, XTP)];
     let xtp = bench.user("xtp", "vnet", &keys);
-    let other = bench.user("other", "vnet", &[Key::EtherType(IP)]);
+    let other = bench.user("other", "vnet", &[Key::of(ETHER_TYPE, IP)]);
     bench.start();
     for (number, &device) in lan.iter().enumerate() {
         let header = arp_wire::Header {
@@ -116,9 +118,9 @@ fn what_comes_in_goes_to_the_user_of_its_key() {
         units.into_iter().map(of).collect()
     };
     let found = units(bench.units(xtp));
-    assert_eq!(found, [(vec![1], false, Some(Key::EtherType(XTP)))]);
+    assert_eq!(found, [(vec![1], false, Some(Key::of(ETHER_TYPE, XTP)))]);
     let found = units(bench.units(other));
-    assert_eq!(found, [(vec![2], true, Some(Key::EtherType(IP)))]);
+    assert_eq!(found, [(vec![2], true, Some(Key::of(ETHER_TYPE, IP)))]);
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn a_group_is_wanted_of_all_interfaces_below_or_of_that_of_its_route() {
     });
     let config = Config { interfaces: vec![interface("ip0", OWN[0]), interface("ip1", OWN[1])], routes: Vec::new() };
     bench.node("vnet", &["ip0", "ip1"], Vnet::new(config).unwrap());
-    let user = bench.user("udp", "vnet", &[Key::IpProtocol(17)]);
+    let user = bench.user("udp", "vnet", &[Key::of(IP_PROTOCOL, 17)]);
     bench.start();
     bench.requests();
     let group = Address::Ip4(Ipv4Addr::new(239, 0, 0, 1));
@@ -280,7 +282,7 @@ fn ip_has_several_networks_as_one_interface() {
     let interface = ip::Interface { neighbours: Neighbours::Below, ..ip::Interface::new("vnet", OWN[0], 16) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["vnet"], ip);
-    let user = bench.user("udp", "ip", &[Key::IpProtocol(17)]);
+    let user = bench.user("udp", "ip", &[Key::of(IP_PROTOCOL, 17)]);
     bench.start();
     bench.requests();
     bench.send(user, to(PEER[0]));

@@ -30,11 +30,12 @@
 //! bound costs the entry that was used longest ago, over the second the oldest datagram.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::MAPOS_PROTOCOL;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Key, Manage, Protocol, Report, Request, Service, Shape,
-    TimerSlot, Token, Unit, UnitIndication, UnitRequest, mapos_protocols,
+    TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::arp::{Header, LEN, Operation};
@@ -155,7 +156,7 @@ const fn token(kind: u32) -> Token {
 /// Hands `data` to the driver, for `address` and under the number `protocol`.
 fn transmit(address: mapos::Address, protocol: u16, mut unit: Unit, cx: &mut Context<'_>) {
     unit.destination = Address::Hdlc(address.bits());
-    unit.options.under = Some(Key::MaposProtocol(protocol));
+    unit.options.under = Some(Key::of(MAPOS_PROTOCOL, protocol));
     cx.down(BELOW, Request::Unit(unit));
 }
 
@@ -410,7 +411,7 @@ impl Protocol for Mapos {
             offers: Some(Service::UNIT_DATA),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::MaposProtocol(protocol::IPV4), Key::MaposProtocol(protocol::ARP)],
+            keys: vec![Key::of(MAPOS_PROTOCOL, protocol::IPV4), Key::of(MAPOS_PROTOCOL, protocol::ARP)],
         }
     }
 
@@ -418,7 +419,7 @@ impl Protocol for Mapos {
         if above != ABOVE {
             return Err("MAPOS resolves for one IP, and has it already".to_owned());
         }
-        if mapos_protocols(keys).any(|number| number == protocol::IPV4) {
+        if Key::numbers(keys, MAPOS_PROTOCOL).any(|number| number == protocol::IPV4) {
             Ok(())
         } else {
             Err("MAPOS resolves IPv4 addresses, and this is not IPv4".to_owned())
@@ -437,7 +438,7 @@ impl Protocol for Mapos {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) if unit.options.under == Some(Key::MaposProtocol(protocol::ARP)) => {
+            Some(UnitIndication::Unit(unit)) if unit.options.under == Some(Key::of(MAPOS_PROTOCOL, protocol::ARP)) => {
                 self.receive(unit, cx);
             }
             Some(UnitIndication::Unit(unit)) => cx.up(ABOVE, Indication::Unit(unit)),

@@ -1,6 +1,7 @@
 //! Address resolution between IP and the SDH driver, frames and all.
 
 use kumiki_graph::{DeviceId, NodeId};
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use super::*;
 use crate::sdh::{self, Sdh};
@@ -26,7 +27,7 @@ fn bare(config: Config, width: Width) -> Node {
     let interface = Interface { neighbours: Neighbours::Below, mtu: 65_280, ..Interface::new("mapos", A, 24) };
     let ip = Ip::new(ip::Config::host(interface)).unwrap();
     bench.node("ip", &["mapos"], ip);
-    let user = bench.user("user", "ip", &[Key::IpProtocol(17)]);
+    let user = bench.user("user", "ip", &[Key::of(IP_PROTOCOL, 17)]);
     bench.start();
     bench.requests();
     Node { bench, line, user }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 1661 sections 2, 3.1 and 6; counters of RFC 1989; paper 1's POS driver |
-//! | Above | users by [`Key::PppProtocol`]: IP, IPv6; under [`Key::Raw`] the daemon ([`crate::ppp_daemon`]), which sees whole frames |
+//! | Above | users by protocol number: IP, IPv6; under [`Key::Raw`] the daemon ([`crate::ppp_daemon`]), which sees whole frames |
 //! | Below | a line that frames, or the access point for PPP of a driver that carries more than PPP |
 //! | Left out | negotiation, which is the daemon's; compression of headers and data, multilink |
 //!
@@ -18,14 +18,17 @@
 //! Which protocols pass is told to the layer below as well: a driver that carries more than PPP ([`crate::sdh`]) needs it to know PPP's
 //! frames.
 
+use crate::PPP_FRAMES;
 use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_inet::LinkAddresses;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
-use kumiki_graph::users::{PppProtocol, Users, tell_all};
+use crate::PppProtocol;
+use kumiki_graph::users::{Users, tell_all};
 
 mod control;
 mod quality;
@@ -182,7 +185,7 @@ impl Ppp {
         if let Some(user) = user.filter(|_| self.may_pass(number)) {
             // The header was read, so it is there.
             let _ = unit.data.pop_header(len);
-            unit.options = UnitOptions { under: Some(Key::PppProtocol(number)), ..UnitOptions::NONE };
+            unit.options = UnitOptions { under: Some(Key::of(PPP_PROTOCOL, number)), ..UnitOptions::NONE };
             self.counters.received += 1;
             cx.up(user, Indication::Unit(unit));
         } else if let Some(daemon) = self.daemon {
@@ -291,7 +294,7 @@ impl Protocol for Ppp {
             offers: Some(Service::UNIT_DATA),
             needs: &[Service::UNIT_DATA, Service::FRAME],
             below: (1, 1),
-            keys: vec![Key::PppFrames, Key::Only],
+            keys: vec![PPP_FRAMES, Key::Only],
         }
     }
 

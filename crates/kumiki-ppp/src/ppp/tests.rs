@@ -1,4 +1,5 @@
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Message;
@@ -6,7 +7,7 @@ use kumiki_octets::Message;
 use super::*;
 use kumiki_testkit::bench::{Bench, hex};
 
-const IP: &[Key] = &[Key::PppProtocol(0x0021)];
+const IP: &[Key] = &[Key::of(PPP_PROTOCOL, 0x0021)];
 
 fn unit(octets: &[u8]) -> Unit {
     Unit::of(Message::from_octets(octets))

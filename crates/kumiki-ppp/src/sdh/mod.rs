@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2171 (MAPOS), RFC 2175 (MAPOS 16), RFC 2173 section 4 (the node's side of NSP); paper 1's SDH driver |
-//! | Above | users by [`Key::MaposProtocol`], such as [`crate::mapos`]; one under [`Key::PppFrames`], the PPP driver [`crate::ppp`] |
+//! | Above | users by protocol number, such as [`crate::mapos`]; one under [`PPP_FRAMES`](crate::PPP_FRAMES), the PPP driver [`crate::ppp`] |
 //! | Below | a line that frames: flags, stuffing and check sequence are its, and a frame here is address, control, protocol, information |
 //! | Left out | manual change of the address while it runs; path signal label and scrambling, which are the line's |
 //!
@@ -43,15 +43,17 @@
 //!
 //! As the line is not PPP's alone, what PPP agrees on for frames ([`LinkManage::Agreed`]) reaches it only while MAPOS has no users.
 
+use crate::PPP_FRAMES;
 use crate::ppp::LinkManage;
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Key, Manage, Protocol, Report, Request, Service, Shape,
     Token, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_octets::Message;
+use kumiki_wire::numbering::MAPOS_PROTOCOL;
 use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
 
-use kumiki_graph::users::MaposProtocol;
+use crate::MaposProtocol;
 
 pub(crate) mod frame;
 pub(crate) mod line;
@@ -275,7 +277,8 @@ impl Sdh {
             return;
         };
         unit.destination = Address::Hdlc(header.destination.bits());
-        unit.options = UnitOptions { group, under: Some(Key::MaposProtocol(header.protocol)), ..UnitOptions::NONE };
+        unit.options =
+            UnitOptions { group, under: Some(Key::of(MAPOS_PROTOCOL, header.protocol)), ..UnitOptions::NONE };
         self.counters.received += 1;
         cx.up(user, Indication::Unit(unit));
     }
@@ -463,14 +466,14 @@ impl Protocol for Sdh {
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if keys.contains(&Key::PppFrames) {
+        if keys.contains(&PPP_FRAMES) {
             if self.sharing.ppp.is_some() {
                 return Err("the SDH driver has a user for PPP already".to_owned());
             }
             self.sharing.ppp = Some(above);
             return Ok(());
         }
-        if keys.contains(&Key::MaposProtocol(protocol::NSP)) {
+        if keys.contains(&Key::of(MAPOS_PROTOCOL, protocol::NSP)) {
             return Err("the SDH driver speaks NSP (MAPOS protocol 0xfe03) itself".to_owned());
         }
         self.sharing.users.bind("the SDH driver", above, keys)

@@ -3,7 +3,8 @@
 use kumiki_graph::{Above, Duration, Instant};
 use kumiki_wire::ppp::mapos::{CONTROL, Width, protocol};
 
-use kumiki_graph::users::{MaposProtocol, Users};
+use crate::MaposProtocol;
+use kumiki_graph::users::Users;
 
 /// A protocol that PPP passes, or has passed a moment ago.
 #[derive(Clone, Copy, Debug)]

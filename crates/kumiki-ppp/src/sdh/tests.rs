@@ -1,13 +1,15 @@
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_link::sonet::Defect;
 use kumiki_link::sonet::DefectReport;
+use kumiki_wire::numbering::MAPOS_PROTOCOL;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::protocol::IPV4 as PPP_IPV4;
 
 use super::*;
 use crate::ppp::{self, Ppp};
 use kumiki_testkit::bench::{Bench, hex};
 
-const IP: &[Key] = &[Key::MaposProtocol(protocol::IPV4), Key::MaposProtocol(protocol::ARP)];
+const IP: &[Key] = &[Key::of(MAPOS_PROTOCOL, protocol::IPV4), Key::of(MAPOS_PROTOCOL, protocol::ARP)];
 const REQUEST: &str = "0103fe03 00000001 00000000";
 
 struct Driver {
@@ -32,7 +34,7 @@ fn shared(config: Config) -> (Driver, NodeId, NodeId) {
     bench.node("sdh", &["line"], Sdh::new(config).unwrap());
     let mapos = bench.user("mapos", "sdh", IP);
     bench.node("ppp", &["sdh"], Ppp::new(ppp::Config::default()));
-    let ip = bench.user("ip", "ppp", &[Key::PppProtocol(PPP_IPV4)]);
+    let ip = bench.user("ip", "ppp", &[Key::of(PPP_PROTOCOL, PPP_IPV4)]);
     let daemon = bench.user("daemon", "ppp", &[Key::Raw]);
     bench.start();
     bench.requests();
@@ -234,7 +236,7 @@ fn units_become_frames_and_others_are_refused() {
     driver.bench.send(mapos, to(0x49, &[7]));
     assert_eq!(driver.bench.sent_octets(), [hex("49030021 07")]);
     let mut arp = to(0xff, &[8]);
-    arp.options.under = Some(Key::MaposProtocol(protocol::ARP));
+    arp.options.under = Some(Key::of(MAPOS_PROTOCOL, protocol::ARP));
     driver.bench.send(mapos, arp);
     assert_eq!(driver.bench.sent_octets(), [hex("ff03fe01 08")]);
     for refused in
@@ -346,7 +348,7 @@ fn our_own_broadcasts_of_ip_wait_for_ppp_to_close() {
     driver.bench.send(mapos, to(0x23, &[3]));
     driver.bench.send(mapos, to(0xa5, &[4]));
     let mut arp = to(0xff, &[5]);
-    arp.options.under = Some(Key::MaposProtocol(protocol::ARP));
+    arp.options.under = Some(Key::of(MAPOS_PROTOCOL, protocol::ARP));
     driver.bench.send(mapos, arp);
     driver.bench.send(daemon, Unit::of(Message::from_octets(&hex("c0210101"))));
     driver.bench.send(daemon, Unit::of(Message::from_octets(&hex("ff03c0210101"))));
@@ -380,7 +382,7 @@ fn alone_ppp_has_all_frames_and_nobody_is_asked_for_an_address() {
     let line = bench.device("line");
     bench.node("sdh", &["line"], Sdh::new(Config::default()).unwrap());
     bench.node("ppp", &["sdh"], Ppp::new(ppp::Config::default()));
-    let ip = bench.user("ip", "ppp", &[Key::PppProtocol(PPP_IPV4)]);
+    let ip = bench.user("ip", "ppp", &[Key::of(PPP_PROTOCOL, PPP_IPV4)]);
     bench.start();
     assert!(bench.sent_octets().is_empty());
     for octets in ["ff030021 45", "2145", "0103fe03 0000000100000000"] {
@@ -396,7 +398,7 @@ fn users_that_cannot_be_are_refused() {
     bench.device("line");
     bench.node("sdh", &["line"], Sdh::new(Config::default()).unwrap());
     let task = bench.graph.add_task("other");
-    for (name, keys) in [("none", &[Key::Only][..]), ("nsp", &[Key::MaposProtocol(protocol::NSP)])] {
+    for (name, keys) in [("none", &[Key::Only][..]), ("nsp", &[Key::of(MAPOS_PROTOCOL, protocol::NSP)])] {
         let user = Box::new(kumiki_testkit::bench::User::with_keys(keys));
         bench.graph.add_node(name, task, user).unwrap();
         assert!(bench.graph.connect(name, "sdh").is_err(), "{name}");

@@ -31,7 +31,7 @@ impl Protocol for LapbEther {
             offers: Some(Service::UNIT_DATA),
             needs: &[Service::UNIT_DATA],
             below: (1, 1),
-            keys: vec![Key::EtherType(ETHER_TYPE)],
+            keys: vec![Key::of(kumiki_wire::numbering::ETHER_TYPE, ETHER_TYPE)],
         }
     }
 

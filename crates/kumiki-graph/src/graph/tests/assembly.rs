@@ -1,4 +1,8 @@
 use super::*;
+use kumiki_octets::Numbering;
+
+const ETHER_TYPE: &Numbering = &Numbering::hexadecimal("EtherType", 4);
+const IP_PROTOCOL: &Numbering = &Numbering::decimal("IP protocol");
 
 fn words<T>(result: Result<T, Misfit>) -> String {
     result.err().map_or_else(|| "fits".to_owned(), |misfit| misfit.to_string())
@@ -148,7 +152,7 @@ fn passing(pairs: &[(&str, &str)], own: Vec<Key>) -> (Graph, [Log; 3]) {
     let users = [("ip", 0x0800), ("xtp", 0x817d)];
     for (name, number) in users {
         let mut user = idle();
-        user.shape.keys = vec![Key::EtherType(number)];
+        user.shape.keys = vec![Key::of(ETHER_TYPE, number)];
         graph.add_node(name, task, user).unwrap();
     }
     let mut vnet = idle();
@@ -190,7 +194,7 @@ fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
 
 #[test]
 fn a_layer_that_passes_users_through_may_have_keys_of_its_own() {
-    let (_, [_, lan0, _]) = passing(&[("vnet", "lan0"), ("xtp", "vnet")], vec![Key::EtherType(0x0806)]);
+    let (_, [_, lan0, _]) = passing(&[("vnet", "lan0"), ("xtp", "vnet")], vec![Key::of(ETHER_TYPE, 0x0806)]);
     assert_eq!(lan0.take(), ["user 0 [EtherType(2054)]", "user 1 [EtherType(33149)]"]);
 }
 
@@ -199,7 +203,7 @@ fn users_pass_through_several_layers() {
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     let mut user = idle();
-    user.shape.keys = vec![Key::IpProtocol(36)];
+    user.shape.keys = vec![Key::of(IP_PROTOCOL, 36)];
     let bottom = idle();
     let bound = bottom.joined.clone();
     graph.add_node("xtp", task, user).unwrap();

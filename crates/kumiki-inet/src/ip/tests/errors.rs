@@ -1,4 +1,5 @@
 use super::*;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 /// An ICMP message from B to A.
 fn icmp(kind: u8, code: u8, rest: [u8; 4], data: &[u8]) -> Vec<u8> {
@@ -161,7 +162,7 @@ fn a_rate_of_nothing_sends_nothing() {
 #[test]
 fn a_loopback_refusal_comes_back() {
     let (mut bench, _, user) = bench(host(1500));
-    let options = UnitOptions { under: Some(Key::IpProtocol(99)), ..UnitOptions::default() };
+    let options = UnitOptions { under: Some(Key::of(IP_PROTOCOL, 99)), ..UnitOptions::default() };
     bench.send(user, Unit { options, ..to(A, &[1; 9]) });
     // Protocol 99 has no user, so that nobody can hear of it either.
     assert!(bench.heard(user).is_empty());

@@ -1,4 +1,5 @@
 use super::*;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 const FRAGMENTABLE: u8 = 17;
 
@@ -8,7 +9,7 @@ fn fragments(data: &[u8], mtu: u32, options: Option<Options>) -> Vec<Vec<u8>> {
     let mut bench = Bench::new();
     let eth = bench.device("eth");
     bench.node("ip", &["eth"], Ip::new(Config { forwarding: true, ..config }).unwrap());
-    let user = bench.user("user", "ip", &[Key::IpProtocol(FRAGMENTABLE)]);
+    let user = bench.user("user", "ip", &[Key::of(IP_PROTOCOL, FRAGMENTABLE.into())]);
     bench.start();
     bench.requests();
     match options {

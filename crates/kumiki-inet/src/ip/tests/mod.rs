@@ -3,6 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "lengths in tests are small")]
 
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
     Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, SourceRoute, Unit,
@@ -21,9 +22,9 @@ mod routing;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-const TCP: Key = Key::IpProtocol(6);
-const ICMP: Key = Key::IpProtocol(1);
-const UDP: Key = Key::IpProtocol(17);
+const TCP: Key = Key::of(IP_PROTOCOL, 6);
+const ICMP: Key = Key::of(IP_PROTOCOL, 1);
+const UDP: Key = Key::of(IP_PROTOCOL, 17);
 
 fn host(mtu: u32) -> Config {
     Config::host(Interface { mtu, ..Interface::new("eth", A, 24) })

@@ -1,6 +1,7 @@
 //! Behaviour of IPv6, seen from its users and its devices.
 
 use core::net::Ipv6Addr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions};
 use kumiki_octets::{Message, Sum};
@@ -20,8 +21,8 @@ const A: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 const B: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 /// Behind a router.
 const C: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 3);
-const TCP: Key = Key::IpProtocol(6);
-const UDP: Key = Key::IpProtocol(17);
+const TCP: Key = Key::of(IP_PROTOCOL, 6);
+const UDP: Key = Key::of(IP_PROTOCOL, 17);
 
 fn host() -> Config {
     Config::host(Interface::new("p2p", A, 64))

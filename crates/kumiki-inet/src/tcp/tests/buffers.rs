@@ -38,7 +38,7 @@ fn widest(pair: &Pair, from: usize) -> u32 {
 
 /// Gives A more to send than it can, and B's rate in Mb/s in the last of so many seconds.
 fn rate(pair: &mut Pair, seconds: u64) -> u64 {
-    let text = kumiki_octets::Message::from_octets(&numbered(1 << 20));
+    let text = Message::from_octets(&numbered(1 << 20));
     for _ in 0..13 * seconds {
         pair.app(A).outbox.push_back(text.clone());
     }
@@ -188,7 +188,7 @@ fn what_all_hold_is_bounded() {
     let gone: Vec<_> = pair.app(B).offers.clone();
     for session in gone {
         let reason = kumiki_graph::Reason::User;
-        let abort = kumiki_graph::Request::Abort { session, reason, data: None };
+        let abort = Request::Abort { session, reason, data: None };
         pair.ask(B, vec![abort]);
     }
     pair.run_for(ms(1000));

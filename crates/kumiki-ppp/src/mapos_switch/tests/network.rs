@@ -1,6 +1,7 @@
 //! Several switches and nodes with all their layers, joined by lines.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::BTreeSet;
 
 use kumiki_graph::{Address, Key, NodeId};
@@ -101,7 +102,7 @@ impl Network {
         };
         let ip = Ip::new(ip::Config::host(interface)).unwrap();
         bench.node(&name("ip"), &[&name("mapos")], ip);
-        let user = bench.user(&name("user"), &name("ip"), &[Key::IpProtocol(17)]);
+        let user = bench.user(&name("user"), &name("ip"), &[Key::of(IP_PROTOCOL, 17)]);
         self.users.push(user);
     }
 

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{DeviceId, Duration, Indication, Instant, Key, NodeId, Report, Request, Unit};
 use kumiki_octets::Message;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::Header;
 
 use crate::ppp::{self, Ppp};
@@ -50,7 +51,7 @@ impl Link {
             let daemon = PppDaemon::new(configs.next().unwrap()).unwrap();
             bench.node(&format!("daemon {name}"), &[&format!("ppp {name}")], daemon)
         });
-        let ip = &[Key::PppProtocol(0x0021), Key::PppProtocol(0x0057)];
+        let ip = &[Key::of(PPP_PROTOCOL, 0x0021), Key::of(PPP_PROTOCOL, 0x0057)];
         let users = names.map(|name| bench.user(&format!("ip {name}"), &format!("ppp {name}"), ip));
         bench.start();
         Self {

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{DeviceId, Duration, Indication, Key, NodeId, Report, Request, Unit};
 use kumiki_octets::Message;
+use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 use proptest::prelude::*;
 
@@ -103,7 +104,7 @@ impl Storm {
         let mut bench = Bench::new();
         let line = bench.device("line");
         bench.node("ppp", &["line"], Ppp::new(ppp::Config::default()));
-        let user = bench.user("ip", "ppp", &[Key::PppProtocol(0x0021), Key::PppProtocol(0x0057)]);
+        let user = bench.user("ip", "ppp", &[Key::of(PPP_PROTOCOL, 0x0021), Key::of(PPP_PROTOCOL, 0x0057)]);
         let daemon = bench.node("daemon", &["ppp"], PppDaemon::new(config).unwrap());
         bench.start();
         let sent = bench.sent_octets();
