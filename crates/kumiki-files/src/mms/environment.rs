@@ -145,12 +145,12 @@ impl Mms {
         let (said, context) = match (read, context) {
             (Ok(Pdu::InitiateResponse(said)), Some(context)) => (said, context),
             (Err(why), _) => {
-                let why = Reason::violation_in(layer::MMS, why.to_string(), &beginning);
+                let why = Reason::violation_in(layer::MMS, why.to_string(), beginning);
                 return self.fail(own, why, cx);
             }
             (Ok(_), _) => {
                 let found = "an acceptance with another PDU than initiate-Response, or in no context of MMS";
-                return self.fail(own, Reason::violation_in(layer::MMS, found, &beginning), cx);
+                return self.fail(own, Reason::violation_in(layer::MMS, found, beginning), cx);
             }
         };
         let mut agreed = lesser(&connection.agreed, &said);

@@ -5,6 +5,8 @@ use core::fmt;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use kumiki_octets::Beginning;
+
 /// Why a session ended or a request was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -38,14 +40,25 @@ impl Reason {
     /// A layer here found that its peer broke the protocol: see [`Violation`].
     #[must_use]
     pub fn violation(layer: &'static str, what: impl Into<Cow<'static, str>>) -> Self {
-        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets: Vec::new() }))
+        Self::violation_in(layer, what, Beginning::default())
     }
 
-    /// The same with the PDU that was wrong, of which the beginning is kept.
+    /// The same with how the PDU that was wrong begins. It goes to logs, so it must end before what may be a user's.
     #[must_use]
-    pub fn violation_in(layer: &'static str, what: impl Into<Cow<'static, str>>, pdu: &[u8]) -> Self {
-        let octets = pdu.iter().take(Violation::OCTETS).copied().collect();
-        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets }))
+    pub fn violation_in(
+        layer: &'static str,
+        what: impl Into<Cow<'static, str>>,
+        beginning: impl Into<Beginning>,
+    ) -> Self {
+        let (what, beginning) = (what.into(), beginning.into());
+        Self::Violation(Arc::new(Violation { layer, what, beginning, is_first: false }))
+    }
+
+    /// The same of the first that came from this peer: it may well speak another protocol.
+    #[must_use]
+    pub fn stranger(layer: &'static str, what: impl Into<Cow<'static, str>>, beginning: impl Into<Beginning>) -> Self {
+        let (what, beginning) = (what.into(), beginning.into());
+        Self::Violation(Arc::new(Violation { layer, what, beginning, is_first: true }))
     }
 
     /// A layer of the peer said `cause`.
@@ -125,21 +138,20 @@ pub struct Violation {
     pub layer: &'static str,
     /// PDU and field, what was found, and what would have been right.
     pub what: Cow<'static, str>,
-    /// The first octets of the PDU, at most [`Violation::OCTETS`]; none where they are not at hand.
-    pub octets: Vec<u8>,
+    /// How the PDU begins; nothing where its octets are not at hand, or not to be shown.
+    pub beginning: Beginning,
+    /// It was the first that came from this peer, which may speak another protocol: whoever called it may have the wrong port.
+    pub is_first: bool,
 }
 
 impl Violation {
-    /// So much of a PDU is kept.
-    pub const OCTETS: usize = 32;
-
     /// In words, where `peer` ("the caller") did it.
     #[must_use]
     pub fn by(&self, peer: &str) -> String {
-        let octets: String = self.octets.iter().map(|octet| format!(" {octet:02x}")).collect();
-        let more = if self.octets.len() == Self::OCTETS { " ..." } else { "" };
-        let begin = if octets.is_empty() { String::new() } else { format!(" (octets{octets}{more})") };
-        format!("{}: {peer} broke the protocol: {}{begin}", self.layer, self.what)
+        let Self { layer, what, beginning, is_first } = self;
+        let when = if *is_first { " with the first that it sent" } else { "" };
+        let octets = if beginning.octets().is_empty() { String::new() } else { format!(" (octets {beginning})") };
+        format!("{layer}: {peer} broke the protocol{when}: {what}{octets}")
     }
 }
 
@@ -211,8 +223,13 @@ mod tests {
             told.to_string(),
             "session: the peer broke the protocol: CONNECT: LI is 300, expected 0 to 254 (octets 0d ff)"
         );
-        let Reason::Violation(long) = Reason::violation_in("session", "too long", &[0; 40]) else { unreachable!() };
-        assert_eq!(long.octets.len(), Violation::OCTETS);
-        assert!(long.to_string().ends_with("00 00 ...)"));
+        let long = |len: usize| Reason::violation_in("session", "too long", &vec![0; len][..]).to_string();
+        assert!(long(Beginning::MOST).ends_with("00 00)"));
+        assert!(long(Beginning::MOST + 1).ends_with("00 00 ...)"));
+        let first = Reason::stranger("XOT", "version is 18245, expected 0", Beginning::of(b"GET ", 1000));
+        assert_eq!(
+            first.to_string(),
+            "XOT: the peer broke the protocol with the first that it sent: version is 18245, expected 0 (octets 47 45 54 20 ...)"
+        );
     }
 }

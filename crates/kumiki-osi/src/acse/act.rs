@@ -1,16 +1,23 @@
 //! What is done: one arm for each action of the table.
 
+use std::borrow::Cow;
+
 use super::*;
 use kumiki_osi_service::{OsiCause, layer};
+use kumiki_wire::osi::ber;
 
 impl Acse {
     /// Does `todo`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input { data, apdu, opened, accept, passing, why } = input;
+        let Input { data, apdu, opened, accept, passing, why, broken } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error => self.error(own, "an APDU where none of its kind can be", cx),
+            Do::Error if passing.is_some() => self.error(own, "data before the association stood", cx),
+            Do::Error => {
+                let misplaced = || Reason::violation(layer::ACSE, "an APDU where none of its kind can be");
+                self.violated(own, broken.unwrap_or_else(misplaced), cx);
+            }
             Do::TakeAare => {
                 if let Some(opened) = opened {
                     self.take_aare(own, *opened, cx);
@@ -137,6 +144,7 @@ impl Acse {
         let Some(connection) = self.connection(own) else {
             return cx.drop("no such association");
         };
+        let beginning = data.as_ref().map(ber::beginning).unwrap_or_default();
         let apdu = data.map(Apdu::parse);
         let event = match &apdu {
             Some(Ok(Apdu::ReleaseRequest(_))) => Event::Rlrq,
@@ -151,7 +159,13 @@ impl Acse {
                 | State::CollisionInitiator => Event::Rlrq,
             },
         };
-        let input = Input { apdu: apdu.and_then(Result::ok), ..Input::default() };
+        let found: Cow<'static, str> = match &apdu {
+            Some(Ok(apdu)) => format!("{} where none can be", apdu.name()).into(),
+            Some(Err(why)) => why.to_string().into(),
+            None => "a release where none can be".into(),
+        };
+        let broken = Some(Reason::violation_in(layer::ACSE, found, beginning));
+        let input = Input { apdu: apdu.and_then(Result::ok), broken, ..Input::default() };
         self.on(own, event, input, cx);
     }
 

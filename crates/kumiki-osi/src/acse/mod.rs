@@ -134,7 +134,10 @@ struct Input {
     accept: Option<Box<Accept>>,
     /// What passes, by the way it goes.
     passing: Option<Passing>,
+    /// Why it ends.
     why: Option<Reason>,
+    /// What is wrong with the APDU where the table has an error.
+    broken: Option<Reason>,
 }
 
 /// What is the user's and its peer's.
@@ -157,7 +160,8 @@ impl Acse {
         &self.counters
     }
 
-    /// What was wrong with the last APDU that could not be taken.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was rejected, by association control or by its
+    /// user.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -41,7 +41,7 @@ mod writer;
 pub use bits::Bits;
 pub use element::Element;
 pub use external::{Encoding, External};
-pub use head::{Head, Length};
+pub use head::{Head, Length, beginning};
 pub use reader::Reader;
 pub use writer::Writer;
 

@@ -144,6 +144,8 @@ pub struct Lapb {
     tries: u8,
     /// What FRMR says, while it is not answered.
     reject: Reject,
+    /// Why we have sent it.
+    why_rejected: Reason,
     /// Whether the line has said that it carries nothing.
     line_down: bool,
     /// Whether it is a switched circuit.
@@ -175,6 +177,7 @@ impl Lapb {
             information: config.information,
             tries: 0,
             reject: Reject::default(),
+            why_rejected: Reason::Protocol,
             line_down: false,
             switched: false,
             v: Variables::default(),
