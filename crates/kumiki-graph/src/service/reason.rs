@@ -32,7 +32,8 @@ pub enum Reason {
     NoSession,
     /// A layer here found that its peer broke the protocol, and what was wrong.
     Violation(Arc<Violation>),
-    /// A layer of the peer, or of a network between, said why in codes of its own.
+    /// Why, in the codes that a layer says to its peer. Going up it is what a layer of the peer, or of a network between, has said; going down, and
+    /// where a layer keeps why it has refused a caller, it is what is said to the peer.
     Peer(PeerCause),
 }
 
@@ -61,13 +62,13 @@ impl Reason {
         Self::Violation(Arc::new(Violation { layer, what, beginning, is_first: true }))
     }
 
-    /// A layer of the peer said `cause`.
+    /// A layer of the peer said `cause`, or is told it: see [`Reason::Peer`].
     #[must_use]
     pub fn peer(cause: impl Cause) -> Self {
         Self::Peer(PeerCause(Arc::new(cause)))
     }
 
-    /// What a layer of the peer said, if something of this type.
+    /// What a layer of the peer said, or is told, if something of this type.
     #[must_use]
     pub fn cause<C: Cause>(&self) -> Option<&C> {
         match self {
@@ -105,7 +106,7 @@ impl Reason {
         }
     }
 
-    /// Whether more is known than its kind: what was wrong, or what the peer said.
+    /// Whether more is known than its kind: what was wrong, or what was said in codes. Its text begins with the layer then.
     #[must_use]
     pub const fn is_told(&self) -> bool {
         matches!(self, Self::Violation(_) | Self::Peer(_))
@@ -161,7 +162,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a peer said in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
+/// What one layer says to its peer in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
 pub trait Cause: Any + fmt::Debug + fmt::Display + Send + Sync {
     /// For [`Reason::cause`].
     fn as_any(&self) -> &dyn Any;
