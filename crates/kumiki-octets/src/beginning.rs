@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// How something begins, and how long all of it is: to show somebody what has come.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Beginning {
-    octets: SmallVec<[u8; Beginning::MOST]>,
+    octets: SmallVec<[u8; Self::MOST]>,
     whole: usize,
 }
 

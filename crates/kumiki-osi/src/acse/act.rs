@@ -9,14 +9,18 @@ use kumiki_wire::osi::ber;
 impl Acse {
     /// Does `todo`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input { data, apdu, opened, accept, passing, why, broken } = input;
+        let Input { data, apdu, opened, accept, passing, why, malformed, beginning } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
             Do::Error if passing.is_some() => self.error(own, "data before the association stood", cx),
             Do::Error => {
-                let misplaced = || Reason::violation(layer::ACSE, "an APDU where none of its kind can be");
-                self.violated(own, broken.unwrap_or_else(misplaced), cx);
+                let found: Cow<'static, str> = match (apdu, malformed) {
+                    (Some(apdu), _) => format!("{} where none can be", apdu.name()).into(),
+                    (None, Some(why)) => why.to_string().into(),
+                    (None, None) => "an APDU or a release where none of its kind can be".into(),
+                };
+                self.violated(own, Reason::violation_in(layer::ACSE, found, beginning), cx);
             }
             Do::TakeAare => {
                 if let Some(opened) = opened {
@@ -159,13 +163,12 @@ impl Acse {
                 | State::CollisionInitiator => Event::Rlrq,
             },
         };
-        let found: Cow<'static, str> = match &apdu {
-            Some(Ok(apdu)) => format!("{} where none can be", apdu.name()).into(),
-            Some(Err(why)) => why.to_string().into(),
-            None => "a release where none can be".into(),
+        let (apdu, malformed) = match apdu {
+            Some(Ok(apdu)) => (Some(apdu), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
         };
-        let broken = Some(Reason::violation_in(layer::ACSE, found, beginning));
-        let input = Input { apdu: apdu.and_then(Result::ok), broken, ..Input::default() };
+        let input = Input { apdu, malformed, beginning, ..Input::default() };
         self.on(own, event, input, cx);
     }
 

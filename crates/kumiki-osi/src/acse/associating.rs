@@ -1,6 +1,5 @@
 //! Beginning: AARQ and AARE.
 
-use kumiki_octets::Beginning;
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};

@@ -31,7 +31,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Particular, Protocol,
     Reason, Request, Service, Shape,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult, Values};
 use kumiki_osi_service::{Association, Oid};
@@ -136,8 +136,10 @@ struct Input {
     passing: Option<Passing>,
     /// Why it ends.
     why: Option<Reason>,
-    /// What is wrong with the APDU where the table has an error.
-    broken: Option<Reason>,
+    /// Why the APDU could not be read.
+    malformed: Option<kumiki_wire::Malformed>,
+    /// How it begins.
+    beginning: Beginning,
 }
 
 /// What is the user's and its peer's.

@@ -478,6 +478,28 @@ fn an_aare_is_taken_for_what_it_says_wherever_it_comes() {
     }
 }
 
+/// What came with a release names itself, or its field, and shows no more than its header.
+#[test]
+fn a_release_that_is_none_is_told_by_what_came() {
+    let released = |apdu: &str| {
+        let apdu = hex(apdu);
+        let data = UserData::single(5, Message::from_octets(&apdu)).emit().to_vec();
+        let len = |more: usize| u8::try_from(data.len() + more).unwrap();
+        let mut pair = Pair::new(true);
+        stand(&mut pair);
+        pair.inject(1, &[&[0x09, len(5), 0x11, 1, 1, 0xc1, len(0)], &data[..]].concat());
+        pair.heard(1).pop().unwrap()
+    };
+    assert_eq!(
+        ["6303 800100", "6309 800100 be04 28020500", "6403 800101"].map(released),
+        [
+            "aborted: association control: the peer broke the protocol: RLRE where none can be (octets 63 03 ...)",
+            "aborted: association control: the peer broke the protocol: RLRE: EXTERNAL encoding: NULL where [0] single, [1] octet-aligned or [2] arbitrary is expected (octets 63 09 ...)",
+            "aborted: association control: the peer broke the protocol: ABRT where none can be (octets 64 03 ...)",
+        ]
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

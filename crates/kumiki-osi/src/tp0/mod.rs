@@ -168,7 +168,7 @@ impl Tp0 {
     }
 
     /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has
-    /// said CR, or for want of memory behind it, leaves nothing here.
+    /// said CR leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -268,9 +268,10 @@ impl X25 {
             | CallStep::Error => {
                 self.counters.errors += 1;
                 cx.drop("packet on a channel without a call");
+                let code = P::Ready.diagnostic(role);
+                self.breach(code);
                 // RFC 1613 section 6.1 wants these let be.
                 if !circuits {
-                    let code = P::Ready.diagnostic(role);
                     self.clear_free(line, packet.channel, code, cx);
                 }
             }

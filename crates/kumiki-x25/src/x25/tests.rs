@@ -314,6 +314,8 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
     let mut wire = alone(frames());
     wire.inject(A, &hex("10 05 00 00"));
     assert_eq!(last(&wire, A), hex("10 05 13 00 14"));
+    let found = "packet type invalid for state p1 (octets 10 05 00 ...)";
+    assert_violation(wire.node::<X25>("x25 a").refusal(), layer::X25, found);
     wire.inject(A, &hex("10 05 17"));
     // p2: data before the answer.
     wire.say(A, call("1"));
