@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Message`] | headers in one small buffer, content elsewhere: paper 2's cluster |
 //! | [`Page`], [`Slice`] | where content lives |
+//! | [`Beginning`] | how a message begins, to show somebody |
 //! | [`Gathering`] | a message that comes in pieces, in memory in proportion to it |
 //! | [`budget`] | what callers may take together, and who is refused first |
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
@@ -19,6 +20,7 @@
 //!
 //! No protocol, no time and no I/O.
 
+mod beginning;
 pub mod bip;
 pub mod bit_stuffing;
 pub mod budget;
@@ -38,10 +40,11 @@ pub mod sum;
 pub mod text;
 mod weighted;
 
+pub use beginning::Beginning;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};
-pub use message::{Beginning, Checksum, Message, Meta, Short};
+pub use message::{Checksum, Message, Meta, Short};
 pub use number::Number;
 pub use numbering::Numbering;
 pub use page::{Page, keep_free};

@@ -16,7 +16,7 @@ use core::mem::ManuallyDrop;
 use smallvec::SmallVec;
 
 use crate::slice::INLINE;
-use crate::{Lease, Page, Pattern, Slice, Sum};
+use crate::{Beginning, Lease, Page, Pattern, Slice, Sum};
 
 /// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
 const HEADROOM: usize = 128;
@@ -27,9 +27,6 @@ const FEW: usize = 64;
 const SMALL: usize = 256;
 /// Content that is kept may hold on to so much beyond twice its octets ([`Message::fit`]).
 const SLACK: usize = 256;
-
-/// The first octets of something, 32 at the most.
-pub type Beginning = SmallVec<[u8; 32]>;
 
 /// A message had fewer octets than asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -630,12 +627,14 @@ impl Message {
         }
     }
 
-    /// A copy of the first octets, 32 at the most: to show somebody what has come.
+    /// A copy of the first octets, [`Beginning::MOST`] at most, and how many there are: to show somebody what has come.
     #[must_use]
     pub fn beginning(&self) -> Beginning {
-        let mut octets = smallvec::smallvec![0; self.len().min(32)];
-        let _ = self.copy_to(0, &mut octets);
-        octets
+        let mut octets = [0; Beginning::MOST];
+        let most = self.len().min(octets.len());
+        let (octets, _) = octets.split_at_mut(most);
+        let _ = self.copy_to(0, octets);
+        Beginning::of(octets, self.len())
     }
 
     /// Copies `out.len()` octets from position `from` on; false where there are not that many.

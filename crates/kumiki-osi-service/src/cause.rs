@@ -1,4 +1,4 @@
-//! What a peer's layer said when it refused, reset or ended something, in its own codes.
+//! What a layer says to its peer when it refuses, resets or ends something, in its own codes.
 
 use core::fmt;
 
@@ -72,13 +72,22 @@ pub enum OsiCause {
         /// Error identifier; 0 where none was given.
         identifier: u16,
     },
-    /// MMS refused to begin: initiate-Error.
-    Mms {
-        /// The class of the error.
-        class: u8,
-        /// Its code.
-        code: u8,
-    },
+}
+
+/// MMS refused to begin: what initiate-Error says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InitiateError(pub mms::ServiceError);
+
+impl fmt::Display for InitiateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        let meaning = error.class.meaning(error.code);
+        write!(f, "MMS: refused to begin: {meaning} (error {}.{})", error.class.0, error.code)?;
+        match &error.additional_description {
+            Some(text) => write!(f, ", with the words {text:?}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for OsiCause {
@@ -123,10 +132,6 @@ impl fmt::Display for OsiCause {
                 f.write_str("association control: the peer's application aborted")
             }
             Self::File { identifier } => write!(f, "file service: error {identifier}"),
-            Self::Mms { class, code } => {
-                let meaning = mms::ErrorClass(class.into()).meaning(code.into());
-                write!(f, "MMS: refused to begin: {meaning} (error {class}.{code})")
-            }
         }
     }
 }

@@ -19,6 +19,6 @@ pub mod session;
 pub mod x25;
 
 pub use association::Association;
-pub use cause::{OsiCause, layer};
+pub use cause::{InitiateError, OsiCause, layer};
 pub use oid::{BadOid, MOST as MOST_OID_OCTETS, Oid};
 pub use selector::{Selector, Selectors};

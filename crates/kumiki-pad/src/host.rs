@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Reason, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
 use kumiki_io::stream::deepen;
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad_host::{Config, PadHost};
+use kumiki_x25::x25::X25;
+use kumiki_x25::xot::Xot;
 
 use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
 use kumiki_live::gate::Gate;
@@ -166,12 +168,14 @@ struct Serving<'a> {
 }
 
 /// Why a connection without a call has ended, or a call from here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Why {
     /// The peer has gone.
     Left,
     /// It does not speak XOT.
     Foreign,
+    /// It does, and has broken the protocol.
+    Broke(Reason),
     /// No call came in time.
     Late,
     /// Another caller has its place.
@@ -185,11 +189,22 @@ impl core::fmt::Display for Why {
         match self {
             Self::Left => f.write_str("hung up before a call came"),
             Self::Foreign => f.write_str("does not speak XOT"),
+            Self::Broke(why) => why.fmt(f),
             Self::Late => f.write_str("no call came in time"),
             Self::Room => f.write_str("made room for another caller"),
             Self::Full(full) => write!(f, "dropped, for {full}"),
         }
     }
+}
+
+/// Why a connection is over from here without a call.
+fn foreign(graph: &Graph) -> Why {
+    let found = graph.find::<Xot>("xot").and_then(Xot::refusal);
+    if found.is_some_and(|it| it.as_violation().is_some_and(|it| it.is_first)) {
+        return Why::Foreign;
+    }
+    let found = found.or_else(|| graph.find::<X25>("x25").and_then(X25::refusal));
+    found.map_or(Why::Foreign, |why| Why::Broke(why.clone()))
 }
 
 /// Serves one connection: whether a call came by it that was taken.
@@ -295,7 +310,7 @@ fn converse(
                 why = if sight.is_down {
                     Some(Why::Left)
                 } else if is_left {
-                    Some(Why::Foreign)
+                    Some(foreign(graph))
                 } else if let_go.load(Ordering::SeqCst) {
                     Some(Why::Room)
                 } else {

@@ -1,7 +1,6 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
 use kumiki_graph::Reason;
-use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{self, What, cause, diagnostic};
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
@@ -15,8 +14,8 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
             }
             Reason::Unreachable => "there is no way to the address of --xot: check it and the network",
             Reason::BadAddress => "no peer has that number: give one with --xot HOST",
-            Reason::Violation(it) if it.layer != layer::XOT => "write a capture with --pcap, and report it",
-            Reason::Protocol | Reason::Violation(_) => "who answers does not speak XOT: check the port of --xot",
+            Reason::Violation(it) if it.is_first => "who answers does not speak XOT: check the port of --xot",
+            Reason::Protocol | Reason::Violation(_) => "write a capture with --pcap, and report it",
             Reason::NoResources => "this machine has no room for another connection",
             Reason::Reset | Reason::Down => {
                 "the connection to the XOT peer was lost: try again, and look at the peer's log"
@@ -57,6 +56,8 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use kumiki_osi_service::layer;
+
     use super::*;
 
     #[test]
@@ -65,9 +66,12 @@ mod tests {
             |cause, diagnostic| Reason::peer(x25::Cause::Packet(x25::Told { what: What::Clear, cause, diagnostic }));
         assert_eq!(remedy(&told(0, 0)), None);
         assert!(remedy(&told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
-        let broken = |by| remedy(&Reason::violation(by, "anything")).unwrap_or_default();
-        assert!(broken(layer::XOT).contains("does not speak XOT"));
-        assert!(broken(layer::X25).contains("--pcap"));
+        // Who breaks XOT at once speaks something else, and who has spoken it before does not.
+        let first = Reason::stranger(layer::XOT, "anything", b"GET ");
+        assert!(remedy(&first).is_some_and(|it| it.contains("does not speak XOT: check the port")));
+        for by in [layer::XOT, layer::X25] {
+            assert!(remedy(&Reason::violation(by, "anything")).is_some_and(|it| it.contains("--pcap")));
+        }
         assert!(remedy(&Reason::BadAddress).is_some_and(|it| it.contains("--xot")));
     }
 }

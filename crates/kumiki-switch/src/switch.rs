@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Rng};
+use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
@@ -346,7 +346,7 @@ fn end(port: &str, peer: Option<SocketAddr>) -> String {
 }
 
 /// What is told of an event, if anything is.
-fn line(event: &Event) -> Option<String> {
+pub(super) fn line(event: &Event) -> Option<String> {
     let [_, called_peer] = event.peers;
     let call = format!("{}{}", event.call, who(event));
     Some(match &event.what {
@@ -355,21 +355,21 @@ fn line(event: &Event) -> Option<String> {
             let to = end(to, called_peer);
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
-        Happened::Refused { from, calling, called, cause, diagnostic } => {
-            let why = why(What::Clear, *cause, *diagnostic);
+        Happened::Refused { from, calling, called, cause, diagnostic, found } => {
+            let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             format!("call {call}: {calling} to {called} refused, from {from}: {why}")
         }
-        Happened::Cleared { by, cause, diagnostic, octets: [there, back], lasted } => {
+        Happened::Cleared { by, cause, diagnostic, found, octets: [there, back], lasted } => {
             let milliseconds = lasted.as_nanos() / 1_000_000;
             let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
             let by = by.as_deref().unwrap_or("us");
-            let why = why(What::Clear, *cause, *diagnostic);
+            let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             format!(
                 "call {call}: cleared by {by}: {why}; {there} octets from the caller, {back} to it, {seconds}.{rest:03} s"
             )
         }
-        Happened::Reset { by, cause, diagnostic } => {
-            let why = why(What::Reset, *cause, *diagnostic);
+        Happened::Reset { by, cause, diagnostic, found } => {
+            let why = why(What::Reset, *cause, *diagnostic) + &breach(found.as_ref());
             format!("call {call}: reset by {by}: {why}")
         }
         Happened::Joined(place) => {
@@ -378,11 +378,22 @@ fn line(event: &Event) -> Option<String> {
         }
         Happened::Parted(place, reason) => {
             let (port, channel) = (&place.port, place.channel);
-            format!("circuit {}: {port}:{channel} is away: {reason}", event.call)
+            format!("circuit {}: {port}:{channel} is away: {reason}{}", event.call, hint(reason))
         }
         Happened::Up(port) => format!("{port}: up"),
         Happened::Down(port) => format!("{port}: down"),
     })
+}
+
+/// What was found wrong here, behind what the ends are told.
+fn breach(found: Option<&Reason>) -> String {
+    found.map_or_else(String::new, |found| format!(" ({found}{})", hint(found)))
+}
+
+/// What may help against `reason`: who breaks the protocol of a carrier at once mostly speaks another.
+fn hint(reason: &Reason) -> &'static str {
+    let is_foreign = reason.as_violation().is_some_and(|it| it.is_first);
+    if is_foreign { "; check the port: who answers may speak another protocol" } else { "" }
 }
 
 /// Where the ends of a permanent circuit are, as far as they are reached by XOT.

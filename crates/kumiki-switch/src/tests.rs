@@ -1,5 +1,9 @@
 //! What a configuration may say, and what is said of one that is wrong.
 
+use kumiki_graph::Reason;
+use kumiki_x25::x25_switch::{self, Event, Happened};
+
+use super::switch::line;
 use super::*;
 
 const WHOLE: &str = r#"
@@ -181,4 +185,35 @@ fn a_port_that_nobody_can_use_is_refused() {
     assert!(why.to_string().contains("`listen`, `host` or `hosts`"), "{why}");
     let why = parse("x.toml", "port = {}\n").unwrap_err();
     assert!(why.to_string().contains("[port.NAME]"), "{why}");
+}
+
+/// Cause and diagnostic are what the ends are told; the log says what was wrong, and what may help.
+#[test]
+fn a_line_of_the_log_has_what_an_end_broke() {
+    let at = kumiki_graph::Instant::ZERO;
+    let line_of = |found: Option<Reason>| {
+        let what = Happened::Refused {
+            from: "lab".to_owned(),
+            calling: "1".parse().unwrap(),
+            called: "2".parse().unwrap(),
+            cause: 9,
+            diagnostic: 0,
+            found,
+        };
+        line(&Event { at, call: 7, peers: [None; 2], what }).unwrap()
+    };
+    let told = line_of(None);
+    let later = Reason::violation_in("XOT", "XOT: version is 9, expected 0", &[0, 9, 0, 3]);
+    assert_eq!(
+        line_of(Some(later)),
+        format!("{told} (XOT: the peer broke the protocol: XOT: version is 9, expected 0 (octets 00 09 00 03))")
+    );
+    let first = Reason::stranger("XOT", "XOT: version is 18245, expected 0", b"GET ");
+    let words = "the peer broke the protocol with the first that it sent: XOT: version is 18245, expected 0 (octets 47 45 54 20)";
+    let hint = "check the port: who answers may speak another protocol";
+    assert_eq!(line_of(Some(first.clone())), format!("{told} (XOT: {words}; {hint})"));
+    let place = x25_switch::Place { port: "paris".to_owned(), channel: 7 };
+    let what = Happened::Parted(place, first);
+    let parted = line(&Event { at, call: 7, peers: [None; 2], what }).unwrap();
+    assert_eq!(parted, format!("circuit 7: paris:7 is away: XOT: {words}; {hint}"));
 }

@@ -30,7 +30,7 @@ pub enum Malformed {
         expected: &'static str,
     },
     /// A length field contradicts the header or the PDU that carries it.
-    #[error("{protocol}: {field} is {found} octets, expected {least} to {most}")]
+    #[error("{protocol}: {field} is {found} octets, expected {}", Span(*least, *most))]
     Length {
         /// Protocol that was being read.
         protocol: &'static str,
@@ -67,6 +67,20 @@ pub enum Malformed {
     },
 }
 
+/// The fewest and the most that would be right, to a person.
+pub(crate) struct Span(pub(crate) usize, pub(crate) usize);
+
+impl core::fmt::Display for Span {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self(least, most) = self;
+        match *most {
+            usize::MAX => write!(f, "{least} at least"),
+            most if most == *least => write!(f, "{least}"),
+            most => write!(f, "{least} to {most}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +91,9 @@ mod tests {
         assert_eq!(e.to_string(), "IPv4: version is 0x6, expected 4");
         let e = Malformed::Length { protocol: "UDP", field: "length", found: 3, least: 8, most: 20 };
         assert_eq!(e.to_string(), "UDP: length is 3 octets, expected 8 to 20");
+        let e = Malformed::Length { protocol: "LCP", field: "magic-number", found: 3, least: 6, most: 6 };
+        assert_eq!(e.to_string(), "LCP: magic-number is 3 octets, expected 6");
+        let fault = ber::Fault::Size { found: 0, least: 1, most: usize::MAX };
+        assert_eq!(fault.to_string(), "0 octets of content, expected 1 at least");
     }
 }

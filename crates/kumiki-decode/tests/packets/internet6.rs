@@ -130,7 +130,7 @@ fn an_error_quotes_a_packet_that_may_be_cut() {
 fn an_option_of_no_length_ends_the_options() {
     let octets = [&[1, 1, 2, 0, 0, 0, 0, 1][..], &[7, 0, 0, 0, 0, 0, 0, 0]].concat();
     let packet = decode("ip", &plain6(58, &icmp6(Message::RouterSolicitation, &octets)));
-    assert_eq!(bad(&packet), ["icmpv6: option at octet 16: option length is 0 octets, expected 8 to 8"]);
+    assert_eq!(bad(&packet), ["icmpv6: option at octet 16: option length is 0 octets, expected 8"]);
     assert_eq!(value(&packet, "icmpv6", "source link-layer address"), "02:00:00:00:00:01");
     assert_eq!(packet.rest[0].why, "options");
     assert_eq!(notes(&packet), [""; 0]);

@@ -231,7 +231,7 @@ fn entries_that_a_switch_ignores_are_named_by_number() {
     let mut cut = packet(ssp::Command::Response, &routes(Eight, &[1, 1]));
     cut.truncate(40);
     let cut = decode("mapos-ssp", &cut);
-    assert_eq!(bad(&cut), ["mapos-ssp: rest behind the last whole entry is 16 octets, expected 0 to 0"]);
+    assert_eq!(bad(&cut), ["mapos-ssp: rest behind the last whole entry is 16 octets, expected 0"]);
     assert_eq!(cut.rest[0].length, 16);
     let other = decode("mapos-ssp", &[2, 2, 0, 0, 1, 1]);
     assert_eq!(bad(&other), ["mapos-ssp: version is 0x2, expected 1"]);

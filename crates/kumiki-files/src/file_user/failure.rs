@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-use kumiki_graph::Reason;
+use kumiki_graph::{Reason, Violation};
 use kumiki_osi_service::acse;
 use kumiki_osi_service::ftam::{Diagnostic, DiagnosticType};
 use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
 use kumiki_osi_service::x25::{self, What, cause};
-use kumiki_osi_service::{OsiCause, layer};
+use kumiki_osi_service::{InitiateError, OsiCause, layer};
 
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -184,11 +184,12 @@ impl Failure {
             }
             // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
-            Reason::Violation(violation) => (layer_of(violation.layer), None, CAPTURE),
-            Reason::Peer(_) => match (reason.cause(), reason.cause()) {
-                (Some(&cause), _) => of_osi(cause, user),
-                (None, Some(&cause)) => of_x25(cause),
-                (None, None) => (Layer::Network, None, ""),
+            Reason::Violation(violation) => (layer_of(violation.layer), None, of_violation(violation)),
+            Reason::Peer(_) => match (reason.cause(), reason.cause(), reason.cause()) {
+                (Some(&cause), _, _) => of_osi(cause, user),
+                (None, Some(&cause), _) => of_x25(cause),
+                (None, None, Some(InitiateError(error))) => of_initiate(error),
+                (None, None, None) => (Layer::Network, None, ""),
             },
         };
         let meaning = match reason {
@@ -264,6 +265,11 @@ const COMMON_SELECTORS: &str =
     "check the selectors; most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001";
 
 const CAPTURE: &str = "take a capture and report it";
+
+/// What helps where a layer here finds the protocol broken: who breaks it at once mostly speaks another.
+const fn of_violation(violation: &Violation) -> &'static str {
+    if violation.is_first { "check the port: who answers may speak another protocol" } else { CAPTURE }
+}
 
 /// Application context name not supported (X.227).
 const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
@@ -361,14 +367,6 @@ fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
         ),
         OsiCause::Rejected { .. } => (Layer::Acse, None, "check the application titles, and user and password"),
         OsiCause::AssociationAborted { .. } => (Layer::Acse, None, "look into the log of the responder"),
-        OsiCause::Mms { class, code } => (
-            Layer::Mms,
-            Some(code.into()),
-            match (class, code) {
-                (8, 2) => "let PDUs be longer",
-                _ => "ask whoever runs the responder",
-            },
-        ),
         OsiCause::File { identifier } => (
             Layer::Ftam,
             Some(identifier.into()),
@@ -376,6 +374,14 @@ fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 .map_or("", |identifier| identifier.remedy),
         ),
     }
+}
+
+fn of_initiate(error: &ServiceError) -> (Layer, Option<i64>, &'static str) {
+    let remedy = match (error.class, error.code) {
+        (ErrorClass::INITIATE, 2) => "let PDUs be longer",
+        _ => "ask whoever runs the responder",
+    };
+    (Layer::Mms, Some(error.code), remedy)
 }
 
 /// What helps where X.25 has no circuit, or has it no more.
@@ -468,6 +474,18 @@ mod tests {
             "session: the peer broke the protocol: octets that are no SPDU; take a capture and report it"
         );
         assert!(failure.is_abort);
+        for (by, layer) in [(layer::TRANSPORT, Layer::Transport), (layer::XOT, Layer::Network)] {
+            let first = Failure::of_reason(&Reason::stranger(by, "version is 18245, expected 0", b"GET "), Layer::Ftam);
+            assert_eq!(first.layer, layer);
+            assert!(
+                first
+                    .to_string()
+                    .ends_with("(octets 47 45 54 20); check the port: who answers may speak another protocol"),
+                "{first}"
+            );
+            let later = Failure::of_reason(&Reason::violation_in(by, "version is 9, expected 0", &[0, 9]), Layer::Ftam);
+            assert!(later.to_string().ends_with("(octets 00 09); take a capture and report it"), "{later}");
+        }
         // FRMR and TPDU Error say that the peer takes us for the one who did.
         for told in [Reason::peer(x25::Cause::FrameRejected(1)), Reason::peer(OsiCause::TpduRejected(1))] {
             assert!(Failure::of_reason(&told, Layer::Ftam).is_abort);

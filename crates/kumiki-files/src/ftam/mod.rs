@@ -36,7 +36,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
     Request, Service, Shape, Token,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi::acse;
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{Abort, QualityOfService};
@@ -48,6 +48,7 @@ use kumiki_osi_service::layer;
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Value;
 use kumiki_osi_service::{Association, Oid};
+use kumiki_wire::osi::ber;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
 
@@ -158,7 +159,10 @@ pub struct Counters {
 pub struct Ftam {
     config: Config,
     entries: Entries<Connection>,
+    /// How the value begins that came last, for what is told of it where it is wrong; nothing where something else came.
+    in_hand: Beginning,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 impl Ftam {
@@ -172,6 +176,13 @@ impl Ftam {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What came last: how a peer broke the protocol, a caller or not, or why a caller was refused by this layer. What its user says to a caller
+    /// leaves nothing here.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
@@ -190,7 +201,6 @@ impl Ftam {
         let Some(connection) = self.forget(own, cx) else {
             return;
         };
-        self.counters.errors += 1;
         let what = match &diagnostic.further_details {
             Some(details) => details.to_string(),
             None => format!("error {}", diagnostic.error_identifier),
@@ -202,8 +212,16 @@ impl Ftam {
         let data = Some(connection::written(&abort));
         end_below(ACSE, (own, connection.lower), data, cx);
         connection.tell(abort, cx);
-        let why = Reason::violation(layer::FTAM, what);
+        let why = self.broken(what);
         tell_aborted(connection.above, connection.user, why, None, cx);
+    }
+
+    /// The peer has broken the protocol by the value in hand, so.
+    fn broken(&mut self, what: String) -> Reason {
+        self.counters.errors += 1;
+        let why = Reason::violation_in(layer::FTAM, what, core::mem::take(&mut self.in_hand));
+        self.refusal = Some(why.clone());
+        why
     }
 
     /// As [`Ftam::fail`], for an error of this number that the peer has made.

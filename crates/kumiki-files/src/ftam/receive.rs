@@ -18,10 +18,12 @@ impl Ftam {
         };
         if values.len() > most {
             let details = format!("{} values at once, of {most} at most", values.len());
+            self.in_hand = Beginning::default();
             return self.mistake(own, error::PROTOCOL, details, cx);
         }
         if !matches!(connection.phase, Phase::Standing) {
             let details = "a value while the association begins or ends".to_owned();
+            self.in_hand = values.first().map(|value| ber::beginning(&value.data)).unwrap_or_default();
             return self.mistake(own, error::PROTOCOL, details, cx);
         }
         let mut elements = 0_u32;
@@ -102,6 +104,7 @@ impl Ftam {
 
     /// A value in another context; how many elements of it were handed up.
     fn take_data(&mut self, own: Handle, value: Value, cx: &mut Context<'_>) -> u32 {
+        self.in_hand = ber::beginning(&value.data);
         let Some(connection) = self.connection(own) else {
             return 0;
         };
@@ -155,6 +158,7 @@ impl Ftam {
         if !standing {
             return cx.drop("no such association, or not while it begins or ends");
         }
+        self.in_hand = Beginning::default();
         // What the peer has just given it does not want back, unless it says so: what makes it ours may still be on its way. Two that
         // do not agree on who is to have it would hand it to each other for ever.
         let given = matches!(primitive, session::Primitive::GiveTokens { .. });

@@ -113,6 +113,7 @@ impl Ftam {
         if association.application_context != ours {
             self.counters.refused += 1;
             self.counters.strangers += 1;
+            self.refusal = None;
             let diagnostic = AssociationDiagnostic::User(WRONG_CONTEXT);
             let told = OsiCause::Rejected { permanent: true, diagnostic };
             return abort_below(ACSE, lower, Reason::peer(told), None, cx);
@@ -123,6 +124,7 @@ impl Ftam {
         };
         if self.entries.len() >= self.config.associations as usize {
             self.counters.refused += 1;
+            self.refusal = Some(Reason::NoResources);
             let (action, number) = (ActionResult::TransientError, error::SHORT_OF_RESOURCES);
             let response = deny(action, number, "too many associations");
             return refuse_with(lower, &response, cx);
@@ -131,14 +133,14 @@ impl Ftam {
         let request = match self.read_one(offered.data.take()) {
             Ok(Fpdu::InitializeRequest(request)) => request,
             Ok(fpdu) => {
-                self.counters.errors += 1;
-                let details = format!("{} to begin with", fpdu.kind());
+                let details = format!("{} to begin with, expected {}", fpdu.kind(), Kind::InitializeRequest);
                 let response = deny(ActionResult::PermanentError, error::PROTOCOL, &details);
+                self.broken(details);
                 return refuse_with(lower, &response, cx);
             }
             Err(details) => {
-                self.counters.errors += 1;
                 let response = deny(ActionResult::PermanentError, error::UNREADABLE, &details);
+                self.broken(details);
                 return refuse_with(lower, &response, cx);
             }
         };
@@ -151,9 +153,9 @@ impl Ftam {
         connection.request = Some(request);
         take_contexts(&mut connection, &association);
         if !connection.speaks() {
-            self.counters.errors += 1;
             let details = "FTAM-PCI is not the first context";
             let response = deny(ActionResult::PermanentError, error::PROTOCOL, details);
+            self.broken(details.to_owned());
             return refuse_with(lower, &response, cx);
         }
         connection.agreed(&association.session, association.session.tokens.unwrap_or_default());
@@ -269,6 +271,7 @@ impl Ftam {
     fn reject(&mut self, own: Handle, response: &InitializeResponse, cx: &mut Context<'_>) {
         if let Some(connection) = self.forget(own, cx) {
             self.counters.refused += 1;
+            self.refusal = None;
             refuse_with(connection.lower, response, cx);
         }
     }
@@ -522,8 +525,9 @@ impl Ftam {
     }
 
     /// The one FPDU that user data of association control is, or why not.
-    fn read_one(&self, data: Option<Message>) -> Result<Fpdu, String> {
+    fn read_one(&mut self, data: Option<Message>) -> Result<Fpdu, String> {
         let Some(data) = data else {
+            self.in_hand = Beginning::default();
             return Err("no FPDU where there must be one".to_owned());
         };
         let mut all = self.read(&data)?.into_iter();
@@ -534,7 +538,8 @@ impl Ftam {
     }
 
     /// FPDUs, or why they cannot be read.
-    pub(super) fn read(&self, data: &Message) -> Result<Vec<Fpdu>, String> {
+    pub(super) fn read(&mut self, data: &Message) -> Result<Vec<Fpdu>, String> {
+        self.in_hand = ber::beginning(data);
         let longest = self.config.longest_fpdu as usize;
         if data.len() > longest {
             return Err(format!("{} octets, of {longest} at most", data.len()));

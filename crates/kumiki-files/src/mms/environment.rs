@@ -5,7 +5,8 @@ use kumiki_osi_service::acse::Diagnostic;
 use kumiki_osi_service::mms::{ErrorClass, ServiceError};
 use kumiki_osi_service::presentation::Context as Proposed;
 use kumiki_osi_service::session::FunctionalUnits as SessionUnits;
-use kumiki_osi_service::{OsiCause, layer};
+use kumiki_osi_service::{InitiateError, OsiCause, layer};
+use kumiki_wire::osi::ber;
 
 use super::*;
 
@@ -17,6 +18,10 @@ const NO_REASON: u8 = 1;
 const VERSION: i64 = 1;
 /// initiate-Error: PDUs are too short.
 const SEGMENT: i64 = 2;
+/// initiate-Error: another reason, which is said in text.
+const OTHER: i64 = 0;
+
+const NO_CONTEXT: &str = "an association without a context of MMS";
 
 impl Mms {
     pub(super) fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
@@ -62,42 +67,30 @@ impl Mms {
         if association.application_context != Some(APPLICATION_CONTEXT) {
             self.counters.refused += 1;
             self.counters.strangers += 1;
+            self.refusal = None;
             return abort_below(ACSE, lower, rejected(WRONG_CONTEXT, true), None, cx);
         }
         if self.entries.len() >= self.config.associations as usize {
             self.counters.refused += 1;
+            self.refusal = Some(Reason::NoResources);
             return abort_below(ACSE, lower, rejected(NO_REASON, false), None, cx);
         }
-        let error = |code| Some(ServiceError::new(ErrorClass::INITIATE, code));
-        let read = offered.data.take().map(kumiki_wire::files::mms::parse);
-        let (agreed, wrong) = match read {
-            Some(Ok(Pdu::InitiateRequest(asked))) => {
-                let agreed = lesser(&asked, &ours);
-                let short = agreed.local_detail.is_some_and(|it| it < SHORTEST);
-                let wrong = if agreed.version < 1 {
-                    error(VERSION)
-                } else if short {
-                    error(SEGMENT)
-                } else {
-                    None
-                };
-                (agreed, wrong)
-            }
-            _ => (ours, error(0)),
-        };
         let context = context(&association);
-        let wrong = wrong.or_else(|| context.is_none().then(|| error(0)).flatten());
-        if let Some(error) = wrong {
-            self.counters.refused += 1;
-            let data = kumiki_wire::files::mms::emit(Pdu::InitiateError(error));
-            return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
-        }
+        let (agreed, context) = match taken(offered.data.take(), context, &ours) {
+            Ok(taken) => taken,
+            Err((error, why)) => {
+                self.counters.refused += 1;
+                self.refusal = Some(why);
+                let data = kumiki_wire::files::mms::emit(Pdu::InitiateError(error));
+                return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
+            }
+        };
         let mut connection = new(above, Handle::default(), State::Offered, ours);
         connection.agreed = agreed;
         connection.calls = false;
         connection.lower = lower;
         connection.listener = offered.user;
-        connection.context = context.unwrap_or(0);
+        connection.context = context;
         association.initiate = Some(Box::new(agreed));
         let own = self.entries.keep(connection);
         self.counters.received += 1;
@@ -136,7 +129,7 @@ impl Mms {
         connection.lower = opened.provider;
         let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let pdu = opened.data.take().unwrap_or_default();
-        let beginning = pdu.beginning();
+        let beginning = ber::beginning(&pdu);
         let read = kumiki_wire::files::mms::parse(pdu);
         let context = context(&association);
         let Some(connection) = self.connection(own) else {
@@ -145,12 +138,15 @@ impl Mms {
         let (said, context) = match (read, context) {
             (Ok(Pdu::InitiateResponse(said)), Some(context)) => (said, context),
             (Err(why), _) => {
-                let why = Reason::violation_in(layer::MMS, why.to_string(), &beginning);
+                let why = Reason::violation_in(layer::MMS, why.to_string(), beginning);
                 return self.fail(own, why, cx);
             }
-            (Ok(_), _) => {
-                let found = "an acceptance with another PDU than initiate-Response, or in no context of MMS";
-                return self.fail(own, Reason::violation_in(layer::MMS, found, &beginning), cx);
+            (Ok(Pdu::InitiateResponse(_)), None) => {
+                return self.fail(own, Reason::violation_in(layer::MMS, NO_CONTEXT, beginning), cx);
+            }
+            (Ok(pdu), _) => {
+                let found = format!("{} to begin with, expected initiate-Response", pdu.name());
+                return self.fail(own, Reason::violation_in(layer::MMS, found, beginning), cx);
             }
         };
         let mut agreed = lesser(&connection.agreed, &said);
@@ -249,10 +245,7 @@ impl Mms {
         // What cannot be read does not matter any more.
         let said = data.and_then(|data| kumiki_wire::files::mms::parse(data).ok());
         let reason = match said {
-            Some(Pdu::InitiateError(error)) => Reason::peer(OsiCause::Mms {
-                class: u8::try_from(error.class.0).unwrap_or(u8::MAX),
-                code: u8::try_from(error.code).unwrap_or(u8::MAX),
-            }),
+            Some(Pdu::InitiateError(error)) => Reason::peer(InitiateError(error)),
             _ => reason,
         };
         self.over(own, Event::End, reason, cx);
@@ -320,6 +313,38 @@ pub(super) fn lesser(asked: &Initiate, ours: &Initiate) -> Initiate {
         parameter_cbb: asked.parameter_cbb & ours.parameter_cbb,
         services_supported: asked.services_supported,
     }
+}
+
+/// What is agreed on with a caller that says `data`, and the context; else what initiate-Error says, and our log.
+fn taken(
+    data: Option<Message>,
+    context: Option<i64>,
+    ours: &Initiate,
+) -> Result<(Initiate, i64), (ServiceError, Reason)> {
+    let error = |code| ServiceError::new(ErrorClass::INITIATE, code);
+    let beginning = data.as_ref().map(ber::beginning).unwrap_or_default();
+    let broken = |found: String| {
+        (error(OTHER).saying(found.as_str()), Reason::violation_in(layer::MMS, found, beginning.clone()))
+    };
+    let asked = match data.map(kumiki_wire::files::mms::parse) {
+        Some(Ok(Pdu::InitiateRequest(asked))) => asked,
+        Some(Ok(pdu)) => return Err(broken(format!("{} to begin with, expected initiate-Request", pdu.name()))),
+        Some(Err(why)) => return Err(broken(why.to_string())),
+        None => return Err(broken("no PDU to begin with, expected initiate-Request".to_owned())),
+    };
+    let Some(context) = context else {
+        return Err(broken(NO_CONTEXT.to_owned()));
+    };
+    let agreed = lesser(&asked, ours);
+    let error = match (agreed.version < 1, agreed.local_detail) {
+        (true, _) => error(VERSION).saying(format!("version is {}, expected 1 at least", asked.version)),
+        (false, Some(found)) if found < SHORTEST => {
+            error(SEGMENT).saying(format!("localDetail is {found} octets, expected {SHORTEST} at least"))
+        }
+        (false, _) => return Ok((agreed, context)),
+    };
+    let why = Reason::peer(InitiateError(error.clone()));
+    Err((error, why))
 }
 
 /// The context of MMS, if it stands.

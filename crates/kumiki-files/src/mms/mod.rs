@@ -20,13 +20,14 @@
 //! **Ending** is conclude, and then the release of association control ([`states`]): `Release` asks for it, `Released` says that the peer does, whose
 //! answer is `Release`, too. Abort is association control's.
 //!
-//! **Errors.** A PDU that cannot be read is rejected, and the association goes on.
+//! **Errors.** A PDU that cannot be read is rejected, and the association goes on. Why is said in initiate-Error, which has room for text, and by
+//! [`Mms::refusal`].
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request, Service,
     Shape,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi::acse;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};
 use kumiki_osi_service::presentation::PData;
@@ -95,7 +96,7 @@ pub struct Counters {
     pub file_sent: u64,
     /// Octets of files handed up.
     pub file_received: u64,
-    /// Callers refused.
+    /// Callers refused, those who broke the protocol among them.
     pub refused: u64,
     /// Those of them that wanted another application context.
     pub strangers: u64,
@@ -111,7 +112,10 @@ pub struct Mms {
     config: Config,
     /// A listener wants to agree to this, at most.
     entries: Entries<Connection, Initiate>,
+    /// How the PDU begins that came last, for what is told of it where it is wrong.
+    in_hand: Beginning,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 impl Mms {
@@ -125,6 +129,13 @@ impl Mms {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What came last: what was wrong with a PDU that was rejected, or why a caller was refused by this layer: how it broke the protocol, or what it
+    /// was told. What its user says to a caller leaves nothing here.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {

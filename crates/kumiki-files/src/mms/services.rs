@@ -1,7 +1,9 @@
 //! Confirmed services both ways: their numbers, how many there may be, and what is rejected.
 
 use kumiki_octets::Payload;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::mms::{ErrorClass, RejectedPdu, Request as Asked, ServiceError};
+use kumiki_wire::osi::ber;
 
 use super::*;
 
@@ -61,28 +63,35 @@ impl Mms {
     /// What the peer has sent.
     pub(super) fn came(&mut self, own: Handle, values: Values, cx: &mut Context<'_>) {
         for value in values {
+            self.in_hand = ber::beginning(&value.data);
             let Some(connection) = self.connection(own) else {
                 return cx.drop("no such association");
             };
             if value.context != connection.context {
-                self.reject(own, None, RejectedPdu::PDU_ERROR, Reject::INVALID_PDU, cx);
+                let (pdu, code) = (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU);
+                let found = format!("a value in context {}, expected {}", value.context, connection.context);
+                self.reject(own, Reject { invoke: None, pdu, code }, Some(found), cx);
                 continue;
             }
             let invoke = kumiki_wire::files::mms::invoke_of(&value.data);
             match kumiki_wire::files::mms::parse(value.data) {
                 Ok(pdu) => self.take(own, pdu, cx),
-                Err(_) => match invoke {
-                    Some((pdu @ RejectedPdu::CONFIRMED_REQUEST, invoke)) => {
-                        self.reject(own, Some(invoke), pdu, Reject::INVALID_ARGUMENT, cx);
+                Err(why) => {
+                    let found = Some(why.to_string());
+                    match invoke {
+                        Some((pdu @ RejectedPdu::CONFIRMED_REQUEST, invoke)) => {
+                            let (invoke, code) = (Some(invoke), Reject::INVALID_ARGUMENT);
+                            self.reject(own, Reject { invoke, pdu, code }, found, cx);
+                        }
+                        Some((pdu, invoke)) => {
+                            self.bad_answer(own, invoke, (pdu, Reject::RESPONSE_INVALID), found, cx);
+                        }
+                        None => {
+                            let (pdu, code) = (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU);
+                            self.reject(own, Reject { invoke: None, pdu, code }, found, cx);
+                        }
                     }
-                    Some((pdu, invoke)) => {
-                        self.bad_answer(own, invoke, pdu, Reject::RESPONSE_INVALID, cx);
-                    }
-                    None => {
-                        let (pdu, code) = (RejectedPdu::PDU_ERROR, Reject::INVALID_PDU);
-                        self.reject(own, None, pdu, code, cx);
-                    }
-                },
+                }
             }
         }
         if let Some(connection) = self.connection(own) {
@@ -90,24 +99,37 @@ impl Mms {
         }
     }
 
-    /// A reject to the peer.
-    fn reject(&mut self, own: Handle, invoke: Option<u32>, pdu: RejectedPdu, code: i64, cx: &mut Context<'_>) {
+    /// A reject to the peer, of the PDU in hand.
+    fn reject(&mut self, own: Handle, reject: Reject, found: Option<String>, cx: &mut Context<'_>) {
         self.counters.rejected += 1;
+        let pdu = core::mem::take(&mut self.in_hand);
+        self.refusal = Some(match found {
+            Some(found) => Reason::violation_in(layer::MMS, found, pdu),
+            // It can be read, and is more than was agreed on.
+            None => Reason::peer(reject),
+        });
         if let Some(connection) = self.connection(own) {
-            connection.put(Pdu::Reject(Reject { invoke, pdu, code }), None);
+            connection.put(Pdu::Reject(reject), None);
             connection.flush(cx);
         }
     }
 
     /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is told.
-    fn bad_answer(&mut self, own: Handle, invoke: u32, pdu: RejectedPdu, code: i64, cx: &mut Context<'_>) {
-        self.reject(own, Some(invoke), pdu, code, cx);
+    fn bad_answer(
+        &mut self,
+        own: Handle,
+        invoke: u32,
+        (pdu, code): (RejectedPdu, i64),
+        found: Option<String>,
+        cx: &mut Context<'_>,
+    ) {
+        let reject = Reject { invoke: Some(invoke), pdu, code };
+        self.reject(own, reject, found, cx);
         if let Some(connection) = self.connection(own)
             && connection.asked.remove(&invoke).is_some()
         {
             connection.grant(1, cx);
-            let invoke = Some(invoke);
-            connection.tell(Pdu::Reject(Reject { invoke, pdu, code }), cx);
+            connection.tell(Pdu::Reject(reject), cx);
         }
     }
 
@@ -129,8 +151,8 @@ impl Mms {
         match self.cell(own, event) {
             Some(Do::Take) => self.service(own, pdu, cx),
             Some(Do::Reject) if !matches!(pdu, Pdu::Reject(_)) => {
-                let (of, code) = (RejectedPdu::PDU_ERROR, Reject::UNKNOWN_PDU_TYPE);
-                self.reject(own, None, of, code, cx);
+                let reject = Reject { invoke: None, pdu: RejectedPdu::PDU_ERROR, code: Reject::UNKNOWN_PDU_TYPE };
+                self.reject(own, reject, Some(format!("{} where none can be", pdu.name())), cx);
             }
             Some(Do::TellError) => {
                 if let Some(connection) = self.connection(own) {
@@ -163,25 +185,25 @@ impl Mms {
                     None
                 };
                 if let Some(code) = wrong {
-                    let of = RejectedPdu::CONFIRMED_REQUEST;
-                    return self.reject(own, Some(*invoke), of, code, cx);
+                    let reject = Reject { invoke: Some(*invoke), pdu: RejectedPdu::CONFIRMED_REQUEST, code };
+                    return self.reject(own, reject, None, cx);
                 }
                 connection.pending.insert(*invoke, Asked::service(service));
             }
             Pdu::Response { invoke, service } => {
                 if connection.asked.get(invoke) != Some(&service.service()) {
-                    let of = RejectedPdu::CONFIRMED_RESPONSE;
-                    let code = Reject::RESPONSE_INVALID_INVOKE_ID;
-                    return self.bad_answer(own, *invoke, of, code, cx);
+                    let of = (RejectedPdu::CONFIRMED_RESPONSE, Reject::RESPONSE_INVALID_INVOKE_ID);
+                    let found = format!("an answer to service {invoke}, which was not asked for, or is another");
+                    return self.bad_answer(own, *invoke, of, Some(found), cx);
                 }
                 connection.asked.remove(invoke);
                 granted = 1;
             }
             Pdu::Error { invoke, .. } => {
                 if connection.asked.remove(invoke).is_none() {
-                    let of = RejectedPdu::CONFIRMED_ERROR;
-                    let code = Reject::RESPONSE_INVALID_INVOKE_ID;
-                    return self.reject(own, Some(*invoke), of, code, cx);
+                    let (pdu, code) = (RejectedPdu::CONFIRMED_ERROR, Reject::RESPONSE_INVALID_INVOKE_ID);
+                    let found = format!("an error of service {invoke}, which was not asked for");
+                    return self.reject(own, Reject { invoke: Some(*invoke), pdu, code }, Some(found), cx);
                 }
                 granted = 1;
             }

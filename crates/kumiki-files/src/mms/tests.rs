@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Accept, Credit, Duration, Graph, Instant, TimerSlot, Token};
 use kumiki_osi_service::Association;
-use kumiki_osi_service::mms::{Pdu, Service as MmsService, Services};
+use kumiki_osi_service::mms::{ErrorClass, Pdu, Service as MmsService, ServiceError, Services};
 use kumiki_osi_service::presentation::{Context as Proposed, Value};
 use kumiki_osi_service::session::FunctionalUnits;
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
 use kumiki_osi::session::{self, Session};
 use kumiki_osi::tp0::{self, Tp0};
+use kumiki_testkit::bench::hex;
 
 const OWN: Handle = Handle { index: 3, generation: 1 };
 
@@ -422,13 +423,68 @@ fn conclude_and_release_end_in_order_with_or_without_each_other() {
 fn who_begins_with_something_else_or_too_small_is_refused() {
     let small = Initiate { local_detail: Some(SHORTEST - 1), ..Config::default().initiate };
     let small = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(small)).to_vec();
-    for (initiate, error) in [(small, [0x88, 1, 2]), (CONCLUDE.to_vec(), [0x88, 1, 0])] {
+    let none = Initiate { version: 0, ..Config::default().initiate };
+    let none = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(none)).to_vec();
+    // localDetail is no integer; what follows it is not to be in a log.
+    let broken = hex("a808 8000 8104 70617373");
+    for (initiate, code, text, told) in [
+        (
+            small,
+            2,
+            "localDetail is 63 octets, expected 64 at least",
+            "MMS: refused to begin: too short PDUs (error 8.2), with the words \"localDetail is 63 octets, expected 64 at least\"",
+        ),
+        (
+            none,
+            1,
+            "version is 0, expected 1 at least",
+            "MMS: refused to begin: no common version (error 8.1), with the words \"version is 0, expected 1 at least\"",
+        ),
+        (
+            CONCLUDE.to_vec(),
+            0,
+            "conclude-Request to begin with, expected initiate-Request",
+            "MMS: the peer broke the protocol: conclude-Request to begin with, expected initiate-Request (octets 8b 00)",
+        ),
+        (
+            broken,
+            0,
+            "initiate-Request: localDetail: 0 octets of content, expected 1 at least",
+            "MMS: the peer broke the protocol: initiate-Request: localDetail: 0 octets of content, expected 1 at least (octets a8 08 ...)",
+        ),
+    ] {
         let graph = run(initiate, Vec::new());
         assert_eq!(hand(&graph).ended, Some("aborted"));
         let said = hand(&graph).heard.last().unwrap();
-        assert_eq!(said[..], [&[0xaa, 5, 0xa0, 3][..], &error].concat()[..]);
+        let error = ServiceError::new(ErrorClass::INITIATE, code).saying(text);
+        assert_eq!(*said, kumiki_wire::files::mms::emit(Pdu::InitiateError(error)).to_vec());
         assert_eq!(shelf(&graph).session, Handle::default());
+        let mms = graph.find::<Mms>("mms").unwrap();
+        assert_eq!((mms.counters().refused, mms.refusal().map(ToString::to_string).as_deref()), (1, Some(told)));
     }
+}
+
+/// What is rejected of an association that stands is not lost either, and nothing of a user's is shown.
+#[test]
+fn the_last_pdu_that_was_rejected_is_told_with_its_header() {
+    let rejected = |said: &str| {
+        let graph = run(initiate(), vec![Step::Say(hex(said))]);
+        let mms = graph.find::<Mms>("mms").unwrap();
+        assert_eq!(mms.counters().rejected, 1);
+        mms.refusal().unwrap().to_string()
+    };
+    // fileDelete without its end; fileOpen without a name; no PDU; an answer to nothing; a service that nobody here has.
+    let said = ["a005 020108 9f4a", "a006 020105 bf4800", "be00", "a106 020105 9f4a00", "a005 020102 a100"];
+    assert_eq!(
+        said.map(rejected),
+        [
+            "MMS: the peer broke the protocol: confirmed-Request: listOfModifier: 3 octets, of which 2 are there (octets a0 05 ...)",
+            "MMS: the peer broke the protocol: fileOpen: fileName: missing, [0] is expected (octets a0 06 ...)",
+            "MMS: the peer broke the protocol: MMS PDU: tag: [30] where [0] confirmed-Request to [13] conclude-Error is expected (octets be 00)",
+            "MMS: the peer broke the protocol: an answer to service 5, which was not asked for, or is another (octets a1 06 ...)",
+            "rejected a request: unrecognized service (reject reason 1.1)",
+        ]
+    );
 }
 
 proptest! {

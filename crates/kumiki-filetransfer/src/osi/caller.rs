@@ -14,14 +14,13 @@ use kumiki_files::mms_files;
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, Wish, unguessable};
-use kumiki_osi::tpkt::Tpkt;
 use kumiki_osi_service::acse::{Authentication, Credential, Names};
 use kumiki_osi_service::mms::PASSWORD_MECHANISM;
 use kumiki_osi_service::x25::Number;
 use kumiki_osi_service::{Association as Upper, Oid, Selectors};
-use kumiki_x25::xot::Xot;
 
 use super::ends::{Calls, WAKE, caller, caller_mut};
+use super::objection::of_carrier;
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
 use kumiki_live::line::{Line, Sight, Watcher};
@@ -439,13 +438,8 @@ impl Conversation<'_, '_> {
 
 /// Whether who answers speaks neither RFC 1006 nor XOT: there is no packet before what is none.
 fn is_stranger(graph: Option<&Graph>) -> bool {
-    let Some(graph) = graph else {
-        return false;
-    };
-    let tpkt = graph.node("tpkt").and_then(|node| Some(graph.protocol::<Tpkt>(node)?.counters()));
-    let xot = graph.node("xot").and_then(|node| Some(graph.protocol::<Xot>(node)?.counters()));
-    tpkt.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
-        || xot.is_some_and(|counters| counters.malformed > 0 && counters.received == 0)
+    let why = graph.and_then(of_carrier);
+    why.is_some_and(|(_, why)| why.as_violation().is_some_and(|it| it.is_first))
 }
 
 /// The fewest octets by which an answer is told from what was said: in both carriers the types of the packets differ before.

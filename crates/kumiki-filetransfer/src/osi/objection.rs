@@ -8,6 +8,8 @@ use kumiki_osi::acse::Acse;
 use kumiki_osi::presentation::Presentation;
 use kumiki_osi::session::Session;
 use kumiki_osi::tp0::Tp0;
+use kumiki_osi::tpkt::Tpkt;
+use kumiki_x25::xot::Xot;
 
 use super::Protocols;
 
@@ -54,12 +56,12 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
     // Strangers, refused, broken, and why one was refused.
     let application = match of {
         Protocols::Ftam => graph.find::<Ftam>("ftam").map(|it| {
-            let it = it.counters();
-            (it.strangers, it.refused, it.errors, None)
+            let (it, why) = (it.counters(), it.refusal().cloned());
+            (it.strangers, it.refused, it.errors, why)
         }),
         Protocols::Mms => graph.find::<Mms>("mms").map(|it| {
-            let it = it.counters();
-            (it.strangers, it.refused, 0, None)
+            let (it, why) = (it.counters(), it.refusal().cloned());
+            (it.strangers, it.refused, 0, why)
         }),
     };
     let acse = graph.find::<Acse>("acse").map(|it| {
@@ -100,6 +102,29 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
     })
 }
 
+/// How often a PDU was rejected of a caller whose association stood, and what was wrong with the last, in words.
+pub(super) fn rejections(graph: &Graph) -> Option<String> {
+    let mms = graph.find::<Mms>("mms")?;
+    let (rejected, last) = (mms.counters().rejected, mms.refusal()?);
+    let last = last.as_violation().map_or_else(|| last.to_string(), |it| it.by("the caller"));
+    let pdus = if rejected == 1 { "PDU was" } else { "PDUs were" };
+    (rejected > 0).then(|| format!("{rejected} {pdus} rejected, the last: {last}"))
+}
+
+/// What was in the stream in place of a packet of its carrier, and what the carrier is called.
+pub(super) fn of_carrier(graph: &Graph) -> Option<(&'static str, Reason)> {
+    let tpkt = graph.find::<Tpkt>("tpkt").and_then(Tpkt::refusal).map(|why| ("RFC 1006", why.clone()));
+    tpkt.or_else(|| graph.find::<Xot>("xot").and_then(Xot::refusal).map(|why| ("XOT", why.clone())))
+}
+
+/// The same of a caller in words, where its `first` octets were these.
+pub(super) fn foreign(carrier: &str, why: &Reason, first: &[u8]) -> String {
+    match why.as_violation() {
+        Some(violation) if !violation.is_first => violation.by("the caller"),
+        Some(_) | None => format!("does not speak {carrier}: \"{}\"", first.escape_ascii()),
+    }
+}
+
 /// What `layer` has against a caller, in words; `ours` are the selectors under which we are called, where that matters.
 pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str) -> String {
     match objection {
@@ -111,7 +136,9 @@ pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str
             let ours = if ours.is_empty() { String::new() } else { format!(" ({ours})") };
             format!("refused by {layer}: not called under our selectors{ours}")
         }
-        Objection::Refused(Some(told)) => format!("refused by {told}"),
+        // What is told names its layer.
+        Objection::Refused(Some(told)) if told.is_told() => format!("refused by {told}"),
+        Objection::Refused(Some(told)) => format!("refused by {layer}: {told}"),
         Objection::Refused(None) => format!("refused by {layer}"),
         Objection::Broken => format!("the caller broke the protocol of {layer}"),
     }
@@ -124,7 +151,8 @@ fn is_of_selectors(told: &Reason) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kumiki_osi_service::OsiCause;
+    use kumiki_osi_service::mms::{ErrorClass, ServiceError};
+    use kumiki_osi_service::{InitiateError, OsiCause};
 
     use super::*;
 
@@ -151,5 +179,27 @@ mod tests {
             "presentation: the caller broke the protocol: CP PPDU: no mode (octets 31 80)"
         );
         assert_eq!(refused(None), "refused by presentation");
+        assert_eq!(
+            refused(Some(Reason::NoResources)),
+            "refused by presentation: out of memory or of room for another session"
+        );
+        let text = "version is 0, expected 1 at least";
+        let error = ServiceError::new(ErrorClass::INITIATE, 1).saying(text);
+        assert_eq!(
+            refused(Some(Reason::peer(InitiateError(error)))),
+            "refused by MMS: refused to begin: no common version (error 8.1), with the words \"version is 0, expected 1 at least\""
+        );
+    }
+
+    /// Of the carrier, who begins with something else is told apart from who loses its way.
+    #[test]
+    fn a_stranger_to_the_carrier_is_told_apart() {
+        let foreign = |why: &Reason| foreign("XOT", why, b"GET / HTTP/1.0\r\n");
+        let what = "XOT: version is 18245, expected 0";
+        assert_eq!(foreign(&Reason::stranger("XOT", what, b"GET ")), "does not speak XOT: \"GET / HTTP/1.0\\r\\n\"");
+        assert_eq!(
+            foreign(&Reason::violation_in("XOT", what, b"GET ")),
+            "XOT: the caller broke the protocol: XOT: version is 18245, expected 0 (octets 47 45 54 20)"
+        );
     }
 }

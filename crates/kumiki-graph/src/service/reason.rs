@@ -5,6 +5,8 @@ use core::fmt;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use kumiki_octets::Beginning;
+
 /// Why a session ended or a request was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
@@ -30,7 +32,8 @@ pub enum Reason {
     NoSession,
     /// A layer here found that its peer broke the protocol, and what was wrong.
     Violation(Arc<Violation>),
-    /// A layer of the peer, or of a network between, said why in codes of its own.
+    /// Why, in the codes that a layer says to its peer. Going up it is what a layer of the peer, or of a network between, has said; going down, and
+    /// where a layer keeps why it has refused a caller, it is what is said to the peer.
     Peer(PeerCause),
 }
 
@@ -38,23 +41,34 @@ impl Reason {
     /// A layer here found that its peer broke the protocol: see [`Violation`].
     #[must_use]
     pub fn violation(layer: &'static str, what: impl Into<Cow<'static, str>>) -> Self {
-        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets: Vec::new() }))
+        Self::violation_in(layer, what, Beginning::default())
     }
 
-    /// The same with the PDU that was wrong, of which the beginning is kept.
+    /// The same with how the PDU that was wrong begins. It goes to logs, so it must end before what may be a user's.
     #[must_use]
-    pub fn violation_in(layer: &'static str, what: impl Into<Cow<'static, str>>, pdu: &[u8]) -> Self {
-        let octets = pdu.iter().take(Violation::OCTETS).copied().collect();
-        Self::Violation(Arc::new(Violation { layer, what: what.into(), octets }))
+    pub fn violation_in(
+        layer: &'static str,
+        what: impl Into<Cow<'static, str>>,
+        beginning: impl Into<Beginning>,
+    ) -> Self {
+        let (what, beginning) = (what.into(), beginning.into());
+        Self::Violation(Arc::new(Violation { layer, what, beginning, is_first: false }))
     }
 
-    /// A layer of the peer said `cause`.
+    /// The same of the first that came from this peer: it may well speak another protocol.
+    #[must_use]
+    pub fn stranger(layer: &'static str, what: impl Into<Cow<'static, str>>, beginning: impl Into<Beginning>) -> Self {
+        let (what, beginning) = (what.into(), beginning.into());
+        Self::Violation(Arc::new(Violation { layer, what, beginning, is_first: true }))
+    }
+
+    /// A layer of the peer said `cause`, or is told it: see [`Reason::Peer`].
     #[must_use]
     pub fn peer(cause: impl Cause) -> Self {
         Self::Peer(PeerCause(Arc::new(cause)))
     }
 
-    /// What a layer of the peer said, if something of this type.
+    /// What a layer of the peer said, or is told, if something of this type.
     #[must_use]
     pub fn cause<C: Cause>(&self) -> Option<&C> {
         match self {
@@ -92,7 +106,7 @@ impl Reason {
         }
     }
 
-    /// Whether more is known than its kind: what was wrong, or what the peer said.
+    /// Whether more is known than its kind: what was wrong, or what was said in codes. Its text begins with the layer then.
     #[must_use]
     pub const fn is_told(&self) -> bool {
         matches!(self, Self::Violation(_) | Self::Peer(_))
@@ -125,21 +139,20 @@ pub struct Violation {
     pub layer: &'static str,
     /// PDU and field, what was found, and what would have been right.
     pub what: Cow<'static, str>,
-    /// The first octets of the PDU, at most [`Violation::OCTETS`]; none where they are not at hand.
-    pub octets: Vec<u8>,
+    /// How the PDU begins; nothing where its octets are not at hand, or not to be shown.
+    pub beginning: Beginning,
+    /// It was the first that came from this peer, which may speak another protocol: whoever called it may have the wrong port.
+    pub is_first: bool,
 }
 
 impl Violation {
-    /// So much of a PDU is kept.
-    pub const OCTETS: usize = 32;
-
     /// In words, where `peer` ("the caller") did it.
     #[must_use]
     pub fn by(&self, peer: &str) -> String {
-        let octets: String = self.octets.iter().map(|octet| format!(" {octet:02x}")).collect();
-        let more = if self.octets.len() == Self::OCTETS { " ..." } else { "" };
-        let begin = if octets.is_empty() { String::new() } else { format!(" (octets{octets}{more})") };
-        format!("{}: {peer} broke the protocol: {}{begin}", self.layer, self.what)
+        let Self { layer, what, beginning, is_first } = self;
+        let when = if *is_first { " with the first that it sent" } else { "" };
+        let octets = if beginning.octets().is_empty() { String::new() } else { format!(" (octets {beginning})") };
+        format!("{layer}: {peer} broke the protocol{when}: {what}{octets}")
     }
 }
 
@@ -149,7 +162,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a peer said in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
+/// What one layer says to its peer in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
 pub trait Cause: Any + fmt::Debug + fmt::Display + Send + Sync {
     /// For [`Reason::cause`].
     fn as_any(&self) -> &dyn Any;
@@ -211,8 +224,13 @@ mod tests {
             told.to_string(),
             "session: the peer broke the protocol: CONNECT: LI is 300, expected 0 to 254 (octets 0d ff)"
         );
-        let Reason::Violation(long) = Reason::violation_in("session", "too long", &[0; 40]) else { unreachable!() };
-        assert_eq!(long.octets.len(), Violation::OCTETS);
-        assert!(long.to_string().ends_with("00 00 ...)"));
+        let long = |len: usize| Reason::violation_in("session", "too long", &vec![0; len][..]).to_string();
+        assert!(long(Beginning::MOST).ends_with("00 00)"));
+        assert!(long(Beginning::MOST + 1).ends_with("00 00 ...)"));
+        let first = Reason::stranger("XOT", "version is 18245, expected 0", Beginning::of(b"GET ", 1000));
+        assert_eq!(
+            first.to_string(),
+            "XOT: the peer broke the protocol with the first that it sent: version is 18245, expected 0 (octets 47 45 54 20 ...)"
+        );
     }
 }

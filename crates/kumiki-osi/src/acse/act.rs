@@ -1,18 +1,29 @@
 //! What is done: one arm for each action of the table.
 
+use std::borrow::Cow;
+
 use super::*;
 use kumiki_graph::Special;
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::{OsiCause, layer};
+use kumiki_wire::osi::ber;
 
 impl Acse {
     /// Does `todo`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input { data, apdu, opened, accept, passing, why } = input;
+        let Input { data, apdu, opened, accept, passing, why, malformed, beginning } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error => self.error(own, "an APDU where none of its kind can be", cx),
+            Do::Error if passing.is_some() => self.error(own, "data before the association stood", cx),
+            Do::Error => {
+                let found: Cow<'static, str> = match (apdu, malformed) {
+                    (Some(apdu), _) => format!("{} where none can be", apdu.name()).into(),
+                    (None, Some(why)) => why.to_string().into(),
+                    (None, None) => "an APDU or a release where none of its kind can be".into(),
+                };
+                self.violated(own, Reason::violation_in(layer::ACSE, found, beginning), cx);
+            }
             Do::TakeAare => {
                 if let Some(opened) = opened {
                     self.take_aare(own, *opened, cx);
@@ -139,6 +150,7 @@ impl Acse {
         let Some(connection) = self.connection(own) else {
             return cx.drop("no such association");
         };
+        let beginning = data.as_ref().map(ber::beginning).unwrap_or_default();
         let apdu = data.map(Apdu::parse);
         let event = match &apdu {
             Some(Ok(Apdu::ReleaseRequest(_))) => Event::Rlrq,
@@ -153,7 +165,12 @@ impl Acse {
                 | State::CollisionInitiator => Event::Rlrq,
             },
         };
-        let input = Input { apdu: apdu.and_then(Result::ok), ..Input::default() };
+        let (apdu, malformed) = match apdu {
+            Some(Ok(apdu)) => (Some(apdu), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        let input = Input { apdu, malformed, beginning, ..Input::default() };
         self.on(own, event, input, cx);
     }
 

@@ -3,6 +3,7 @@
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};
+use kumiki_wire::osi::ber;
 
 use super::*;
 
@@ -98,11 +99,12 @@ impl Acse {
         }
         let control = association.contexts.remove(0);
         association.results.remove(0);
-        let apdu = Apdu::parse(offered.data.take().unwrap_or_default());
+        let apdu = offered.data.take().unwrap_or_default();
+        let beginning = ber::beginning(&apdu);
+        let apdu = Apdu::parse(apdu);
         let Ok(Apdu::Request(aarq)) = apdu else {
             self.counters.errors += 1;
-            // Without its octets: an AARQ may carry a password, which a log must not have.
-            self.refusal = Some(not_a("AARQ", apdu, &[]));
+            self.refusal = Some(not_a("AARQ", apdu, beginning));
             let abrt = Apdu::Abort(Abort { source: source::PROVIDER, diagnostic: None, information: Vec::new() });
             return refuse(lower, Some(abrt), cx);
         };
@@ -116,6 +118,7 @@ impl Acse {
         };
         if result != AssociateResult::Accepted {
             self.counters.rejected += 1;
+            self.refusal = Some(rejected(result, Diagnostic::Provider(code)));
             let aare = Aare::new(name, result, Diagnostic::Provider(code));
             return refuse(lower, Some(Apdu::Response(aare)), cx);
         }
@@ -205,6 +208,7 @@ impl Acse {
         };
         let result = if permanent { AssociateResult::RejectedPermanent } else { AssociateResult::RejectedTransient };
         self.counters.rejected += 1;
+        self.refusal = Some(rejected(result, diagnostic));
         let Some(name) = connection.asked else {
             return refuse(connection.lower, None, cx);
         };
@@ -218,10 +222,10 @@ impl Acse {
             return;
         };
         let apdu = opened.data.take().unwrap_or_default();
-        let beginning = apdu.beginning();
+        let beginning = ber::beginning(&apdu);
         let aare = match Apdu::parse(apdu) {
             Ok(Apdu::Response(aare)) => aare,
-            other => return self.violated(own, not_a("AARE", other, &beginning), cx),
+            other => return self.violated(own, not_a("AARE", other, beginning), cx),
         };
         let data = said(aare.information, connection.own());
         let user = connection.user;
@@ -251,12 +255,12 @@ impl Acse {
 }
 
 /// What came where an APDU of the kind `wanted` must be.
-fn not_a(wanted: &str, apdu: Result<Apdu, Malformed>, octets: &[u8]) -> Reason {
+fn not_a(wanted: &str, apdu: Result<Apdu, Malformed>, beginning: Beginning) -> Reason {
     let what = match apdu {
-        Ok(_) => format!("another APDU than {wanted}"),
+        Ok(found) => format!("{}, expected {wanted}", found.name()),
         Err(why) => why.to_string(),
     };
-    Reason::violation_in(layer::ACSE, what, octets)
+    Reason::violation_in(layer::ACSE, what, beginning)
 }
 
 /// The offer of presentation `session` is refused, with an APDU in the refusal's data.

@@ -33,7 +33,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
     Service, Shape,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult};
 use kumiki_osi_service::{Association, Oid};
@@ -139,7 +139,12 @@ struct Input {
     accept: Option<Box<Accept>>,
     /// What passes, by the way it goes.
     passing: Option<Special>,
+    /// Why it ends.
     why: Option<Reason>,
+    /// Why the APDU could not be read.
+    malformed: Option<kumiki_wire::Malformed>,
+    /// How it begins.
+    beginning: Beginning,
 }
 
 impl Acse {
@@ -155,7 +160,8 @@ impl Acse {
         &self.counters
     }
 
-    /// What was wrong with the last APDU that could not be taken.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was rejected, by association control or by its
+    /// user.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

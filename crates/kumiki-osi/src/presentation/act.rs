@@ -1,7 +1,6 @@
 //! What is done: one arm for each action of the table.
 
 use kumiki_graph::Special;
-use kumiki_octets::Beginning;
 use kumiki_octets::Payload;
 use kumiki_osi_service::presentation::PData;
 use kumiki_wire::Malformed;
@@ -80,16 +79,16 @@ impl Presentation {
     }
 
     /// ARP, and the user is told.
-    pub(super) fn error(&mut self, own: Handle, wrong: Wrong, (event, ppdu): (u8, &[u8]), cx: &mut Context<'_>) {
+    pub(super) fn error(&mut self, own: Handle, wrong: Wrong, (event, ppdu): (u8, Beginning), cx: &mut Context<'_>) {
         self.fail(own, wrong, Some(event), ppdu, cx);
     }
 
     fn unexpected(&mut self, own: Handle, cx: &mut Context<'_>) {
         let code = abort::UNEXPECTED_PRIMITIVE;
-        self.fail(own, Wrong::of(code, abort::found(code)), None, &[], cx);
+        self.fail(own, Wrong::of(code, abort::found(code)), None, Beginning::default(), cx);
     }
 
-    fn fail(&mut self, own: Handle, wrong: Wrong, event: Option<u8>, ppdu: &[u8], cx: &mut Context<'_>) {
+    fn fail(&mut self, own: Handle, wrong: Wrong, event: Option<u8>, ppdu: Beginning, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
@@ -166,7 +165,7 @@ impl Presentation {
                 self.counters.values += values.len() as u64;
                 cx.up(above, Indication::special(session, PData(values)));
             }
-            Err(wrong) => self.error(own, wrong, (event::TD, &beginning), cx),
+            Err(wrong) => self.error(own, wrong, (event::TD, beginning), cx),
         }
     }
 
@@ -208,7 +207,7 @@ impl Presentation {
                 let session = connection.user;
                 cx.up(connection.above, Indication::Released { session, data });
             }
-            Err(wrong) => self.error(own, wrong, (event::RELEASE, &beginning), cx),
+            Err(wrong) => self.error(own, wrong, (event::RELEASE, beginning), cx),
         }
     }
 
@@ -291,7 +290,7 @@ impl Presentation {
                 let session = connection.user;
                 cx.up(connection.above, Indication::Special { session, what });
             }
-            Err((wrong, about)) => self.error(own, wrong, (about, &beginning), cx),
+            Err((wrong, about)) => self.error(own, wrong, (about, beginning), cx),
         }
     }
 }
@@ -301,9 +300,7 @@ const HEADERS: usize = 512;
 
 /// What is shown of a PPDU with user data: no more than presentation's own, for a user's may be a password or a file.
 fn head(ppdu: &Message) -> Beginning {
-    let mut octets = ppdu.beginning();
-    octets.truncate(8);
-    octets
+    ppdu.beginning().up_to(8)
 }
 
 /// User data that is no longer than `most` octets; what is longer is left out.

@@ -75,7 +75,7 @@ impl Presentation {
                 let code = code(&why);
                 self.refuse(lower, code, Vec::new(), cx);
                 if code != refusal::VERSION {
-                    self.errs(why.to_string(), &beginning);
+                    self.errs(why.to_string(), beginning);
                 }
                 return;
             }
@@ -93,7 +93,7 @@ impl Presentation {
         let spoken = listener.wants.spoken.clone();
         if has_twins(&cp.contexts) {
             self.refuse(lower, refusal::NOT_SPECIFIED, Vec::new(), cx);
-            return self.errs("CP PPDU: two contexts with one identifier", &beginning);
+            return self.errs("CP PPDU: two contexts with one identifier", beginning);
         }
         let results = negotiate(&spoken, &cp.contexts, self.config.contexts as usize);
         // It is a context as others are, but that it needs no number.
@@ -114,7 +114,7 @@ impl Presentation {
             None => (first(&connection, &spoken), None),
             Some(Err(wrong)) => {
                 self.refuse(lower, refusal::USER_DATA, connection.results, cx);
-                return self.errs(wrong.what, &beginning);
+                return self.errs(wrong.what, beginning);
             }
         };
         let (contexts, results) = connection.seen_from(first);
@@ -134,7 +134,7 @@ impl Presentation {
     }
 
     /// The caller that was refused has broken the protocol, so.
-    fn errs(&mut self, found: impl Into<Cow<'static, str>>, ppdu: &[u8]) {
+    fn errs(&mut self, found: impl Into<Cow<'static, str>>, ppdu: Beginning) {
         self.counters.errors += 1;
         self.refusal = Some(Reason::violation_in(layer::PRESENTATION, found, ppdu));
     }
@@ -217,7 +217,7 @@ impl Presentation {
             Ok(cpa) => cpa,
             Err(why) => {
                 let wrong = Wrong::read(abort::UNRECOGNIZED_PPDU, &why);
-                return self.error(own, wrong, (act::event::CPA, &beginning), cx);
+                return self.error(own, wrong, (act::event::CPA, beginning), cx);
             }
         };
         connection.results = cpa.results;
@@ -229,9 +229,9 @@ impl Presentation {
             (false, _) => {
                 let wrong =
                     Wrong::of(abort::INVALID_VALUE, "a CPA PPDU with results for other contexts than were proposed");
-                return self.error(own, wrong, (act::event::CPA, &beginning), cx);
+                return self.error(own, wrong, (act::event::CPA, beginning), cx);
             }
-            (true, Err(wrong)) => return self.error(own, wrong, (act::event::CPA, &beginning), cx),
+            (true, Err(wrong)) => return self.error(own, wrong, (act::event::CPA, beginning), cx),
         };
         let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         association.contexts.clone_from(&connection.contexts);

@@ -35,7 +35,7 @@ use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
     Service, Shape,
 };
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Values, abort, refusal};
@@ -151,7 +151,8 @@ impl Presentation {
         &self.counters
     }
 
-    /// Why a caller was refused last: what was told the last caller that was refused, or what was found in what it said.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused; of one that broke the protocol
+    /// and was refused for it, the former. Nothing where the last was refused by the user, without a reason of presentation's.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -13,7 +13,7 @@ impl Session {
     pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
         let Input { data, spdu, tsdu, primitive, why, end } = input;
         if todo == Do::Error {
-            let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), &tsdu);
+            let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), tsdu);
             return self.violated(own, why.unwrap_or_else(misplaced), cx);
         }
         let why = why.unwrap_or(Reason::User);

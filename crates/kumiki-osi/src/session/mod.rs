@@ -128,7 +128,8 @@ impl Session {
         &self.counters
     }
 
-    /// Why a caller was refused last: what was told the last caller that was refused.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has
+    /// said CN leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -63,8 +63,7 @@ impl Session {
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
-        let mut beginning = tsdu.beginning();
-        beginning.truncate(SHOWN);
+        let beginning = tsdu.beginning().up_to(SHOWN);
         match parse(tsdu) {
             Ok(spdus) => {
                 for spdu in spdus {
@@ -72,7 +71,7 @@ impl Session {
                 }
             }
             Err(why) => {
-                let why = Reason::violation_in(layer::SESSION, why.to_string(), &beginning);
+                let why = Reason::violation_in(layer::SESSION, why.to_string(), beginning);
                 self.on(own, Event::Invalid, Input::why(why), cx);
             }
         }
@@ -83,7 +82,7 @@ impl Session {
     }
 
     /// One SPDU; true where it was data that the user takes by credit.
-    fn spdu(&mut self, own: Handle, spdu: Spdu, tsdu: &[u8], cx: &mut Context<'_>) -> bool {
+    fn spdu(&mut self, own: Handle, spdu: Spdu, tsdu: &Beginning, cx: &mut Context<'_>) -> bool {
         let event = match &spdu {
             Spdu::Connect(_) => Event::Cn,
             Spdu::Overflow(_) => Event::Cdo,
@@ -119,7 +118,7 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
-        let input = Input { spdu: Some(spdu), tsdu: tsdu.into(), ..Input::default() };
+        let input = Input { spdu: Some(spdu), tsdu: tsdu.clone(), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received

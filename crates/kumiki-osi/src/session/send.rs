@@ -120,7 +120,8 @@ impl Session {
         let knows = connection.knows();
         let (above, user) = (connection.above, connection.user);
         // Reflect parameter values: 9 octets of what the session entity likes to say.
-        let reflect = why.as_violation().map(|it| it.octets.iter().take(9).copied().collect()).unwrap_or_default();
+        let reflect =
+            why.as_violation().map_or_else(Vec::new, |it| it.beginning.octets().iter().take(9).copied().collect());
         let ab = Abort { transport: Some(transport::RELEASE | item), reflect, ..Abort::default() };
         self.last_word(own, Spdu::Abort(ab), cx);
         if knows {

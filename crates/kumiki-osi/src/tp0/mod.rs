@@ -31,7 +31,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::{Association, Selector};
-use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Refused, Tpdu, reason};
+use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Tpdu, reason};
 
 use crate::entries::{Entries, abort_below, end_below, tell_aborted};
 
@@ -173,7 +173,8 @@ impl Tp0 {
         &self.counters
     }
 
-    /// Why a caller was refused last: what was told the last caller that was refused.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has
+    /// said CR leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

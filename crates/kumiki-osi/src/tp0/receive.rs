@@ -3,16 +3,18 @@
 use kumiki_graph::{Special, Work};
 use std::borrow::Cow;
 
-use kumiki_octets::Refused as NotGathered;
+use kumiki_octets::{Beginning, Refused as NotGathered};
 use kumiki_osi_service::{OsiCause, layer};
 
 use super::*;
 
-/// How a TPDU begins: as much of it as an ER tells.
+/// The fixed part of a TPDU's header: what an ER tells of it, and what is shown to somebody.
 #[derive(Clone, Copy)]
 pub(super) struct Head {
     octets: [u8; 7],
     len: usize,
+    /// Octets of the TPDU.
+    total: usize,
 }
 
 impl Head {
@@ -23,18 +25,33 @@ impl Head {
     /// Up to the class; parameters follow.
     const CLASS: usize = 7;
 
-    fn of(front: &[u8]) -> Self {
+    /// Of the TPDU of `total` octets that begins with `front`.
+    fn of(front: &[u8], total: usize) -> Self {
         let mut octets = [0; 7];
-        let len = front.len().min(octets.len());
+        let len = shown_of(front).min(octets.len());
         for (to, from) in octets.iter_mut().zip(front) {
             *to = *from;
         }
-        Self { octets, len }
+        Self { octets, len, total }
+    }
+
+    fn beginning(&self) -> Beginning {
+        Beginning::of(self.octets.get(..self.len).unwrap_or_default(), self.total)
     }
 
     fn up_to(&self, most: usize) -> Vec<u8> {
         self.octets.iter().take(self.len.min(most)).copied().collect()
     }
+}
+
+/// How many octets of a TPDU's `front` may be shown: what follows its header, and that of DT has always the same length, is a user's.
+fn shown_of(front: &[u8]) -> usize {
+    let [li, code, ..] = *front else {
+        return front.len();
+    };
+    let header =
+        if cotp::Code::of(code) == cotp::Code::Dt { cotp::DATA_LEN } else { cotp::header_len(li).max(Head::CODE) };
+    header.min(front.len())
 }
 
 impl Tp0 {
@@ -95,9 +112,10 @@ impl Tp0 {
                 cx.charge(Work::Copy, copied);
             }
             if connection.part.len() > connection.tpdu_size.max(cotp::DEFAULT_SIZE_RFC1006) {
-                let front = connection.part.front_at_least(Head::CODE);
-                let begin = Head::of(front).up_to(Head::CODE);
-                return self.protocol_error(own, "a TPDU longer than agreed", begin, cx);
+                let (total, most) = (connection.part.len(), connection.tpdu_size);
+                let head = Head::of(connection.part.front_at_least(cotp::DATA_LEN), total);
+                let found = format!("a TPDU of at least {total} octets, expected {most} at most, as agreed on");
+                return self.protocol_error(own, found, (head, Head::CODE), cx);
             }
             if !end {
                 return self.grant_network(own, cx);
@@ -109,12 +127,14 @@ impl Tp0 {
         let front = data.front_at_least(cotp::header_len(li).min(total));
         match Tpdu::parse(front, total) {
             Ok((tpdu, header)) => {
-                let head = Head::of(front);
+                let head = Head::of(front, total);
                 self.tpdu(own, tpdu, (header, head), data, cx);
             }
             Err(refused) => {
-                let found = refused.why.to_string();
-                self.error(own, (&refused, found.into()), front.to_vec(), cx);
+                let invalid = front.get(..refused.up_to).unwrap_or(front).to_vec();
+                let shown = Beginning::of(front, total).up_to(shown_of(front));
+                let why = Reason::violation_in(layer::TRANSPORT, refused.why.to_string(), shown);
+                self.error(own, refused.cause, invalid, why, cx);
             }
         }
         self.grant_network(own, cx);
@@ -140,33 +160,27 @@ impl Tp0 {
         }
     }
 
-    /// A TPDU that cannot be read: ER with its beginning.
-    fn error(
-        &mut self,
-        own: Handle,
-        (refused, found): (&Refused, Cow<'static, str>),
-        front: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) {
+    /// A TPDU that cannot be taken, for `why`: ER with its beginning up to where that shows.
+    fn error(&mut self, own: Handle, cause: Cause, invalid: Vec<u8>, why: Reason, cx: &mut Context<'_>) {
         self.counters.errors += 1;
         if let Some(connection) = self.connection(own) {
-            let invalid = front.get(..refused.up_to).unwrap_or(&front).to_vec();
-            let er = Tpdu::Error(cotp::Error { dst_ref: connection.dst_ref, cause: refused.cause, invalid });
+            let er = Tpdu::Error(cotp::Error { dst_ref: connection.dst_ref, cause, invalid });
             send(connection, &er, cx);
         }
-        let why = Reason::violation_in(layer::TRANSPORT, found, &front);
         self.refusal = Some(why.clone());
         self.on(own, Event::Invalid, why, cx);
     }
 
     /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class 0 it shall).
-    fn protocol_error(&mut self, own: Handle, found: &'static str, begin: Vec<u8>, cx: &mut Context<'_>) {
-        let refused = Refused {
-            why: kumiki_wire::Malformed::Short { protocol: "TPDU", need: 0, have: 0 },
-            cause: Cause::TpduType,
-            up_to: begin.len(),
-        };
-        self.error(own, (&refused, found.into()), begin, cx);
+    fn protocol_error(
+        &mut self,
+        own: Handle,
+        found: impl Into<Cow<'static, str>>,
+        (head, at): (Head, usize),
+        cx: &mut Context<'_>,
+    ) {
+        let why = Reason::violation_in(layer::TRANSPORT, found, head.beginning());
+        self.error(own, Cause::TpduType, head.up_to(at), why, cx);
     }
 
     fn take_dt(
@@ -183,18 +197,19 @@ impl Tp0 {
         };
         let longest = longest.min(connection.longest) as usize;
         let (todo, _) = states::next(connection.state, Event::Dt);
-        let too_long = connection.gathered.len() + data.len() > longest + header;
+        let (total, most) = (data.len(), connection.tpdu_size);
+        let all = connection.gathered.len().saturating_add(total.saturating_sub(header));
         let found = if todo != Do::Take {
-            Some("a DT TPDU before the connection stood")
-        } else if data.len() > connection.tpdu_size {
-            Some("a TPDU longer than agreed")
-        } else if too_long || data.pop(header).is_err() {
-            Some("a message longer than is taken")
+            Some("a DT TPDU before the connection stood".into())
+        } else if total > most {
+            Some(format!("a TPDU of {total} octets, expected {most} at most, as agreed on"))
+        } else if all > longest || data.pop(header).is_err() {
+            Some(format!("a message of at least {all} octets, expected {longest} at most"))
         } else {
             None
         };
         if let Some(found) = found {
-            return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
+            return self.protocol_error(own, found, (head, Head::CODE), cx);
         }
         if dt.eot && connection.gathered.is_new() {
             connection.complete.push_back(data);
@@ -204,7 +219,7 @@ impl Tp0 {
                 Ok(copied) => cx.charge(Work::Copy, copied as u64),
                 Err(NotGathered::Pieces) => {
                     let found = "a message in too many TPDUs for its length";
-                    return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
+                    return self.protocol_error(own, found, (head, Head::CODE), cx);
                 }
                 // Class 0 has no word for it but the end of the network connection (X.224 section 6.7.2).
                 Err(NotGathered::Memory) => return self.end(own, Some(Reason::NoResources), cx),
@@ -270,7 +285,7 @@ impl Tp0 {
         let row = state.map(|state| states::next(state, Event::Cr));
         let Some((Do::Offer, Some(next))) = row else {
             let found = "a CR TPDU on a connection that was asked for already";
-            return self.protocol_error(own, found, head.up_to(Head::CODE), cx);
+            return self.protocol_error(own, found, (head, Head::CODE), cx);
         };
         let called = cr.parameters.called;
         let size = self.agreed(cr);
@@ -351,16 +366,20 @@ impl Tp0 {
             default
         };
         // Its answer must be one to our CR: our reference, our class, and no larger TPDUs than we proposed.
-        let wrong_at = if todo != Do::Confirm {
-            Some(Head::CODE)
+        let wrong = if todo != Do::Confirm {
+            Some(("a CC TPDU where no CR of ours waits for an answer".to_owned(), Head::CODE))
         } else if cc.dst_ref != connection.src_ref {
-            Some(Head::REFERENCE)
+            let (found, expected) = (cc.dst_ref, connection.src_ref);
+            Some((format!("CC: DST-REF is {found}, expected {expected}, as our CR has it"), Head::REFERENCE))
+        } else if cc.class != 0 {
+            Some((format!("CC: class is {}, expected 0, as our CR has it", cc.class), Head::CLASS))
+        } else if size > most {
+            Some((format!("CC: TPDU size is {size} octets, expected {most} at most, as our CR has it"), Head::CLASS))
         } else {
-            (cc.class != 0 || size > most).then_some(Head::CLASS)
+            None
         };
-        if let Some(at) = wrong_at {
-            let found = "a CC TPDU that is no answer to our CR";
-            return self.protocol_error(own, found, head.up_to(at), cx);
+        if let Some((found, at)) = wrong {
+            return self.protocol_error(own, found, (head, at), cx);
         }
         connection.dst_ref = cc.src_ref;
         connection.tpdu_size = size;

@@ -273,6 +273,45 @@ fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
     );
 }
 
+/// Who answers with something else from the first octet on may be another server: it is told apart from one that loses its way.
+#[test]
+fn what_was_called_and_speaks_no_tpkt_is_a_stranger() {
+    let mut pair = pair([Config::default(); 2]);
+    let [a, _] = pair.devices;
+    pair.call("#259");
+    pair.bench.join(a, a);
+    pair.bench.octets(a, b"SSH-2.0-OpenSSH_9.6 secret");
+    assert_eq!(
+        pair.heard(0),
+        [
+            "aborted: transport: the peer broke the protocol with the first that it sent: TPKT: vrsn is 0x53, expected 3 (octets 53 53 48 2d ...)"
+        ]
+    );
+}
+
+#[test]
+fn a_dt_tpdu_longer_than_agreed_is_told_with_its_header_alone() {
+    let config = Config { tpdu_size: 1024, ..Config::default() };
+    let mut pair = pair([config; 2]);
+    pair.stand();
+    let device = pair.devices[1];
+    pair.bench.octets(device, &dt(&[7; 1022]));
+    assert_eq!(
+        pair.heard(1),
+        [
+            "aborted: transport: the peer broke the protocol: a TPDU of 1025 octets, expected 1024 at most, as agreed on (octets 02 f0 00 ...)"
+        ]
+    );
+    // X.224 section 13.7.1: a longer header than that of DT has a user's data in it.
+    let mut pair = self::pair([config; 2]);
+    pair.stand();
+    pair.bench.octets(device, &hex("0300000d 08 f0 80 736563726574"));
+    assert_eq!(
+        pair.heard(1),
+        ["aborted: transport: the peer broke the protocol: DT: LI is 8 octets, expected 2 (octets 08 f0 80 ...)"]
+    );
+}
+
 #[test]
 fn a_stream_that_is_no_tpkt_ends_at_once() {
     let mut pair = pair([Config::default(); 2]);
@@ -281,9 +320,7 @@ fn a_stream_that_is_no_tpkt_ends_at_once() {
     pair.bench.octets(b, b"GET / HTTP/1.1");
     assert_eq!(
         pair.heard(1),
-        [
-            "aborted: transport: the peer broke the protocol: TPKT: vrsn is 0x47, expected 3 (octets 47 45 54 20 2f 20 48 54 54 50 2f 31 2e 31)"
-        ]
+        ["aborted: transport: the peer broke the protocol: TPKT: vrsn is 0x47, expected 3 (octets 47 45 54 20 ...)"]
     );
 }
 
@@ -298,7 +335,9 @@ fn a_tsdu_longer_than_allowed_is_an_error() {
     pair.exchange();
     assert_eq!(
         pair.heard(1),
-        ["aborted: transport: the peer broke the protocol: a message longer than is taken (octets 02 f0)"]
+        [
+            "aborted: transport: the peer broke the protocol: a message of at least 4090 octets, expected 3000 at most (octets 02 f0 00 ...)"
+        ]
     );
 }
 
@@ -355,7 +394,8 @@ fn a_tsdu_takes_memory_in_proportion_and_is_copied_once_however_it_is_cut() {
 
 #[test]
 fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
-    for data in [&b""[..], b"a"] {
+    // Of an empty one all octets are shown, and of no other what is in it.
+    for (data, more) in [(&b""[..], ""), (b"a", " ...")] {
         let mut pair = pair([Config::default(); 2]);
         pair.stand();
         let device = pair.devices[1];
@@ -364,9 +404,9 @@ fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
         pair.bench.octets(device, &dt(data).repeat(2));
         assert_eq!(
             pair.heard(1),
-            [
-                "aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length (octets 02 f0)"
-            ]
+            [format!(
+                "aborted: transport: the peer broke the protocol: a message in too many TPDUs for its length (octets 02 f0 00{more})"
+            )]
         );
     }
 }
@@ -393,20 +433,34 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
         } else {
             assert_eq!(
                 heard,
-                ["aborted: transport: the peer broke the protocol: a message longer than is taken (octets 02 f0)"]
+                [
+                    "aborted: transport: the peer broke the protocol: a message of at least 65540 octets, expected 65539 at most (octets 02 f0 00 ...)"
+                ]
             );
         }
     }
 }
 
-/// X.224 section 6.22.3: the ER has what came up to where it is no answer to our CR.
+/// X.224 section 6.22.3: the ER has what came up to where it is no answer to our CR. The user reads which field that is, and the whole of the fixed part.
 #[test]
 fn an_er_has_a_false_answer_up_to_what_is_false() {
-    for (cc, told) in [
-        ("06 d0 0002 0009 00", "06 d0 0002"),
-        ("06 d0 0001 0009 20", "06 d0 0001 0009 20"),
+    for (cc, told, read) in [
+        (
+            "06 d0 0002 0009 00",
+            "06 d0 0002",
+            "CC: DST-REF is 2, expected 1, as our CR has it (octets 06 d0 00 02 00 09 00)",
+        ),
+        (
+            "06 d0 0001 0009 20",
+            "06 d0 0001 0009 20",
+            "CC: class is 2, expected 0, as our CR has it (octets 06 d0 00 01 00 09 20)",
+        ),
         // Larger TPDUs than ours.
-        ("09 d0 0001 0009 00 c0 01 0d", "09 d0 0001 0009 00"),
+        (
+            "09 d0 0001 0009 00 c0 01 0d",
+            "09 d0 0001 0009 00",
+            "CC: TPDU size is 8192 octets, expected 1024 at most, as our CR has it (octets 09 d0 00 01 00 09 00 ...)",
+        ),
     ] {
         let config = Config { tpdu_size: 1024, ..Config::default() };
         let mut pair = pair([config; 2]);
@@ -423,6 +477,7 @@ fn an_er_has_a_false_answer_up_to_what_is_false() {
         let seen = pair.exchange();
         let er = &seen.first().unwrap().1;
         assert!(er[5] == 0x70 && er.ends_with(&cause), "{er:02x?}");
+        assert_eq!(pair.heard(0), [format!("aborted: transport: the peer broke the protocol: {read}")]);
     }
 }
 

@@ -90,6 +90,8 @@ struct Connection {
     granted: u32,
     /// Messages that the user would take.
     wanted: u32,
+    /// A packet has come.
+    has_spoken: bool,
     /// What has come and is not handed up.
     gathered: Message,
     /// Octets that the stream may be granted and was not.
@@ -117,6 +119,7 @@ pub struct Tpkt {
     config: Config,
     entries: Sessions<Entry>,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 impl Connection {
@@ -130,6 +133,7 @@ impl Connection {
             waiting: Message::new(),
             granted: 0,
             wanted: config.receive,
+            has_spoken: false,
             gathered: Message::new(),
             owed: 0,
             timer: TimerSlot::default(),
@@ -193,6 +197,7 @@ impl Connection {
                 break;
             }
             self.wanted -= 1;
+            self.has_spoken = true;
             *received += 1;
             let (session, data, end) = (self.user, packet, true);
             self.up(Indication::Data { session, data, end }, cx);
@@ -242,6 +247,12 @@ impl Tpkt {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What was in the last stream that had something else than packets in it.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn quality(&self, quality: Quality) -> Quality {
@@ -365,8 +376,11 @@ impl Tpkt {
         };
         if let Err(why) = connection.deliver(&mut self.counters.received, cx) {
             self.counters.malformed += 1;
-            let octets = connection.gathered.beginning();
-            self.close(own, Reason::violation_in(layer::TRANSPORT, why.to_string(), &octets), cx);
+            let header = connection.gathered.beginning().up_to(tpkt::LEN);
+            let reason = if connection.has_spoken { Reason::violation_in } else { Reason::stranger };
+            let why = reason(layer::TRANSPORT, why.to_string(), header);
+            self.refusal = Some(why.clone());
+            self.close(own, why, cx);
         }
     }
 

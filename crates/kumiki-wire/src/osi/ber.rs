@@ -25,6 +25,7 @@ use kumiki_osi_service::BadOid;
 use thiserror::Error;
 
 use crate::Malformed;
+use crate::malformed::Span;
 
 mod bits;
 pub mod chain;
@@ -40,7 +41,7 @@ mod writer;
 pub use bits::Bits;
 pub use element::Element;
 pub use external::{Encoding, External};
-pub use head::{Head, Length};
+pub use head::{Head, Length, beginning};
 pub use reader::Reader;
 pub use writer::Writer;
 
@@ -232,7 +233,7 @@ pub enum Fault {
     #[error("the end of an indefinite length where none began")]
     End,
     /// More octets of content than the type can have here.
-    #[error("{found} octets of content, expected {least} to {most}")]
+    #[error("{found} octets of content, expected {}", Span(*least, *most))]
     Size {
         /// Octets of content.
         found: usize,

@@ -254,10 +254,10 @@ fn a_segment_of_another_length_than_its_format_has_is_refused() {
         First::parse(&payload).map(|it| it.0)
     };
     let text = |error: Result<First, Malformed>| error.unwrap_err().to_string();
-    assert_eq!(text(change(1, 17)), "XTP: alen is 17 octets, expected 16 to 16");
-    assert_eq!(text(change(1, 3)), "XTP: alen is 3 octets, expected 16 to 16");
-    assert_eq!(text(change(3, 6)), "XTP: alen is 16 octets, expected 40 to 40");
-    assert_eq!(text(change(17, 23)), "XTP: tlen is 23 octets, expected 24 to 24");
+    assert_eq!(text(change(1, 17)), "XTP: alen is 17 octets, expected 16");
+    assert_eq!(text(change(1, 3)), "XTP: alen is 3 octets, expected 16");
+    assert_eq!(text(change(3, 6)), "XTP: alen is 16 octets, expected 40");
+    assert_eq!(text(change(17, 23)), "XTP: tlen is 23 octets, expected 24");
     assert_eq!(text(change(19, 2)), "XTP: tformat is 0x2, expected 0 or 1");
     let other = change(3, 4).unwrap().address;
     let Address::Other { format, octets, .. } = other else {

@@ -149,6 +149,8 @@ pub struct Lapb {
     tries: u8,
     /// What FRMR says, while it is not answered.
     reject: Reject,
+    /// Why we have sent it.
+    why_rejected: Reason,
     /// Whether the line has said that it carries nothing.
     line_down: bool,
     /// Whether it is a switched circuit.
@@ -180,6 +182,7 @@ impl Lapb {
             information: config.information,
             tries: 0,
             reject: Reject::default(),
+            why_rejected: Reason::Protocol,
             line_down: false,
             switched: false,
             v: Variables::default(),

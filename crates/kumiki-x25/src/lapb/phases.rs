@@ -1,7 +1,7 @@
 //! Set-up, clearing and reset of the link; frames before anybody looks at numbers.
 
 use kumiki_graph::{Context, Handle, Indication, Reason};
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::{layer, x25};
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
@@ -17,11 +17,6 @@ pub(super) struct Frame {
     pub(super) information: Message,
 }
 
-/// The peer has broken the protocol, so.
-fn broken(found: &'static str) -> Reason {
-    Reason::violation(layer::LAPB, found)
-}
-
 /// The peer has refused a frame of ours, as its FRMR says.
 fn rejected(mut information: Message, modulo: Modulo) -> Reason {
     let front = information.front_at_least(Reject::len(modulo));
@@ -34,7 +29,7 @@ fn rejected(mut information: Message, modulo: Modulo) -> Reason {
 pub(super) enum Wrong {
     /// W: the control field.
     Control,
-    /// X: information where there may be none, or too little of it.
+    /// X, and W with it: information where there may be none.
     Information,
     /// Y: too much information.
     TooLong,
@@ -244,7 +239,7 @@ impl Lapb {
         self.counters.resets += 1;
         let reason = match self.phase {
             // It is the answer to our FRMR.
-            Phase::Rejecting => self.why_rejected(),
+            Phase::Rejecting => self.why_rejected.clone(),
             Phase::Disconnected
             | Phase::Offered
             | Phase::Setup
@@ -320,6 +315,7 @@ impl Lapb {
         self.phase = Phase::Rejecting;
         self.tries = 1;
         let all = self.config.modulo;
+        self.why_rejected = self.broken(frame, wrong);
         self.reject = Reject {
             control: frame.control.octets(all),
             vr: self.v.vr,
@@ -335,15 +331,33 @@ impl Lapb {
         self.timers.start(Timer::T1, self.config.t1, cx);
     }
 
-    /// What we have refused by FRMR.
-    fn why_rejected(&self) -> Reason {
-        let Reject { x, y, z, .. } = self.reject;
-        broken(match (x, y, z) {
-            (true, _, _) => "a frame with information that it may not have, or too little of it",
-            (_, true, _) => "a frame with more information than is taken",
-            (_, _, true) => "N(R) of a frame that was not sent",
-            (false, false, false) => "a control field that is not defined",
-        })
+    /// What is wrong with a frame, with its header: the information is a user's.
+    fn broken(&self, frame: &Frame, wrong: Wrong) -> Reason {
+        let len = frame.information.len();
+        let what = match wrong {
+            Wrong::Control if frame.response => "a control field that is not defined for a response".to_owned(),
+            Wrong::Control => "a control field that is not defined for a command".to_owned(),
+            Wrong::Information => format!("information of {len} octets, expected none in this frame"),
+            Wrong::TooLong => format!("information of {len} octets, expected {} at most", self.information),
+            Wrong::Nr => {
+                let nr = match frame.control {
+                    Control::Information { nr, .. } | Control::Supervisory { nr, .. } => nr,
+                    Control::Unnumbered { .. } => 0,
+                };
+                let (least, most) = (self.v.va, self.v.high);
+                if least == most {
+                    format!("N(R) is {nr}, expected {least}")
+                } else {
+                    format!("N(R) is {nr}, expected {least} to {most}")
+                }
+            }
+        };
+        let (role, modulo) = (self.config.role, self.config.modulo);
+        let address = if frame.response { role.peer() } else { role.own() };
+        let [first, second] = frame.control.octets(modulo);
+        let (octets, header) = ([address, first, second], 1 + frame.control.len(modulo));
+        let shown = Beginning::of(octets.get(..header).unwrap_or(&octets), header + len);
+        Reason::violation_in(layer::LAPB, what, shown)
     }
 
     fn send_frmr(&mut self, poll: bool, cx: &mut Context<'_>) {
@@ -374,7 +388,7 @@ impl Lapb {
                 self.command(function::DISC, cx);
                 self.timers.start(Timer::T1, self.config.t1, cx);
             }
-            Phase::Rejecting if last => self.reset(self.why_rejected(), cx),
+            Phase::Rejecting if last => self.reset(self.why_rejected.clone(), cx),
             Phase::Rejecting => {
                 self.send_frmr(false, cx);
                 self.timers.start(Timer::T1, self.config.t1, cx);

@@ -338,18 +338,13 @@ fn a_reset_by_a_user_empties_the_link_and_both_go_on() {
 
 #[test]
 fn a_frame_that_cannot_be_is_rejected_and_the_link_is_reset() {
-    for (frame, why) in [
+    for (frame, why, found) in [
         // S frame of no kind, RR with information, N(R) beyond what was sent, an I frame as a response.
-        ("01 0d", "01"),
-        ("01 01 00", "03"),
-        ("01 61", "08"),
-        ("03 00 01", "01"),
+        ("01 0d", "01", "a control field that is not defined for a command (octets 01 0d)"),
+        ("01 01 00", "03", "information of 1 octets, expected none in this frame (octets 01 01 ...)"),
+        ("01 61", "08", "N(R) is 3, expected 0 (octets 01 61)"),
+        ("03 00 01", "01", "a control field that is not defined for a response (octets 03 00 ...)"),
     ] {
-        let found = match why {
-            "03" => "a frame with information that it may not have, or too little of it",
-            "08" => "N(R) of a frame that was not sent",
-            _ => "a control field that is not defined",
-        };
         let mut wire = standing(Config::default(), dce(Config::default()));
         wire.inject(B, &hex(frame));
         wire.pass(ms(10));

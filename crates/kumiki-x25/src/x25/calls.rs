@@ -12,7 +12,7 @@ use super::agreed::{agree, from_log2, is_between, log2};
 use super::circuit::{Circuit, Timer};
 use super::config::Channel;
 use super::states::{D, P};
-use super::{Config, Entry, Over, Role, X25, broken, told};
+use super::{Config, Entry, Over, Role, X25, told};
 
 /// What X.25 has where nothing is negotiated; negotiation goes towards it.
 const STANDARD: Flow = Flow::DEFAULT;
@@ -465,27 +465,50 @@ impl X25 {
             return;
         };
         let asked = circuit.flow;
-        let mut wrong = false;
+        let mut wrong = None;
         if let Some((called, calling)) = block.facilities.packet_size() {
             match (from_log2(called), from_log2(calling)) {
                 (Some(back), Some(out)) => {
-                    wrong |= !is_between(out, asked.packet_out, STANDARD.packet_out)
-                        || !is_between(back, asked.packet_in, STANDARD.packet_in);
+                    if !is_between(out, asked.packet_out, STANDARD.packet_out)
+                        || !is_between(back, asked.packet_in, STANDARD.packet_in)
+                    {
+                        let (ours, theirs) = (asked.packet_out, asked.packet_in);
+                        wrong = Some(format!(
+                            "CALL CONNECTED: packet sizes are {out} out and {back} in, expected from {ours} and {theirs}, which were asked for, towards {}",
+                            STANDARD.packet_out
+                        ));
+                    }
                     (circuit.flow.packet_out, circuit.flow.packet_in) = (out, back);
                 }
-                _ => wrong = true,
+                _ => {
+                    wrong = Some(format!(
+                        "CALL CONNECTED: packet sizes are 2 to the power of {called} and {calling}, expected 4 to 12"
+                    ));
+                }
             }
         }
         if let Some((called, calling)) = block.facilities.window() {
-            wrong |= !is_between(calling, asked.window_out, STANDARD.window_out)
-                || !is_between(called, asked.window_in, STANDARD.window_in);
+            if !is_between(calling, asked.window_out, STANDARD.window_out)
+                || !is_between(called, asked.window_in, STANDARD.window_in)
+            {
+                let (ours, theirs) = (asked.window_out, asked.window_in);
+                wrong = Some(format!(
+                    "CALL CONNECTED: windows are {calling} out and {called} in, expected from {ours} and {theirs}, which were asked for, towards {}",
+                    STANDARD.window_out
+                ));
+            }
             (circuit.flow.window_out, circuit.flow.window_in) = (calling, called);
         }
-        wrong |=
-            block.data.len() > MOST_CALL_DATA.1 || !block.data.is_empty() && circuit.fast_select == FastSelect::None;
-        if wrong {
-            let found = "an answer to a call with more than was asked for";
-            circuit.aborted(broken(found), None, cx);
+        let most = if circuit.fast_select == FastSelect::None { 0 } else { MOST_CALL_DATA.1 };
+        if block.data.len() > most {
+            let len = block.data.len();
+            wrong = Some(format!("CALL CONNECTED: called user data of {len} octets, expected {most} at most"));
+        }
+        if let Some(found) = wrong {
+            let why = self.broken(found);
+            if let Some(circuit) = self.circuit(handle) {
+                circuit.aborted(why, None, cx);
+            }
             let why = (cause::CLEAR_LOCAL, diagnostic::FACILITY);
             return self.clear(handle, why, Vec::new(), cx);
         }

@@ -345,7 +345,8 @@ impl X25 {
                 self.counters.errors += 1;
                 cx.drop("restart confirmed that nobody asked for");
                 let cause = self.own_cause(own, cause::RESTART_LOCAL);
-                self.restart(own, (cause, diagnostic::R1), self.breach(diagnostic::R1), cx);
+                let why = self.breach(diagnostic::R1);
+                self.restart(own, (cause, diagnostic::R1), why, cx);
             }
             R::Down | R::Contending => {}
         }

@@ -50,6 +50,7 @@
 
 use crate::{lapb, xot};
 use kumiki_graph::Special;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use kumiki_graph::{
@@ -83,11 +84,6 @@ use kumiki_graph::sessions::Sessions;
 pub const SERVICE: Service = Service::CONNECTION.named("X.25");
 
 const BELOW: Below = Below(0);
-
-/// The peer has broken the protocol, so.
-fn broken(found: &'static str) -> Reason {
-    Reason::violation(layer::X25, found)
-}
 
 /// What a CLEAR, RESET or RESTART said.
 fn told(what: What, cause: u8, diagnostic: u8) -> Reason {
@@ -128,26 +124,39 @@ pub struct X25 {
     listens: Option<Handle>,
     in_hand: InHand,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 /// The packet that came last, for what is told of it where it is wrong.
 #[derive(Debug, Default)]
 struct InHand {
     /// Its header, or what there is of it.
-    octets: Beginning,
+    header: Beginning,
     /// Why it could not be read.
     why: Option<Malformed>,
 }
 
 impl X25 {
     /// The peer has broken the protocol by the packet in hand: what is wrong, as its diagnostic code says it.
-    fn breach(&self, code: u8) -> Reason {
-        let InHand { octets, why } = &self.in_hand;
+    fn breach(&mut self, code: u8) -> Reason {
         let what = x25::diagnostic_text(code);
-        match why {
-            Some(why) => Reason::violation_in(layer::X25, format!("{what}: {why}"), octets),
-            None => Reason::violation_in(layer::X25, what, octets),
+        match self.in_hand.why.take() {
+            Some(why) => self.broken(format!("{what}: {why}")),
+            None => self.broken(what),
         }
+    }
+
+    /// The peer has broken the protocol by the packet in hand, so.
+    fn broken(&mut self, found: impl Into<Cow<'static, str>>) -> Reason {
+        let why = Reason::violation_in(layer::X25, found, self.in_hand.header.clone());
+        self.refusal = Some(why.clone());
+        why
+    }
+
+    /// How a peer broke the protocol last, on a circuit or on none.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     /// A packet layer.
@@ -165,6 +174,7 @@ impl X25 {
             touched: Vec::new(),
             listens: None,
             in_hand: InHand::default(),
+            refusal: None,
             counters: Counters::default(),
         })
     }

@@ -1,9 +1,9 @@
 //! Packets that have come: by the tables, to those whom they are for.
 
 use kumiki_graph::{Context, Handle};
-use kumiki_octets::Message;
+use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::x25::{What, cause, diagnostic};
-use kumiki_wire::x25::x25::{Body, Packet, Refused, is_data};
+use kumiki_wire::x25::x25::{Body, Packet, Refused, is_data, kind};
 
 use super::circuit::Circuit;
 use super::config::Channel;
@@ -46,10 +46,7 @@ impl X25 {
             return cx.drop("packet of a line that is down");
         }
         let total = data.len();
-        // The header alone: what follows may be what a user typed, or a network user identification.
-        let mut octets = data.beginning();
-        octets.truncate(Packet::MOST_HEADER);
-        self.in_hand = InHand { octets, why: None };
+        self.in_hand = InHand { header: header_of(&data), why: None };
         let front = data.front_at_least(Packet::MOST_HEADER);
         let header = front.first_chunk::<3>().copied();
         let parsed = if is_data(front) {
@@ -129,7 +126,10 @@ impl X25 {
         let channel = header.map_or(0, |[group, low, _]| u16::from_be_bytes([group & 15, low]));
         match self.circuit_on(line, channel) {
             Some(handle) if code != diagnostic::GFI => self.error(handle, code, cx),
-            Some(_) | None => self.diagnose(line, header, code, cx),
+            Some(_) | None => {
+                self.breach(code);
+                self.diagnose(line, header, code, cx);
+            }
         }
     }
 
@@ -268,9 +268,10 @@ impl X25 {
             | CallStep::Error => {
                 self.counters.errors += 1;
                 cx.drop("packet on a channel without a call");
+                let code = P::Ready.diagnostic(role);
+                self.breach(code);
                 // RFC 1613 section 6.1 wants these let be.
                 if !circuits {
-                    let code = P::Ready.diagnostic(role);
                     self.clear_free(line, packet.channel, code, cx);
                 }
             }
@@ -354,8 +355,26 @@ impl X25 {
             Ok(()) => self.flush(handle, cx),
             Err(code) => {
                 self.counters.errors += 1;
-                self.reset(handle, code, self.breach(code), cx);
+                let why = self.breach(code);
+                self.reset(handle, code, why, cx);
             }
         }
     }
+}
+
+/// What is shown of a packet: its header alone, for what follows may be what a user typed, or a network user identification.
+fn header_of(packet: &Message) -> Beginning {
+    let beginning = packet.beginning();
+    let &[format, _, kind, ..] = beginning.octets() else {
+        return beginning;
+    };
+    let is_extended = format >> 4 & 3 == 2;
+    let header = match kind {
+        _ if kind & 1 == 0 => 3 + usize::from(is_extended),
+        kind::INTERRUPT => 3,
+        // Cause and diagnostic.
+        kind::CLEAR | kind::RESET | kind::RESTART => 5,
+        _ => Packet::MOST_HEADER,
+    };
+    beginning.up_to(header)
 }

@@ -190,7 +190,7 @@ fn an_answer_beyond_what_was_asked_clears_the_call() {
     let mut wire = alone(frames());
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 0f 00 03 42 0b 0b"));
-    let found = "an answer to a call with more than was asked for";
+    let found = "CALL CONNECTED: packet sizes are 2048 out and 2048 in, expected from 1024 and 1024, which were asked for, towards 128 (octets 10 20 0f 00 ...)";
     assert_violation(wire.aborted(A).as_ref(), layer::X25, found);
     assert_eq!(last(&wire, A), hex("10 20 13 00 42"));
 }
@@ -315,12 +315,14 @@ fn errors_before_and_after_a_call_clear_with_the_state_as_diagnostic() {
     let mut wire = alone(frames());
     wire.inject(A, &hex("10 05 00 00"));
     assert_eq!(last(&wire, A), hex("10 05 13 00 14"));
+    let found = "packet type invalid for state p1 (octets 10 05 00 ...)";
+    assert_violation(wire.node::<X25>("x25 a").refusal(), layer::X25, found);
     wire.inject(A, &hex("10 05 17"));
     // p2: data before the answer.
     wire.say(A, call("1"));
     wire.inject(A, &hex("10 20 00 00"));
     assert_eq!(last(&wire, A), hex("10 20 13 00 15"));
-    let found = "packet type invalid for state p2";
+    let found = "packet type invalid for state p2 (octets 10 20 00 ...)";
     assert_violation(wire.aborted(A).as_ref(), layer::X25, found);
     // p6: what comes still is let be, until the confirmation.
     let before = sent(&wire, A).len();
@@ -605,7 +607,7 @@ fn a_call_ends_with_what_the_link_below_has_found() {
     // RR with information, from A's side.
     wire.inject(B, &hex("01 01 00"));
     wire.pass(ms(100));
-    let found = "a frame with information that it may not have, or too little of it";
+    let found = "information of 1 octets, expected none in this frame (octets 01 01 ...)";
     assert_violation(wire.aborted(B).as_ref(), layer::LAPB, found);
 }
 

@@ -14,6 +14,11 @@ fn is_of_line(reason: &Reason) -> bool {
     violated || matches!(reason.cause(), Some(x25::Cause::FrameRejected(_)))
 }
 
+/// What was found wrong here with what an end sent, where that is the reason: a log has more room than cause and diagnostic.
+pub(super) fn breach(reason: &Reason) -> Option<Reason> {
+    reason.as_violation().map(|_| reason.clone())
+}
+
 /// CLEAR for the end of the other half.
 pub(super) fn of_clear(reason: &Reason) -> x25::Told {
     let (cause, diagnostic) = match (reason, crate::packet_cause(reason)) {

@@ -162,6 +162,8 @@ pub enum Happened {
         cause: u8,
         /// The diagnostic code beside it.
         diagnostic: u8,
+        /// What was found wrong here with what an end sent, where that is why.
+        found: Option<Reason>,
     },
     /// A call that stood was cleared.
     Cleared {
@@ -171,6 +173,8 @@ pub enum Happened {
         cause: u8,
         /// The diagnostic code.
         diagnostic: u8,
+        /// What was found wrong here with what an end sent, where that is why.
+        found: Option<Reason>,
         /// Octets from the caller and to it.
         octets: [u64; 2],
         /// How long it stood.
@@ -184,6 +188,8 @@ pub enum Happened {
         cause: u8,
         /// The diagnostic code.
         diagnostic: u8,
+        /// What was found wrong here with what an end sent, where that is why.
+        found: Option<Reason>,
     },
     /// A permanent circuit's end stands.
     Joined(Place),

@@ -254,12 +254,18 @@ impl Switch {
         call.other(side).end(why, data, other, cx);
         let port = call.half(side).port;
         let by = Some(self.name(port));
-        self.told_cleared(own, by, why, cx);
+        self.told_cleared(own, by, (why, causes::breach(&reason)), cx);
         self.forget(own, cx);
     }
 
     /// Writes down that a call was cleared.
-    fn told_cleared(&mut self, own: Handle, by: Option<String>, why: x25::Told, cx: &Context<'_>) {
+    fn told_cleared(
+        &mut self,
+        own: Handle,
+        by: Option<String>,
+        (why, found): (x25::Told, Option<Reason>),
+        cx: &Context<'_>,
+    ) {
         let Some(call) = self.calls.get(own) else {
             return;
         };
@@ -269,10 +275,10 @@ impl Switch {
         let (cause, diagnostic) = (why.cause, why.diagnostic);
         let what = if let Some(since) = call.since {
             self.counters.cleared += 1;
-            Happened::Cleared { by, cause, diagnostic, octets, lasted: cx.now().saturating_since(since) }
+            Happened::Cleared { by, cause, diagnostic, found, octets, lasted: cx.now().saturating_since(since) }
         } else {
             self.counters.refused += 1;
-            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic }
+            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic, found }
         };
         self.tell(named, what, cx);
     }
@@ -292,7 +298,8 @@ impl Switch {
         call.reset(1 - side, why, cx);
         self.counters.resets += 1;
         let (named, port) = (call.named(), call.half(side).port);
-        let what = Happened::Reset { by: self.name(port), cause: why.cause, diagnostic: why.diagnostic };
+        let found = causes::breach(&reason);
+        let what = Happened::Reset { by: self.name(port), cause: why.cause, diagnostic: why.diagnostic, found };
         self.tell(named, what, cx);
     }
 
@@ -386,7 +393,7 @@ impl Switch {
             call.half(side).end(why, None, half_handle(own, side), cx);
         }
         if call.permanent.is_none() {
-            self.told_cleared(own, None, why, cx);
+            self.told_cleared(own, None, (why, None), cx);
         }
         self.forget(own, cx);
     }

@@ -89,15 +89,15 @@ impl Switch {
         let session = lower;
         cx.down(Below(port), Request::Special { session, what });
         if self.is_closed {
-            return self.refuse(own, cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE), None, cx);
+            return self.refuse(own, (cleared(cause::CLEAR_OUT_OF_ORDER, diagnostic::NONE), None), None, cx);
         }
         if is_full {
             let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL);
-            return self.refuse(own, why, None, cx);
+            return self.refuse(own, (why, None), None, cx);
         }
         if is_short {
             let why = cleared(cause::CLEAR_CONGESTION, diagnostic::NONE);
-            return self.refuse(own, why, None, cx);
+            return self.refuse(own, (why, None), None, cx);
         }
         match self.plan(port, offered) {
             Ok(wanted) => {
@@ -106,7 +106,7 @@ impl Switch {
                 }
                 self.try_next(own, cx);
             }
-            Err(why) => self.refuse(own, why, None, cx),
+            Err(why) => self.refuse(own, (why, None), None, cx),
         }
     }
 
@@ -144,7 +144,7 @@ impl Switch {
             };
             let Some(port) = wanted.targets.pop() else {
                 let why = wanted.failed.clone().unwrap_or(Reason::Down);
-                return self.refuse(own, causes::of_clear(&why), None, cx);
+                return self.refuse(own, (causes::of_clear(&why), causes::breach(&why)), None, cx);
             };
             if !self.is_up(port) {
                 self.counters.hunted += 1;
@@ -188,11 +188,17 @@ impl Switch {
             }
             return self.try_next(own, cx);
         }
-        self.refuse(own, causes::of_clear(&reason), data, cx);
+        self.refuse(own, (causes::of_clear(&reason), causes::breach(&reason)), data, cx);
     }
 
     /// The caller is told that its call does not come about.
-    fn refuse(&mut self, own: Handle, why: x25::Told, data: Option<Message>, cx: &mut Context<'_>) {
+    fn refuse(
+        &mut self,
+        own: Handle,
+        (why, found): (x25::Told, Option<Reason>),
+        data: Option<Message>,
+        cx: &mut Context<'_>,
+    ) {
         // What our own packet layer has said for want of a channel is no DTE's.
         let why = if why.cause == cause::DTE && why.diagnostic == diagnostic::NO_CHANNEL {
             cleared(cause::CLEAR_CONGESTION, diagnostic::NO_CHANNEL)
@@ -202,7 +208,7 @@ impl Switch {
         if let Some(call) = self.calls.get(own) {
             call.half(0).end(why, data, half_handle(own, 0), cx);
         }
-        self.told_cleared(own, None, why, cx);
+        self.told_cleared(own, None, (why, found), cx);
         self.forget(own, cx);
     }
 

@@ -85,6 +85,8 @@ struct Connection {
     waiting: Message,
     granted: u32,
     wanted: u32,
+    /// A packet has come.
+    has_spoken: bool,
     gathered: Message,
     /// Octets that came and that the stream was not granted again.
     owed: u64,
@@ -103,6 +105,7 @@ pub struct Xot {
     config: Config,
     entries: Sessions<Entry>,
     counters: Counters,
+    refusal: Option<Reason>,
 }
 
 /// What a look at the octets of a stream finds.
@@ -127,6 +130,7 @@ impl Connection {
             waiting: Message::new(),
             granted: 0,
             wanted: config.receive,
+            has_spoken: false,
             gathered: Message::new(),
             owed: 0,
             timer: TimerSlot::default(),
@@ -192,7 +196,10 @@ impl Connection {
             return Found::NotYet;
         };
         match packet.pop(len) {
-            Ok(()) => Found::Packet(packet),
+            Ok(()) => {
+                self.has_spoken = true;
+                Found::Packet(packet)
+            }
             Err(_) => Found::NotYet,
         }
     }
@@ -231,6 +238,12 @@ impl Xot {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What was in the last stream that had something else than packets of XOT in it.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&Reason> {
+        self.refusal.as_ref()
     }
 
     fn connection(&mut self, own: Handle) -> Option<&mut Connection> {
@@ -583,9 +596,12 @@ impl Xot {
                 Found::Packet(packet) => packet,
                 Found::NotYet => return connection.repay(cx),
                 Found::Malformed(why) => {
-                    let octets = connection.gathered.beginning();
+                    let header = connection.gathered.beginning().up_to(xot::LEN);
+                    let reason = if connection.has_spoken { Reason::violation_in } else { Reason::stranger };
+                    let why = reason(layer::XOT, why.to_string(), header);
                     self.counters.malformed += 1;
-                    return self.close(own, Reason::violation_in(layer::XOT, why.to_string(), &octets), cx);
+                    self.refusal = Some(why.clone());
+                    return self.close(own, why, cx);
                 }
             };
             match connection.phase {

@@ -3,8 +3,8 @@
 use core::cmp::Ordering;
 
 use kumiki_graph::{Context, Handle, Reason, Request};
-use kumiki_octets::Message;
-use kumiki_wire::x25::xot::{PvcEnd, PvcSetup, status};
+use kumiki_octets::{Beginning, Message};
+use kumiki_wire::x25::xot::{self, PvcEnd, PvcSetup, status};
 
 use kumiki_osi_service::{layer, x25};
 
@@ -120,9 +120,16 @@ impl Xot {
                 return self.stands(own, cx);
             }
             Ok(answer) => Reason::peer(x25::Cause::CircuitRefused(answer.status)),
-            Err(why) => Reason::violation_in(layer::XOT, why.to_string(), &packet.beginning()),
+            Err(why) => Reason::violation_in(layer::XOT, why.to_string(), shown(packet)),
         };
         self.counters.refused += 1;
         self.close(own, why, cx);
     }
+}
+
+/// What is shown of an answer to a set-up that is none: all of a set-up, and of another packet its header, for the rest may be a user's.
+fn shown(packet: &Message) -> Beginning {
+    let beginning = packet.beginning();
+    let is_setup = beginning.octets().get(2) == Some(&xot::PVC_SETUP);
+    if is_setup { beginning } else { beginning.up_to(3) }
 }

@@ -183,7 +183,7 @@ fn a_permanent_circuit_is_set_up_and_reset() {
 /// One XOT with a user of its own, and a stream whose other end is the test.
 #[test]
 fn another_version_or_a_length_that_is_none_closes_the_connection() {
-    for octets in ["00 01 00 03 10 01 17", "00 00 00 02 10 01", "00 00 ff ff 10"] {
+    let told = ["00 01 00 03 10 01 17", "00 00 00 02 10 01", "00 00 ff ff 10"].map(|octets| {
         let mut bench = Bench::new();
         let stream = Stream { ends: [(None, None); 2], piece: 1000, cut: false };
         bench.node("stream", &[], stream);
@@ -202,7 +202,16 @@ fn another_version_or_a_length_that_is_none_closes_the_connection() {
         let heard = bench.heard(caller);
         assert!(heard.iter().any(|it| matches!(it, Indication::Released { .. })), "{octets}: {heard:?}");
         assert!(bench.heard(listener).is_empty());
-    }
+        bench.graph.find::<Xot>("xot").unwrap().refusal().unwrap().to_string()
+    });
+    assert_eq!(
+        told,
+        [
+            "XOT: the peer broke the protocol with the first that it sent: XOT: version is 0x1, expected 0 (octets 00 01 00 03 ...)",
+            "XOT: the peer broke the protocol with the first that it sent: XOT: length is 2 octets, expected 3 to 4100 (octets 00 00 00 02 ...)",
+            "XOT: the peer broke the protocol with the first that it sent: XOT: length is 65535 octets, expected 3 to 4100 (octets 00 00 ff ff ...)",
+        ]
+    );
 }
 
 /// One X.25 on XOT on a pipe whose other end is the test; it listens, and the peer is there and takes nothing yet.

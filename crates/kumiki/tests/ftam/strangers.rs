@@ -341,3 +341,34 @@ fn who_aborts_is_let_go_before_who_was_told_the_last_word() {
     });
     daemon.stop();
 }
+
+/// A caller's first FPDU has a user's name and a password in it: the log names the field, and shows no more than how the FPDU begins.
+#[test]
+fn a_caller_that_breaks_a_protocol_is_told_of_in_the_log_by_field_and_header() {
+    let folder = Folder::new("broken-callers");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let says = |tsdu: &[u8]| {
+        let mut socket = TcpStream::connect(&daemon.at).unwrap();
+        socket.write_all(&crowd::cr()).unwrap();
+        tpdu(&mut socket);
+        socket.write_all(tsdu).unwrap();
+        let mut said = Vec::new();
+        let _ = socket.read_to_end(&mut said);
+        (String::from_utf8_lossy(&said).into_owned(), daemon.log())
+    };
+    // service-class has 8 unused bits in its last octet.
+    let mut broken = crowd::cn();
+    let class = crowd::octets("83020410");
+    let at = broken.windows(class.len()).position(|it| it == class).unwrap();
+    broken[at + 2] = 8;
+    let (said, log) = says(&broken);
+    let what = "F-INITIALIZE request: service-class: ";
+    assert!(said.contains(what), "{said}");
+    assert!(log.contains(&format!("FTAM: the caller broke the protocol: {what}")), "{log}");
+    assert!(log.contains("(octets a0 43 ...)"), "{log}");
+    // Who has spoken RFC 1006 does not speak another language.
+    let (_, log) = says(b"GET / HTTP/1.0\r\n\r\n");
+    let what = "transport: the caller broke the protocol: TPKT: vrsn is 0x47, expected 3 (octets 47 45 54 20 ...)";
+    assert!(log.contains(what), "{log}");
+    daemon.stop();
+}

@@ -98,9 +98,15 @@ impl Pair {
     }
 
     fn listening_as(config: &Config) -> Self {
+        Self::beside(config, |_| {})
+    }
+
+    /// Two ends of which one listens, and what `more` puts beside them.
+    pub(super) fn beside(config: &Config, more: impl FnOnce(&mut Bench)) -> Self {
         let mut bench = Bench::new();
         let (user_a, device_a, a) = end(&mut bench, "a", config.clone());
         let (user_b, device_b, b) = end(&mut bench, "b", config.clone());
+        more(&mut bench);
         bench.start();
         let mut pair = Self {
             bench,

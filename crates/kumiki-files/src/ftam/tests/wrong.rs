@@ -1,15 +1,20 @@
 //! What a peer must not say.
 
+use kumiki_graph::Parameters;
+use kumiki_graph::{Indication, Open, Request};
 use kumiki_octets::Message;
-use kumiki_osi_service::ftam::Kind;
 use kumiki_osi_service::ftam::file::OpenResponse;
+use kumiki_osi_service::ftam::regime::InitializeRequest;
+use kumiki_osi_service::ftam::{Fpdu, Kind, Password, oids};
+use kumiki_osi_service::presentation::Context;
+use kumiki_osi_service::{Association, layer};
 use kumiki_wire::files::ftam::{emit, parse_all};
 use kumiki_wire::osi::presentation::{Pdv, UserData};
 use proptest::prelude::*;
 
-use super::pair::{I, Pair, R, plain};
+use super::pair::{CALLER, I, Pair, R, plain};
 use crate::ftam::Config;
-use kumiki_testkit::bench::hex;
+use kumiki_testkit::bench::{assert_violation, hex};
 
 impl Pair {
     /// A P-DATA that the peer of `user` has not sent.
@@ -23,27 +28,31 @@ impl Pair {
         self.bench.octets(self.devices[user], &tpkt);
     }
 
-    /// Both sides have heard of an abort of `user`'s machine, for an error of this number.
+    /// Both sides have heard of an abort of `user`'s machine, for an error of this number, and that one's user reads how its peer broke the protocol:
+    /// all of that behind "broke the protocol" is given.
     #[track_caller]
-    fn failed(&mut self, user: usize, number: u16) {
+    fn failed(&mut self, user: usize, number: u16) -> String {
         self.exchange();
-        let heard = self.heard(user);
-        assert!(is_broken(&heard), "{heard:?}");
+        let told = self.node(user).refusal().unwrap().to_string();
+        assert_eq!(self.heard(user), ["F-P-ABORT request", &format!("aborted: {told}")]);
         let theirs = format!("aborted: file service: error {number}");
         assert_eq!(self.heard(1 - user), ["F-P-ABORT request", &theirs]);
         assert_eq!(self.node(user).counters().errors, 1);
+        told.strip_prefix("FTAM: the peer broke the protocol: ").unwrap().to_owned()
     }
 }
 
-/// Whether a user has heard that its peer broke the protocol, and how.
-fn is_broken(heard: &[String]) -> bool {
-    let how = |told: &str| told.strip_prefix("aborted: FTAM: the peer broke the protocol: ").map(str::len);
+/// Whether a user has heard that its peer broke the protocol, how, and by a value that begins so.
+fn is_broken(heard: &[String], value: &[u8]) -> bool {
+    let begins = format!(" (octets {:02x}", value[0]);
+    let how =
+        |told: &str| told.strip_prefix("aborted: FTAM: the peer broke the protocol: ").and_then(|it| it.find(&begins));
     matches!(heard, [abort, told] if abort == "F-P-ABORT request" && how(told) > Some(10))
 }
 
 #[test]
 fn an_fpdu_at_the_wrong_time_ends_the_association() {
-    for (user, kind, number) in [
+    let told = [
         (R, Kind::ReadRequest, 1008),
         (R, Kind::DeselectRequest, 1008),
         (I, Kind::SelectRequest, 1008),
@@ -52,12 +61,25 @@ fn an_fpdu_at_the_wrong_time_ends_the_association() {
         (R, Kind::TerminateRequest, 1007),
         (R, Kind::InitializeRequest, 1007),
         (R, Kind::ProviderAbort, 1007),
-    ] {
+    ]
+    .map(|(user, kind, number)| {
         let mut pair = Pair::stands(&Config::default());
         pair.heard(R);
         pair.inject(user, &[(1, &emit(&plain(kind)))]);
-        pair.failed(user, number);
-    }
+        pair.failed(user, number)
+    });
+    assert_eq!(
+        told,
+        [
+            "F-READ request when the state is Initialized (octets bf 20 0a ...)",
+            "F-DESELECT request when the state is Initialized (octets a8 00)",
+            "F-SELECT request when the state is Initialized (octets a6 07 ...)",
+            "F-SELECT response that nobody asked for (octets a7 04 ...)",
+            "F-TERMINATE request as data (octets a2 00)",
+            "F-INITIALIZE request as data (octets a0 06 ...)",
+            "F-P-ABORT request as data (octets a5 00)",
+        ]
+    );
 }
 
 #[test]
@@ -68,22 +90,23 @@ fn data_where_none_belongs_ends_the_association() {
         pair.heard(R);
         pair
     };
+    let mut told = Vec::new();
     // Nothing is transferred.
     let mut pair = Pair::stands(&Config::default());
     pair.heard(R);
     pair.inject(R, &[(3, &hex("040161"))]);
-    pair.failed(R, 1008);
+    told.push(pair.failed(R, 1008));
     // From the wrong side.
     let mut pair = open();
     pair.inject(I, &[(3, &hex("040161"))]);
-    pair.failed(I, 1008);
+    told.push(pair.failed(I, 1008));
     // Text in a binary file; what is none; and too much at once.
     let mut pair = open();
     pair.inject(R, &[(5, &hex("1b0161"))]);
-    pair.failed(R, 1007);
+    told.push(pair.failed(R, 1007));
     let mut pair = open();
     pair.inject(R, &[(3, &hex("1b0161"))]);
-    pair.failed(R, 1010);
+    told.push(pair.failed(R, 1010));
     let config = Config { values: 8, ..Config::default() };
     let mut pair = Pair::open(&config, &OpenResponse::default());
     pair.plain(I, Kind::WriteRequest);
@@ -91,7 +114,18 @@ fn data_where_none_belongs_ends_the_association() {
     let octets = hex("040161");
     let many = vec![(3, &octets[..]); 9];
     pair.inject(R, &many);
-    pair.failed(R, 1007);
+    told.push(pair.failed(R, 1007));
+    // What is in it is a file's, and not shown.
+    assert_eq!(
+        told,
+        [
+            "data when the state is Initialized (octets 04 01 ...)",
+            "data when the state is Writing (octets 04 01 ...)",
+            "data in a context that is not the document's (octets 1b 01 ...)",
+            "FTAM data: data element: GeneralString where OCTET STRING is expected (octets 1b 01 ...)",
+            "9 values at once, of 8 at most",
+        ]
+    );
 }
 
 #[test]
@@ -108,6 +142,54 @@ fn several_elements_in_one_p_data_take_credit_for_one() {
     pair.inject(R, &[(3, &hex("2480 040161 040162 0000"))]);
     assert_eq!(pair.heard(R), ["2 octets"]);
     assert_eq!(pair.node(R).counters().data_received, 31);
+}
+
+/// A caller's FPDU may have a password in it: what its user, our log and the caller are told names the field, and shows the header.
+#[test]
+fn a_caller_that_begins_wrongly_is_told_of_to_the_log_and_to_itself() {
+    let mut request =
+        InitializeRequest { filestore_password: Some(Password::Text("secret".into())), ..InitializeRequest::default() };
+    request.initiator_identity = Some("alice".into());
+    let good = emit(&Fpdu::InitializeRequest(Box::new(request)));
+    // The first field has a length that there is not.
+    let mut bad = good.clone();
+    bad[3] = 0xff;
+    let header = format!("{:02x} {:02x} ...", bad[0], bad[1]);
+    let reserved = "ff, more than 8 octets of length, or an indefinite one without elements inside";
+    for (data, number, how) in [
+        (bad, 1010, format!("F-INITIALIZE request: field: no length: {reserved} (octets {header})")),
+        (
+            emit(&plain(Kind::SelectRequest)),
+            1007,
+            "F-SELECT request to begin with, expected F-INITIALIZE request (octets a6 07 ...)".to_owned(),
+        ),
+    ] {
+        let mut hand = None;
+        let mut pair = Pair::beside(&Config::default(), |bench| hand = Some(bench.user("hand", "acse a", &[])));
+        let hand = hand.unwrap();
+        let association = Association {
+            contexts: vec![Context::basic(1, oids::PCI)],
+            application_context: Some(oids::APPLICATION_CONTEXT),
+            ..Association::default()
+        };
+        let data = Some(Message::from_octets(&data));
+        let open = Open { user: CALLER, parameters: Parameters::of(association), data, ..Open::default() };
+        pair.bench.say(hand, Request::Open(Box::new(open)));
+        let [a, b] = pair.devices;
+        pair.bench.join(a, b);
+        pair.exchange();
+        let heard = pair.bench.heard(hand);
+        let [Indication::Aborted { data: Some(data), .. }] = &heard[..] else { panic!("{heard:?}") };
+        let Ok([Fpdu::InitializeResponse(response)]) = <[Fpdu; 1]>::try_from(parse_all(data).unwrap()) else {
+            panic!("an F-INITIALIZE response")
+        };
+        let [diagnostic] = &response.diagnostic[..] else { panic!("{response:?}") };
+        let details = diagnostic.further_details.as_ref().unwrap().to_string();
+        assert_eq!((diagnostic.error_identifier, how.starts_with(&details)), (number, true), "{details}");
+        let ftam = pair.node(R);
+        assert_eq!((ftam.counters().errors, ftam.counters().refused), (1, 0));
+        assert_violation(ftam.refusal(), layer::FTAM, &how);
+    }
 }
 
 proptest! {
@@ -131,7 +213,7 @@ proptest! {
         let heard = pair.heard(user);
         let errors = pair.node(user).counters().errors;
         if parse_all(&Message::from_octets(&octets)).is_err() && errors == 1 {
-            prop_assert!(is_broken(&heard), "{:?}", heard);
+            prop_assert!(is_broken(&heard, &octets), "{:?}", heard);
             let theirs = ["F-P-ABORT request", "aborted: file service: error 1010"];
             prop_assert_eq!(pair.heard(1 - user), theirs);
         } else {

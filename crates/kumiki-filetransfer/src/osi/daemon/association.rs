@@ -8,18 +8,17 @@ use std::sync::{Arc, PoisonError};
 use kumiki_files::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
 use kumiki_files::mms_files;
 use kumiki_graph::pipe::Pipe;
-use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
+use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol, Reason};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
-use kumiki_osi::tpkt::Tpkt;
 use kumiki_osi_service::Association as Upper;
 use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
-use kumiki_x25::xot::Xot;
+use kumiki_x25::x25::X25;
 
 use super::super::ends::{WAKE, server_mut};
 use super::super::journal::Book;
-use super::super::objection::{objection, told};
+use super::super::objection::{foreign, objection, of_carrier, rejections, told};
 use super::super::{Lower, numbered, shown, stack};
 use super::{Caller, Daemon, Serves, Shared, Told};
 use kumiki_live::gate::Turnstile;
@@ -313,6 +312,8 @@ impl Serve<'_> {
             }
         }
         let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };
+        let rejected = executor.graph(self.host).filter(|_| self.has_begun).and_then(rejections);
+        let why = rejected.map_or_else(|| why.clone(), |rejected| format!("{why}; {rejected}"));
         let line = format!("{} {}: {did}{}.{} s; {why}", date(), self.who(), tenths / 10, tenths % 10);
         let is_refused = self.book.read().refused.is_some();
         let kind = match (self.has_begun, is_refused) {
@@ -342,18 +343,16 @@ impl Serve<'_> {
             Some(End::Broken(reason)) => return format!("broken: {reason}"),
             None => {}
         }
-        let speaks = [
-            ("RFC 1006", graph.find::<Tpkt>("tpkt").is_some_and(|it| it.counters().malformed > 0)),
-            ("XOT", graph.find::<Xot>("xot").is_some_and(|it| it.counters().malformed > 0)),
-        ];
-        for (carrier, malformed) in speaks {
-            if malformed {
-                return format!("does not speak {carrier}: \"{}\"", sight.first.escape_ascii());
-            }
+        if let Some((carrier, why)) = of_carrier(graph) {
+            return foreign(carrier, &why, &sight.first);
         }
         if let Some((layer, objection)) = objection(graph, of) {
             let ours = shown(&self.shared.daemon.called);
             return told(of, layer, objection, &ours);
+        }
+        let x25 = graph.find::<X25>("x25").and_then(X25::refusal).and_then(Reason::as_violation);
+        if let Some(violation) = x25 {
+            return violation.by("the caller");
         }
         if self.is_sent_away {
             "sent away, for others need the memory that it had".to_owned()

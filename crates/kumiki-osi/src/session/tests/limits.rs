@@ -174,7 +174,7 @@ fn a_part_of_a_release_is_not_taken_for_all_of_it() {
     assert_eq!(
         pair.heard(1),
         [
-            "aborted: session: the peer broke the protocol: a part of an SPDU, though segmenting was not agreed on (octets 09 0a 11 01 01 19 01 01 c1) "
+            "aborted: session: the peer broke the protocol: a part of an SPDU, though segmenting was not agreed on (octets 09 0a 11 01 01 19 01 01 c1 ...) "
         ]
     );
 }

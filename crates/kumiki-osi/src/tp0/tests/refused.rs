@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use kumiki_testkit::bench::cases;
+use kumiki_osi_service::layer;
+use kumiki_testkit::bench::{assert_violation, cases};
 use kumiki_testkit::refused::{Answer, Outcome, Refused, Session, Tally, undisturbed};
 
 /// What a session's peer and user do; a number says to which connection, of those that there are.
@@ -411,6 +412,9 @@ fn a_tpdu_that_is_longer_than_any_is_told_by_its_beginning() {
     });
     let er = er.unwrap();
     assert!(er.ends_with(&[0xc1, 2, 0x02, 0xf0]), "{er:02x?}");
+    let [Indication::Aborted { reason, .. }] = &talk.bench.heard(talk.user)[..] else { panic!("it ends") };
+    let told = "a TPDU of at least 66000 octets, expected 2048 at most, as agreed on (octets 02 f0 80 ...)";
+    assert_violation(Some(reason), layer::TRANSPORT, told);
 }
 
 /// Parts of a TPDU take memory in proportion to their octets, however small they are.

@@ -1,5 +1,7 @@
 //! Identifier and length octets (X.690 sections 8.1.2 and 8.1.3).
 
+use kumiki_octets::{Beginning, Message};
+
 use super::{Class, Fault, MOST_HEAD, Tag};
 
 /// How many octets of content follow.
@@ -144,6 +146,15 @@ impl Head {
             },
         }
     }
+}
+
+/// What is shown to somebody of a value that a peer has sent: identifier and length octets, for the content may be a password or a file. Where
+/// they cannot be read, no more than two octets.
+#[must_use]
+pub fn beginning(value: &Message) -> Beginning {
+    let beginning = value.beginning();
+    let len = Head::parse(beginning.octets()).map_or(2, |(_, len)| len);
+    beginning.up_to(len)
 }
 
 /// Identifier and length octets while they are put together.

@@ -162,7 +162,7 @@ fn what_is_wrong_is_named() {
         ("7f 00", "SPDU: SI is 0x7f, expected one that X.225 defines at this place"),
         ("0d 05 00", "CN: LI is 5 octets, expected 0 to 1"),
         ("0d 03 14 02 00", "CN: session user requirements is 2 octets, expected 0 to 1"),
-        ("0d 03 14 01 00", "CN: session user requirements is 1 octets, expected 2 to 2"),
+        ("0d 03 14 01 00", "CN: session user requirements is 1 octets, expected 2"),
         ("0d 05 05 03 16 02 01", "CN: version number is 2 octets, expected 0 to 1"),
         ("0a 01 19", "DN: 1 octets, at least 2 needed"),
         ("01 00 31 00", "MIP: serial number is 0 octets, expected 1 to 6"),

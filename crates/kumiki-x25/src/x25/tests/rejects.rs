@@ -62,7 +62,8 @@ fn a_sequence_that_was_handed_up_in_part_keeps_its_q_bit_beyond_a_rej() {
     // The sequence goes on with another Q.
     send(&mut wire, channel, window, (0, 0), 3);
     assert_eq!(wire.resets(A), 1);
-    assert_violation(wire.why_reset(A).as_ref(), layer::X25, x25::diagnostic_text(diagnostic::Q_BIT));
+    let found = format!("{} (octets 10 20 0e ...)", x25::diagnostic_text(diagnostic::Q_BIT));
+    assert_violation(wire.why_reset(A).as_ref(), layer::X25, &found);
 }
 
 #[test]

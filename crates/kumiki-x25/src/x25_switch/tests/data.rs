@@ -41,6 +41,28 @@ fn a_reset_goes_through_with_its_cause_and_nothing_old_comes_after_it() {
     assert!(net.events().iter().any(|it| matches!(it, Happened::Reset { by, diagnostic: 55, .. } if by == "a")));
 }
 
+/// The ends are told cause and diagnostic; a log has room for what was wrong.
+#[test]
+fn what_an_end_broke_is_told_to_the_log() {
+    let mut net = Net::plain();
+    net.set_up(0, 1, x25::Call::default());
+    net.held = Some(1);
+    net.send(0, b"to be seen on which channel", true, false, false);
+    let [(_, unit)] = &core::mem::take(&mut net.kept)[..] else { panic!("one packet") };
+    let Some(&[format, channel, _]) = unit.data.to_vec().first_chunk() else { panic!("a header") };
+    let [_, switch] = net.dtes[1].line;
+    // P(S) is 7, which is not in the window; what is in it is a user's.
+    net.bench.octets(switch, &[&[format, channel, 0x0e][..], b"secret"].concat());
+    net.held = None;
+    net.run();
+    let events = net.events();
+    let [.., Happened::Reset { by, found: Some(found), .. }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(
+        (by.as_str(), found.to_string()),
+        ("b", format!("X.25: the peer broke the protocol: invalid P(S) (octets {format:02x} {channel:02x} 0e ...)"))
+    );
+}
+
 #[test]
 fn an_interrupt_in_the_middle_of_a_reset_waits_for_its_end() {
     let mut net = Net::plain();
