@@ -5,7 +5,7 @@ use core::fmt;
 use kumiki_octets::Numbering;
 
 /// How a lower layer tells its users apart; each layer picks those that it understands from what a user offers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A number in the lower layer's header.
     Number {
@@ -49,5 +49,11 @@ impl fmt::Display for Key {
             Self::Only => f.write_str("the only user"),
             Self::Raw => f.write_str("whole frames"),
         }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

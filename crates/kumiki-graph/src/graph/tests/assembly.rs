@@ -176,7 +176,7 @@ fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
     users_last.rotate_left(2);
     for (pairs, order) in [(users_first, [0, 1, 2, 3]), (users_last, [0, 2, 1, 3])] {
         let (mut graph, [vnet, lan0, lan1]) = passing(&pairs, Vec::new());
-        let bound = ["user 0 [EtherType(2048)]", "user 1 [EtherType(33149)]"];
+        let bound = ["user 0 [EtherType 0x0800]", "user 1 [EtherType 0x817d]"];
         assert_eq!(lan0.take(), bound);
         assert_eq!(lan1.take(), bound);
         let vnet = vnet.take();
@@ -195,7 +195,7 @@ fn a_layer_that_passes_users_through_has_an_access_point_for_each() {
 #[test]
 fn a_layer_that_passes_users_through_may_have_keys_of_its_own() {
     let (_, [_, lan0, _]) = passing(&[("vnet", "lan0"), ("xtp", "vnet")], vec![Key::of(ETHER_TYPE, 0x0806)]);
-    assert_eq!(lan0.take(), ["user 0 [EtherType(2054)]", "user 1 [EtherType(33149)]"]);
+    assert_eq!(lan0.take(), ["user 0 [EtherType 0x0806]", "user 1 [EtherType 0x817d]"]);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn users_pass_through_several_layers() {
     for (upper, lower) in [("xtp", "vsize"), ("vnet", "ip"), ("vsize", "vnet")] {
         graph.connect(upper, lower).unwrap();
     }
-    assert_eq!(bound.take(), ["user 0 [IpProtocol(36)]"]);
+    assert_eq!(bound.take(), ["user 0 [IP protocol 36]"]);
     assert!(words(graph.connect("ip", "xtp")).contains("cannot stand"));
 }
 
