@@ -128,12 +128,13 @@ fn run(octets: &[u8]) {
     let careless = any(|it| it.error_control == ErrorControl::None || !it.check);
     let stalls = any(|it| !it.stall.is_zero());
     let mut number = 0;
+    let smallest = configs.iter().map(|it| it.send_buffer.min(it.receive_buffer)).min().unwrap_or(BUFFER);
     let hosts = configs.map(|config| {
         number += 1;
         host(number - 1, config, reserves, version_6)
     });
     let mut case = Case {
-        line: Line::new(hosts),
+        line: Line::new(hosts).with_buffers_of(smallest),
         harmed: 0,
         forged,
         stalls,

@@ -7,6 +7,7 @@ use crate::packet;
 
 /// Longer than anybody waits for a peer that is silent.
 const HORIZON: Duration = Duration::from_secs(4 * 3600);
+/// What programs have to say takes less, where their buffers hold a packet.
 const MOST_PACKETS: usize = 20_000;
 
 /// The line, and the hosts at its ends.
@@ -18,13 +19,30 @@ pub(crate) struct Line {
     /// Has left a host, and what becomes of it is not told.
     waiting: Vec<(usize, Vec<u8>)>,
     sent: usize,
+    most: usize,
     steps: usize,
     until: Option<Instant>,
 }
 
 impl Line {
     pub(crate) fn new(hosts: [Host; 2]) -> Self {
-        Self { hosts, now: Instant::ZERO, under_way: Vec::new(), waiting: Vec::new(), sent: 0, steps: 0, until: None }
+        Self {
+            hosts,
+            now: Instant::ZERO,
+            under_way: Vec::new(),
+            waiting: Vec::new(),
+            sent: 0,
+            most: MOST_PACKETS,
+            steps: 0,
+            until: None,
+        }
+    }
+
+    /// Buffers of the hosts hold `octets` only: so many more packets are no talk without end.
+    pub(crate) const fn with_buffers_of(mut self, octets: u32) -> Self {
+        let each = 1000_usize.div_ceil(if octets == 0 { 1 } else { octets as usize });
+        self.most = if each > 1 { MOST_PACKETS / 2 * each } else { MOST_PACKETS };
+        self
     }
 
     /// The next packet that leaves a host, and which host; none when nothing happens any more, or not for hours.
@@ -34,11 +52,11 @@ impl Line {
             self.listen();
             if !self.waiting.is_empty() {
                 self.sent += 1;
-                assert!(self.sent < MOST_PACKETS, "packets without end at {}", self.now);
+                assert!(self.sent < self.most, "packets without end at {}", self.now);
                 return Some(self.waiting.remove(0));
             }
             self.steps += 1;
-            assert!(self.steps < 10 * MOST_PACKETS, "events without end at {}", self.now);
+            assert!(self.steps < 10 * self.most, "events without end at {}", self.now);
             if !self.step(until) {
                 (self.until, self.steps) = (None, 0);
                 return None;
