@@ -25,7 +25,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        // As an X.25 channel of paper 4.
+        // As a channel of paper 4's network.
         Self { window: 7 }
     }
 }

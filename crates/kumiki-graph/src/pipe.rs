@@ -1,4 +1,4 @@
-//! One stream over a device of octets: TCP of the operating system, or a Unix socket.
+//! One stream over a device of octets: a socket of the operating system.
 //!
 //! | | |
 //! |---|---|

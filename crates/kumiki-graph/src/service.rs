@@ -65,9 +65,9 @@ enum Kind {
 }
 
 impl Service {
-    /// Datagrams with addresses: IP, UDP, LLC/SNAP, AAL5.
+    /// Datagrams with addresses, without sessions.
     pub const UNIT_DATA: Self = Self { kind: Kind::UnitData, name: None };
-    /// Octets with credit and no boundaries: TCP.
+    /// Octets with credit and no boundaries.
     pub const STREAM: Self = Self { kind: Kind::Stream, name: None };
     /// Messages with boundaries on a connection.
     pub const CONNECTION: Self = Self { kind: Kind::Connection, name: None };
@@ -227,13 +227,13 @@ pub struct Quality {
     pub tos: Option<u8>,
     /// What the provider does about explicit congestion notification; decided when the session is opened.
     pub ecn: Option<EcnUse>,
-    /// Whether a checksum covers the data; where not, it covers the header alone (NOCHECK of XTP).
+    /// Whether a checksum covers the data; where not, it covers the header alone.
     pub check: Option<bool>,
     /// What is done about data that was lost on its way.
     pub error_control: Option<ErrorControl>,
     /// What keeps a sender from sending more than there is room for.
     pub flow_control: Option<FlowControl>,
-    /// How urgent the data of the session is, against that of other sessions; the smaller goes first (SORT of XTP).
+    /// How urgent the data of the session is, against that of other sessions; the smaller goes first.
     pub priority: Option<u16>,
     /// How fast the provider sends at most.
     pub rate: Option<RateLimit>,
@@ -245,9 +245,9 @@ pub enum ErrorControl {
     /// It is sent again; what is missing is told when the sender asks.
     #[default]
     Full,
-    /// It is sent again; a gap is told as soon as it is seen (FASTNAK of XTP).
+    /// It is sent again; a gap is told as soon as it is seen.
     Fast,
-    /// Nothing: what is lost stays lost, and the user gets what comes (NOERR of XTP).
+    /// Nothing: what is lost stays lost, and the user gets what comes.
     None,
 }
 
@@ -257,9 +257,9 @@ pub enum FlowControl {
     /// The receiver says how much room its buffer has.
     #[default]
     Window,
-    /// The receiver counts only room that its user has granted (RES of XTP).
+    /// The receiver counts only room that its user has granted.
     Reservation,
-    /// Nothing: what finds no room is lost (NOFLOW of XTP).
+    /// Nothing: what finds no room is lost.
     None,
 }
 
@@ -431,7 +431,7 @@ pub enum Request {
         /// What it is.
         what: Special,
     },
-    /// Sends data that overtakes ordinary data: X.25 interrupt, T-EXPEDITED-DATA, TCP urgent.
+    /// Sends data that overtakes ordinary data.
     Expedited {
         /// The provider's handle.
         session: Handle,
