@@ -250,6 +250,12 @@ impl Failure {
         }
     }
 
+    /// The same of what is not begun anew, for the responder may have added it, and only its answer was lost.
+    #[must_use]
+    pub(crate) fn doubtful(self) -> Self {
+        Self { remedy: "it may have been added, so it is not begun anew: look at the file there".to_owned(), ..self }
+    }
+
     /// The same of an association that the peer has aborted.
     #[must_use]
     pub(crate) fn aborted(self) -> Self {

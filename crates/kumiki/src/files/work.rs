@@ -367,6 +367,21 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
     }
 }
 
+/// What ended a transfer that is not to be done twice, with how to begin it once more where `file` was not added.
+fn with_note(stop: Stop, file: &Path) -> Stop {
+    let note = note_beside(file);
+    match stop {
+        Stop::Ended { status, why } if note.exists() => Stop::Ended {
+            status,
+            why: format!(
+                "{why}; --resume goes on with it while the responder has it, and adds nothing twice: where the file there is without it and the responder has not kept it, remove {} first",
+                path_shown(&note)
+            ),
+        },
+        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
+    }
+}
+
 /// Under which name `file` is sent to a URL.
 pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     if Url::is_one(&file.to_string_lossy()) {
@@ -413,8 +428,9 @@ pub(crate) fn put(
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
     let put = Operation::Put { name: name.to_owned(), contents_type, mode, source: Box::new(contents) };
-    let outcomes = work(call, vec![put], manner, Some(size))?;
-    all_done(&outcomes)?;
+    let done = work(call, vec![put], manner, Some(size)).and_then(|outcomes| all_done(&outcomes).map(|()| outcomes));
+    let is_in_doubt = resume && mode == PutMode::Append;
+    let outcomes = done.map_err(|why| if is_in_doubt { with_note(why, file) } else { why })?;
     if resume {
         // There may be none; and one that stays is refused by the responder the next time.
         let _ = std::fs::remove_file(note_beside(file));
