@@ -264,6 +264,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let longest = limits.longest.as_deref();
     let longest = longest.map(|text| option::<Duration>("--longest", text)).transpose()?;
     let (passwords, reload) = passwords(&wanted.who)?;
+    let behind = reload.clone();
     let walls = wanted.walls.walls()?;
     let access = if wanted.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
@@ -325,6 +326,14 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         }
         // All is open, and nobody has been let in.
         raise(&walls, &needs)?;
+        // Whom we have become may read less than whom we were, and learns so when it is too late.
+        if let Some(Reload(read)) = &behind
+            && let Err(why) = read()
+        {
+            let line = format!("warning: SIGHUP cannot have the passwords read anew: {why}\n");
+            // That nobody reads it to the end is no reason to stop serving.
+            let _ = print(&line);
+        }
         Ok(())
     };
     osi::serve(daemon, &mut ready, &mut say)?;
