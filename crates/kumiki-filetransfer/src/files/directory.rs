@@ -141,6 +141,26 @@ pub fn open_root<D: Disk>(disk: &D, root: &Path) -> io::Result<Arc<D::File>> {
     Ok(Arc::new(disk.open(None, root, flags, 0)?))
 }
 
+/// Tries whether what is directly below `root` can be listed and, where that is wanted, files can be made there, by whom we are now: the descriptor may be of somebody who could more.
+///
+/// # Errors
+/// What cannot be done (`list` or `make files in`), and why.
+pub fn try_root<D: Disk>(disk: &D, root: &D::File, to_write: bool) -> Result<(), (&'static str, Errno)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    disk.open(Some(root), Path::new("."), flags, 0).map_err(|why| ("list", why))?;
+    if !to_write {
+        return Ok(());
+    }
+    // Without a name, so that nobody sees it, and nothing stays. Not all file systems have that: of those it is not known.
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    match disk.open(Some(root), Path::new("."), flags, 0o600) {
+        Err(why @ (Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::NOSPC | Errno::DQUOT)) => {
+            Err(("make files in", why))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 impl<D: Disk> Directory<D> {
     /// The same of a directory that is open already, on any disk.
     #[must_use]

@@ -45,7 +45,7 @@ use self::association::Serve;
 use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
-use crate::files::{Directory, Passwords, Quota, open_root};
+use crate::files::{Directory, Passwords, Quota, open_root, try_root};
 use kumiki_live::gate::{Gate, Turnstile};
 use kumiki_live::memory::{self, Memory};
 use kumiki_live::private::CaptureBudget;
@@ -324,6 +324,13 @@ pub fn serve(
         say(
             "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
         );
+    }
+    // Behind the walls it may be another user who finds his way there.
+    if let Err((what, why)) = try_root(&System, &opened, !daemon.read_only) {
+        let root = daemon.root.display();
+        say(&format!(
+            "warning: {root}: it is not possible to {what} this directory ({why}); callers will be refused what needs that"
+        ));
     }
     let tries = (!daemon.passwords.is_anonymous()).then_some(daemon.tries);
     let gate = Gate::new(daemon.limits, tries, clock).map_err(system("no random number"))?;

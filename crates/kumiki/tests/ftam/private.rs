@@ -1,6 +1,6 @@
 //! Files that nobody else may read: passwords and captures; and what a hang-up does.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -47,6 +47,37 @@ fn passwords_that_others_can_read_are_refused_and_those_that_are_made_they_canno
     add("eve", b"x").failed(1, &["others can read"]);
     allow(&folder.path("new"), 0o640);
     list().failed(2, &["--password-file", "others can read"]);
+}
+
+/// Only who may become somebody else can try it.
+#[test]
+fn passwords_stay_whose_they_are_and_a_service_that_could_not_read_them_again_says_so() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = Folder::new("private-owner");
+    folder.write("typed", b"secret");
+    let add = || {
+        let mut command = folder.command(&["ftamd", "password", "--rounds", "10", "ada", "--file", "pw"]);
+        command.stdin(std::fs::File::open(folder.path("typed")).unwrap());
+        Running::start(command).end().well();
+    };
+    add();
+    let run = || {
+        let daemon = Daemon::start(&folder, &["--passwords", "pw", "--run-as", "nobody"]);
+        daemon.stop().out
+    };
+    let told = run();
+    assert!(told.contains("SIGHUP cannot have the passwords read anew"), "{told}");
+    assert!(told.contains("not possible to make files in this directory"), "{told}");
+    for path in ["pw", "root"] {
+        chown(folder.path(path), Some(NOBODY), None).unwrap();
+    }
+    add();
+    let meta = folder.path("pw").metadata().unwrap();
+    assert_eq!((meta.uid(), mode(&folder.path("pw"))), (NOBODY, 0o600));
+    assert_eq!(run(), "");
 }
 
 #[test]
