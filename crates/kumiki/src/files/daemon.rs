@@ -100,8 +100,8 @@ struct Who {
     /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read anew
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
-    /// Only this user of that file; may be given several times
-    #[arg(long, value_name = "NAME", requires = "passwords")]
+    /// Only this user of that file; ftamd takes it several times, mmsd once
+    #[arg(long, value_name = "NAME", requires = "passwords", conflicts_with = "anonymous")]
     user: Vec<String>,
     /// Everybody, whatever the name and password
     #[arg(long)]
