@@ -304,7 +304,8 @@ pub fn serve(
     let mut bound = Vec::new();
     for listen in &daemon.listen {
         let what = || format!("cannot listen at {}", listen.at);
-        let listener = TcpListener::bind(listen.at).map_err(system(advice(listen, &what())))?;
+        let listener =
+            TcpListener::bind(listen.at).map_err(|why| system(what() + advice(listen.at.port(), why.kind()))(why))?;
         listener.set_nonblocking(true).map_err(system(what()))?;
         deepen(&listener);
         let at = listener.local_addr().map_err(system(what()))?;
@@ -409,11 +410,15 @@ pub fn serve(
     Ok(door.served)
 }
 
-fn advice(listen: &Listen, what: &str) -> String {
-    if (1..1024).contains(&listen.at.port()) {
-        format!("{what} (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)")
-    } else {
-        what.to_owned()
+/// What may help where nobody can listen at this port.
+fn advice(port: u16, why: io::ErrorKind) -> &'static str {
+    match why {
+        io::ErrorKind::PermissionDenied if (1..1024).contains(&port) => {
+            " (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
+        }
+        io::ErrorKind::AddrInUse => " (somebody else listens there, or something listens there at all addresses)",
+        io::ErrorKind::AddrNotAvailable => " (this machine has no such address)",
+        _ => "",
     }
 }
 

@@ -173,10 +173,16 @@ impl FromStr for Place {
             return Ok(Self { ip: at.ip(), port: Some(at.port()) });
         }
         let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-        let ip = bare.unwrap_or(text).parse().map_err(|_| {
-            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]".to_owned()
-        })?;
-        Ok(Self { ip, port: None })
+        if let Ok(ip) = bare.unwrap_or(text).parse() {
+            return Ok(Self { ip, port: None });
+        }
+        let what = match text.rsplit_once(':') {
+            Some((ip, port)) if format!("{ip}:0").parse::<SocketAddr>().is_ok() => {
+                format!("{port:?} is no port (0 to 65535)")
+            }
+            _ => format!("{text:?} begins with no address of IPv4 or IPv6, and names are not looked up"),
+        };
+        Err(format!("{what}; write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"))
     }
 }
 
