@@ -318,7 +318,8 @@ impl Responder {
         guard.deselect(selection);
         done.map_err(|fault| {
             // The store says by one number all that is against the new name.
-            let is_there = guard.store().attributes(&self.user, &to).is_ok();
+            // What is no file, a link or a FIFO, is there as well.
+            let is_there = guard.store().attributes(&self.user, &to).map_or_else(|it| it.identifier != 3004, |_| true);
             match fault.identifier {
                 4005 if is_there => blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text)),
                 4005 => blame(1)(ServiceError::of_file(file_error::FILE_NON_EXISTENT).saying(fault.text)),

@@ -244,3 +244,17 @@ fn who_is_called_for_ftam_says_that_it_is_one_for_mms() {
     let log = daemon.running.line();
     assert!(log.contains("called for another application than MMS"), "{log}");
 }
+
+#[test]
+fn what_is_no_file_is_in_the_way_of_a_new_name_too() {
+    let folder = Folder::new("mms-in-the-way");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("root/a", b"a");
+    folder.write("root/file", b"b");
+    std::os::unix::fs::symlink("a", folder.path("root/link")).unwrap();
+    for name in ["file", "link"] {
+        let ran = mms(&folder, &["mv", &daemon.url("a"), name]);
+        ran.failed(6, &["file error 8", "there is a file of the new name"]);
+    }
+    mms(&folder, &["mv", &daemon.url("a"), "none/a"]).failed(6, &["file error 7", "no such directory"]);
+}
