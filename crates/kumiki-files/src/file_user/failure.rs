@@ -9,6 +9,8 @@ use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
 use kumiki_osi_service::x25::{self, What, cause};
 use kumiki_osi_service::{OsiCause, layer};
 
+use crate::filestore::TOO_LONG;
+
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Layer {
@@ -134,6 +136,7 @@ impl Failure {
             (class, file_error::DUPLICATE_FILENAME) if class == file => {
                 ("use another name, or delete that file", false)
             }
+            (class, file_error::INSUFFICIENT_SPACE) if class == file && says(error, TOO_LONG) => (SEND_LESS, false),
             (class, file_error::INSUFFICIENT_SPACE) if class == file => ("delete files there, or wait", true),
             (class, 3) if class == access => ("ask whoever runs the responder", false),
             (ErrorClass::SERVICE, 3) => ("let PDUs be longer", false),
@@ -261,6 +264,14 @@ impl Failure {
     pub(crate) fn aborted(self) -> Self {
         Self { is_abort: true, ..self }
     }
+}
+
+/// Against a limit on the length of one file.
+pub(super) const SEND_LESS: &str = "send less, or ask whoever runs the responder";
+
+/// Whether the description of an error has these words.
+fn says(error: &ServiceError, words: &str) -> bool {
+    error.additional_description.as_ref().is_some_and(|it| it.contains(words))
 }
 
 const SELECTORS: &str = "check the selectors: those that the responder is configured with, octet by octet";

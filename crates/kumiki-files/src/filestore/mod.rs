@@ -54,6 +54,9 @@ pub use responder::{Config as ResponderConfig, Responder};
 pub(crate) use server::perform;
 pub use server::{Config, FileServer};
 
+/// What is said of a file that would be too long, up to the number of octets: room made elsewhere does not help then.
+pub(crate) const TOO_LONG: &str = "a file may have no more than";
+
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{identifier} {text}")]
@@ -95,6 +98,12 @@ impl Fault {
     #[must_use]
     pub fn space(text: impl Into<String>) -> Self {
         Self::transient(5029, text)
+    }
+
+    /// 5029: the file would be longer than one may be.
+    #[must_use]
+    pub fn too_long(most: u64) -> Self {
+        Self::permanent(5029, format!("{TOO_LONG} {most} octets"))
     }
 
     /// 5027: a directory has more entries than can be told.

@@ -364,12 +364,12 @@ fn fault(why: Errno, otherwise: i64, name: &Name) -> Fault {
         Errno::NOENT | Errno::NOTDIR => Fault::missing(name),
         Errno::EXIST => Fault::exists(name),
         Errno::NAMETOOLONG => Fault::permanent(3027, name.to_string()),
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(name.to_string()),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(format!("{name}: {why}")),
         Errno::NOTEMPTY => Fault::permanent(3007, "the directory is not empty"),
         Errno::LOOP | Errno::XDEV => Fault::permanent(11, format!("{name} is a link")),
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, name.to_string()),
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, name.to_string()),
-        Errno::IO => Fault::permanent(5031, name.to_string()),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, format!("{name}: {why}")),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, format!("{name}: {why}")),
+        Errno::IO => Fault::permanent(5031, format!("{name}: {why}")),
         _ => Fault::permanent(otherwise, format!("{name}: {why}")),
     }
 }
@@ -599,7 +599,7 @@ impl<D: Disk> Filestore for Directory<D> {
         if start == Start::Extend {
             if let Some(quota) = &self.quota {
                 if !quota.take(meta.size) {
-                    return Err(Fault::space("the store is full"));
+                    return Err(Fault::space("the quota of the store is used up"));
                 }
                 unfinished.taken = meta.size;
             }
@@ -643,7 +643,7 @@ impl<D: Disk> Filestore for Directory<D> {
             let end = offset.saturating_add(data.len() as u64);
             let more = end.saturating_sub(*taken);
             if !quota.take(more) {
-                return Err(Fault::space("the store is full"));
+                return Err(Fault::space("the quota of the store is used up"));
             }
             *taken = taken.saturating_add(more);
         }

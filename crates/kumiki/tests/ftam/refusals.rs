@@ -133,7 +133,7 @@ fn quotas_hold_and_leave_nothing_behind() {
         folder.write("a", &vec![1; size]);
         folder.ftam(&["put", "a", &daemon.url(name)])
     };
-    put(500, "new").failed(6, &["5029", "full"]);
+    put(500, "new").failed(6, &["5029", "quota"]);
     assert_eq!(folder.names("root"), ["old"]);
     // Old and new are both there until the new one is whole.
     put(600, "old").failed(6, &["5029"]);

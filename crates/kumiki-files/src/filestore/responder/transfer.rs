@@ -376,8 +376,8 @@ impl Responder {
         let size = end.octets.saturating_add(end.cr.into());
         let done = if let Err(why) = fits {
             Err(Fault::permanent(5001, why))
-        } else if self.config.longest_file.is_some_and(|most| size > most) {
-            Err(Fault::permanent(5029, "the file is longer than is allowed"))
+        } else if let Some(most) = self.config.longest_file.filter(|most| size > *most) {
+            Err(Fault::too_long(most))
         } else if data.is_empty() {
             Ok(())
         } else {
