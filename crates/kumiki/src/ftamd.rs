@@ -67,7 +67,7 @@ struct Served {
     entries: u32,
     /// Lines of texts whose control characters end them (FTAM-1 of GeneralString and the like, which kumiki ftam has as text) end with LF in the files here, and with CR LF
     /// where they are transferred. Sizes, quotas and limits are those of the files here
-    #[arg(long)]
+    #[arg(long, help_heading = "How callers reach it")]
     text: bool,
 }
 
