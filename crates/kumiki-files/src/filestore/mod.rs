@@ -50,6 +50,7 @@ pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use newlines::{Globaliser, Localiser};
+pub(crate) use responder::renaming;
 pub use responder::{Config as ResponderConfig, Responder};
 pub(crate) use server::perform;
 pub use server::{Config, FileServer};
@@ -328,6 +329,11 @@ pub trait Filestore: Send {
     /// # Errors
     /// 5026, 5029: the file is as it was.
     fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault>;
+
+    /// What whoever runs the store is to know of what was committed last, if anything; it is told once.
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
 
     /// Closes a file. What was written and not committed is forgotten.
     fn close(&mut self, file: FileId);

@@ -316,7 +316,7 @@ impl Responder {
             let invoke = obtain.invoke;
             match obtain.failure {
                 Some(error) => {
-                    let asked = Some(("write", obtain.destination.to_string()));
+                    let asked = Some(("write".to_owned(), obtain.destination.to_string()));
                     refuse(invoke, asked, error, guard, out);
                 }
                 None => out.push(answer(invoke, Ok(Response::ObtainFile))),

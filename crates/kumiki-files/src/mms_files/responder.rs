@@ -16,7 +16,7 @@ use kumiki_osi_service::mms::{
 use super::obtain::Obtain;
 use super::serving::answer;
 use super::{Do, piece};
-use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User};
+use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User, renaming};
 
 /// What can be set of a responder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,13 +54,13 @@ struct Frsm {
 /// Answers that something is not done, and has the journal know.
 pub(super) fn refuse(
     invoke: u32,
-    asked: Option<(&'static str, String)>,
+    asked: Option<(String, String)>,
     error: ServiceError,
     guard: &mut Guard,
     out: &mut Vec<Do>,
 ) {
     if let Some((what, name)) = asked {
-        guard.store().refused(what, &name, &error.to_string());
+        guard.refused(&what, &name, &error.to_string());
     }
     out.push(answer(invoke, Err(error)));
 }
@@ -72,17 +72,18 @@ fn written(name: &FileName) -> String {
 }
 
 /// What a request about a file is called in a journal, and the name in it.
-pub(super) fn asked(request: &Request) -> Option<(&'static str, String)> {
-    Some(match request {
+pub(super) fn asked(request: &Request) -> Option<(String, String)> {
+    let (what, name) = match request {
         Request::ObtainFile(it) => ("write", written(&it.destination_file)),
         Request::FileOpen(it) => ("open", written(&it.file_name)),
-        Request::FileRename(it) => ("rename", written(&it.current)),
+        Request::FileRename(it) => return Some((renaming(&written(&it.current)), written(&it.new))),
         Request::FileDelete(name) => ("remove", written(name)),
         Request::FileDirectory(it) => ("list", it.file_specification.as_ref().map(written).unwrap_or_default()),
         Request::Status(_) | Request::Identify | Request::FileRead(_) | Request::FileClose(_) | Request::Other(_) => {
             return None;
         }
-    })
+    };
+    Some((what.to_owned(), name))
 }
 
 /// One association.

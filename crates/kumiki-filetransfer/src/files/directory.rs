@@ -85,6 +85,8 @@ struct Unfinished<D: Disk> {
     /// Octets that were taken from the quota, and are to be given back.
     taken: u64,
     is_placed: bool,
+    /// What of the old file's owner and group could not be kept.
+    lost: Option<String>,
 }
 
 impl<D: Disk> Drop for Unfinished<D> {
@@ -115,6 +117,8 @@ pub struct Directory<D: Disk = System> {
     /// From which is claimed what a listing takes.
     account: Option<Account>,
     listed: Option<Claim>,
+    /// What is to be known of what was committed last.
+    remark: Option<String>,
 }
 
 /// What an entry takes while the directory is sent, in octets.
@@ -176,6 +180,7 @@ impl<D: Disk> Directory<D> {
             quota: None,
             account: None,
             listed: None,
+            remark: None,
         }
     }
 
@@ -383,11 +388,9 @@ fn trouble(why: Errno, otherwise: i64) -> Fault {
     }
 }
 
-/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be.
-fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) {
-    let Ok(own) = disk.meta(file) else {
-        return;
-    };
+/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be; says what may not.
+fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) -> Option<String> {
+    let own = disk.meta(file).ok()?;
     // Who may not give a file away keeps it, and may still leave it to a group of his.
     if own.user != meta.user {
         let _ = disk.give(file, Some(meta.user), None);
@@ -396,6 +399,15 @@ fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) {
     // What the group may do is for theirs, and not for another one.
     let bits = if is_theirs { 0o777 } else { 0o707 };
     let _ = disk.set_mode(file, meta.mode & bits);
+    let now = disk.meta(file).ok()?;
+    let mut lost = Vec::new();
+    if now.user != meta.user {
+        lost.push(format!("owner {} and no longer {}", now.user, meta.user));
+    }
+    if now.group != meta.group {
+        lost.push(format!("group {} and no longer {}, without its rights", now.group, meta.group));
+    }
+    (!lost.is_empty()).then(|| lost.join(", "))
 }
 
 /// Copies a file, and says how many octets it has.
@@ -570,7 +582,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let (old, meta) = self.regular(&directory, &last).map_err(bad)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut number = self.next;
-        let (file, unfinished) = loop {
+        let (file, unfinished, lost) = loop {
             let process = rustix::process::getpid();
             let unfinished = OsString::from(format!("{UNFINISHED}{process}-{number}"));
             let path = Path::new(&unfinished);
@@ -578,8 +590,8 @@ impl<D: Disk> Filestore for Directory<D> {
             match self.disk.open(Some(&directory), path, flags, bits) {
                 // Who looks for what a crash has left sees that this is in use.
                 Ok(file) if self.disk.lock(&file).is_ok() => {
-                    be_like(&self.disk, &file, &meta);
-                    break (file, unfinished);
+                    let lost = be_like(&self.disk, &file, &meta);
+                    break (file, unfinished, lost);
                 }
                 Ok(_) | Err(Errno::EXIST) => number += 1,
                 Err(why) => return Err(bad(why)),
@@ -595,6 +607,7 @@ impl<D: Disk> Filestore for Directory<D> {
             quota: self.quota.clone(),
             taken: 0,
             is_placed: false,
+            lost,
         };
         if start == Start::Extend {
             if let Some(quota) = &self.quota {
@@ -673,9 +686,14 @@ impl<D: Disk> Filestore for Directory<D> {
             .and_then(|()| it.disk.rename((directory, name), (directory, last), true))
             .map_err(|why| trouble(why, 5026))?;
         it.is_placed = true;
+        self.remark = it.lost.take();
         it.taken = it.taken.saturating_sub(it.size).saturating_add(old);
         let done = it.disk.sync(&it.directory, Synced::All);
         done.map_err(|why| trouble(why, 5026))
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        self.remark.take()
     }
 
     fn close(&mut self, file: FileId) {

@@ -487,7 +487,8 @@ impl Door {
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
             let (socket, remote) = match listener.accept() {
-                Ok(accepted) => accepted,
+                // One of IPv4 at a listener of IPv6 is known by its own address.
+                Ok((socket, at)) => (socket, SocketAddr::new(at.ip().to_canonical(), at.port())),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 // A caller that has gone already is nobody's trouble.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,

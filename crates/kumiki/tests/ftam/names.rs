@@ -23,7 +23,7 @@ fn a_directory_is_listed_whole_or_not_at_all() {
     ran.failed(6, &said);
     assert_eq!(ran.out, "");
     let log = daemon.log();
-    assert!(log.contains("did not transfer \"d\": 5027") && log.contains("the directory has more than 11999"), "{log}");
+    assert!(log.contains("did not list \"d\": 5027") && log.contains("the directory has more than 11999"), "{log}");
     // A part is not collected as if it were all.
     let ran = folder.ftam(&["collect", &daemon.url("d"), "--into", "in"]);
     ran.failed(6, &said);

@@ -97,7 +97,12 @@ fn a_password_lets_in() {
     mms(&folder, &["get", &url, "got", "--password-file", "right"]).well();
     mms(&folder, &["get", &url, "got", "--password-file", "wrong"])
         .failed(4, &["association control", "authentication failed"]);
-    mms(&folder, &["get", &url, "got"]).failed(4, &["authentication required"]);
+    mms(&folder, &["get", &url, "got"]).failed(4, &["authentication required", "KUMIKI_MMS_PASSWORD"]);
+    // As it was answered, and not as FTAM would.
+    let log: Vec<String> = (0..3).map(|_| daemon.running.line()).collect();
+    for (line, said) in log.iter().zip(["read ", "authentication failed", "authentication required"]) {
+        assert!(line.contains(said) && !line.contains("2020"), "{log:?}");
+    }
     let none = folder.kumiki(&["mmsd", "--root", "root", "--passwords", "passwords"]);
     none.failed(2, &["one --user NAME"]);
 }

@@ -401,7 +401,8 @@ impl Responder {
         let selected = self.selected.and_then(|it| guard.name(it.selection).cloned());
         let name = selected.map(|name| name.to_string()).unwrap_or_default();
         let why = words(&[fault.diagnostic()]);
-        guard.store().refused("transfer", &name, &why);
+        let lists = self.opened.as_ref().is_some_and(|opened| opened.form == Form::Directory);
+        guard.refused(if lists { "list" } else { "transfer" }, &name, &why);
         self.cancelling = Some(fault.clone());
         let cancel =
             Cancel { action_result: fault.result(), diagnostic: vec![fault.diagnostic()], ..Cancel::default() };
