@@ -286,6 +286,10 @@ fn options_of_responders_that_have_no_effect_or_no_sense_are_refused_for_what_is
         (&["--anonymous", "--listen", "localhost:102"], &["localhost", "names are not looked up"]),
         (&["--anonymous", "--listen", "127.0.0.1:"], &["no port"]),
         (&["--anonymous", "--listen", "[::1"], &["no address"]),
+        (
+            &["--anonymous", "--listen", "127.0.0.1:0", "--pcap", "none/x"],
+            &["--pcap: none: there is no such directory"],
+        ),
     ] {
         let told = refused(&folder.kumiki(&[&ftamd[..], more].concat()));
         for part in said {

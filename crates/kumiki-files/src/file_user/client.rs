@@ -484,7 +484,7 @@ impl Client {
             let _ = run.operation.secured(None);
         }
         let failure = run.failure.take().map(|it| run.told(it.of_operation(&run.operation)));
-        let gain = Gain::of(&run.operation, run.moved, run.entries, run.attributes);
+        let gain = Gain::of(&run.operation, run.counted(), run.entries, run.attributes);
         let result = failure.map_or(Ok(gain), Err);
         self.plan.note(run.operation.title(), result);
     }

@@ -223,10 +223,13 @@ impl Operation {
         matches!(self, Self::Put { mode: PutMode::Append, .. })
     }
 
-    /// What it is, in a word and a name, whose control characters are escaped.
+    /// What it is, in a word and a name, whose control characters are escaped; one that names nothing below the root is that.
     #[must_use]
     pub fn title(&self) -> String {
-        let shown = |name: &str| GraphicString::from(name).to_string();
+        let shown = |name: &str| match name {
+            "" | "." | "/" => "the root".to_owned(),
+            name => GraphicString::from(name).to_string(),
+        };
         let (word, name) = match self {
             Self::Get { name, .. } => ("get", name),
             Self::Put { name, .. } => ("put", name),

@@ -275,6 +275,9 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let access = if wanted.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
     let captures = wanted.pcap.as_deref();
+    if let Some(folder) = captures.map(above).filter(|it| !it.is_dir()) {
+        return Err(Stop::Input(format!("--pcap: {}: there is no such directory", folder.display())));
+    }
     // The whole directory, for what replaces the file is another file.
     let secrets = wanted.who.passwords.as_deref();
     places.extend(secrets.map(|path| (above(path), Access::Read)));

@@ -232,28 +232,31 @@ pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) ->
 
 /// A failure as the end of the program.
 fn ended(why: &Failure, stood: bool, of: &str) -> Stop {
-    let why_shown = why.to_string();
-    let why_text = if why_shown.contains(of) { why_shown } else { format!("{of}: {why_shown}") };
-    Stop::Ended { status: status(why, stood), why: why_text }
+    let (status, why) = told(why, stood, of);
+    Stop::Ended { status, why }
 }
 
-/// The end of a plan all of whose operations are to be done.
+/// The status of a failure, and what is told of it.
+fn told(why: &Failure, stood: bool, of: &str) -> (u8, String) {
+    let shown = why.to_string();
+    let text = if shown.contains(of) { shown } else { format!("{of}: {shown}") };
+    (status(why, stood), text)
+}
+
+/// The end of a plan all of whose operations are to be done: the failures in their order, and the status of the first.
 pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
-    let mut first = None;
-    for outcome in outcomes {
-        if let Err(why) = &outcome.result {
-            let end = ended(why, true, &outcome.title);
-            match (&first, end) {
-                (None, end) => first = Some(end),
-                // The first is told at the end of the program.
-                (Some(_), Stop::Ended { why, .. }) => {
-                    eprintln!("kumiki: {}", lines_shown(&why));
-                }
-                (Some(_), Stop::Input(_) | Stop::Failed(_)) => {}
-            }
-        }
+    let failed = outcomes.iter().filter_map(|it| it.result.as_ref().err().map(|why| (it, why)));
+    let mut failed: Vec<(u8, String)> = failed.map(|(it, why)| told(why, true, &it.title)).collect();
+    let first = failed.first().map(|(status, _)| *status);
+    // The last is told at the end of the program, behind the others.
+    let last = failed.pop();
+    for (_, why) in failed {
+        eprintln!("kumiki: {}", lines_shown(&why));
     }
-    first.map_or(Ok(()), Err)
+    match (first, last) {
+        (Some(status), Some((_, why))) => Err(Stop::Ended { status, why }),
+        _ => Ok(()),
+    }
 }
 
 /// How long an answer may take.
@@ -436,7 +439,12 @@ pub(crate) fn put(
         let _ = std::fs::remove_file(note_beside(file));
     }
     if let (false, Some(Ok(Gain::Moved(octets)))) = (manner.quiet, outcomes.first().map(|it| it.result.clone())) {
-        eprintln!("{}: {octets} bytes", shown(name));
+        // What an earlier run has sent was not moved by this one.
+        let resumed = match size.saturating_sub(octets) {
+            0 => String::new(),
+            octets => format!(", {octets} of them were there"),
+        };
+        eprintln!("{}: {size} bytes{resumed}", shown(name));
     }
     Ok(())
 }

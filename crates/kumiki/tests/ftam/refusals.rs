@@ -258,3 +258,15 @@ fn where_nobody_can_listen_the_reason_is_told_and_no_other() {
         assert!(!ran.err.contains("CAP_NET_BIND_SERVICE"), "{ran:?}");
     }
 }
+
+#[test]
+fn what_fails_is_told_in_its_order_and_the_root_by_its_name() {
+    let folder = Folder::new("refused-order");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let ran = folder.ftam(&["rm", &daemon.url("one"), "two", "three"]);
+    ran.failed(6, &["remove one", "remove two", "remove three"]);
+    let at = |name: &str| ran.err.find(&format!("remove {name}")).unwrap();
+    assert!(at("one") < at("two") && at("two") < at("three"), "{ran:?}");
+    folder.ftam(&["rm", &daemon.url("")]).failed(6, &["remove the root: "]);
+    daemon.stop();
+}

@@ -64,7 +64,8 @@ fn another_run_sends_the_rest_by_recovery() {
     kill(&folder, &line, &put, ".a.kumiki-put");
     let log = daemon.log();
     assert!(log.contains("kept"), "{log}");
-    folder.ftam(&put).well();
+    let ran = folder.ftam(&put).well();
+    assert!(ran.err.contains("x: 40000000 bytes, ") && ran.err.contains(" of them were there"), "{ran:?}");
     assert!(folder.read("root/x") == contents);
     did_not_begin_anew(&line, &contents);
     let log = daemon.log();

@@ -245,7 +245,7 @@ impl Run {
     }
 
     /// So many octets of it are counted as moved.
-    fn counted(&self) -> u64 {
+    pub(super) fn counted(&self) -> u64 {
         match self.operation {
             Operation::Put { .. } => {
                 let earlier = self.floor.checked_sub(1);
