@@ -1,6 +1,7 @@
 //! `kumiki ftamd`: from the command line to `serve`.
 
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -66,7 +67,7 @@ struct Served {
     entries: u32,
     /// Lines of texts whose control characters end them (FTAM-1 of GeneralString and the like, which kumiki ftam has as text) end with LF in the files here, and with CR LF
     /// where they are transferred. Sizes, quotas and limits are those of the files here
-    #[arg(long)]
+    #[arg(long, help_heading = "How callers reach it")]
     text: bool,
 }
 
@@ -105,6 +106,22 @@ fn entry(user: &str, file: Option<&Path>, rounds: u32) -> Result<(), Stop> {
     }
 }
 
+/// Gives `file` to whom the one at `path` belongs, if there is one.
+fn belong(path: &Path, file: &std::fs::File) -> std::io::Result<()> {
+    let old = match std::fs::metadata(path) {
+        Ok(old) => old,
+        Err(why) if why.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(why) => return Err(why),
+    };
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid())).map_err(|why| {
+        std::io::Error::new(why.kind(), format!("it is another user's, to whom the new one cannot be given: {why}"))
+    })
+}
+
 /// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one.
 fn put(path: &Path, user: &str, line: &str) -> std::io::Result<()> {
     let old = match private::read(path) {
@@ -124,7 +141,12 @@ fn put(path: &Path, user: &str, line: &str) -> std::io::Result<()> {
     new.push(".new");
     let new = PathBuf::from(new);
     let mut file = private::create(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
+    // A service that has become another user reads it again, also when root has changed it.
+    let done = belong(path, &file).and_then(|()| file.write_all(text.as_bytes())).and_then(|()| file.sync_all());
+    if let Err(why) = done {
+        // What stays of it has nobody's password but the new one, and is its owner's alone.
+        let _ = std::fs::remove_file(&new);
+        return Err(why);
+    }
     std::fs::rename(&new, path)
 }

@@ -274,3 +274,28 @@ fn scenarios_are_listed_and_a_file_of_that_name_is_meant_first() {
     let said = refused(&folder.kumiki(&["run", "x"]));
     assert!(said.starts_with("kumiki: there is no scenario \"x\"; did you mean the file x.toml? ("), "{said}");
 }
+
+#[test]
+fn options_of_responders_that_have_no_effect_or_no_sense_are_refused_for_what_is_wrong() {
+    let folder = Folder::new("responders");
+    let ftamd = ["ftamd", "--root", "."];
+    for (more, said) in [
+        (&["--anonymous", "--user", "ada"][..], &["--anonymous", "--user"][..]),
+        (&["--anonymous", "--listen", "127.0.0.1:99999"], &["99999", "no port", "65535"]),
+        (&["--anonymous", "--listen", "localhost"], &["localhost", "names are not looked up"]),
+        (&["--anonymous", "--listen", "localhost:102"], &["localhost", "names are not looked up"]),
+        (&["--anonymous", "--listen", "127.0.0.1:"], &["no port"]),
+        (&["--anonymous", "--listen", "[::1"], &["no address"]),
+        (
+            &["--anonymous", "--listen", "127.0.0.1:0", "--pcap", "none/x"],
+            &["--pcap: none: there is no such directory"],
+        ),
+    ] {
+        let told = refused(&folder.kumiki(&[&ftamd[..], more].concat()));
+        for part in said {
+            assert!(told.contains(part), "{part:?} is not in {told}");
+        }
+    }
+    let told = refused(&folder.kumiki(&["mmsd", "--root", ".", "--anonymous", "--user", "ada"]));
+    assert!(told.contains("--anonymous"), "{told}");
+}

@@ -228,7 +228,8 @@ impl Client {
                     run.points.push(run.offset);
                     run.secured = run.points.len();
                     if let Some(place) = run.place() {
-                        run.operation.secured(Some(place));
+                        // Where it cannot be noted more is moved once more.
+                        let _ = run.operation.secured(Some(place));
                     }
                     out.push(Do::Say(Primitive::CheckReply { identifier }));
                 }
@@ -238,7 +239,8 @@ impl Client {
                     let secured = usize::try_from(identifier).unwrap_or(usize::MAX);
                     run.secured = run.secured.max(secured.min(run.points.len()));
                     if let Some(place) = run.place() {
-                        run.operation.secured(Some(place));
+                        // Where it cannot be noted more is moved once more.
+                        let _ = run.operation.secured(Some(place));
                     }
                 }
                 self.pump(out);
@@ -474,11 +476,15 @@ impl Client {
         if self.begins_anew() {
             return;
         }
-        let Some(run) = self.run.take() else {
+        let Some(mut run) = self.run.take() else {
             return;
         };
-        let gain = Gain::of(&run.operation, run.moved, run.entries, run.attributes);
-        let failure = run.failure.map(|it| it.of_operation(&run.operation));
+        if run.operation.adds() && self.plan.stands() && run.is_undone() {
+            // That a note of it stays has another run refuse it.
+            let _ = run.operation.secured(None);
+        }
+        let failure = run.failure.take().map(|it| run.told(it.of_operation(&run.operation)));
+        let gain = Gain::of(&run.operation, run.counted(), run.entries, run.attributes);
         let result = failure.map_or(Ok(gain), Err);
         self.plan.note(run.operation.title(), result);
     }

@@ -9,6 +9,8 @@ use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
 use kumiki_osi_service::x25::{self, What, cause};
 use kumiki_osi_service::{InitiateError, OsiCause, layer};
 
+use crate::filestore::TOO_LONG;
+
 /// Who says so.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Layer {
@@ -134,6 +136,7 @@ impl Failure {
             (class, file_error::DUPLICATE_FILENAME) if class == file => {
                 ("use another name, or delete that file", false)
             }
+            (class, file_error::INSUFFICIENT_SPACE) if class == file && says(error, TOO_LONG) => (SEND_LESS, false),
             (class, file_error::INSUFFICIENT_SPACE) if class == file => ("delete files there, or wait", true),
             (class, 3) if class == access => ("ask whoever runs the responder", false),
             (ErrorClass::SERVICE, 3) => ("let PDUs be longer", false),
@@ -251,11 +254,25 @@ impl Failure {
         }
     }
 
+    /// The same of what is not begun anew, for the responder may have added it, and only its answer was lost.
+    #[must_use]
+    pub(crate) fn doubtful(self) -> Self {
+        Self { remedy: "it may have been added, so it is not begun anew: look at the file there".to_owned(), ..self }
+    }
+
     /// The same of an association that the peer has aborted.
     #[must_use]
     pub(crate) fn aborted(self) -> Self {
         Self { is_abort: true, ..self }
     }
+}
+
+/// Against a limit on the length of one file.
+pub(super) const SEND_LESS: &str = "send less, or ask whoever runs the responder";
+
+/// Whether the description of an error has these words.
+fn says(error: &ServiceError, words: &str) -> bool {
+    error.additional_description.as_ref().is_some_and(|it| it.contains(words))
 }
 
 const SELECTORS: &str = "check the selectors: those that the responder is configured with, octet by octet";
@@ -273,6 +290,10 @@ const fn of_violation(violation: &Violation) -> &'static str {
 
 /// Application context name not supported (X.227).
 const WRONG_CONTEXT: acse::Diagnostic = acse::Diagnostic::User(2);
+
+/// Authentication failed, and authentication required (X.227).
+const AUTHENTICATION_FAILED: acse::Diagnostic = acse::Diagnostic::User(13);
+const AUTHENTICATION_REQUIRED: acse::Diagnostic = acse::Diagnostic::User(14);
 
 /// Whether `reason` is that somebody takes the other for one who breaks the protocol, or that the peer has aborted.
 fn is_abort(reason: &Reason) -> bool {
@@ -327,9 +348,9 @@ fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
             Layer::Session,
             None,
             if user == Layer::Mms {
-                "the line is fine: check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam)"
+                "the line is fine: check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam); if passwords were wrong before, wait a minute: kumiki mmsd answers no more than --tries of them"
             } else {
-                "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms)"
+                "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms); if passwords were wrong before, wait a minute: kumiki ftamd answers no more than --tries of them"
             },
         ),
         OsiCause::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),
@@ -365,7 +386,18 @@ fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
                 "the peer has no FTAM under this address: check port and selectors, and whether it is one for MMS (kumiki mms)"
             },
         ),
-        OsiCause::Rejected { .. } => (Layer::Acse, None, "check the application titles, and user and password"),
+        OsiCause::Rejected { permanent, diagnostic } => (
+            Layer::Acse,
+            None,
+            match (permanent, diagnostic) {
+                (_, AUTHENTICATION_FAILED | AUTHENTICATION_REQUIRED) if user == Layer::Mms => {
+                    "check the password: --password-file FILE or KUMIKI_MMS_PASSWORD"
+                }
+                (false, _) => "try later, or with fewer associations at once",
+                (true, _) if user == Layer::Mms => "check the application titles",
+                (true, _) => "check the application titles, and user and password",
+            },
+        ),
         OsiCause::AssociationAborted { .. } => (Layer::Acse, None, "look into the log of the responder"),
         OsiCause::File { identifier } => (
             Layer::Ftam,
@@ -453,6 +485,24 @@ mod tests {
         assert!(remedy(What::Reset, 0x09, 0).contains("try again"));
     }
 
+    /// MMS has no users, and who is told to come later has nothing to check.
+    #[test]
+    fn what_association_control_rejects_has_a_remedy_for_its_reason() {
+        for (user, permanent, code, said) in [
+            (Layer::Mms, false, 1, "try later"),
+            (Layer::Ftam, false, 1, "try later"),
+            (Layer::Mms, true, 14, "KUMIKI_MMS_PASSWORD"),
+            (Layer::Mms, false, 13, "--password-file"),
+            (Layer::Mms, true, 7, "application titles"),
+            (Layer::Ftam, true, 1, "user and password"),
+        ] {
+            let told = OsiCause::Rejected { permanent, diagnostic: acse::Diagnostic::User(code) };
+            let failure = Failure::of_reason(&Reason::peer(told), user);
+            assert!(failure.remedy.contains(said), "{failure}");
+            assert!(user == Layer::Ftam || !failure.remedy.contains("user"), "{failure}");
+        }
+    }
+
     #[test]
     fn a_reject_has_its_numbers_in_its_text_and_no_code_of_a_service() {
         let failure = Failure::of_reject(&Reject {
@@ -504,6 +554,8 @@ mod tests {
             assert!(!failure.is_of_selectors() && !failure.transient, "{failure}");
             assert!(failure.remedy.contains("0x0103"), "{failure}");
         }
+        let unanswered = of(OsiCause::Unanswered);
+        assert!(unanswered.remedy.contains("if passwords were wrong before"), "{unanswered}");
         for told in [OsiCause::TpduRejected(1), OsiCause::SessionRefused(0x86)] {
             assert!(!of(told).may_be_of_selectors());
         }

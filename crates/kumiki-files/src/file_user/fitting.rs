@@ -3,10 +3,15 @@
 //! The table of error identifiers has one remedy for each number, which is right where that number says all. Where a responder uses a number for something that was not asked, or says more in its own
 //! words, those decide.
 
+use super::failure::SEND_LESS;
 use super::{Failure, Layer, Operation};
+use crate::filestore::TOO_LONG;
 
 /// What responders say of a directory that is not deleted, in small letters: POSIX's words, and those of its error.
 const NOT_EMPTY: [&str; 3] = ["not empty", "notempty", "files in it"];
+
+/// What the system says of a file system that is mounted so (EROFS), in small letters.
+const READ_ONLY: &str = "read-only file system";
 
 impl Failure {
     /// The same, with what helps against it in `operation`.
@@ -63,6 +68,15 @@ fn remedy(failure: &Failure, operation: &Operation) -> Option<&'static str> {
         (3007, Operation::Remove { .. }) => {
             Some("check owner and permissions on the responder, and, of a directory, that it is empty")
         }
+        (5029, Operation::Put { .. }) if words.contains(TOO_LONG) => Some(SEND_LESS),
+        (11, _) if words.contains(READ_ONLY) => {
+            Some("nothing can be written there now; tell whoever runs the responder")
+        }
+        (5036, Operation::Get { contents_type: None, .. }) => {
+            Some("ls shows what is in it, and collect fetches the files")
+        }
+        // As a directory is all that a listing opens.
+        (5036, Operation::List { .. }) => Some("this is a file, and no directory: stat shows it, get fetches it"),
         _ => None,
     }
 }
@@ -82,9 +96,13 @@ fn is_pattern(operation: &Operation) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kumiki_octets::Message;
     use kumiki_osi_service::ftam::Diagnostic;
+    use kumiki_osi_service::ftam::contents::ContentsType;
 
+    use super::super::PutMode;
     use super::*;
+    use crate::filestore::Fault;
 
     fn said(code: i64, details: Option<&str>, operation: &Operation) -> String {
         let failure = Failure::of_diagnostics(&[Diagnostic {
@@ -114,6 +132,25 @@ mod tests {
         assert_eq!(said(3007, Some("Directory not empty"), &remove()), "empty it first");
         assert_eq!(said(3007, Some("read-only medium"), &remove()), "");
         assert!(said(3007, None, &remove()).contains("permissions"));
+    }
+
+    #[test]
+    fn what_does_not_help_is_not_advised() {
+        let put = Operation::Put {
+            name: "a".to_owned(),
+            contents_type: ContentsType::binary(),
+            mode: PutMode::Replace,
+            source: Box::new(Message::default()),
+        };
+        let too_long = Fault::too_long(5).text;
+        assert_eq!(said(5029, Some(&too_long), &put), SEND_LESS);
+        assert!(said(5029, Some("the quota of the store is used up"), &put).contains("make room"));
+        let system = said(11, Some("a: Read-only file system (os error 30)"), &put);
+        assert!(system.contains("nothing can be written"), "{system}");
+        assert!(said(11, Some("a: Permission denied (os error 13)"), &put).contains("owner and permissions"));
+        // There is no other type as which it could be listed.
+        let list = Operation::List { name: "a".to_owned() };
+        assert!(said(5036, Some("the file is FTAM-3"), &list).contains("no directory"));
     }
 
     #[test]

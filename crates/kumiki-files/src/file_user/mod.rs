@@ -66,9 +66,14 @@ pub trait Source: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: what was sent before counts for nothing, and all of the file is sent.
-    fn secured(&mut self, at: Option<Secured>) {
+    /// The transfer can be gone on with from here; at point 0: it begins, and is not to be begun twice. None: what was sent before counts for nothing, and all
+    /// of the file is sent.
+    ///
+    /// # Errors
+    /// In words, where that cannot be kept for another run.
+    fn secured(&mut self, at: Option<Secured>) -> Result<(), String> {
         let _ = at;
+        Ok(())
     }
 }
 
@@ -200,22 +205,31 @@ impl Operation {
     }
 
     /// It can be gone on with from here, or is begun anew.
-    fn secured(&mut self, at: Option<Secured>) {
+    fn secured(&mut self, at: Option<Secured>) -> Result<(), String> {
         match self {
             Self::Get { sink, .. } => sink.secured(at),
-            Self::Put { source, .. } => source.secured(at),
+            Self::Put { source, .. } => return source.secured(at),
             Self::List { .. }
             | Self::Stat { .. }
             | Self::Rename { .. }
             | Self::Remove { .. }
             | Self::MakeDirectory { .. } => {}
         }
+        Ok(())
     }
 
-    /// What it is, in a word and a name, whose control characters are escaped.
+    /// Whether it adds to a file: done twice, it would be there twice.
+    const fn adds(&self) -> bool {
+        matches!(self, Self::Put { mode: PutMode::Append, .. })
+    }
+
+    /// What it is, in a word and a name, whose control characters are escaped; one that names nothing below the root is that.
     #[must_use]
     pub fn title(&self) -> String {
-        let shown = |name: &str| GraphicString::from(name).to_string();
+        let shown = |name: &str| match name {
+            "" | "." | "/" => "the root".to_owned(),
+            name => GraphicString::from(name).to_string(),
+        };
         let (word, name) = match self {
             Self::Get { name, .. } => ("get", name),
             Self::Put { name, .. } => ("put", name),

@@ -3,10 +3,10 @@
 
 use kumiki_graph::Parameters;
 use kumiki_graph::{Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
-use kumiki_osi_service::Association;
 use kumiki_osi_service::acse::Names;
 use kumiki_osi_service::ftam::time::Zone;
 use kumiki_osi_service::ftam::{Diagnostic, Moment};
+use kumiki_osi_service::{Association, OsiCause};
 
 use super::Fault;
 
@@ -30,6 +30,8 @@ pub enum End {
     InOrder,
     /// It was refused: what was said.
     Refused(Vec<Diagnostic>),
+    /// Association control has refused it: what it said, and why, where that says more.
+    Rejected(OsiCause, String),
     /// The initiator's user aborted it: what was said.
     Aborted(Vec<Diagnostic>),
     /// It was aborted from here: what was said.

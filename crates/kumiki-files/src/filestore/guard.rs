@@ -20,6 +20,17 @@ use super::{Fault, Filestore, Login, Name, NewFile, User, informative};
 use interrupted::Most;
 pub(crate) use interrupted::{Docket, Interrupted};
 
+/// So many of those who stand in the way of something are named.
+const MOST_NAMED: usize = 4;
+
+/// Why a file is locked although nobody seems to use it.
+const KEPT: &str = "for a transfer that broke and is kept, to be gone on with";
+
+/// A user, for the journal.
+fn shown(user: &User) -> String {
+    if user.name.octets().is_empty() { "somebody without a name".to_owned() } else { user.name.to_string() }
+}
+
 /// A file that a user has selected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Selection(u64);
@@ -28,6 +39,8 @@ pub struct Selection(u64);
 #[derive(Clone, Debug)]
 struct Held {
     name: Name,
+    /// Whose it is.
+    user: User,
     locks: ConcurrencyControl,
     open: Option<ConcurrencyControl>,
     /// What is done with it, where it has a number, and whose that is.
@@ -68,6 +81,8 @@ pub struct Guard {
     /// Its own selections, and the files of them that are to be emptied.
     own: BTreeMap<Selection, Own>,
     create_password: Option<Password>,
+    /// Who stands in the way of what was refused last: for the journal, and not for the peer.
+    aside: Option<String>,
     most: Most,
     /// Others have the table too.
     is_shared: bool,
@@ -109,6 +124,7 @@ impl Guard {
             table: Box::new(Table::default()),
             own: BTreeMap::new(),
             create_password: None,
+            aside: None,
             most: Most::default(),
             is_shared: false,
         }
@@ -172,6 +188,8 @@ impl Guard {
         }
         let attributes = self.store.attributes(user, &name)?;
         if self.is_being_made(&name) {
+            // The journal has who writes it.
+            let _ = self.in_use(None, |held| *held == name);
             return Err(Fault::transient(3012, "it is being written"));
         }
         let locks = locks.unwrap_or_else(|| usual(access));
@@ -183,18 +201,33 @@ impl Guard {
             // One that was made for the other's transfer has gone with it.
             self.store.attributes(user, &name)?;
         }
-        self.hold(name, access, locks)
+        self.hold(user, name, access, locks)
     }
 
-    fn hold(&mut self, name: Name, access: AccessRequest, locks: ConcurrencyControl) -> Result<Selection, Fault> {
+    fn hold(
+        &mut self,
+        user: &User,
+        name: Name,
+        access: AccessRequest,
+        locks: ConcurrencyControl,
+    ) -> Result<Selection, Fault> {
         let held = self.table(|table| {
             table.is_free(&name, &locks, None)?;
             table.next += 1;
-            let held = Held { name: name.clone(), locks, open: None, activity: None, is_claimed: false, makes: false };
+            let held = Held {
+                name: name.clone(),
+                user: user.clone(),
+                locks,
+                open: None,
+                activity: None,
+                is_claimed: false,
+                makes: false,
+            };
             table.held.insert(table.next, held);
             Ok(Selection(table.next))
         });
-        let selection = held.unwrap_or_else(|| Err(Fault::transient(9, "")))?;
+        let held = held.unwrap_or_else(|| Err(Fault::transient(9, "")));
+        let selection = held.map_err(|fault| self.locked(fault, None, &name))?;
         let own = Own { name, access, emptied: None };
         self.own.insert(selection, own);
         Ok(selection)
@@ -248,6 +281,50 @@ impl Guard {
             others.any(|(_, held)| which(&held.name))
         });
         used.unwrap_or(true)
+    }
+
+    /// Why what `which` says cannot be had where somebody has selected it, but for `except`. Who that is goes to the journal: it is nothing for others who call.
+    fn in_use(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> Option<Fault> {
+        if !self.is_used(except, &which) {
+            return None;
+        }
+        let (holders, is_kept) = self
+            .table(|table| {
+                let others = table.held.iter().filter(|(number, _)| except != Some(Selection(**number)));
+                let others: Vec<_> = others.filter(|(_, held)| which(&held.name)).collect();
+                let mut users: Vec<String> = others.iter().map(|(_, held)| shown(&held.user)).collect();
+                users.sort();
+                users.dedup();
+                users.truncate(MOST_NAMED);
+                let is_kept = |number: u64| table.dockets.iter().any(|it| it.has(Selection(number)));
+                (users, others.iter().any(|(number, _)| is_kept(**number)))
+            })
+            .unwrap_or_default();
+        self.aside = (!holders.is_empty()).then(|| format!("by {}", holders.join(", ")));
+        Some(Fault::transient(3012, if is_kept { KEPT } else { "" }))
+    }
+
+    /// The same of locks that cannot be had.
+    fn locked(&mut self, mut fault: Fault, except: Option<Selection>, name: &Name) -> Fault {
+        if let Some(in_use) = self.in_use(except, |held| held == name)
+            && !in_use.text.is_empty()
+        {
+            fault.text = format!("{}, {}", fault.text, in_use.text);
+        }
+        fault
+    }
+
+    /// Something else is asked for: what stood in the way of the last is of no matter.
+    pub(crate) fn forget_aside(&mut self) {
+        self.aside = None;
+    }
+
+    /// Has the journal know what was not done, and what only that is to know of it.
+    pub(crate) fn refused(&mut self, what: &str, name: &str, why: &str) {
+        match self.aside.take() {
+            Some(aside) => self.store.refused(what, name, &format!("{why}, {aside}")),
+            None => self.store.refused(what, name, why),
+        }
     }
 
     /// What F-CREATE asks for. Where there is such a file, that is overriding.
@@ -312,8 +389,8 @@ impl Guard {
                 if self.is_used(None, |held| *held == name) {
                     self.take_over(user, |held| *held == name);
                 }
-                if self.is_used(None, |held| *held == name) {
-                    return Err(Fault::transient(3012, ""));
+                if let Some(in_use) = self.in_use(None, |held| *held == name) {
+                    return Err(in_use);
                 }
                 let keeps = over == Override::DeleteAndCreateWithOldAttributes;
                 if keeps {
@@ -439,8 +516,8 @@ impl Guard {
         if self.is_used(None, |held| held.is_within(&name)) {
             self.take_over(user, |held| held.is_within(&name));
         }
-        if self.is_used(None, |held| held.is_within(&name)) {
-            return Err(Fault::transient(3012, ""));
+        if let Some(in_use) = self.in_use(None, |held| held.is_within(&name)) {
+            return Err(in_use);
         }
         self.store.delete(user, &name)
     }
@@ -457,8 +534,8 @@ impl Guard {
         if self.is_used(Some(selection), |held| held.is_within(&name)) {
             self.take_over(user, |held| held.is_within(&name));
         }
-        if self.is_used(Some(selection), |held| held.is_within(&name)) {
-            return Err(Fault::transient(3012, ""));
+        if let Some(in_use) = self.in_use(Some(selection), |held| held.is_within(&name)) {
+            return Err(in_use);
         }
         self.store.rename(user, &name, &to, now)?;
         if let Some(own) = self.own.get_mut(&selection) {
@@ -488,7 +565,7 @@ impl Guard {
             Ok(())
         });
         let locked = locked.unwrap_or_else(|| Err(Fault::transient(9, "")));
-        locked.map_err(|fault: Fault| Fault::transient(5018, fault.text))
+        locked.map_err(|fault| self.locked(Fault::transient(5018, fault.text), Some(selection), &name))
     }
 
     /// Whether a selection keeps others from the file, or from reading what is being changed: it has a lock that none goes with.

@@ -50,9 +50,13 @@ pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use newlines::{Globaliser, Localiser};
+pub(crate) use responder::renaming;
 pub use responder::{Config as ResponderConfig, Responder};
 pub(crate) use server::perform;
 pub use server::{Config, FileServer};
+
+/// What is said of a file that would be too long, up to the number of octets: room made elsewhere does not help then.
+pub(crate) const TOO_LONG: &str = "a file may have no more than";
 
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -95,6 +99,12 @@ impl Fault {
     #[must_use]
     pub fn space(text: impl Into<String>) -> Self {
         Self::transient(5029, text)
+    }
+
+    /// 5029: the file would be longer than one may be.
+    #[must_use]
+    pub fn too_long(most: u64) -> Self {
+        Self::permanent(5029, format!("{TOO_LONG} {most} octets"))
     }
 
     /// 5027: a directory has more entries than can be told.
@@ -319,6 +329,11 @@ pub trait Filestore: Send {
     /// # Errors
     /// 5026, 5029: the file is as it was.
     fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault>;
+
+    /// What whoever runs the store is to know of what was committed last, if anything; it is told once.
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
 
     /// Closes a file. What was written and not committed is forgotten.
     fn close(&mut self, file: FileId);

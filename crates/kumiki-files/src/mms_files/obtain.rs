@@ -15,7 +15,7 @@ use kumiki_osi_service::mms::{
 use super::Do;
 use super::responder::{Responder, asked, name_of, of_fault, refuse};
 use super::serving::answer;
-use crate::filestore::{FileId, Guard, Name, Selection, Start, User};
+use crate::filestore::{Fault, FileId, Guard, Name, Selection, Start, User};
 
 /// What is possible with a new file.
 const ACTIONS: PermittedActions = PermittedActions::READ
@@ -237,8 +237,7 @@ impl Responder {
 
     fn too_long(&self, octets: u64) -> Result<(), ServiceError> {
         match self.config.longest_file {
-            Some(most) if octets > most => Err(here(ServiceError::of_file(file_error::INSUFFICIENT_SPACE))
-                .saying(format!("a file may have {most} octets here"))),
+            Some(most) if octets > most => Err(here(of_fault(Fault::too_long(most)))),
             Some(_) | None => Ok(()),
         }
     }
@@ -317,7 +316,7 @@ impl Responder {
             let invoke = obtain.invoke;
             match obtain.failure {
                 Some(error) => {
-                    let asked = Some(("write", obtain.destination.to_string()));
+                    let asked = Some(("write".to_owned(), obtain.destination.to_string()));
                     refuse(invoke, asked, error, guard, out);
                 }
                 None => out.push(answer(invoke, Ok(Response::ObtainFile))),

@@ -16,7 +16,7 @@ use kumiki_osi_service::mms::{
 use super::obtain::Obtain;
 use super::serving::answer;
 use super::{Do, piece};
-use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User};
+use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User, renaming};
 
 /// What can be set of a responder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,13 +54,13 @@ struct Frsm {
 /// Answers that something is not done, and has the journal know.
 pub(super) fn refuse(
     invoke: u32,
-    asked: Option<(&'static str, String)>,
+    asked: Option<(String, String)>,
     error: ServiceError,
     guard: &mut Guard,
     out: &mut Vec<Do>,
 ) {
     if let Some((what, name)) = asked {
-        guard.store().refused(what, &name, &error.to_string());
+        guard.refused(&what, &name, &error.to_string());
     }
     out.push(answer(invoke, Err(error)));
 }
@@ -72,17 +72,18 @@ fn written(name: &FileName) -> String {
 }
 
 /// What a request about a file is called in a journal, and the name in it.
-pub(super) fn asked(request: &Request) -> Option<(&'static str, String)> {
-    Some(match request {
+pub(super) fn asked(request: &Request) -> Option<(String, String)> {
+    let (what, name) = match request {
         Request::ObtainFile(it) => ("write", written(&it.destination_file)),
         Request::FileOpen(it) => ("open", written(&it.file_name)),
-        Request::FileRename(it) => ("rename", written(&it.current)),
+        Request::FileRename(it) => return Some((renaming(&written(&it.current)), written(&it.new))),
         Request::FileDelete(name) => ("remove", written(name)),
         Request::FileDirectory(it) => ("list", it.file_specification.as_ref().map(written).unwrap_or_default()),
         Request::Status(_) | Request::Identify | Request::FileRead(_) | Request::FileClose(_) | Request::Other(_) => {
             return None;
         }
-    })
+    };
+    Some((what.to_owned(), name))
 }
 
 /// One association.
@@ -318,7 +319,8 @@ impl Responder {
         guard.deselect(selection);
         done.map_err(|fault| {
             // The store says by one number all that is against the new name.
-            let is_there = guard.store().attributes(&self.user, &to).is_ok();
+            // What is no file, a link or a FIFO, is there as well.
+            let is_there = guard.store().attributes(&self.user, &to).map_or_else(|it| it.identifier != 3004, |_| true);
             match fault.identifier {
                 4005 if is_there => blame(1)(ServiceError::of_file(file_error::DUPLICATE_FILENAME).saying(fault.text)),
                 4005 => blame(1)(ServiceError::of_file(file_error::FILE_NON_EXISTENT).saying(fault.text)),

@@ -137,9 +137,8 @@ impl FileServer {
                     None => NO_REASON,
                 };
                 let permanent = fault.as_ref().is_none_or(|it| !it.transient);
-                let said = fault.map(|it| it.diagnostic()).into_iter().collect();
-                self.door.refused(End::Refused(said));
                 let told = OsiCause::Rejected { permanent, diagnostic: AssociationDiagnostic::User(diagnostic) };
+                self.door.refused(End::Rejected(told, fault.map(|it| it.text).unwrap_or_default()));
                 return abort_below(MMS, session, Reason::peer(told), None, cx);
             }
         };

@@ -85,6 +85,8 @@ struct Unfinished<D: Disk> {
     /// Octets that were taken from the quota, and are to be given back.
     taken: u64,
     is_placed: bool,
+    /// What of the old file's owner and group could not be kept.
+    lost: Option<String>,
 }
 
 impl<D: Disk> Drop for Unfinished<D> {
@@ -115,6 +117,8 @@ pub struct Directory<D: Disk = System> {
     /// From which is claimed what a listing takes.
     account: Option<Account>,
     listed: Option<Claim>,
+    /// What is to be known of what was committed last.
+    remark: Option<String>,
 }
 
 /// What an entry takes while the directory is sent, in octets.
@@ -141,6 +145,26 @@ pub fn open_root<D: Disk>(disk: &D, root: &Path) -> io::Result<Arc<D::File>> {
     Ok(Arc::new(disk.open(None, root, flags, 0)?))
 }
 
+/// Tries whether what is directly below `root` can be listed and, where that is wanted, files can be made there, by whom we are now: the descriptor may be of somebody who could more.
+///
+/// # Errors
+/// What cannot be done (`list` or `make files in`), and why.
+pub fn try_root<D: Disk>(disk: &D, root: &D::File, to_write: bool) -> Result<(), (&'static str, Errno)> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    disk.open(Some(root), Path::new("."), flags, 0).map_err(|why| ("list", why))?;
+    if !to_write {
+        return Ok(());
+    }
+    // Without a name, so that nobody sees it, and nothing stays. Not all file systems have that: of those it is not known.
+    let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
+    match disk.open(Some(root), Path::new("."), flags, 0o600) {
+        Err(why @ (Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::NOSPC | Errno::DQUOT)) => {
+            Err(("make files in", why))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 impl<D: Disk> Directory<D> {
     /// The same of a directory that is open already, on any disk.
     #[must_use]
@@ -156,6 +180,7 @@ impl<D: Disk> Directory<D> {
             quota: None,
             account: None,
             listed: None,
+            remark: None,
         }
     }
 
@@ -344,12 +369,12 @@ fn fault(why: Errno, otherwise: i64, name: &Name) -> Fault {
         Errno::NOENT | Errno::NOTDIR => Fault::missing(name),
         Errno::EXIST => Fault::exists(name),
         Errno::NAMETOOLONG => Fault::permanent(3027, name.to_string()),
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(name.to_string()),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(format!("{name}: {why}")),
         Errno::NOTEMPTY => Fault::permanent(3007, "the directory is not empty"),
         Errno::LOOP | Errno::XDEV => Fault::permanent(11, format!("{name} is a link")),
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, name.to_string()),
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, name.to_string()),
-        Errno::IO => Fault::permanent(5031, name.to_string()),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, format!("{name}: {why}")),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, format!("{name}: {why}")),
+        Errno::IO => Fault::permanent(5031, format!("{name}: {why}")),
         _ => Fault::permanent(otherwise, format!("{name}: {why}")),
     }
 }
@@ -363,11 +388,9 @@ fn trouble(why: Errno, otherwise: i64) -> Fault {
     }
 }
 
-/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be.
-fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) {
-    let Ok(own) = disk.meta(file) else {
-        return;
-    };
+/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be; says what may not.
+fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) -> Option<String> {
+    let own = disk.meta(file).ok()?;
     // Who may not give a file away keeps it, and may still leave it to a group of his.
     if own.user != meta.user {
         let _ = disk.give(file, Some(meta.user), None);
@@ -376,6 +399,15 @@ fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) {
     // What the group may do is for theirs, and not for another one.
     let bits = if is_theirs { 0o777 } else { 0o707 };
     let _ = disk.set_mode(file, meta.mode & bits);
+    let now = disk.meta(file).ok()?;
+    let mut lost = Vec::new();
+    if now.user != meta.user {
+        lost.push(format!("owner {} and no longer {}", now.user, meta.user));
+    }
+    if now.group != meta.group {
+        lost.push(format!("group {} and no longer {}, without its rights", now.group, meta.group));
+    }
+    (!lost.is_empty()).then(|| lost.join(", "))
 }
 
 /// Copies a file, and says how many octets it has.
@@ -550,7 +582,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let (old, meta) = self.regular(&directory, &last).map_err(bad)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut number = self.next;
-        let (file, unfinished) = loop {
+        let (file, unfinished, lost) = loop {
             let process = rustix::process::getpid();
             let unfinished = OsString::from(format!("{UNFINISHED}{process}-{number}"));
             let path = Path::new(&unfinished);
@@ -558,8 +590,8 @@ impl<D: Disk> Filestore for Directory<D> {
             match self.disk.open(Some(&directory), path, flags, bits) {
                 // Who looks for what a crash has left sees that this is in use.
                 Ok(file) if self.disk.lock(&file).is_ok() => {
-                    be_like(&self.disk, &file, &meta);
-                    break (file, unfinished);
+                    let lost = be_like(&self.disk, &file, &meta);
+                    break (file, unfinished, lost);
                 }
                 Ok(_) | Err(Errno::EXIST) => number += 1,
                 Err(why) => return Err(bad(why)),
@@ -575,11 +607,12 @@ impl<D: Disk> Filestore for Directory<D> {
             quota: self.quota.clone(),
             taken: 0,
             is_placed: false,
+            lost,
         };
         if start == Start::Extend {
             if let Some(quota) = &self.quota {
                 if !quota.take(meta.size) {
-                    return Err(Fault::space("the store is full"));
+                    return Err(Fault::space("the quota of the store is used up"));
                 }
                 unfinished.taken = meta.size;
             }
@@ -623,7 +656,7 @@ impl<D: Disk> Filestore for Directory<D> {
             let end = offset.saturating_add(data.len() as u64);
             let more = end.saturating_sub(*taken);
             if !quota.take(more) {
-                return Err(Fault::space("the store is full"));
+                return Err(Fault::space("the quota of the store is used up"));
             }
             *taken = taken.saturating_add(more);
         }
@@ -653,9 +686,14 @@ impl<D: Disk> Filestore for Directory<D> {
             .and_then(|()| it.disk.rename((directory, name), (directory, last), true))
             .map_err(|why| trouble(why, 5026))?;
         it.is_placed = true;
+        self.remark = it.lost.take();
         it.taken = it.taken.saturating_sub(it.size).saturating_add(old);
         let done = it.disk.sync(&it.directory, Synced::All);
         done.map_err(|why| trouble(why, 5026))
+    }
+
+    fn remark(&mut self) -> Option<String> {
+        self.remark.take()
     }
 
     fn close(&mut self, file: FileId) {

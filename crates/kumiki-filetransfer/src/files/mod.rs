@@ -28,6 +28,6 @@ mod quota;
 #[cfg(test)]
 mod tests;
 
-pub use directory::{Directory, open_root};
+pub use directory::{Directory, open_root, try_root};
 pub use password::{BadPasswords, Passwords, hash};
 pub use quota::Quota;

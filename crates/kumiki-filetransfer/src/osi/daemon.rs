@@ -45,7 +45,7 @@ use self::association::Serve;
 use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
-use crate::files::{Directory, Passwords, Quota, open_root};
+use crate::files::{Directory, Passwords, Quota, open_root, try_root};
 use kumiki_live::gate::{Gate, Turnstile};
 use kumiki_live::memory::{self, Memory};
 use kumiki_live::private::CaptureBudget;
@@ -304,7 +304,8 @@ pub fn serve(
     let mut bound = Vec::new();
     for listen in &daemon.listen {
         let what = || format!("cannot listen at {}", listen.at);
-        let listener = TcpListener::bind(listen.at).map_err(system(advice(listen, &what())))?;
+        let listener =
+            TcpListener::bind(listen.at).map_err(|why| system(what() + advice(listen.at.port(), why.kind()))(why))?;
         listener.set_nonblocking(true).map_err(system(what()))?;
         deepen(&listener);
         let at = listener.local_addr().map_err(system(what()))?;
@@ -324,6 +325,13 @@ pub fn serve(
         say(
             "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
         );
+    }
+    // Behind the walls it may be another user who finds his way there.
+    if let Err((what, why)) = try_root(&System, &opened, !daemon.read_only) {
+        let root = daemon.root.display();
+        say(&format!(
+            "warning: {root}: it is not possible to {what} this directory ({why}); callers will be refused what needs that"
+        ));
     }
     let tries = (!daemon.passwords.is_anonymous()).then_some(daemon.tries);
     let gate = Gate::new(daemon.limits, tries, clock).map_err(system("no random number"))?;
@@ -402,11 +410,15 @@ pub fn serve(
     Ok(door.served)
 }
 
-fn advice(listen: &Listen, what: &str) -> String {
-    if (1..1024).contains(&listen.at.port()) {
-        format!("{what} (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)")
-    } else {
-        what.to_owned()
+/// What may help where nobody can listen at this port.
+fn advice(port: u16, why: io::ErrorKind) -> &'static str {
+    match why {
+        io::ErrorKind::PermissionDenied if (1..1024).contains(&port) => {
+            " (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
+        }
+        io::ErrorKind::AddrInUse => " (somebody else listens there, or something listens there at all addresses)",
+        io::ErrorKind::AddrNotAvailable => " (this machine has no such address)",
+        _ => "",
     }
 }
 
@@ -475,7 +487,8 @@ impl Door {
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
             let (socket, remote) = match listener.accept() {
-                Ok(accepted) => accepted,
+                // One of IPv4 at a listener of IPv6 is known by its own address.
+                Ok((socket, at)) => (socket, SocketAddr::new(at.ip().to_canonical(), at.port())),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 // A caller that has gone already is nobody's trouble.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,

@@ -73,7 +73,7 @@ struct Opened {
     name: Name,
     writing: bool,
     octets: u64,
-    /// Of a file that is read, all there are.
+    /// Of a file that is read, all there are; of one that is written, where that began.
     size: u64,
 }
 
@@ -92,7 +92,7 @@ impl<S: Filestore> Journaled<S> {
     }
 
     fn keep(&mut self, file: FileId, name: &Name, writing: bool, size: u64) {
-        let opened = Opened { name: name.clone(), writing, octets: 0, size };
+        let opened = Opened { name: name.clone(), writing, octets: if writing { size } else { 0 }, size };
         self.opened.insert(file, opened);
     }
 }
@@ -211,9 +211,14 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
         let opened = self.opened.remove(&file);
         let done = self.store.commit(user, file, now);
-        if let Some(Opened { name, octets, .. }) = opened {
+        if let Some(Opened { name, octets, size: begin, .. }) = opened {
+            let remark = self.store.remark().map(|it| format!("; {it}")).unwrap_or_default();
             self.book.note(match &done {
-                Ok(()) => format!("wrote {name} ({octets} octets)"),
+                Ok(()) if begin > 0 => {
+                    let added = octets.saturating_sub(begin);
+                    format!("added {added} octets to {name} ({octets} octets{remark})")
+                }
+                Ok(()) => format!("wrote {name} ({octets} octets{remark})"),
                 Err(_) => format!("could not keep {name}"),
             });
         }

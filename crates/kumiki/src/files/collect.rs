@@ -14,12 +14,12 @@
 //!
 //! What breaks in the middle stays as a part, of one file, and the next run goes on with it as `get --resume` does; that file comes first then.
 //!
-//! A name that no file here can have is told, and the others are fetched.
+//! A name that no file here can have is told, and so is a directory; the others are fetched.
 //!
 //! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was written to it since would be lost. Between the
 //! answer and the deletion it still would.
 //!
-//! **Left out**: directories below the one that is named; removing entries from the state (names that never come again stay there).
+//! **Left out**: what is in directories below the one that is named, which has names and rows of its own; removing entries from the state (names that never come again stay there).
 
 #[cfg(test)]
 mod crashes;
@@ -189,7 +189,7 @@ struct Collection<'a, D: Disk> {
     /// Names that are missing.
     missing: Vec<String>,
     failed: Vec<(String, Failure)>,
-    /// The same for names that no file here can have.
+    /// The same for what no file here can be.
     unusable: Vec<(String, Failure)>,
     /// The names of what has come of files that are not whole, or not in their places. It is the last of an earlier run that goes on, if it is one of these.
     parts: Vec<PathBuf>,
@@ -301,6 +301,16 @@ impl<'a, D: Disk> Collection<'a, D> {
     /// Decides on all that was seen: what is missing, what may still grow, what is new.
     fn decide(&mut self) {
         let mut seen = core::mem::take(&mut self.seen);
+        let is_below = |(name, attributes): &&(String, ReadAttributes)| {
+            show::is_directory(attributes) && name.starts_with(&self.wanted.prefix)
+        };
+        let below: Vec<String> = seen.iter().filter(is_below).map(|(name, _)| name.clone()).collect();
+        for name in below {
+            self.pass_over(
+                name,
+                "it is a directory, and what is below is not fetched with the rest: collect it by itself",
+            );
+        }
         seen.retain(|(name, attributes)| self.is_wanted(name, attributes));
         let there: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
         let is_new = |it: &&(String, ReadAttributes)| !self.is_known(&it.0, &it.1);
@@ -454,7 +464,7 @@ impl<'a, D: Disk> Collection<'a, D> {
         self.fail(name, why);
     }
 
-    /// A name that no file here can have; there may be such a one among many.
+    /// What no file here can be, by its name or as it is a directory; there may be such a one among many.
     fn pass_over(&mut self, name: String, why: &str) {
         let why = Failure::local(why);
         self.say("failed", &name, &[("why", why.to_string().into())]);

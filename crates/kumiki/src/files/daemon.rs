@@ -100,8 +100,8 @@ struct Who {
     /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read anew
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
-    /// Only this user of that file; may be given several times
-    #[arg(long, value_name = "NAME", requires = "passwords")]
+    /// Only this user of that file; ftamd takes it several times, mmsd once
+    #[arg(long, value_name = "NAME", requires = "passwords", conflicts_with = "anonymous")]
     user: Vec<String>,
     /// Everybody, whatever the name and password
     #[arg(long)]
@@ -173,10 +173,16 @@ impl FromStr for Place {
             return Ok(Self { ip: at.ip(), port: Some(at.port()) });
         }
         let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-        let ip = bare.unwrap_or(text).parse().map_err(|_| {
-            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]".to_owned()
-        })?;
-        Ok(Self { ip, port: None })
+        if let Ok(ip) = bare.unwrap_or(text).parse() {
+            return Ok(Self { ip, port: None });
+        }
+        let what = match text.rsplit_once(':') {
+            Some((ip, port)) if format!("{ip}:0").parse::<SocketAddr>().is_ok() => {
+                format!("{port:?} is no port (0 to 65535)")
+            }
+            _ => format!("{text:?} begins with no address of IPv4 or IPv6, and names are not looked up"),
+        };
+        Err(format!("{what}; write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"))
     }
 }
 
@@ -264,10 +270,14 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     let longest = limits.longest.as_deref();
     let longest = longest.map(|text| option::<Duration>("--longest", text)).transpose()?;
     let (passwords, reload) = passwords(&wanted.who)?;
+    let behind = reload.clone();
     let walls = wanted.walls.walls()?;
     let access = if wanted.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
     let captures = wanted.pcap.as_deref();
+    if let Some(folder) = captures.map(above).filter(|it| !it.is_dir()) {
+        return Err(Stop::Input(format!("--pcap: {}: there is no such directory", folder.display())));
+    }
     // The whole directory, for what replaces the file is another file.
     let secrets = wanted.who.passwords.as_deref();
     places.extend(secrets.map(|path| (above(path), Access::Read)));
@@ -325,6 +335,14 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         }
         // All is open, and nobody has been let in.
         raise(&walls, &needs)?;
+        // Whom we have become may read less than whom we were, and learns so when it is too late.
+        if let Some(Reload(read)) = &behind
+            && let Err(why) = read()
+        {
+            let line = format!("warning: SIGHUP cannot have the passwords read anew: {why}\n");
+            // That nobody reads it to the end is no reason to stop serving.
+            let _ = print(&line);
+        }
         Ok(())
     };
     osi::serve(daemon, &mut ready, &mut say)?;

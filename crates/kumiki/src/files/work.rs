@@ -232,28 +232,31 @@ pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) ->
 
 /// A failure as the end of the program.
 fn ended(why: &Failure, stood: bool, of: &str) -> Stop {
-    let why_shown = why.to_string();
-    let why_text = if why_shown.contains(of) { why_shown } else { format!("{of}: {why_shown}") };
-    Stop::Ended { status: status(why, stood), why: why_text }
+    let (status, why) = told(why, stood, of);
+    Stop::Ended { status, why }
 }
 
-/// The end of a plan all of whose operations are to be done.
+/// The status of a failure, and what is told of it.
+fn told(why: &Failure, stood: bool, of: &str) -> (u8, String) {
+    let shown = why.to_string();
+    let text = if shown.contains(of) { shown } else { format!("{of}: {shown}") };
+    (status(why, stood), text)
+}
+
+/// The end of a plan all of whose operations are to be done: the failures in their order, and the status of the first.
 pub(crate) fn all_done(outcomes: &[Outcome]) -> Result<(), Stop> {
-    let mut first = None;
-    for outcome in outcomes {
-        if let Err(why) = &outcome.result {
-            let end = ended(why, true, &outcome.title);
-            match (&first, end) {
-                (None, end) => first = Some(end),
-                // The first is told at the end of the program.
-                (Some(_), Stop::Ended { why, .. }) => {
-                    eprintln!("kumiki: {}", lines_shown(&why));
-                }
-                (Some(_), Stop::Input(_) | Stop::Failed(_)) => {}
-            }
-        }
+    let failed = outcomes.iter().filter_map(|it| it.result.as_ref().err().map(|why| (it, why)));
+    let mut failed: Vec<(u8, String)> = failed.map(|(it, why)| told(why, true, &it.title)).collect();
+    let first = failed.first().map(|(status, _)| *status);
+    // The last is told at the end of the program, behind the others.
+    let last = failed.pop();
+    for (_, why) in failed {
+        eprintln!("kumiki: {}", lines_shown(&why));
     }
-    first.map_or(Ok(()), Err)
+    match (first, last) {
+        (Some(status), Some((_, why))) => Err(Stop::Ended { status, why }),
+        _ => Ok(()),
+    }
 }
 
 /// How long an answer may take.
@@ -367,6 +370,21 @@ fn with_part(stop: Stop, target: &Path) -> Stop {
     }
 }
 
+/// What ended a transfer that is not to be done twice, with how to begin it once more where `file` was not added.
+fn with_note(stop: Stop, file: &Path) -> Stop {
+    let note = note_beside(file);
+    match stop {
+        Stop::Ended { status, why } if note.exists() => Stop::Ended {
+            status,
+            why: format!(
+                "{why}; --resume goes on with it while the responder has it, and adds nothing twice: where the file there is without it and the responder has not kept it, remove {} first",
+                path_shown(&note)
+            ),
+        },
+        Stop::Ended { .. } | Stop::Input(_) | Stop::Failed(_) => stop,
+    }
+}
+
 /// Under which name `file` is sent to a URL.
 pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     if Url::is_one(&file.to_string_lossy()) {
@@ -413,14 +431,20 @@ pub(crate) fn put(
     let contents = contents.map_err(Stop::Failed)?;
     let size = contents.size;
     let put = Operation::Put { name: name.to_owned(), contents_type, mode, source: Box::new(contents) };
-    let outcomes = work(call, vec![put], manner, Some(size))?;
-    all_done(&outcomes)?;
+    let done = work(call, vec![put], manner, Some(size)).and_then(|outcomes| all_done(&outcomes).map(|()| outcomes));
+    let is_in_doubt = resume && mode == PutMode::Append;
+    let outcomes = done.map_err(|why| if is_in_doubt { with_note(why, file) } else { why })?;
     if resume {
         // There may be none; and one that stays is refused by the responder the next time.
         let _ = std::fs::remove_file(note_beside(file));
     }
     if let (false, Some(Ok(Gain::Moved(octets)))) = (manner.quiet, outcomes.first().map(|it| it.result.clone())) {
-        eprintln!("{}: {octets} bytes", shown(name));
+        // What an earlier run has sent was not moved by this one.
+        let resumed = match size.saturating_sub(octets) {
+            0 => String::new(),
+            octets => format!(", {octets} of them were there"),
+        };
+        eprintln!("{}: {size} bytes{resumed}", shown(name));
     }
     Ok(())
 }

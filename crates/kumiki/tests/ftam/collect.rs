@@ -287,3 +287,27 @@ fn what_has_no_number_comes_when_it_has_settled() {
     assert_eq!(here(&folder), ["log", "n1"]);
     daemon.stop();
 }
+
+#[test]
+fn a_directory_below_is_told_and_not_passed_over() {
+    let folder = Folder::new("collect-below");
+    std::fs::create_dir_all(folder.path("root/sub/deep")).unwrap();
+    folder.write("root/a", b"a");
+    folder.write("root/sub/b", b"b");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let url = daemon.url("");
+    let collect =
+        |more: &[&str]| folder.ftam(&[&["collect", &url, "--into", "here", "--closed", "any"], more].concat());
+    let ran = collect(&[]);
+    ran.failed(11, &["1 fetched and 1 failed", "sub", "collect it by itself"]);
+    assert!(ran.out.contains("failed") || ran.err.contains("failed sub"), "{ran:?}");
+    assert_eq!(folder.read("here/a"), b"a");
+    // Again: it is still not here.
+    collect(&[]).failed(11, &["nothing was fetched, and 1 failed"]);
+    // What is not wanted is none of this run's.
+    collect(&["--prefix", "a"]).failed(10, &["nothing is new"]);
+    let sub = daemon.url("sub");
+    folder.ftam(&["collect", &sub, "--into", "below", "--closed", "any"]).failed(11, &["deep"]);
+    assert_eq!(folder.read("below/b"), b"b");
+    daemon.stop();
+}

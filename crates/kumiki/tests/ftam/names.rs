@@ -23,7 +23,7 @@ fn a_directory_is_listed_whole_or_not_at_all() {
     ran.failed(6, &said);
     assert_eq!(ran.out, "");
     let log = daemon.log();
-    assert!(log.contains("did not transfer \"d\": 5027") && log.contains("the directory has more than 11999"), "{log}");
+    assert!(log.contains("did not list \"d\": 5027") && log.contains("the directory has more than 11999"), "{log}");
     // A part is not collected as if it were all.
     let ran = folder.ftam(&["collect", &daemon.url("d"), "--into", "in"]);
     ran.failed(6, &said);
@@ -102,7 +102,8 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
         collect.extend(["--name", name]);
     }
     std::fs::create_dir(folder.path("other")).unwrap();
-    folder.ftam(&collect).failed(11, &["1 fetched and 1 failed"]);
+    // The root is a directory, and no file here either.
+    folder.ftam(&collect).failed(11, &["1 fetched and 2 failed"]);
     assert_eq!(folder.read("in/c.2"), b"another");
     daemon.stop();
 }

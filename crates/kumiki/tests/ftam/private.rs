@@ -1,11 +1,12 @@
 //! Files that nobody else may read: passwords and captures; and what a hang-up does.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
 use rustix::process::Signal;
 
 use super::harness::{Daemon, Folder, Running};
+use super::line::{Cut, Line};
 use super::refusals::entry;
 
 fn mode(path: &Path) -> u32 {
@@ -47,6 +48,59 @@ fn passwords_that_others_can_read_are_refused_and_those_that_are_made_they_canno
     add("eve", b"x").failed(1, &["others can read"]);
     allow(&folder.path("new"), 0o640);
     list().failed(2, &["--password-file", "others can read"]);
+}
+
+/// Only who may become somebody else can try it.
+#[test]
+fn passwords_stay_whose_they_are_and_a_service_that_could_not_read_them_again_says_so() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = Folder::new("private-owner");
+    folder.write("typed", b"secret");
+    let add = || {
+        let mut command = folder.command(&["ftamd", "password", "--rounds", "10", "ada", "--file", "pw"]);
+        command.stdin(std::fs::File::open(folder.path("typed")).unwrap());
+        Running::start(command).end().well();
+    };
+    add();
+    let run = || {
+        let daemon = Daemon::start(&folder, &["--passwords", "pw", "--run-as", "nobody"]);
+        daemon.stop().out
+    };
+    let told = run();
+    assert!(told.contains("SIGHUP cannot have the passwords read anew"), "{told}");
+    assert!(told.contains("not possible to make files in this directory"), "{told}");
+    for path in ["pw", "root"] {
+        chown(folder.path(path), Some(NOBODY), None).unwrap();
+    }
+    add();
+    let meta = folder.path("pw").metadata().unwrap();
+    assert_eq!((meta.uid(), mode(&folder.path("pw"))), (NOBODY, 0o600));
+    assert_eq!(run(), "");
+}
+
+/// Only who may become somebody else can try it.
+#[test]
+fn the_log_says_whose_a_file_is_that_could_not_stay_whose_it_was() {
+    const NOBODY: u32 = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = Folder::new("private-group");
+    folder.write("new", b"new");
+    folder.write("root/x", b"old");
+    allow(&folder.path("root/x"), 0o664);
+    chown(folder.path("root"), Some(NOBODY), None).unwrap();
+    let daemon = Daemon::start(&folder, &["--anonymous", "--run-as", "nobody"]);
+    for is_first in [true, false] {
+        folder.ftam(&["put", "new", &daemon.url("x")]).well();
+        let log = daemon.log();
+        assert_eq!(log.contains("owner 65534 and no longer 0, group 65534 and no longer 0"), is_first, "{log}");
+    }
+    assert_eq!(mode(&folder.path("root/x")), 0o604);
+    daemon.stop();
 }
 
 #[test]
@@ -122,6 +176,7 @@ fn the_log_has_what_was_refused_and_all_names() {
         (&["get", &daemon.url("..%2fetc%2fpasswd"), "-"], "did not select \"../etc/passwd\": 3027"),
         (&["put", "--mode", "new", "new", &daemon.url("full")], "did not create \"full\": 3005"),
         (&["stat", &daemon.url("none")], "did not select \"none\": 3004"),
+        (&["mv", &daemon.url("full/x"), "full"], "did not rename \"full/x\" to \"full\": 4005"),
     ] {
         assert_ne!(folder.ftam(arguments).status, Some(0));
         let log = daemon.log();
@@ -129,6 +184,9 @@ fn the_log_has_what_was_refused_and_all_names() {
     }
     folder.ftam(&["stat", &daemon.url("full/x")]).well();
     assert!(daemon.log().contains("looked at full/x"));
+    folder.ftam(&["put", "--mode", "append", "new", &daemon.url("full/x")]).well();
+    let log = daemon.log();
+    assert!(log.contains("added 3 octets to full/x (4 octets)"), "{log}");
     // However many.
     let names: Vec<String> = (0..70).map(|number| format!("many/{number:03}")).collect();
     std::fs::create_dir(folder.path("root/many")).unwrap();
@@ -144,5 +202,49 @@ fn the_log_has_what_was_refused_and_all_names() {
     while names.iter().any(|name| !log.contains(&format!("removed {name}"))) {
         log.push_str(&daemon.log());
     }
+    daemon.stop();
+}
+
+/// The operator is told, and who else calls is not.
+#[test]
+fn the_log_says_by_whom_a_file_is_kept_from_others() {
+    let folder = Folder::new("audit-locked");
+    let users = ["ada", "bob"].map(|user| entry(&folder, user, "x"));
+    folder.write("passwords", users.concat().as_bytes());
+    folder.write("secret", b"x\n");
+    folder.write("root/x", b"old");
+    folder.write("big", &[7; 4_000_000]);
+    let daemon = Daemon::start(&folder, &["--passwords", "passwords"]);
+    let line = Line::new(&daemon.at, &[Cut::After(1_500_000)]);
+    let of = |user: &str, at: &str, what: &[&str]| {
+        let url = format!("ftam://{user}@{at}/x");
+        let mut all = what.to_vec();
+        all.extend([&url, "--password-file", "secret", "--retries", "0"]);
+        folder.ftam(&all)
+    };
+    let put = ["put", "--resume", "big"];
+    assert_ne!(of("ada", &line.at, &put).status, Some(0));
+    let log = daemon.log();
+    assert!(log.contains("kept"), "{log}");
+    let ran = of("bob", &daemon.at, &["put", "big"]);
+    ran.failed(6, &["3012", "for a transfer that broke and is kept"]);
+    assert!(!ran.err.contains("ada"), "{ran:?}");
+    let log = daemon.log();
+    assert!(log.contains("3012") && log.contains("by ada"), "{log}");
+    of("bob", &daemon.at, &["rm"]).failed(6, &["for a transfer that broke and is kept"]);
+    let log = daemon.log();
+    assert!(log.contains("did not remove") && log.contains("by ada"), "{log}");
+    daemon.stop();
+}
+
+#[test]
+fn the_log_has_callers_of_ipv4_by_their_own_address_at_a_listener_for_both() {
+    let folder = Folder::new("audit-address");
+    let daemon = Daemon::start(&folder, &["--anonymous", "--listen", "[::]:0"]);
+    let line = daemon.running.line();
+    let port = line.split_whitespace().nth(2).and_then(|at| at.rsplit(':').next()).unwrap();
+    folder.ftam(&["ls", &format!("ftam://127.0.0.1:{port}/")]).well();
+    let log = daemon.log();
+    assert!(log.contains(" 127.0.0.1:") && !log.contains("ffff"), "{log}");
     daemon.stop();
 }

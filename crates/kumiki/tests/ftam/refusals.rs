@@ -133,7 +133,7 @@ fn quotas_hold_and_leave_nothing_behind() {
         folder.write("a", &vec![1; size]);
         folder.ftam(&["put", "a", &daemon.url(name)])
     };
-    put(500, "new").failed(6, &["5029", "full"]);
+    put(500, "new").failed(6, &["5029", "quota"]);
     assert_eq!(folder.names("root"), ["old"]);
     // Old and new are both there until the new one is whole.
     put(600, "old").failed(6, &["5029"]);
@@ -243,4 +243,30 @@ fn no_time_to_wait_is_refused() {
             ran.failed(2, &["--timeout"]);
         }
     }
+}
+
+/// Which is no matter of capabilities, whatever the port.
+#[test]
+fn where_nobody_can_listen_the_reason_is_told_and_no_other() {
+    let folder = Folder::new("refused-listen");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    // Of documentation (RFC 5737): nobody's.
+    for (at, said) in [(taken.as_str(), "listens there"), ("192.0.2.1:102", "no such address")] {
+        let ran = folder.kumiki(&["ftamd", "--root", "root", "--anonymous", "--listen", at]);
+        ran.failed(1, &["cannot listen at", at, said]);
+        assert!(!ran.err.contains("CAP_NET_BIND_SERVICE"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_fails_is_told_in_its_order_and_the_root_by_its_name() {
+    let folder = Folder::new("refused-order");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let ran = folder.ftam(&["rm", &daemon.url("one"), "two", "three"]);
+    ran.failed(6, &["remove one", "remove two", "remove three"]);
+    let at = |name: &str| ran.err.find(&format!("remove {name}")).unwrap();
+    assert!(at("one") < at("two") && at("two") < at("three"), "{ran:?}");
+    folder.ftam(&["rm", &daemon.url("")]).failed(6, &["remove the root: "]);
+    daemon.stop();
 }

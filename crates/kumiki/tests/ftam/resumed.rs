@@ -64,7 +64,8 @@ fn another_run_sends_the_rest_by_recovery() {
     kill(&folder, &line, &put, ".a.kumiki-put");
     let log = daemon.log();
     assert!(log.contains("kept"), "{log}");
-    folder.ftam(&put).well();
+    let ran = folder.ftam(&put).well();
+    assert!(ran.err.contains("x: 40000000 bytes, ") && ran.err.contains(" of them were there"), "{ran:?}");
     assert!(folder.read("root/x") == contents);
     did_not_begin_anew(&line, &contents);
     let log = daemon.log();
@@ -170,4 +171,58 @@ fn a_responder_that_was_started_anew_has_forgotten() {
     assert!(folder.read("root/x") == contents);
     assert_eq!(folder.names("."), ["a", "root"]);
     daemon.stop();
+}
+
+/// Whether it was added nobody knows: the responder has nothing of it any more, as where it has added it.
+#[test]
+fn what_is_added_is_not_added_twice_by_another_run() {
+    let folder = Folder::new("resumed-append");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let contents = long(WORDS);
+    folder.write("a", &contents);
+    folder.write("root/x", b"old");
+    let line = Line::new(&daemon.at, &[HALF]);
+    let url = line.url("x");
+    let put = ["put", "--mode", "append", "--resume", "a", &url];
+    kill(&folder, &line, &put, ".a.kumiki-put");
+    daemon.log();
+    // While the responder has it, it goes on.
+    folder.ftam(&put).well();
+    assert_eq!(folder.path("root/x").metadata().unwrap().len(), contents.len() as u64 + 3);
+    assert_eq!(folder.names("."), ["a", "root"]);
+    daemon.log();
+    // Before any checkpoint too.
+    for note in ["1 0 0", "1 4 2097152"] {
+        let line = Line::new(&daemon.at, &[Cut::Stalled(100_000)]);
+        let url = line.url("x");
+        let put = ["put", "--mode", "append", "--resume", "a", &url];
+        let running = Running::start(folder.command(&[&["ftam"], &put[..]].concat()));
+        until(|| folder.path(".a.kumiki-put").exists());
+        running.signal(Signal::KILL);
+        line.release();
+        running.end();
+        daemon.log();
+        let text = std::fs::read_to_string(folder.path(".a.kumiki-put")).unwrap();
+        let of = text.splitn(4, ' ').nth(3).unwrap();
+        folder.write(".a.kumiki-put", format!("{note} {of}").as_bytes());
+        let ran = folder.ftam(&put);
+        ran.failed(6, &["6004", "may have been added", ".a.kumiki-put"]);
+        assert!(!ran.err.contains("begins anew"), "{ran:?}");
+        folder.ftam(&put).failed(6, &[]);
+        assert_eq!(folder.path("root/x").metadata().unwrap().len(), contents.len() as u64 + 3);
+        // Who has looked says so.
+        std::fs::remove_file(folder.path(".a.kumiki-put")).unwrap();
+        while !daemon.log().contains("6004") {}
+        daemon.log();
+    }
+    daemon.stop();
+}
+
+#[test]
+fn where_no_note_can_be_kept_nothing_is_sent() {
+    let folder = Folder::new("resumed-unnoted");
+    // A directory of its name is in the way, also for who may write everywhere.
+    std::fs::create_dir_all(folder.path(".a.kumiki-put.new/x")).unwrap();
+    folder.write("a", b"any");
+    folder.ftam(&["put", "--resume", "a", "ftam://127.0.0.1:9/x"]).failed(1, &[".a.kumiki-put", "cannot be written"]);
 }

@@ -97,7 +97,12 @@ fn a_password_lets_in() {
     mms(&folder, &["get", &url, "got", "--password-file", "right"]).well();
     mms(&folder, &["get", &url, "got", "--password-file", "wrong"])
         .failed(4, &["association control", "authentication failed"]);
-    mms(&folder, &["get", &url, "got"]).failed(4, &["authentication required"]);
+    mms(&folder, &["get", &url, "got"]).failed(4, &["authentication required", "KUMIKI_MMS_PASSWORD"]);
+    // As it was answered, and not as FTAM would.
+    let log: Vec<String> = (0..3).map(|_| daemon.running.line()).collect();
+    for (line, said) in log.iter().zip(["read ", "authentication failed", "authentication required"]) {
+        assert!(line.contains(said) && !line.contains("2020"), "{log:?}");
+    }
     let none = folder.kumiki(&["mmsd", "--root", "root", "--passwords", "passwords"]);
     none.failed(2, &["one --user NAME"]);
 }
@@ -243,4 +248,18 @@ fn who_is_called_for_ftam_says_that_it_is_one_for_mms() {
     ran.failed(4, &["no FTAM under this address", "kumiki mms"]);
     let log = daemon.running.line();
     assert!(log.contains("called for another application than MMS"), "{log}");
+}
+
+#[test]
+fn what_is_no_file_is_in_the_way_of_a_new_name_too() {
+    let folder = Folder::new("mms-in-the-way");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    folder.write("root/a", b"a");
+    folder.write("root/file", b"b");
+    std::os::unix::fs::symlink("a", folder.path("root/link")).unwrap();
+    for name in ["file", "link"] {
+        let ran = mms(&folder, &["mv", &daemon.url("a"), name]);
+        ran.failed(6, &["file error 8", "there is a file of the new name"]);
+    }
+    mms(&folder, &["mv", &daemon.url("a"), "none/a"]).failed(6, &["file error 7", "no such directory"]);
 }

@@ -5,8 +5,9 @@
 //! has secured fewer, the fewer count.
 //!
 //! Where the responder does not go on, the transfer is begun anew on the association that stands by then: it has forgotten, has another file there by now, or
-//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor what was
-//! to be a new one: the responder may have added or made it, and only its answer was lost. A responder that never had recovery is called again likewise, and the
+//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor, within one
+//! run, what was to be a new one: the responder may have added or made it, and only its answer was lost. By another run a new one is: it is refused where it was made.
+//! That something is being added is noted before its first octet is sent, so that another run knows of the doubt. A responder that never had recovery is called again likewise, and the
 //! transfer begun anew at once.
 
 use kumiki_osi_service::ftam::AccessRequest;
@@ -141,8 +142,15 @@ impl Client {
         };
         let floor = usize::try_from(at.point).unwrap_or(usize::MAX);
         let has_it = self.units.contains(FunctionalUnits::RECOVERY);
-        if self.is_anew || !has_it || !(1..=MOST_CHECKPOINTS).contains(&floor) {
-            operation.secured(None);
+        // That it has begun is all that is known of what must not be done twice, where there is no checkpoint yet.
+        let is_anywhere = operation.adds() || floor > 0;
+        if self.is_anew || !has_it || !is_anywhere || floor > MOST_CHECKPOINTS {
+            if operation.adds() {
+                self.plan.note(operation.title(), Err(unrecovered(false).doubtful()));
+                return None;
+            }
+            // That a note of it stays does no harm.
+            let _ = operation.secured(None);
             return Some(operation);
         }
         let leave = Stage::Ask(leaving(true, true));
@@ -164,7 +172,8 @@ impl Client {
         self.plan.progress.octets = self.plan.progress.octets.saturating_sub(run.counted());
         let why = run.failure.take();
         self.anew = why.map(|why| (run.operation.title(), why));
-        run.operation.secured(None);
+        // The responder refuses what is noted once more.
+        let _ = run.operation.secured(None);
         self.plan.put_back(run.operation);
         self.is_anew = true;
         true
@@ -198,14 +207,36 @@ impl Run {
         if opened.recovery_mode != RecoveryMode::AtAnyActiveCheckpoint {
             self.activity = None;
         }
+        if self.operation.adds() && self.failure.is_none() {
+            // Another run finds nothing under the number of one that cannot be recovered.
+            let begun = Secured { activity: self.activity.unwrap_or(0), point: 0, offset: 0 };
+            if let Err(why) = self.operation.secured(Some(begun)) {
+                self.fail(Failure::local(why));
+            }
+        }
+    }
+
+    /// All that this run has begun is undone: the responder has said so, and nothing of it is in doubt.
+    pub(super) fn is_undone(&self) -> bool {
+        self.failure.is_some() && !self.recovering && self.moving == Moving::No
     }
 
     /// Whether it was interrupted, the responder does not go on with it, and beginning anew does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
-        // Who gives the command once more to go on with what an earlier run has left wants it all the same.
-        let is_harmless = self.resuming || self.may_be_repeated();
-        self.recovering && is_harmless && code.is_some_and(|code| (6000..7000).contains(&code))
+        // Who gives the command once more to go on with what an earlier run has left wants it all the same, but for what may be there twice then.
+        let is_harmless = self.may_be_repeated() || self.resuming && !self.operation.adds();
+        is_harmless && self.is_lost(code)
+    }
+
+    /// Whether it was interrupted, and the responder says by `code` that it does not go on with it.
+    fn is_lost(&self, code: Option<i64>) -> bool {
+        self.recovering && code.is_some_and(|code| (6000..7000).contains(&code))
+    }
+
+    /// Why it failed, for whoever has asked for it.
+    pub(super) fn told(&self, failure: Failure) -> Failure {
+        if self.operation.adds() && self.is_lost(failure.code) { failure.doubtful() } else { failure }
     }
 
     /// Whether to do it twice is as good as once, though nobody knows whether it was done.
@@ -214,7 +245,7 @@ impl Run {
     }
 
     /// So many octets of it are counted as moved.
-    fn counted(&self) -> u64 {
+    pub(super) fn counted(&self) -> u64 {
         match self.operation {
             Operation::Put { .. } => {
                 let earlier = self.floor.checked_sub(1);

@@ -119,22 +119,29 @@ struct Noted {
     shelf: Shelf,
     contents: Message,
     notes: Notes,
+    /// From this octet on it cannot be read.
+    breaks_at: u64,
 }
 
 impl Noted {
     fn new(shelf: &Shelf, at: Option<Secured>) -> Self {
-        Self { shelf: shelf.clone(), contents: octets(&content()), notes: Arc::new(Mutex::new(at)) }
+        Self {
+            shelf: shelf.clone(),
+            contents: octets(&content()),
+            notes: Arc::new(Mutex::new(at)),
+            breaks_at: u64::MAX,
+        }
     }
 
     fn get(&self) -> Operation {
         Operation::Get { name: "a".to_owned(), contents_type: None, restart_at: 0, sink: Box::new(self.clone()) }
     }
 
-    fn put(&self) -> Operation {
+    fn put(&self, mode: PutMode) -> Operation {
         Operation::Put {
             name: "a".to_owned(),
             contents_type: ContentsType::binary(),
-            mode: PutMode::Replace,
+            mode,
             source: Box::new(self.clone()),
         }
     }
@@ -164,6 +171,9 @@ impl Sink for Noted {
 
 impl Source for Noted {
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {
+        if offset >= self.breaks_at {
+            return Err("a bad disk".to_owned());
+        }
         self.contents.read(offset, most)
     }
 
@@ -171,8 +181,9 @@ impl Source for Noted {
         self.last()
     }
 
-    fn secured(&mut self, at: Option<Secured>) {
+    fn secured(&mut self, at: Option<Secured>) -> Result<(), String> {
         *self.notes.lock().unwrap() = at;
+        Ok(())
     }
 }
 
@@ -183,7 +194,7 @@ fn another_run_goes_on_where_one_has_left_off() {
         let table = Shared::default();
         let shelf = Shelf::default();
         let noted = Noted::new(&shelf, None);
-        let plan = || vec![if gets { noted.get() } else { noted.put() }];
+        let plan = || vec![if gets { noted.get() } else { noted.put(PutMode::Replace) }];
         // What the responder sends has a checkpoint each 256 KiB.
         let old = if gets { &content[..] } else { b"old" };
         let first = node(settings(0), plan());
@@ -220,7 +231,7 @@ fn what_the_responder_has_forgotten_is_begun_anew() {
         let shelf = Shelf::default();
         let forgotten = Secured { activity: 5, point: 3, offset: 300_000 };
         let noted = Noted::new(&shelf, Some(forgotten));
-        let plan = vec![if gets { noted.get() } else { noted.put() }];
+        let plan = vec![if gets { noted.get() } else { noted.put(PutMode::Replace) }];
         let graph = run(built(guard(&table, &content), node(settings(0), plan), Vec::new(), false));
         assert_eq!(client(&graph).failure(), None);
         let outcomes = client(&graph).outcomes();
@@ -293,6 +304,51 @@ fn what_is_added_to_a_file_is_not_added_twice() {
     assert_eq!(result.unwrap_err().code, Some(6004));
     assert_eq!(anew(&mut graph), None);
     assert_eq!(stored(&mut graph), b"old");
+}
+
+/// The next run knows no more than this one whether it was added: the responder forgets what it has added, and what it has given up.
+#[test]
+fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
+    // Broken amid its octets, before any checkpoint and behind some: the responder has kept nothing.
+    for (units, is_checked) in [(30, false), (250, true)] {
+        let noted = Noted::new(&Shelf::default(), None);
+        let put = || vec![noted.put(PutMode::Append)];
+        let first = node(settings(0), put());
+        broken(built(guard(&Shared::default(), b"old"), first, vec![units], false));
+        let at = noted.last().unwrap();
+        assert_eq!((at.activity, at.point > 0), (78, is_checked));
+        let mut graph = elsewhere_anew(put(), settings(0));
+        let result = client(&graph).outcomes()[0].result.clone().unwrap_err();
+        assert_eq!(result.code, Some(6004), "{units}");
+        assert!(result.remedy.contains("look at the file"), "{result}");
+        assert_eq!(stored(&mut graph), b"old");
+        // It stays so, also where recovery cannot be had.
+        assert_eq!(noted.last(), Some(at));
+        let deaf = Settings { units: settings(0).units - FunctionalUnits::RECOVERY, ..settings(0) };
+        let mut graph = elsewhere_anew(put(), deaf);
+        assert_eq!(client(&graph).outcomes()[0].result.clone().unwrap_err().code, Some(6000));
+        assert_eq!(stored(&mut graph), b"old");
+    }
+}
+
+#[test]
+fn what_is_known_not_to_have_been_added_is_added_by_the_next_run() {
+    // It is cancelled, and the other end says so.
+    let mut noted = Noted { breaks_at: 300_000, ..Noted::new(&Shelf::default(), None) };
+    let mut graph = elsewhere_anew(vec![noted.put(PutMode::Append)], settings(0));
+    let why = client(&graph).outcomes()[0].result.clone().unwrap_err();
+    assert_eq!(why.meaning, "a bad disk");
+    assert_eq!(stored(&mut graph), b"old");
+    assert_eq!(noted.last(), None);
+    noted.breaks_at = u64::MAX;
+    let mut graph = elsewhere_anew(vec![noted.put(PutMode::Append)], settings(0));
+    assert_eq!(client(&graph).outcomes()[0].result, Ok(Gain::Moved(500_000)));
+    assert_eq!(stored(&mut graph).len(), 500_003);
+}
+
+/// What another run does at a responder that knows nothing of the first.
+fn elsewhere_anew(plan: Vec<Operation>, settings: Settings) -> Graph {
+    run(built(guard(&Shared::default(), b"old"), node(settings, plan), Vec::new(), false))
 }
 
 /// What the responder has.

@@ -60,6 +60,13 @@ pub(crate) struct Docket {
     pub(crate) begin: u64,
 }
 
+impl Docket {
+    /// Whether this is its selection.
+    pub(super) fn has(&self, selection: Selection) -> bool {
+        self.selection == selection
+    }
+}
+
 /// How many are kept, and for how long they stand in the way of others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Most {

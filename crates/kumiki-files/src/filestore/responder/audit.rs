@@ -12,13 +12,18 @@ fn written(name: &Pathname) -> String {
     parts.join("/")
 }
 
+/// What giving another name to `from` is called in a journal.
+pub(crate) fn renaming(from: &str) -> String {
+    format!("rename {from:?} to")
+}
+
 /// What a request is called in a journal, and the name that it has in it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "what else there is asks nothing of a file, or cannot be refused")]
 fn asked(request: &Fpdu) -> Option<(&'static str, Option<String>)> {
     Some(match request {
         Fpdu::SelectRequest(it) => ("select", Some(written(&it.pathname))),
         Fpdu::CreateRequest(it) => ("create", Some(written(&it.initial_attributes.pathname))),
-        Fpdu::RecoverRequest(_) => ("go on with", None),
+        Fpdu::RecoverRequest(it) => ("go on with", Some(format!("activity {}", it.activity_identifier))),
         Fpdu::DeselectRequest(_) => ("empty", None),
         Fpdu::DeleteRequest(_) => ("remove", None),
         Fpdu::ReadAttribRequest(_) => ("look at", None),
@@ -66,12 +71,16 @@ impl Responder {
         // It may be selected no more when it has been answered.
         let selected = self.selected.map(|it| it.selection);
         let selected = selected.and_then(|it| guard.name(it).cloned());
+        guard.forget_aside();
         let response = self.answer(request, now, guard);
         if let (Some((what, name)), Some(response)) = (asked, &response) {
             let here = selected.as_ref().map(ToString::to_string);
             if let Some(said) = failure(response) {
-                let name = name.or(here).unwrap_or_default();
-                guard.store().refused(what, &name, &words(said));
+                let why = words(said);
+                match (what, here, name) {
+                    ("rename", Some(from), Some(to)) => guard.refused(&renaming(&from), &to, &why),
+                    (_, here, name) => guard.refused(what, &name.or(here).unwrap_or_default(), &why),
+                }
             } else if let (true, Some(name)) = (looks, &selected) {
                 guard.store().looked(name);
             }

@@ -25,6 +25,7 @@ use kumiki_osi_service::ftam::{
 
 use super::door::silence;
 use super::{Do, Fault, Form, Guard, Name, Selection, User};
+pub(crate) use audit::renaming;
 use transfer::{Resumed, Transfer};
 
 /// The most members of a group. The longest that makes sense has six.

@@ -376,8 +376,8 @@ impl Responder {
         let size = end.octets.saturating_add(end.cr.into());
         let done = if let Err(why) = fits {
             Err(Fault::permanent(5001, why))
-        } else if self.config.longest_file.is_some_and(|most| size > most) {
-            Err(Fault::permanent(5029, "the file is longer than is allowed"))
+        } else if let Some(most) = self.config.longest_file.filter(|most| size > *most) {
+            Err(Fault::too_long(most))
         } else if data.is_empty() {
             Ok(())
         } else {
@@ -401,7 +401,8 @@ impl Responder {
         let selected = self.selected.and_then(|it| guard.name(it.selection).cloned());
         let name = selected.map(|name| name.to_string()).unwrap_or_default();
         let why = words(&[fault.diagnostic()]);
-        guard.store().refused("transfer", &name, &why);
+        let lists = self.opened.as_ref().is_some_and(|opened| opened.form == Form::Directory);
+        guard.refused(if lists { "list" } else { "transfer" }, &name, &why);
         self.cancelling = Some(fault.clone());
         let cancel =
             Cancel { action_result: fault.result(), diagnostic: vec![fault.diagnostic()], ..Cancel::default() };

@@ -252,7 +252,7 @@ impl Serve<'_> {
         let peer_was_last = match last {
             Some(End::Aborted(_)) => true,
             Some(End::Broken(_)) => self.watcher.sight().is_owed,
-            Some(End::InOrder | End::Refused(_) | End::Stopped(_)) | None => false,
+            Some(End::InOrder | End::Refused(_) | End::Rejected(..) | End::Stopped(_)) | None => false,
         };
         if !stands {
             // What was said last is still to be read there.
@@ -324,19 +324,21 @@ impl Serve<'_> {
         (kind, line, self.has_begun)
     }
 
+    /// That a refusal was not answered, if so.
+    fn unheard(&self) -> &'static str {
+        if self.mute.load(Ordering::SeqCst) { "; not answered, for too many passwords were wrong" } else { "" }
+    }
+
     /// Why it ended, or why there was no association.
     fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
         let of = self.shared.daemon.serves.protocol();
         let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
             Some(End::InOrder) => return "ended in order".to_owned(),
-            Some(End::Refused(said)) => {
-                let heard = if self.mute.load(Ordering::SeqCst) {
-                    "; not answered, for too many passwords were wrong"
-                } else {
-                    ""
-                };
-                return format!("not let in: {}{heard}", texts(&said));
+            Some(End::Refused(said)) => return format!("not let in: {}{}", texts(&said), self.unheard()),
+            Some(End::Rejected(told, why)) => {
+                let why = if why.is_empty() { why } else { format!("; {why}") };
+                return format!("not let in: {told}{why}{}", self.unheard());
             }
             Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said)),
             Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said)),

@@ -54,7 +54,10 @@ impl Contents {
         let (seconds, nanos) = (it.mtime(), it.mtime_nsec());
         let (size, number, place) = (it.len(), it.ino(), place.escape_debug());
         let of = format!("{size} {seconds}.{nanos} {number} {place}");
-        let note = Note::new(System, note_beside(path), of);
+        let beside = note_beside(path);
+        let unwritable = |why| format!("--resume: {} cannot be written: {why}", path_shown(&beside));
+        let note = Note::new(System, beside.clone(), of);
+        note.probe().map_err(unwritable)?;
         self.interrupted = note.read().filter(|at| at.offset <= self.size);
         self.note = Some(note);
         Ok(self)
@@ -99,13 +102,12 @@ impl Source for Contents {
         self.interrupted
     }
 
-    fn secured(&mut self, at: Option<Secured>) {
+    fn secured(&mut self, at: Option<Secured>) -> Result<(), String> {
         if at.is_none() {
             self.interrupted = None;
         }
-        if let Some(note) = &mut self.note {
-            note.keep(at, || Ok(()));
-        }
+        let kept = self.note.as_mut().map_or(Ok(()), |note| note.keep(at, || Ok(())));
+        kept.map_err(|why| format!("{}: how far it is cannot be noted beside it: {why}", self.name))
     }
 
     fn read(&mut self, offset: u64, most: usize) -> Result<Message, String> {

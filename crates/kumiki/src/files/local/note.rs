@@ -91,22 +91,32 @@ impl<D: Disk> Note<D> {
         self.next = 0;
     }
 
-    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else.
-    pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> Result<(), Errno>) {
+    /// Whether it can be written: what cannot is told before anything is sent.
+    pub(super) fn probe(&self) -> io::Result<()> {
+        let new = new_of(&self.path);
+        put(&self.disk, &new, "", false)?;
+        Ok(self.disk.remove(None, &new, false)?)
+    }
+
+    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else, but for what
+    /// is not to be begun twice.
+    pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
         let Some(at) = at else {
             forget(&self.disk, &self.path);
             self.restart();
-            return;
+            return Ok(());
         };
         if at.offset < self.next {
-            return;
+            return Ok(());
         }
         let text = format!("{} {} {} {}\n", at.activity, at.point, at.offset, self.of);
         let done = secure().map_err(io::Error::from);
         let done = done.and_then(|()| write(&self.disk, &self.path, &text));
-        if done.is_ok() {
+        // Behind a beginning the first checkpoint is worth noting at once.
+        if done.is_ok() && at.point > 0 {
             self.next = at.offset.saturating_add(NOTED_EVERY);
         }
+        done
     }
 }
 
@@ -134,11 +144,11 @@ mod tests {
             let of = place.escape_debug().to_string();
             let (_folder, mut note) = kept(b"", &of);
             let at = Secured { activity, point, offset };
-            note.keep(Some(at), || Ok(()));
+            note.keep(Some(at), || Ok(())).unwrap();
             prop_assert_eq!(note.read(), Some(at));
             let other = Note::new(System, note.path.clone(), other.escape_debug().to_string());
             prop_assert_eq!(other.read().is_some(), other.of == of);
-            note.keep(None, || Ok(()));
+            note.keep(None, || Ok(())).unwrap();
             prop_assert_eq!(note.read(), None);
         }
 

@@ -580,7 +580,8 @@ impl<D: Disk> Sink for Part<D> {
         };
         if at.is_some() {
             let mut failed = None;
-            note.keep(at, || {
+            // That it is not noted costs time and nothing else.
+            let _ = note.keep(at, || {
                 let done = self.disk.sync(&self.file, Synced::Data);
                 done.inspect_err(|why| failed = Some(*why))
             });
