@@ -393,6 +393,24 @@ impl core::str::FromStr for Network {
     }
 }
 
+impl Network {
+    /// Whether `address` is in it; an IPv4 address inside IPv6 is that of IPv4.
+    #[must_use]
+    pub const fn contains(&self, address: IpAddr) -> bool {
+        let (bits, width) = match (address.to_canonical(), self.address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => ((a.to_bits() ^ b.to_bits()) as u128, 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+        };
+        let rest: u32 = width - if (self.prefix as u32) < width { self.prefix as u32 } else { width };
+        // Of a prefix of no bits all 128 are shifted out.
+        match bits.checked_shr(rest) {
+            Some(bits) => bits == 0,
+            None => true,
+        }
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix)

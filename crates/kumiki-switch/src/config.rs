@@ -51,8 +51,7 @@ struct General {
 struct PortTable {
     kind: String,
     listen: Option<String>,
-    #[serde(default)]
-    peers: Vec<String>,
+    peers: Option<Vec<String>>,
     host: Option<String>,
     #[serde(default)]
     hosts: BTreeMap<String, String>,
@@ -133,8 +132,8 @@ pub(super) enum Kind {
     Xot {
         /// Where calls come in.
         listen: Option<SocketAddr>,
-        /// Who may call; none: all.
-        peers: Vec<Network>,
+        /// Who may call; all, unless it says.
+        peers: Option<Vec<Network>>,
         /// Where numbers that begin so are.
         hosts: Vec<(Number, SocketAddr)>,
     },
@@ -159,6 +158,21 @@ pub(super) struct Port {
     pub(super) x25: toml::Table,
     pub(super) lapb: toml::Table,
     pub(super) xot: toml::Table,
+}
+
+impl Port {
+    /// Who may call by it, where not all may.
+    pub(super) fn peers(&self) -> Option<&[Network]> {
+        match &self.kind {
+            Kind::Xot { peers, .. } => peers.as_deref(),
+            Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => None,
+        }
+    }
+
+    /// Whether everybody may call by it who reaches it.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self.kind, Kind::Xot { listen: Some(_), peers: None, .. })
+    }
 }
 
 /// A configuration that makes sense.
@@ -290,7 +304,7 @@ fn port(name: &str, table: PortTable) -> Result<Port, Fault> {
         return Err(Fault::unknown(["kind"], "kind of port", &table.kind, &KINDS));
     }
     only("listen", table.listen.is_some() && !is("xot"), "xot")?;
-    only("peers", !table.peers.is_empty() && !is("xot"), "xot")?;
+    only("peers", table.peers.is_some() && !is("xot"), "xot")?;
     only("host", table.host.is_some() && !is("xot"), "xot")?;
     only("hosts", !table.hosts.is_empty() && !is("xot"), "xot")?;
     only("xot", !table.xot.is_empty() && !is("xot"), "xot")?;
@@ -319,7 +333,22 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
             Fault::new("nobody can be called by it, and nobody can call").expected("`listen`, `host` or `hosts`")
         );
     }
-    let peers = table.peers.iter().zip(0..).map(|(text, number): (_, u32)| {
+    let peers = table.peers.as_deref().map(peers).transpose()?;
+    if peers.is_some() && listen.is_none() {
+        return Err(Fault::at(["peers"], "nobody can call by this port").expected("`listen` beside it, or no `peers`"));
+    }
+    Ok(Kind::Xot { listen: listen.transpose()?, peers, hosts })
+}
+
+/// Who may call.
+fn peers(texts: &[String]) -> Result<Vec<Network>, Fault> {
+    // Whoever has taken the last one out wants nobody, or everybody: that is not for us to say.
+    if texts.is_empty() {
+        return Err(Fault::at(["peers"], "this lets nobody in").expected(
+            "addresses and networks, such as \"192.0.2.0/24\"; for nobody no `listen`, and for everybody no `peers`",
+        ));
+    }
+    let peers = texts.iter().zip(0..).map(|(text, number): (_, u32)| {
         let whole =
             text.parse::<IpAddr>().map(|address| Network { address, prefix: if address.is_ipv4() { 32 } else { 128 } });
         whole.or_else(|_| {
@@ -329,7 +358,7 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
             })
         })
     });
-    Ok(Kind::Xot { listen: listen.transpose()?, peers: peers.collect::<Result<_, _>>()?, hosts })
+    peers.collect()
 }
 
 fn on(table: &PortTable) -> Result<Kind, Fault> {

@@ -100,7 +100,8 @@ fn build(
     for port in &config.ports {
         let device = ports::device(port, gate)?;
         if let Some(listens) = device.listens {
-            say(&format!("{}: listens at {listens} (XOT)", port.name));
+            let everybody = if port.is_open() { ", and everybody may call: it has no peers" } else { "" };
+            say(&format!("{}: listens at {listens} (XOT){everybody}", port.name));
         }
         let id = graph.add_device(&device.name, device.service);
         let id = id.map_err(|why| misfit(&why))?;
@@ -243,7 +244,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
     for line in throttle.due(clock.now(), true) {
         say(&line);
     }
-    summary(&executor, graph, built.switch, &mut say);
+    summary(&executor, (graph, built.switch), callers.turned_away(), &mut say);
     if let Some((path, stream)) = capture
         && failed.is_none()
     {
@@ -394,14 +395,19 @@ fn ends(event: &Event) -> String {
     format!(" ({})", known.join(" and "))
 }
 
-fn summary(executor: &Executor<RealClock>, graph: GraphId, switch: NodeId, say: &mut impl FnMut(&str)) {
+fn summary(
+    executor: &Executor<RealClock>,
+    (graph, switch): (GraphId, NodeId),
+    turned_away: u64,
+    say: &mut impl FnMut(&str),
+) {
     let it = executor.graph(graph);
     let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
         return;
     };
     let counted = switch.counters();
     say(&format!(
-        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on",
+        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on; {turned_away} callers were turned away",
         counted.offered,
         counted.set_up,
         counted.refused,

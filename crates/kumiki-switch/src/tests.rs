@@ -77,7 +77,7 @@ fn a_whole_configuration_is_understood() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
-    let cases: [(&str, &str, &[&str]); 26] = [
+    let cases: [(&str, &str, &[&str]); 28] = [
         ("kind = \"tun\"", "kind = \"tum\"", &["x.toml:30: ", "port.kernel.kind", "tun"]),
         ("on = \"tun:x25tun0\"", "on = \"tap:x25tun0\"", &["port.kernel.on", "tun:NAME"]),
         ("on = \"tap:x25tap0\"", "", &["port.wire", "\"on\" is missing", "tap:NAME"]),
@@ -88,6 +88,8 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
         ("role = \"dte\"", "over = \"link\", role = \"dxe\"", &["port.lyon.x25.role", "dte"]),
         ("x25 = { window = 3 }", "x25 = { over = \"link\" }", &["port.paris.x25.over", "circuits"]),
         ("to = [\"lyon\", \"paris\"]", "to = [\"lyons\"]", &["route.0.to.0", "did you mean \"lyon\"?"]),
+        ("[\"192.0.2.0/24\", \"::1\"]", "[]", &["x.toml:9: ", "port.paris.peers", "lets nobody in", "`listen`"]),
+        ("listen = \"127.0.0.1:0\"\n", "", &["port.paris.peers", "nobody can call", "`listen`"]),
         ("\"192.0.2.0/24\"", "\"192.0.2.0/240\"", &["port.paris.peers.0", "192.0.2.0/24"]),
         ("\"2342\" = ", "\"23x2\" = ", &["port.paris.hosts.23x2", "2342"]),
         ("user_data = \"01 00\"", "user_data = \"010\"", &["route.0.user_data", "pairs"]),

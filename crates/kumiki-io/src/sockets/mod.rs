@@ -343,11 +343,6 @@ impl Sockets {
         };
         // There may be another one.
         self.enqueue(handle);
-        if !self.config.lets_in(caller.ip()) {
-            count(&self.counters.barred);
-            let _ = sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO));
-            return;
-        }
         self.tune(&socket, &Quality::default());
         let local = socket.local_addr().unwrap_or(local);
         let Ok(stream) = Stream::new(socket) else {
