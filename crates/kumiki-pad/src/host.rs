@@ -221,10 +221,10 @@ fn converse(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = Tape::begin(network, &mut graph)?;
+    let mut tape = Tape::beside(network, &mut graph);
     let node = graph.node("host");
     let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
-    let (stream, watcher) = Line::new(connection, clock, None).map_err(system("the connection"))?;
+    let (stream, watcher) = Line::new(connection, None).map_err(system("the connection"))?;
     let hangs_up = Arc::new(AtomicBool::new(false));
     let wanted = Arc::new(AtomicBool::new(false));
     let trouble = Trouble::default();
@@ -246,7 +246,6 @@ fn converse(
     executor.start()?;
     let began = clock.now();
     let mut over = None;
-    let mut failed = None;
     let mut why = None;
     let (mut heard, mut last) = (0, began);
     loop {
@@ -254,11 +253,11 @@ fn converse(
             let Some(graph) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some(tape) = &mut tape
-                && let Err(why) = tape.take_from(graph)
-            {
-                failed = Some(why);
-                return true;
+            if let Some(tape) = &mut tape {
+                tape.take_from(graph);
+            }
+            if let Some(line) = network.captures_end() {
+                serving.log.told(&line);
             }
             let Some(host) = node.and_then(|node| graph.protocol::<PadHost>(node)) else {
                 return true;
@@ -316,14 +315,14 @@ fn converse(
             break;
         }
     }
-    if let Some(why) = failed {
-        return Err(why);
-    }
     if let Some(why) = executor.failure() {
         return Err(LiveError::Line(why.to_string()));
     }
     if let Some(tape) = tape {
-        tape.finish()?;
+        tape.finish();
+    }
+    if let Some(line) = network.captures_end() {
+        serving.log.told(&line);
     }
     let host = executor.graph(graph);
     let host = node.and_then(|node| host?.protocol::<PadHost>(node));
@@ -337,11 +336,11 @@ fn converse(
         (Some(why), _) => journal(&format!("the call is over: {why}")),
         (None, Some(why)) => {
             let line = format!("call {number}, {from}: {why}");
-            serving.log.told(Kind::Unknown, &line);
+            serving.log.often(Kind::Unknown, &line);
         }
         (None, None) if counters.refused > 0 => {
             let line = format!("call {number}, {from}: a call was refused: it was no PAD's");
-            serving.log.told(Kind::Refused, &line);
+            serving.log.often(Kind::Refused, &line);
         }
         (None, None) => {}
     }
@@ -391,14 +390,13 @@ pub fn listen(
             pcap_budget: serving.budget.clone(),
             ..serving.network.clone()
         };
-        let told = |line: &str| log.say(&format!("call {number}, {from}: {line}"));
+        let told = |line: &str| log.told(&format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {
                 let line = format!("call {number}, {from}: {why}");
-                log.told(Kind::Short, &line);
-                // The next connection's capture could not be written either.
-                matches!(why, LiveError::Capture { .. })
+                log.often(Kind::Short, &line);
+                false
             }
         }
     };

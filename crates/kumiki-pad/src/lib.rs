@@ -16,7 +16,7 @@
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -90,6 +90,11 @@ impl Default for Network {
 }
 
 impl Network {
+    /// That captures have ended, once.
+    fn captures_end(&self) -> Option<String> {
+        self.pcap_budget.remark().map(|remark| format!("--pcap: {remark}"))
+    }
+
     /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
     fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
         let config = x25::Config {
@@ -116,10 +121,10 @@ impl Network {
     }
 }
 
-/// A capture under way, and the name of its file.
+/// A capture under way, which ends by itself where it cannot be written.
 struct Tape {
-    path: PathBuf,
     capture: Capture<Kept>,
+    budget: CaptureBudget,
 }
 
 impl Tape {
@@ -137,23 +142,29 @@ impl Tape {
             }
         };
         match Capture::new(graph, ("x25", "x25"), "xot", file) {
-            Ok(capture) => Ok(Some(Self { path, capture })),
+            Ok(capture) => Ok(Some(Self { capture, budget: network.pcap_budget.clone() })),
             Err(why) => Err(LiveError::Capture { path, why }),
         }
     }
 
-    fn take_from(&mut self, graph: &mut Graph) -> Result<(), LiveError> {
-        self.capture.take_from(graph).map_err(|why| {
-            let path = self.path.clone();
-            LiveError::Capture { path, why }
+    /// The same for one of many callers, who have nothing to do with that.
+    fn beside(network: &Network, graph: &mut Graph) -> Option<Self> {
+        Self::begin(network, graph).unwrap_or_else(|why| {
+            network.pcap_budget.end(&why.to_string());
+            None
         })
     }
 
-    fn finish(self) -> Result<(), LiveError> {
-        let path = self.path;
-        let finished = self.capture.finish();
-        let flushed = finished.and_then(|mut file| Ok(file.flush()?));
-        flushed.map_err(|why| LiveError::Capture { path, why })
+    fn take_from(&mut self, graph: &mut Graph) {
+        if let Err(why) = self.capture.take_from(graph) {
+            self.budget.end(&why.to_string());
+        }
+    }
+
+    fn finish(self) {
+        if let Err(why) = self.capture.finish() {
+            self.budget.end(&why.to_string());
+        }
     }
 }
 
@@ -241,7 +252,7 @@ fn serve(
             match listener.accept() {
                 Ok((socket, from)) => {
                     if has_hung_up(&socket) {
-                        log.told(Kind::Unknown, &format!("{from}: hung up at once"));
+                        log.often(Kind::Unknown, &format!("{from}: hung up at once"));
                         continue;
                     }
                     number += 1;
@@ -254,7 +265,7 @@ fn serve(
                             }
                         }
                         Entrance::Refused(full) => {
-                            log.told(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+                            log.often(Kind::Dropped, &format!("{from}: dropped, for {full}"));
                             continue;
                         }
                     }
@@ -276,14 +287,14 @@ fn serve(
                         // The connection has gone with what was to serve it.
                         busy.fetch_sub(1, Ordering::SeqCst);
                         gate.leave(number);
-                        log.told(Kind::Short, &format!("{from}: no thread for it: {why}"));
+                        log.often(Kind::Short, &format!("{from}: no thread for it: {why}"));
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
                 // A caller that has gone before it was taken.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(why) => {
-                    log.told(Kind::Short, &format!("cannot take a caller: {why}"));
+                    log.often(Kind::Short, &format!("cannot take a caller: {why}"));
                     // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait in front of others.
                     if reserve.take().is_some() {
                         drop(listener.accept());
@@ -306,18 +317,20 @@ struct Log<'a> {
     clock: RealClock,
 }
 
+impl Journal for Log<'_> {
+    /// A line about somebody who is known.
+    fn told(&self, line: &str) {
+        self.journal.told(&format!("{} {line}", date()));
+    }
+}
+
 impl<'a> Log<'a> {
     fn new(journal: &'a dyn Journal) -> Self {
         Self { journal, throttle: Mutex::default(), clock: RealClock::start() }
     }
 
-    /// A line about somebody who is known.
-    fn say(&self, line: &str) {
-        self.journal.told(&format!("{} {line}", date()));
-    }
-
     /// A line of which others could have many told.
-    fn told(&self, kind: Kind, line: &str) {
+    fn often(&self, kind: Kind, line: &str) {
         let now = self.clock.now();
         let line = format!("{} {line}", date());
         let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -255,7 +255,7 @@ fn attend(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = Tape::begin(network, &mut graph)?;
+    let mut tape = if visit.is_some() { Tape::beside(network, &mut graph) } else { Tape::begin(network, &mut graph)? };
     let Some(node) = graph.node("pad") else {
         return Err(LiveError::Line("the stack has no PAD".to_owned()));
     };
@@ -268,18 +268,17 @@ fn attend(
     executor.plug(Plug::Device(host, tty), Plug::Real(real));
     executor.start()?;
     let mut over = None;
-    let mut failed = None;
     let mut outcome = Outcome::default();
     let ended = loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {
                 return true;
             };
-            if let Some(tape) = &mut tape
-                && let Err(why) = tape.take_from(graph)
-            {
-                failed = Some(why);
-                return true;
+            if let Some(tape) = &mut tape {
+                tape.take_from(graph);
+            }
+            if let Some(line) = network.captures_end() {
+                journal.told(&line);
             }
             let Some(pad) = look(graph, node) else {
                 return true;
@@ -302,13 +301,11 @@ fn attend(
             break ended;
         }
     };
-    if let Some(tape) = tape
-        && failed.is_none()
-    {
-        tape.finish()?;
+    if let Some(tape) = tape {
+        tape.finish();
     }
-    if let Some(why) = failed {
-        return Err(why);
+    if let Some(line) = network.captures_end() {
+        journal.told(&line);
     }
     if ended == Ended::Failed
         && let Some(why) = executor.failure()
@@ -352,24 +349,23 @@ pub fn listen(
         let network =
             Network { pcap: numbered(network.pcap.as_ref(), number), pcap_budget: budget.clone(), ..network.clone() };
         let served = begin(&network, doors, &gate, caller)
-            .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), journal));
+            .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), &log));
         let who = format!("terminal {number}, {from}");
         match served {
             Ok((_, Some(visit))) => {
                 let why = visit.why.map(|why| why.to_string());
                 let why = why.unwrap_or_else(|| "hung up".to_owned());
                 if visit.is_known {
-                    log.say(&format!("{who}: {why}"));
+                    log.told(&format!("{who}: {why}"));
                 } else {
-                    log.told(Kind::Unknown, &format!("{who}: no call stood: {why}"));
+                    log.often(Kind::Unknown, &format!("{who}: no call stood: {why}"));
                 }
                 visit.is_known
             }
             Ok((_, None)) => true,
             Err(why) => {
-                log.told(Kind::Short, &format!("{who}: {why}"));
-                // The next one's capture could not be written either.
-                matches!(why, LiveError::Capture { .. })
+                log.often(Kind::Short, &format!("{who}: {why}"));
+                false
             }
         }
     };
@@ -396,7 +392,7 @@ fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> 
         called: true,
         mute: Arc::default(),
     };
-    let (line, watcher) = Line::new(connection, clock, None).map_err(what())?;
+    let (line, watcher) = Line::new(connection, None).map_err(what())?;
     let now = clock.now();
     let visit = Visit {
         gate: Arc::clone(gate),

@@ -4,7 +4,6 @@
 //! connections without a call) there are few (`Throttle`).
 
 use core::net::SocketAddr;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -170,17 +169,18 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         let own = memory.budget.account(0).map_err(|why| line(&why))?;
         built.graph.set_budget(own);
     }
+    let captures = CaptureBudget::new(wanted.pcap_most);
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {
             let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
-            let file = Kept::create(path, &CaptureBudget::new(wanted.pcap_most));
+            let file = Kept::create(path, &captures);
             let file = file.map_err(|why| fault(&why))?;
             let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
             let taps: Vec<(&str, &str, &str)> =
                 built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
             let stream = capture::Stream::several(&mut built.graph, &taps, file);
-            Some((path.clone(), stream.map_err(|why| fault(&why))?))
+            Some(stream.map_err(|why| fault(&why))?)
         }
     };
     let mut executor = Executor::new(clock, Pace::default());
@@ -199,7 +199,6 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         let told = wanted.end.as_ref();
         wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
     };
-    let mut failed = None;
     let mut closing = None;
     let mut throttle = Throttle::default();
     loop {
@@ -207,12 +206,13 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
             let Some(it) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some((path, stream)) = &mut capture
+            if let Some(stream) = &mut capture
                 && let Err(why) = stream.take_from(it)
             {
-                let path = path.clone();
-                failed = Some(LiveError::Capture { path, why });
-                return true;
+                captures.end(&why.to_string());
+            }
+            if let Some(remark) = captures.remark() {
+                say(&format!("{} --pcap: {remark}", date()));
             }
             let now = clock.now();
             for (kind, line) in look(it, built.switch, &callers, now) {
@@ -237,7 +237,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
                 Some(end) => now >= end,
             }
         });
-        if failed.is_some() || ended == Ended::Failed || ended == Ended::Done {
+        if ended == Ended::Failed || ended == Ended::Done {
             break;
         }
     }
@@ -245,15 +245,13 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         say(&line);
     }
     summary(&executor, (graph, built.switch), callers.turned_away(), &mut say);
-    if let Some((path, stream)) = capture
-        && failed.is_none()
+    if let Some(stream) = capture
+        && let Err(why) = stream.finish()
     {
-        let finished = stream.finish();
-        let mut file = finished.map_err(|why| LiveError::Capture { path, why })?;
-        file.flush().map_err(system("--pcap"))?;
+        captures.end(&why.to_string());
     }
-    if let Some(why) = failed {
-        return Err(why);
+    if let Some(remark) = captures.remark() {
+        say(&format!("{} --pcap: {remark}", date()));
     }
     if let Some(failure) = executor.failure() {
         let what = match failure {

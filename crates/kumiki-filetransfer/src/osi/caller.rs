@@ -24,6 +24,7 @@ use kumiki_x25::xot::Xot;
 use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
+use kumiki_live::tape::Tape;
 use kumiki_live::line::{Line, Sight, Watcher};
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, LOOK, LiveError, system};
@@ -84,6 +85,11 @@ pub trait Errand {
 
     /// Something that a person may want to know.
     fn told(&mut self, line: &str) {
+        let _ = line;
+    }
+
+    /// Something that a person has to know, though all goes on.
+    fn warned(&mut self, line: &str) {
         let _ = line;
     }
 }
@@ -193,8 +199,10 @@ impl Calling<'_> {
         let node = graph.node("client");
         let budget = CaptureBudget::endless();
         let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
-        let (line, watcher) = Line::new(connection, clock, pcap.as_deref().map(|path| (path, &budget)))
-            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let line = |why: std::io::Error| LiveError::Line(why.to_string());
+        let tape = pcap.as_deref().map(|path| Tape::begin((path, &budget), clock, &connection)).transpose();
+        let tape = tape.map_err(line)?.flatten();
+        let (line, watcher) = Line::new(connection, tape).map_err(line)?;
         let host = executor.add_graph("caller", graph);
         let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
@@ -214,7 +222,12 @@ impl Calling<'_> {
             broken: None,
         };
         let ended = loop {
-            let ended = executor.run(LOOK, |executor| conversation.look(executor));
+            let ended = executor.run(LOOK, |executor| {
+                if let Some(remark) = budget.remark() {
+                    conversation.calling.errand.warned(&format!("--pcap: {remark}"));
+                }
+                conversation.look(executor)
+            });
             if ended != kumiki_io::Ended::TimedOut {
                 break ended;
             }
@@ -224,7 +237,13 @@ impl Calling<'_> {
         {
             return Err(LiveError::Line(why.to_string()));
         }
-        Ok(conversation.finish(&executor))
+        let ended = conversation.finish(&executor);
+        // Its last octets are written as the line goes.
+        drop(executor);
+        if let Some(remark) = budget.remark() {
+            self.errand.warned(&format!("--pcap: {remark}"));
+        }
+        Ok(ended)
     }
 
     /// Tells how the responder is called.

@@ -194,6 +194,8 @@ struct Shared {
     passwords: Mutex<Passwords>,
     gate: Arc<Gate>,
     pcap_budget: CaptureBudget,
+    /// Has the log look for what threads have told.
+    bell: Bell,
     stopping: AtomicBool,
     bells: Mutex<BTreeMap<u64, Bell>>,
 }
@@ -226,6 +228,12 @@ impl Shared {
             }
             Err(why) => say(&format!("{} SIGHUP: {why}; who was let in before is let in as before", date())),
         }
+    }
+
+    /// That captures have ended, once.
+    fn captures_end(&self) -> Option<String> {
+        let remark = self.pcap_budget.remark()?;
+        Some(format!("{} --pcap: {remark}", date()))
     }
 
     /// A store of its own.
@@ -331,6 +339,7 @@ pub fn serve(
         gate: Arc::new(gate),
         passwords: Mutex::new(daemon.passwords.clone()),
         pcap_budget: CaptureBudget::new(daemon.pcap_most),
+        bell: bell.clone(),
         quota: Arc::new(quota),
         root: opened,
         daemon,
@@ -440,6 +449,9 @@ impl Door {
                     }
                 }
             }
+        }
+        if let Some(line) = self.shared.captures_end() {
+            say(&line);
         }
     }
 
