@@ -35,6 +35,7 @@ use kumiki_lab::scenario::{self, Fault, Impair, Place};
 pub mod gate;
 #[cfg(target_os = "linux")]
 pub mod line;
+pub mod logbook;
 #[cfg(target_os = "linux")]
 pub mod memory;
 pub mod private;
@@ -492,7 +493,6 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
 }
 
 /// The time now, as a log has it.
-#[cfg(target_os = "linux")]
 pub fn date() -> String {
     let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
     let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {

@@ -12,11 +12,12 @@ use kumiki_filetransfer::osi::{
 };
 use kumiki_lab::quantity::Octets;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_live::{Duration, LiveError, private};
+use kumiki_live::logbook::Logbook;
+use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
 use crate::callers::Callers;
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, shown};
 use crate::live::option;
 use crate::walls;
 
@@ -308,15 +309,12 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         verbose: wanted.verbose,
     };
-    let mut say = |line: &str| {
-        // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{}\n", shown(line)));
-    };
+    let log = Logbook::standard(Form::Text);
+    let mut say = |line: &str| log.tell(&shown(line));
     let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {
         let mut lines = String::new();
         for Listen { at, carrier } in bound {
-            // That nobody reads it to the end is no reason to stop serving.
-            let _ = print(&format!("listens at {at} ({carrier})\n"));
+            log.tell(&format!("listens at {at} ({carrier})"));
             lines.push_str(&format!("{at}\n"));
         }
         if let Some(path) = &wanted.port_file {

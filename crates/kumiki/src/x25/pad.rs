@@ -2,20 +2,22 @@
 
 use core::net::SocketAddr;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{TcpListener, ToSocketAddrs as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::Form;
+use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
 use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 
 use crate::callers::Callers;
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, shown};
 use crate::live::{option, or_forever};
 
 /// XOT's port (RFC 1613), and Telnet's.
@@ -118,12 +120,17 @@ struct Behave {
 }
 
 /// Lines for whoever runs it.
-struct Lines;
+struct Lines(Standard);
+
+impl Lines {
+    fn new() -> Self {
+        Self(Logbook::standard(Form::Text))
+    }
+}
 
 impl Journal for Lines {
     fn told(&self, line: &str) {
-        // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{}\n", shown(line)));
+        self.0.tell(&shown(line));
     }
 }
 
@@ -132,7 +139,8 @@ struct Aside;
 
 impl Journal for Aside {
     fn told(&self, line: &str) {
-        eprintln!("{}", shown(line));
+        // That nobody can read it is no reason to stop.
+        let _ = writeln!(io::stderr(), "{}", shown(line));
     }
 }
 
@@ -176,10 +184,11 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     network.listen = answer;
     let config = config(wanted, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
-        network.budget = Some(budget(wanted)?);
-        let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
+        let lines = Lines::new();
+        network.budget = Some(budget(wanted, &lines)?);
+        let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         let doors = doors(wanted)?;
-        return Ok(terminal::listen(&network, &config, &listener, &doors, &Lines)?);
+        return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
     match &wanted.call {
@@ -254,23 +263,24 @@ fn set(parameters: &mut Parameters, list: &List) {
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
     find_program(&wanted.command)?;
-    let network = &Network { budget: Some(budget(wanted)?), ..network.clone() };
-    let listener = bound("--answer", at)?;
+    let lines = Lines::new();
+    let network = &Network { budget: Some(budget(wanted, &lines)?), ..network.clone() };
+    let listener = bound("--answer", at, &lines)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
     let doors = doors(wanted)?;
-    host::listen(network, &config, &listener, &wanted.command, &doors, &Lines)?;
+    host::listen(network, &config, &listener, &wanted.command, &doors, &lines)?;
     Ok(())
 }
 
 /// The memory that callers share.
-fn budget(wanted: &Wanted) -> Result<Budget, Stop> {
+fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
     let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
     let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &memory.remark {
-        Lines.told(remark);
+        lines.told(remark);
     }
     Ok(memory.budget)
 }
@@ -311,11 +321,11 @@ fn find_program(command: &[OsString]) -> Result<(), Stop> {
     )))
 }
 
-fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {
+fn bound(name: &str, at: SocketAddr, lines: &Lines) -> Result<TcpListener, Stop> {
     let listener = TcpListener::bind(at)
         .map_err(|why| Stop::Failed(format!("{name}: {at}: {why}; choose another port, or see who listens there")))?;
     if let Ok(at) = listener.local_addr() {
-        Lines.told(&format!("listens at {at}"));
+        lines.told(&format!("listens at {at}"));
     }
     Ok(listener)
 }
