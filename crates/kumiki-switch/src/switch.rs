@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Rng};
+use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
-use kumiki_osi_service::x25::{Told, What};
+use kumiki_osi_service::x25::{self, Told, What};
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
 
@@ -344,6 +344,11 @@ fn end(port: &str, peer: Option<SocketAddr>) -> String {
     peer.map_or_else(|| port.to_owned(), |peer| format!("{port} ({peer})"))
 }
 
+/// Whether a packet of X.25 is the reason.
+fn is_of_packet(reason: &Reason) -> bool {
+    matches!(reason.cause(), Some(x25::Cause::Packet(_)))
+}
+
 /// What is told of an event, if anything is.
 fn line(event: &Event) -> Option<String> {
     let [_, called_peer] = event.peers;
@@ -354,9 +359,13 @@ fn line(event: &Event) -> Option<String> {
             let to = end(to, called_peer);
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
-        Happened::Refused { from, calling, called, cause, diagnostic } => {
+        Happened::Refused { from, calling, called, cause, diagnostic, tried } => {
             let why = why(What::Clear, *cause, *diagnostic);
-            format!("call {call}: {calling} to {called} refused, from {from}: {why}")
+            let to = tried.as_ref().map(|(port, _)| format!(" to {port}")).unwrap_or_default();
+            // What a packet said is what the caller was told.
+            let of_line = tried.as_ref().filter(|(_, reason)| !is_of_packet(reason));
+            let of_line = of_line.map(|(_, reason)| format!(": {reason}")).unwrap_or_default();
+            format!("call {call}: {calling} to {called} refused, from {from}{to}: {why}{of_line}")
         }
         Happened::Cleared { by, cause, diagnostic, octets: [there, back], lasted } => {
             let milliseconds = lasted.as_nanos() / 1_000_000;

@@ -162,6 +162,8 @@ pub enum Happened {
         cause: u8,
         /// The diagnostic code beside it.
         diagnostic: u8,
+        /// By which port it was tried last, and what came of that; `None`: by none.
+        tried: Option<(String, Reason)>,
     },
     /// A call that stood was cleared.
     Cleared {
