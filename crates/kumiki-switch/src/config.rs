@@ -14,6 +14,7 @@ use std::net::ToSocketAddrs as _;
 
 use kumiki_graph::Duration;
 use kumiki_io::Opening;
+use kumiki_io::sockets::plain;
 use kumiki_osi_service::x25::Number;
 use kumiki_x25::x25_switch::{self, Place, Rewrite, Route};
 use kumiki_x25::xot::PATIENCE;
@@ -169,6 +170,14 @@ impl Port {
         }
     }
 
+    /// Whether anybody can be called by it.
+    fn calls(&self) -> bool {
+        match &self.kind {
+            Kind::Xot { hosts, .. } => !hosts.is_empty() || self.xot.contains_key("routes"),
+            Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => true,
+        }
+    }
+
     /// Whether everybody may call by it who reaches it.
     pub(super) const fn is_open(&self) -> bool {
         matches!(self.kind, Kind::Xot { listen: Some(_), peers: None, .. })
@@ -205,7 +214,35 @@ pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
         super::ports::nodes(port, None, PATIENCE).map_err(|fault| source.locate(fault))?;
     }
     super::circuits::check(&config).map_err(|fault| source.locate(fault))?;
+    listeners(&config.ports).map_err(|fault| source.locate(fault))?;
     Ok(config)
+}
+
+/// Whether no two ports listen at one place: the second could not begin.
+fn listeners(ports: &[Port]) -> Result<(), Fault> {
+    let at = |port: &Port| match &port.kind {
+        Kind::Xot { listen, .. } => listen.filter(|at| at.port() != 0),
+        Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => None,
+    };
+    for (number, port) in ports.iter().enumerate() {
+        let Some(own) = at(port) else {
+            continue;
+        };
+        let others = ports.iter().take(number);
+        let other = others.filter_map(|it| Some((it, at(it)?))).find(|(_, other)| collide(own, *other));
+        if let Some((other, at)) = other {
+            let why = format!("port {:?} listens at {at}, where this one would", other.name);
+            return Err(Fault::at(["port", &port.name, "listen"], why).expected("another address or port"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the operating system lets one of two listen alone: the unspecified address is all, and that of IPv6 those of IPv4 too.
+fn collide(a: SocketAddr, b: SocketAddr) -> bool {
+    let (a, b) = (plain(a), plain(b));
+    let covers = |all: IpAddr, one: IpAddr| all.is_unspecified() && (all.is_ipv6() || one.is_ipv4());
+    a.port() == b.port() && (a.ip() == b.ip() || covers(a.ip(), b.ip()) || covers(b.ip(), a.ip()))
 }
 
 fn understand(file: File) -> Result<Config, Fault> {
@@ -221,7 +258,7 @@ fn understand(file: File) -> Result<Config, Fault> {
     let mut routes = Vec::new();
     for (number, table) in file.route.into_iter().enumerate() {
         let number = number.to_string();
-        let route = route(table, &names).map_err(|fault| fault.under(&["route", &number]))?;
+        let route = route(table, &ports, &names).map_err(|fault| fault.under(&["route", &number]))?;
         routes.push(route);
     }
     let mut circuits = Vec::new();
@@ -413,10 +450,17 @@ fn digits(key: &str, text: &str) -> Result<Number, Fault> {
     })
 }
 
-fn route(table: RouteTable, names: &[String]) -> Result<Route, Fault> {
+fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, Fault> {
     for (key, list) in [("to", &table.to), ("from", &table.from)] {
         for (number, name) in list.iter().enumerate() {
             known(key, number, name, names)?;
+        }
+    }
+    for (number, name) in table.to.iter().enumerate() {
+        if let Some(port) = ports.iter().find(|port| port.name == *name && !port.calls()) {
+            let why = format!("nobody is called by port {:?}, which only listens", port.name);
+            let path = ["to".to_owned(), number.to_string()];
+            return Err(Fault::at(path, why).expected("a port with `host` or `hosts`, or these there"));
         }
     }
     if table.to.is_empty() {
