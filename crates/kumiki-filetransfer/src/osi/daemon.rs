@@ -33,7 +33,8 @@ use kumiki_files::filestore::{Guard, Shelf, Table};
 use kumiki_files::mms_files;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::admission::{Entrance, Limits};
-use kumiki_io::stream::{deepen, has_hung_up};
+use kumiki_io::sockets;
+use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::Selectors;
@@ -311,11 +312,7 @@ pub fn serve(
     let mut listeners = Vec::new();
     let mut bound = Vec::new();
     for listen in &daemon.listen {
-        let what = || format!("cannot listen at {}", listen.at);
-        let listener = TcpListener::bind(listen.at).map_err(system(advice(listen, &what())))?;
-        listener.set_nonblocking(true).map_err(system(what()))?;
-        deepen(&listener);
-        let at = listener.local_addr().map_err(system(what()))?;
+        let (listener, at) = sockets::listen(listen.at).map_err(|why| LiveError::Line(why.to_string()))?;
         bound.push(Listen { at, ..*listen });
         listeners.push((listener, listen.carrier));
     }
@@ -411,14 +408,6 @@ pub fn serve(
     Ok(door.served)
 }
 
-fn advice(listen: &Listen, what: &str) -> String {
-    if (1..1024).contains(&listen.at.port()) {
-        format!("{what} (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)")
-    } else {
-        what.to_owned()
-    }
-}
-
 /// Who lets callers in.
 struct Door {
     shared: Arc<Shared>,
@@ -487,7 +476,7 @@ impl Door {
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
             let (socket, remote) = match listener.accept() {
-                Ok(accepted) => accepted,
+                Ok((socket, remote)) => (socket, sockets::plain(remote)),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 // A caller that has gone already is nobody's trouble.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,

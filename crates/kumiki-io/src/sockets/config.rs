@@ -34,7 +34,7 @@ impl Default for SocketsConfig {
 
 /// Where nobody can be listened for.
 #[derive(Debug, thiserror::Error)]
-#[error("TCP port on {local}: {why}{}", remedy(why))]
+#[error("cannot listen at {local}: {why}{}", remedy(why))]
 pub struct SocketsError {
     /// Our address.
     pub local: SocketAddr,
@@ -47,7 +47,7 @@ fn remedy(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::AddrInUse => ". Another program listens there: choose another port",
         io::ErrorKind::AddrNotAvailable => ". This machine does not have that address",
-        io::ErrorKind::PermissionDenied => ". Ports below 1024 need root",
+        io::ErrorKind::PermissionDenied => ". Ports below 1024 need CAP_NET_BIND_SERVICE, which root has",
         _ => "",
     }
 }

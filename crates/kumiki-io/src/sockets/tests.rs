@@ -335,6 +335,21 @@ fn a_port_that_somebody_has_is_refused_by_name() {
 }
 
 #[test]
+fn who_comes_by_ipv4_to_a_listener_of_both_has_an_address_of_ipv4() {
+    let mut device = device(SocketsConfig::default());
+    let local = device.bind("[::]:0".parse().unwrap()).unwrap();
+    let open = Open { user: handle(0), mode: Mode::Passive { backlog: 1 }, local: local.into(), ..Open::default() };
+    ask(&mut device, Request::Open(Box::new(open)));
+    assert!(matches!(next(&mut device), Indication::Opened(_)));
+    let peer = TcpStream::connect(("127.0.0.1", local.port())).unwrap();
+    let Indication::Offered(offered) = next(&mut device) else {
+        panic!("one is offered");
+    };
+    assert_eq!(offered.remote, peer.local_addr().unwrap().into());
+    assert_eq!(offered.local, peer.peer_addr().unwrap().into());
+}
+
+#[test]
 fn an_answer_that_comes_too_late_hears_so() {
     let (mut called, at) = listening(SocketsConfig::default(), 1);
     let _peer = TcpStream::connect(at).unwrap();

@@ -11,8 +11,8 @@ use kumiki_filetransfer::osi::{
     self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
 };
 use kumiki_lab::quantity::Octets;
-use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::logbook::Logbook;
+use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
@@ -174,10 +174,22 @@ impl FromStr for Place {
             return Ok(Self { ip: at.ip(), port: Some(at.port()) });
         }
         let bare = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-        let ip = bare.unwrap_or(text).parse().map_err(|_| {
-            "write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]".to_owned()
-        })?;
-        Ok(Self { ip, port: None })
+        if let Ok(ip) = bare.unwrap_or(text).parse() {
+            return Ok(Self { ip, port: None });
+        }
+        let (front, behind) = text.rsplit_once(':').unwrap_or((text, ""));
+        let is_address = |it: &str| {
+            let bare = it.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+            bare.unwrap_or(it).parse::<core::net::IpAddr>().is_ok()
+        };
+        let why = if is_address(front) {
+            format!("{behind:?} is no port, which is a number from 0 to 65535")
+        } else if front.chars().any(|it| it.is_ascii_alphabetic()) && !front.contains(':') {
+            format!("{front:?} is a name, and an address is needed")
+        } else {
+            format!("{text:?} is no address")
+        };
+        Err(format!("{why}; write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"))
     }
 }
 

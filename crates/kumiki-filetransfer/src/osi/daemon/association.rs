@@ -10,6 +10,7 @@ use kumiki_files::mms_files;
 use kumiki_graph::pipe::Pipe;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
+use kumiki_io::sockets;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
 use kumiki_osi::tpkt::Tpkt;
@@ -126,7 +127,7 @@ impl Serve<'_> {
     ) -> Result<Last, LiveError> {
         let Caller { number, socket, remote, carrier, let_go } = caller;
         let daemon = &shared.daemon;
-        let local = socket.local_addr().map_err(system("the connection"))?;
+        let local = sockets::plain(socket.local_addr().map_err(system("the connection"))?);
         let clock = RealClock::start();
         let book = Book::default();
         let mute = Arc::new(AtomicBool::new(false));
