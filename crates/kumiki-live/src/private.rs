@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    fn folder(name: &str) -> std::path::PathBuf {
+    fn folder(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("kumiki-private-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
