@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Duration, Graph};
 use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::sockets::plain;
 use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
 use kumiki_octets::Budget;
@@ -35,13 +36,14 @@ use kumiki_lab::capture::Stream as Capture;
 use kumiki_live::gate::Gate;
 use kumiki_live::private::{CaptureBudget, Kept};
 use kumiki_live::throttle::{Kind, Throttle};
-use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare, system};
+use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare};
 
 pub mod host;
 pub mod remedy;
 pub mod terminal;
 
 // What a caller needs of the crates below.
+pub use kumiki_io::sockets::listen;
 pub use kumiki_osi_service::x25::pad::{BadList, List, Parameters};
 pub use kumiki_osi_service::x25::{BadNumber, Number as X121};
 pub use kumiki_x25::pad::{Config as PadConfig, Outcome};
@@ -201,8 +203,6 @@ pub struct Doors {
     pub idle: Option<Duration>,
     /// The end comes with the first call.
     pub once: bool,
-    /// The most octets of all captures.
-    pub pcap_most: u64,
 }
 
 /// Somebody who has called.
@@ -214,21 +214,20 @@ struct Caller {
     let_go: Arc<AtomicBool>,
 }
 
-/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits; while there are as many known ones as may be, others
-/// wait.
+/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits. While there are as many known ones as may be, others wait
+/// where that is said beside `doors`.
 ///
 /// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
 fn serve(
     listener: &TcpListener,
     gate: &Gate,
-    doors: &Doors,
+    (doors, waits): (&Doors, bool),
     wish: &Wish,
     each: &(dyn Fn(Caller) -> bool + Sync),
     log: &Log<'_>,
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
-    listener.set_nonblocking(true).map_err(system("cannot listen"))?;
     let once = doors.once;
     // Those whose place was given away may take a moment to go.
     let most = doors.limits.known.saturating_add(doors.limits.full);
@@ -242,7 +241,8 @@ fn serve(
         while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
             log.due(false);
             let under_way = busy.load(Ordering::SeqCst);
-            let is_full = once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
+            let has_no_place = waits && gate.known() >= doors.limits.known;
+            let is_full = once && under_way > 0 || under_way >= most || has_no_place;
             let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
             let watched = if is_full { &[][..] } else { &[watch][..] };
             clock.wait(clock.now() + LOOK, &bell, watched);
@@ -251,6 +251,7 @@ fn serve(
             }
             match listener.accept() {
                 Ok((socket, from)) => {
+                    let from = plain(from);
                     if has_hung_up(&socket) {
                         log.often(Kind::Unknown, &format!("{from}: hung up at once"));
                         continue;

@@ -12,6 +12,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_live::Form;
 use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
+use kumiki_live::private::CaptureBudget;
 use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
@@ -23,6 +24,9 @@ use crate::live::{option, or_forever};
 /// XOT's port (RFC 1613), and Telnet's.
 const XOT: u16 = 1998;
 const TELNET: u16 = 23;
+
+/// Terminals or calls at a time.
+const MOST: u16 = 16;
 
 /// `kumiki x25 pad`.
 #[derive(Args, Debug)]
@@ -64,12 +68,12 @@ struct Reach {
     /// Terminals come here by Telnet, at 23 unless another port is given, instead of the standard streams
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<String>,
-    /// The most terminals or calls at a time; with COMMAND or --listen others wait
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    most: u16,
-    /// With COMMAND or --listen: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
-    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
-    memory: String,
+    /// The most calls at a time with COMMAND (others are cleared), 16, or terminals with --listen (others wait)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    most: Option<u16>,
+    /// With COMMAND or --listen: the most memory that callers may take together, 128MiB; less where `ulimit -v` or the cgroup leaves less
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    memory: Option<String>,
     /// Octets of a packet that are asked for
     #[arg(long, value_name = "OCTETS", default_value_t = 128)]
     packet: u16,
@@ -93,9 +97,9 @@ struct Reach {
 struct Limits {
     #[command(flatten)]
     callers: Callers,
-    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays
-    #[arg(long, value_name = "TIME", default_value = "1h")]
-    idle: String,
+    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays; 1h unless given
+    #[arg(long, value_name = "TIME")]
+    idle: Option<String>,
 }
 
 /// The terminal.
@@ -108,9 +112,9 @@ struct Behave {
     /// Parameters that are different: 2:0,3:2; with COMMAND, those that the callers' PADs are set to
     #[arg(long, value_name = "N:VALUE,...")]
     set: Option<String>,
-    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it
-    #[arg(long, value_name = "TIME", default_value = "2 s")]
-    linger: String,
+    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it; 2 s unless given
+    #[arg(long, value_name = "TIME")]
+    linger: Option<String>,
     /// Let a host have the PAD call another (reselection)
     #[arg(long)]
     reselect: bool,
@@ -167,6 +171,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         window: reach.window,
         patience: option("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
+        pcap_budget: CaptureBudget::new(option::<Octets>("--pcap-most", &reach.pcap_most)?.count()),
         walls: wanted.walls.walls()?,
         ..Network::default()
     };
@@ -240,7 +245,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         }
     };
     set(&mut initial, list);
-    let linger = or_forever("--linger", &behave.linger)?;
+    let linger = or_forever("--linger", behave.linger.as_deref().unwrap_or("2 s"))?;
     Ok(PadConfig {
         initial,
         address: number("--address", wanted.reach.address.as_deref())?,
@@ -277,7 +282,7 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
 
 /// The memory that callers share.
 fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
-    let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
+    let memory = option::<Octets>("--memory", wanted.reach.memory.as_deref().unwrap_or("128MiB"))?.count();
     let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &memory.remark {
         lines.told(remark);
@@ -289,11 +294,10 @@ fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
 fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
     Ok(Doors {
-        limits: limits.callers.limits(reach.most.into())?,
+        limits: limits.callers.limits(reach.most.unwrap_or(MOST).into())?,
         begin: limits.callers.begin()?,
-        idle: or_forever("--idle", &limits.idle)?,
+        idle: or_forever("--idle", limits.idle.as_deref().unwrap_or("1h"))?,
         once: wanted.behave.once,
-        pcap_most: option::<Octets>("--pcap-most", &reach.pcap_most)?.count(),
     })
 }
 
@@ -322,11 +326,8 @@ fn find_program(command: &[OsString]) -> Result<(), Stop> {
 }
 
 fn bound(name: &str, at: SocketAddr, lines: &Lines) -> Result<TcpListener, Stop> {
-    let listener = TcpListener::bind(at)
-        .map_err(|why| Stop::Failed(format!("{name}: {at}: {why}; choose another port, or see who listens there")))?;
-    if let Ok(at) = listener.local_addr() {
-        lines.told(&format!("listens at {at}"));
-    }
+    let (listener, at) = kumiki_pad::listen(at).map_err(|why| Stop::Failed(format!("{name}: {why}")))?;
+    lines.told(&format!("listens at {at}"));
     Ok(listener)
 }
 
