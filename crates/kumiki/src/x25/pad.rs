@@ -37,7 +37,7 @@ Exit status: 0 it ended as asked, 1 the call could not be had or was lost, 2 the
 )]
 pub(crate) struct Wanted {
     /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
-    #[arg(value_name = "CALL", conflicts_with = "listen")]
+    #[arg(value_name = "CALL", conflicts_with_all = ["listen", "answer"])]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
     #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with = "call")]
@@ -148,8 +148,44 @@ impl Journal for Aside {
     }
 }
 
+impl Wanted {
+    /// Refuses what would be of no use: what is about many callers where there is one terminal, and what is about a terminal where there is none.
+    fn check(&self) -> Result<(), Stop> {
+        let (reach, behave, limits) = (&self.reach, &self.behave, &self.limits);
+        let has_program = !self.command.is_empty();
+        let of_many =
+            [("--most", reach.most.is_some()), ("--memory", reach.memory.is_some()), ("--idle", limits.idle.is_some())];
+        let of_many = of_many.into_iter().chain(self.walls.asked().map(|name| (name, true)));
+        let of_terminals = [
+            ("--xot", reach.xot.is_some()),
+            ("--profile", behave.profile.is_some()),
+            ("--linger", behave.linger.is_some()),
+            ("--reselect", behave.reselect),
+        ];
+        let given = |mut all: Vec<(&'static str, bool)>| {
+            all.retain(|(_, is_given)| *is_given);
+            all.first().map(|(name, _)| *name)
+        };
+        if !has_program
+            && reach.listen.is_none()
+            && let Some(name) = given(of_many.collect())
+        {
+            return Err(Stop::Input(format!(
+                "{name} is about many callers, and there is one terminal; expected -- COMMAND behind --answer, or --listen"
+            )));
+        }
+        if has_program && let Some(name) = given(of_terminals.to_vec()) {
+            return Err(Stop::Input(format!(
+                "{name} is about the terminal of a PAD, and with -- COMMAND there is none; expected it without"
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    wanted.check()?;
     let reach = &wanted.reach;
     let gateway = match &reach.xot {
         Some(text) => Some(resolved("--xot", text, XOT)?),

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
@@ -179,7 +179,7 @@ fn a_call_that_cannot_be_had_says_what_would_help() {
 }
 
 /// Reads until `end` has come.
-fn until(socket: &mut TcpStream, end: &str) -> String {
+fn until(socket: &mut impl Read, end: &str) -> String {
     kumiki_watchdog::minute();
     let mut said = Vec::new();
     let mut piece = [0; 256];
@@ -227,8 +227,7 @@ fn a_call_that_finds_no_place_is_cleared_at_once() {
         let _ = first.kill();
         let _ = first.wait();
         // Its place is free again.
-        line(&host.told, "call 1, 127.0.0.1:");
-        line(&host.told, "the call is over");
+        assert!(line(&host.told, "the call is over").contains("call 1, "));
         let ran = typed(&["--xot", &host.at, "1"], b"hello\n\x04");
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     }
@@ -239,16 +238,14 @@ fn an_invitation_to_clear_is_followed_by_a_host() {
     let host = host(&["/bin/cat"]);
     let mut child = kumiki(&["--xot", &host.at, "--linger", "forever"]).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"1\rone\n\x10iclr\r").unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut said = Vec::new();
-    kumiki_watchdog::minute();
-    while !text(&said).contains("CLR DTE C:0 D:0") {
-        assert!(lines.read_until(b'\n', &mut said).unwrap() > 0, "{}", text(&said));
-    }
+    let mut stdout = child.stdout.take().unwrap();
+    stdin.write_all(b"1\rone\n").unwrap();
+    // The echo of the host's terminal, and what cat says.
+    until(&mut stdout, "one\r\none\r\n");
+    stdin.write_all(b"\x10iclr\r").unwrap();
+    until(&mut stdout, "CLR DTE C:0 D:0");
     drop(stdin);
     assert!(child.wait().unwrap().success());
-    assert!(text(&said).contains("one"), "{}", text(&said));
     line(&host.told, "the call is over");
 }
 
@@ -286,6 +283,24 @@ fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
     assert!(host.child.wait().unwrap().success());
     let told: Vec<String> = host.told.iter().filter(|line| line.contains(ended)).collect();
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn an_option_of_no_use_is_refused() {
+    let one = ["--answer", "127.0.0.1:0"];
+    for option in [["--run-as", "nobody"], ["--no-wall", "all"], ["--most", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
+    {
+        let ran = kumiki(&[one, option].concat()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{option:?}");
+        assert!(text(&ran.stderr).contains(&format!("{} is about many callers", option[0])), "{option:?}");
+    }
+    for option in [["--xot", "127.0.0.1"], ["--profile", "90"], ["--linger", "1s"]] {
+        let ran = kumiki(&[&one[..], &option[..], &["--", "cat"]].concat()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{option:?}");
+        assert!(text(&ran.stderr).contains("is about the terminal of a PAD"), "{option:?}");
+    }
+    let ran = kumiki(&["--answer", "127.0.0.1:0", "--xot", "127.0.0.1", "1"]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
 }
 
 #[test]
