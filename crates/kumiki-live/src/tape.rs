@@ -33,8 +33,8 @@ pub struct Tape {
     identification: u16,
 }
 
-fn named(path: &Path, why: &CaptureError) -> io::Error {
-    io::Error::other(format!("--pcap: {}: {why}", path.display()))
+fn named(path: &Path, why: &dyn core::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {why}", path.display()))
 }
 
 impl Tape {
@@ -49,7 +49,7 @@ impl Tape {
     ) -> io::Result<Option<Self>> {
         let &Connection { local, remote, called, .. } = connection;
         let said = |why: CaptureError| named(path, &why);
-        let Some(file) = Kept::create(path, budget).map_err(|why| said(why.into()))? else {
+        let Some(file) = Kept::create(path, budget).map_err(|why| named(path, &why))? else {
             return Ok(None);
         };
         let mut file = PcapNg::new(file).map_err(said)?;
@@ -181,7 +181,6 @@ impl Tape {
         out.extend(segment);
         out
     }
-
 }
 
 impl Drop for Tape {

@@ -18,7 +18,7 @@ use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::diagnostic;
 use kumiki_x25::pad_host::{Config, PadHost};
 
-use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, numbered, serve};
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line};
 use kumiki_live::throttle::Kind;
@@ -213,8 +213,7 @@ fn converse(
     };
     let clock = RealClock::start();
     let mut executor = executor(clock);
-    let ends =
-        socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
+    let ends = socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
     if let Some(account) = &account {
@@ -222,7 +221,7 @@ fn converse(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = Tape::beside(network, &mut graph);
+    let mut capture = capture_beside(network, &mut graph);
     let node = graph.node("host");
     let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
     let (stream, watcher) = Line::new(connection, None).map_err(system("the connection"))?;
@@ -254,8 +253,8 @@ fn converse(
             let Some(graph) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some(tape) = &mut tape {
-                tape.take_from(graph);
+            if let Some(capture) = &mut capture {
+                capture.take_from(graph);
             }
             if let Some(line) = network.captures_end() {
                 serving.log.told(&line);
@@ -334,8 +333,8 @@ fn converse(
     if let Some(why) = executor.failure() {
         return Err(LiveError::Line(why.to_string()));
     }
-    if let Some(tape) = tape {
-        tape.finish();
+    if let Some(capture) = capture {
+        capture.finish();
     }
     if let Some(line) = network.captures_end() {
         serving.log.told(&line);
@@ -387,15 +386,7 @@ pub fn listen(
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = gate.map_err(system("no random number"))?;
     let log = Log::new(journal);
-    let serving = Serving {
-        network,
-        config,
-        command,
-        doors,
-        gate: &gate,
-        wish: &wish,
-        log: &log,
-    };
+    let serving = Serving { network, config, command, doors, gate: &gate, wish: &wish, log: &log };
     let needs = Needs {
         files: Err("commands are started, and what they need nobody knows"),
         connects: Vec::new(),
@@ -405,10 +396,7 @@ pub fn listen(
     walls::raise(&network.walls, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
-        let network = Network {
-            pcap: numbered(serving.network.pcap.as_ref(), number),
-            ..serving.network.clone()
-        };
+        let network = Network { pcap: numbered(serving.network.pcap.as_ref(), number), ..serving.network.clone() };
         let told = |line: &str| log.told(&format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,

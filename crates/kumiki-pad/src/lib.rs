@@ -32,9 +32,10 @@ use kumiki_osi_service::x25::{Flow, Number};
 use kumiki_x25::x25::{self, Over, X25};
 use kumiki_x25::xot::{self, Xot};
 
-use kumiki_lab::capture::Stream as Capture;
+use kumiki_lab::capture::Stream;
+use kumiki_live::capture::Capture;
 use kumiki_live::gate::Gate;
-use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
 use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare};
 
@@ -123,51 +124,22 @@ impl Network {
     }
 }
 
-/// A capture under way, which ends by itself where it cannot be written.
-struct Tape {
-    capture: Capture<Kept>,
-    budget: CaptureBudget,
+/// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
+fn begin_capture(network: &Network, graph: &mut Graph) -> Result<Option<Capture>, LiveError> {
+    let Some(path) = &network.pcap else {
+        return Ok(None);
+    };
+    kumiki_live::begin_capture((path, &network.pcap_budget), graph, ("x25", "xot"))
 }
 
-impl Tape {
-    /// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
-    fn begin(network: &Network, graph: &mut Graph) -> Result<Option<Self>, LiveError> {
-        let Some(path) = network.pcap.clone() else {
-            return Ok(None);
-        };
-        let file = match Kept::create(&path, &network.pcap_budget) {
-            Ok(Some(file)) => file,
-            Ok(None) => return Ok(None),
-            Err(why) => {
-                let why = why.into();
-                return Err(LiveError::Capture { path, why });
-            }
-        };
-        match Capture::new(graph, ("x25", "x25"), "xot", file) {
-            Ok(capture) => Ok(Some(Self { capture, budget: network.pcap_budget.clone() })),
-            Err(why) => Err(LiveError::Capture { path, why }),
-        }
-    }
-
-    /// The same for one of many callers, who have nothing to do with that.
-    fn beside(network: &Network, graph: &mut Graph) -> Option<Self> {
-        Self::begin(network, graph).unwrap_or_else(|why| {
-            network.pcap_budget.end(&why.to_string());
-            None
-        })
-    }
-
-    fn take_from(&mut self, graph: &mut Graph) {
-        if let Err(why) = self.capture.take_from(graph) {
-            self.budget.end(&why.to_string());
-        }
-    }
-
-    fn finish(self) {
-        if let Err(why) = self.capture.finish() {
-            self.budget.end(&why.to_string());
-        }
-    }
+/// The same for one of many callers, who have nothing to do with what becomes of it.
+fn capture_beside(network: &Network, graph: &mut Graph) -> Option<Capture> {
+    let path = network.pcap.as_ref()?;
+    let begun = Capture::begin(path, &network.pcap_budget, |file| Stream::new(graph, ("x25", "x25"), "xot", file));
+    begun.unwrap_or_else(|why| {
+        network.pcap_budget.end(&format!("{}: {why}", path.display()));
+        None
+    })
 }
 
 /// Several files for several graphs: the first is called as given, the next with `.2` behind it.

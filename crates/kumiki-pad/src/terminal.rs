@@ -18,7 +18,7 @@ use kumiki_x25::pad::{Config, Outcome, Pad, State};
 use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
-use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, numbered, serve};
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
@@ -253,7 +253,8 @@ fn attend(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = if visit.is_some() { Tape::beside(network, &mut graph) } else { Tape::begin(network, &mut graph)? };
+    let mut capture =
+        if visit.is_some() { capture_beside(network, &mut graph) } else { begin_capture(network, &mut graph)? };
     let Some(node) = graph.node("pad") else {
         return Err(LiveError::Line("the stack has no PAD".to_owned()));
     };
@@ -272,8 +273,8 @@ fn attend(
             let Some(graph) = executor.graph_mut(host) else {
                 return true;
             };
-            if let Some(tape) = &mut tape {
-                tape.take_from(graph);
+            if let Some(capture) = &mut capture {
+                capture.take_from(graph);
             }
             if let Some(line) = network.captures_end() {
                 journal.told(&line);
@@ -310,8 +311,8 @@ fn attend(
             break ended;
         }
     };
-    if let Some(tape) = tape {
-        tape.finish();
+    if let Some(capture) = capture {
+        capture.finish();
     }
     if let Some(line) = network.captures_end() {
         journal.told(&line);
@@ -349,8 +350,7 @@ pub fn listen(
     walls::raise(&network.walls, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
-        let network =
-            Network { pcap: numbered(network.pcap.as_ref(), number), ..network.clone() };
+        let network = Network { pcap: numbered(network.pcap.as_ref(), number), ..network.clone() };
         let served = begin(&network, doors, &gate, caller)
             .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), &log));
         let who = format!("terminal {number}, {from}");

@@ -19,10 +19,11 @@ use kumiki_x25::xot::PATIENCE;
 use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, On, Port};
 use super::ports;
-use kumiki_lab::capture;
+use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
+use kumiki_live::capture::Capture;
 use kumiki_live::memory::Memory;
-use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
 use kumiki_live::walls::{self, Needs, Walls};
 use kumiki_live::{LOOK, LiveError, date, system};
@@ -174,13 +175,11 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         None => None,
         Some(path) => {
             let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
-            let file = Kept::create(path, &captures);
-            let file = file.map_err(|why| fault(&why))?;
-            let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
             let taps: Vec<(&str, &str, &str)> =
                 built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
-            let stream = capture::Stream::several(&mut built.graph, &taps, file);
-            Some(stream.map_err(|why| fault(&why))?)
+            let begun = Capture::begin(path, &captures, |file| Stream::several(&mut built.graph, &taps, file));
+            let begun = begun.map_err(|why| fault(&why))?;
+            Some(begun.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?)
         }
     };
     let mut executor = Executor::new(clock, Pace::default());
@@ -206,10 +205,8 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
             let Some(it) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some(stream) = &mut capture
-                && let Err(why) = stream.take_from(it)
-            {
-                captures.end(&why.to_string());
+            if let Some(capture) = &mut capture {
+                capture.take_from(it);
             }
             if let Some(remark) = captures.remark() {
                 say(&format!("{} --pcap: {remark}", date()));
@@ -245,10 +242,8 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         say(&line);
     }
     summary(&executor, (graph, built.switch), callers.turned_away(), &mut say);
-    if let Some(stream) = capture
-        && let Err(why) = stream.finish()
-    {
-        captures.end(&why.to_string());
+    if let Some(capture) = capture {
+        capture.finish();
     }
     if let Some(remark) = captures.remark() {
         say(&format!("{} --pcap: {remark}", date()));

@@ -24,7 +24,7 @@ impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
             LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
-            LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => Self::Failed(why.to_string()),
+            LiveError::System { .. } | LiveError::Line(_) => Self::Failed(why.to_string()),
             #[cfg(target_os = "linux")]
             LiveError::Walls(_) => Self::Failed(why.to_string()),
         }

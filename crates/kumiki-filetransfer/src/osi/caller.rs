@@ -24,9 +24,9 @@ use kumiki_x25::xot::Xot;
 use super::ends::{Calls, WAKE, caller, caller_mut};
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
-use kumiki_live::tape::Tape;
 use kumiki_live::line::{Line, Sight, Watcher};
 use kumiki_live::private::CaptureBudget;
+use kumiki_live::tape::Tape;
 use kumiki_live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -199,10 +199,9 @@ impl Calling<'_> {
         let node = graph.node("client");
         let budget = CaptureBudget::endless();
         let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
-        let line = |why: std::io::Error| LiveError::Line(why.to_string());
         let tape = pcap.as_deref().map(|path| Tape::begin((path, &budget), clock, &connection)).transpose();
-        let tape = tape.map_err(line)?.flatten();
-        let (line, watcher) = Line::new(connection, tape).map_err(line)?;
+        let tape = tape.map_err(system("--pcap"))?.flatten();
+        let (line, watcher) = Line::new(connection, tape).map_err(system("the connection"))?;
         let host = executor.add_graph("caller", graph);
         let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
