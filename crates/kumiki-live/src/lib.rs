@@ -13,8 +13,7 @@
 use core::fmt;
 use core::net::{IpAddr, SocketAddrV4};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
@@ -25,16 +24,19 @@ use kumiki_io::{
 #[cfg(target_os = "linux")]
 use kumiki_io::{Tun, TunError};
 use kumiki_link::Impaired;
-use kumiki_pcapng::CaptureError;
 
+use capture::Capture;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, Impair, Place};
+use private::CaptureBudget;
 
+pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod gate;
 #[cfg(target_os = "linux")]
 pub mod line;
+pub mod logbook;
 #[cfg(target_os = "linux")]
 pub mod memory;
 pub mod private;
@@ -403,6 +405,24 @@ impl core::str::FromStr for Network {
     }
 }
 
+impl Network {
+    /// Whether `address` is in it; an IPv4 address inside IPv6 is that of IPv4.
+    #[must_use]
+    pub const fn contains(&self, address: IpAddr) -> bool {
+        let (bits, width) = match (address.to_canonical(), self.address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => ((a.to_bits() ^ b.to_bits()) as u128, 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+        };
+        let rest: u32 = width - if (self.prefix as u32) < width { self.prefix as u32 } else { width };
+        // Of a prefix of no bits all 128 are shifted out.
+        match bits.checked_shr(rest) {
+            Some(bits) => bits == 0,
+            None => true,
+        }
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix)
@@ -446,14 +466,6 @@ pub enum LiveError {
     /// The line or the device cannot be had, or is of no more use.
     #[error("{0}")]
     Line(String),
-    /// The capture cannot be written.
-    #[error("{}: {why}", path.display())]
-    Capture {
-        /// The file.
-        path: PathBuf,
-        /// Its reason.
-        why: CaptureError,
-    },
     /// A wall cannot be raised.
     #[cfg(target_os = "linux")]
     #[error("walls: {0}")]
@@ -484,7 +496,6 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>) -> Result<Box<dyn RealDe
 }
 
 /// The time now, as a log has it.
-#[cfg(target_os = "linux")]
 pub fn date() -> String {
     let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
     let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
@@ -539,8 +550,9 @@ pub fn run<P: Protocol>(
 ) -> Result<Outcome, LiveError> {
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
     let (mut graph, device) = stack.build(Box::new(program), seed)?;
+    let captures = CaptureBudget::endless();
     let mut capture = match &line.pcap {
-        Some(path) => Some(begin_capture(path, &mut graph, stack.captured())?),
+        Some(path) => begin_capture((path, &captures), &mut graph, stack.captured())?,
         None => None,
     };
     let node = graph.node(&stack.program);
@@ -572,17 +584,14 @@ pub fn run<P: Protocol>(
     walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
-    let mut failed = None;
     loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {
                 return true;
             };
-            if let Some((path, stream)) = &mut capture
-                && let Err(why) = stream.take_from(graph)
-            {
-                failed = Some(LiveError::Capture { path: path.clone(), why });
-                return true;
+            if let Some(capture) = &mut capture {
+                capture.take_from(graph);
+                captures_end(&captures);
             }
             let program = node.and_then(|node| graph.protocol::<P>(node));
             program.is_none_or(|program| watcher.look(program, clock.now())) || wish.is_made()
@@ -598,13 +607,9 @@ pub fn run<P: Protocol>(
         device: executor.real_counters(real),
         impaired: impaired.map(|element| executor.element_counters(element)).unwrap_or_default(),
     };
-    if let Some((path, stream)) = capture
-        && failed.is_none()
-    {
-        stream.finish().map_err(|why| LiveError::Capture { path, why })?;
-    }
-    if let Some(why) = failed {
-        return Err(why);
+    if let Some(capture) = capture {
+        capture.finish();
+        captures_end(&captures);
     }
     if let Some(failure) = executor.failure() {
         let what = match failure {
@@ -616,16 +621,23 @@ pub fn run<P: Protocol>(
     Ok(outcome)
 }
 
-/// A capture under way, and its file.
-pub type Capture = (PathBuf, Stream<BufWriter<File>>);
-
 /// Begins a capture of what crosses between the node `upper`, which is called as its kind, and `lower`.
 ///
 /// # Errors
 /// [`LiveError`] where the file cannot be made, or no such layers are there.
-pub fn begin_capture(path: &Path, graph: &mut Graph, (upper, lower): (&str, &str)) -> Result<Capture, LiveError> {
-    let fault = |why: &dyn fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
-    let file = private::create(path).map_err(|why| fault(&why))?;
-    let stream = Stream::new(graph, (upper, upper), lower, BufWriter::new(file)).map_err(|why| fault(&why))?;
-    Ok((path.to_owned(), stream))
+pub fn begin_capture(
+    (path, budget): (&Path, &CaptureBudget),
+    graph: &mut Graph,
+    (upper, lower): (&str, &str),
+) -> Result<Option<Capture>, LiveError> {
+    let capture = Capture::begin(path, budget, |file| Stream::new(graph, (upper, upper), lower, file));
+    Ok(capture.map_err(|why| Fault::new(format!("--pcap: {}: {why}", path.display())))?)
+}
+
+/// Has standard error say, once, that captures have ended, and why: standard output may be a line or JSON.
+pub fn captures_end(budget: &CaptureBudget) {
+    if let Some(remark) = budget.remark() {
+        // That nobody reads it is no reason to stop.
+        let _ = writeln!(io::stderr(), "kumiki: --pcap: {remark}");
+    }
 }

@@ -2,16 +2,14 @@
 
 use core::net::SocketAddr;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::Address;
-use kumiki_io::{Arrival, Descriptors, RealClock, RealDevice, Sent, Stream};
+use kumiki_io::{Arrival, Descriptors, RealDevice, Sent, Stream};
 use kumiki_octets::Message;
 
 use super::tape::Tape;
-use crate::private::CaptureBudget;
 
 /// How much of what a peer says first is kept: enough to see what it is.
 const FIRST: usize = 32;
@@ -90,17 +88,12 @@ pub struct Connection {
 }
 
 impl Line {
-    /// A device of `connection`; what crosses it is written to `pcap`.
+    /// A device of `connection`; what crosses it is written to `tape`.
     ///
     /// # Errors
-    /// The socket cannot be made not to wait, or the capture not be written.
-    pub fn new(
-        connection: Connection,
-        clock: RealClock,
-        pcap: Option<(&Path, &CaptureBudget)>,
-    ) -> io::Result<(Self, Watcher)> {
-        let Connection { socket, local, remote, called, mute } = connection;
-        let tape = pcap.map(|kept| Tape::begin(kept, clock, (local, remote), called)).transpose()?.flatten();
+    /// The socket cannot be made not to wait.
+    pub fn new(connection: Connection, tape: Option<Tape>) -> io::Result<(Self, Watcher)> {
+        let Connection { socket, mute, .. } = connection;
         let watcher = Watcher::default();
         let line = Self { stream: Stream::new(socket)?, watcher: watcher.clone(), tape, mute };
         Ok((line, watcher))
@@ -117,7 +110,7 @@ impl RealDevice for Line {
         match &arrival {
             Some(Arrival::Unit { data, .. }) => {
                 if let Some(tape) = &mut self.tape {
-                    tape.received(&data.to_vec())?;
+                    tape.received(&data.to_vec());
                 }
                 self.watcher.with(|sight| {
                     sight.received = sight.received.saturating_add(data.len() as u64);
@@ -138,7 +131,7 @@ impl RealDevice for Line {
         let sent = self.stream.send(packet, to)?;
         if sent == Sent::Taken {
             if let Some(tape) = &mut self.tape {
-                tape.sent(&packet.to_vec())?;
+                tape.sent(&packet.to_vec());
             }
             self.watcher.with(|sight| {
                 sight.sent = sight.sent.saturating_add(packet.len() as u64);

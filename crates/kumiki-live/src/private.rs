@@ -1,11 +1,11 @@
 //! Files for the eyes of their owner: captures, which have passwords in them, and files of passwords.
 
 use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -64,15 +64,30 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// How many octets captures may still have, all together.
+/// So many octets of a capture are written at once.
+const AT_ONCE: usize = 8192;
+
+/// How many octets captures may still have, all together, and why they have ended.
 #[derive(Clone, Debug)]
-pub struct CaptureBudget(Arc<AtomicU64>);
+pub struct CaptureBudget(Arc<Budget>);
+
+#[derive(Debug)]
+struct Budget {
+    left: AtomicU64,
+    has_ended: AtomicBool,
+    /// What nobody has been told yet.
+    remark: Mutex<Option<String>>,
+}
 
 impl CaptureBudget {
     /// So many.
     #[must_use]
     pub fn new(octets: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(octets)))
+        Self(Arc::new(Budget {
+            left: AtomicU64::new(octets),
+            has_ended: AtomicBool::new(false),
+            remark: Mutex::default(),
+        }))
     }
 
     /// As many as the disk has.
@@ -83,18 +98,47 @@ impl CaptureBudget {
 
     /// Takes so many; where there are fewer nothing is left from then on, so that a capture ends and has no hole.
     fn take(&self, octets: u64) -> bool {
-        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(octets)));
-        taken.is_ok_and(|left| left >= octets)
+        let left = &self.0.left;
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(octets)));
+        let fits = taken.is_ok_and(|left| left >= octets);
+        if !fits {
+            self.end("they have as many octets as --pcap-most lets them have");
+        }
+        fits
+    }
+
+    /// Has all captures end for this reason, of which the first is told. What is captured goes on.
+    pub fn end(&self, why: &str) {
+        self.0.left.store(0, Ordering::Relaxed);
+        if !self.0.has_ended.swap(true, Ordering::SeqCst) {
+            let remark = format!("captures end here: {why}");
+            *self.0.remark.lock().unwrap_or_else(PoisonError::into_inner) = Some(remark);
+        }
+    }
+
+    /// That captures have ended, and why: once.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        // Looked at after each pass, by many.
+        if !self.0.has_ended.load(Ordering::SeqCst) {
+            return None;
+        }
+        self.0.remark.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// A capture file for its owner alone, which ends behind the last block that there was room for.
+/// A capture file for its owner alone, which ends behind the last block that there was room for: by the budget, or on the disk. Writing to it never fails, as what is
+/// captured is worth more than its capture; [`CaptureBudget::remark`] tells that it has ended.
 #[derive(Debug)]
 pub struct Kept {
-    file: BufWriter<File>,
+    path: PathBuf,
+    file: File,
     budget: CaptureBudget,
     /// What has come of a block.
     block: Vec<u8>,
+    /// Blocks that are not written yet, and where each ends.
+    whole: Vec<u8>,
+    ends: Vec<usize>,
     /// Numbers are written with the last octet first.
     is_little: bool,
     is_over: bool,
@@ -110,9 +154,12 @@ impl Kept {
             return Ok(None);
         }
         Ok(Some(Self {
-            file: BufWriter::new(create(path)?),
+            path: path.to_owned(),
+            file: create(path)?,
             budget: budget.clone(),
             block: Vec::new(),
+            whole: Vec::new(),
+            ends: Vec::new(),
             is_little: cfg!(target_endian = "little"),
             is_over: false,
         }))
@@ -131,6 +178,42 @@ impl Kept {
         let length = if self.is_little { u32::from_le_bytes(*length) } else { u32::from_be_bytes(*length) };
         usize::try_from(length.max(12)).ok()
     }
+
+    /// Writes the blocks that there are. Where the file takes no more, the part of a block that it took is cut off.
+    fn put(&mut self) {
+        let mut written = 0;
+        let mut refused = None;
+        while let Some(rest) = self.whole.get(written..).filter(|rest| !rest.is_empty()) {
+            match self.file.write(rest) {
+                Ok(0) => refused = Some(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => refused = Some(why),
+            }
+            if refused.is_some() {
+                break;
+            }
+        }
+        if let Some(why) = refused {
+            let within = self.ends.iter().rev().find(|end| **end <= written);
+            let beyond = written.saturating_sub(within.copied().unwrap_or(0));
+            // A pipe keeps what it has.
+            if let Ok(at) = self.file.stream_position() {
+                let _ = self.file.set_len(at.saturating_sub(beyond as u64));
+            }
+            self.is_over = true;
+            self.block = Vec::new();
+            self.budget.end(&format!("{}: {why}", self.path.display()));
+        }
+        self.whole.clear();
+        self.ends.clear();
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.put();
+    }
 }
 
 impl Write for Kept {
@@ -148,14 +231,19 @@ impl Write for Kept {
                 self.block = Vec::new();
                 break;
             }
-            self.file.write_all(whole)?;
+            self.whole.extend_from_slice(whole);
+            self.ends.push(self.whole.len());
             self.block = rest.to_vec();
+        }
+        if self.whole.len() >= AT_ONCE {
+            self.put();
         }
         Ok(octets.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.put();
+        Ok(())
     }
 }
 
@@ -165,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    fn folder(name: &str) -> std::path::PathBuf {
+    fn folder(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("kumiki-private-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
@@ -224,17 +312,58 @@ mod tests {
             capture.finish().unwrap().flush().unwrap();
             let octets = std::fs::read(&path).unwrap();
             assert_eq!(mode(&path), 0o600);
-            // Blocks follow each other to the end.
-            let mut rest = octets.as_slice();
-            while let Some((_, after)) = rest.split_first_chunk::<4>() {
-                let length = u32::from_le_bytes(after[..4].try_into().unwrap());
-                rest = &rest[length as usize..];
-            }
-            assert!(rest.is_empty());
+            is_whole(&octets);
             lengths.push(octets.len() as u64);
         }
         assert!((1..=2).contains(&lengths.len()));
         assert!(lengths.iter().sum::<u64>() <= 2 * FILE);
+        assert!(budget.remark().is_some_and(|it| it.contains("--pcap-most")));
+        assert_eq!(budget.remark(), None);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Blocks follow each other to the end; how many there are.
+    fn is_whole(octets: &[u8]) -> usize {
+        let (mut rest, mut blocks) = (octets, 0);
+        while let Some((_, after)) = rest.split_first_chunk::<4>() {
+            let length = u32::from_le_bytes(after[..4].try_into().unwrap());
+            rest = &rest[length as usize..];
+            blocks += 1;
+        }
+        assert!(rest.is_empty());
+        blocks
+    }
+
+    /// A limit on the length of files stands for a disk that is full: both take a part of what is written, and then nothing.
+    #[test]
+    fn what_the_disk_does_not_take_ends_the_capture_and_nothing_else() {
+        const NAME: &str = "private::tests::what_the_disk_does_not_take_ends_the_capture_and_nothing_else";
+        let folder = folder("full");
+        let path = folder.join("x");
+        if std::env::var_os("KUMIKI_FULL").is_none() {
+            // The limit is of a process, so it gets one of its own. Blocks of 512 octets.
+            let own = std::env::current_exe().unwrap();
+            let limited = format!("trap '' XFSZ; ulimit -f 20; exec '{}' --exact {NAME}", own.display());
+            let ran = std::process::Command::new("sh").args(["-c", &limited]).env("KUMIKI_FULL", "1").output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+            return;
+        }
+        let budget = CaptureBudget::endless();
+        let mut capture = PcapNg::new(Kept::create(&path, &budget).unwrap().unwrap()).unwrap();
+        let interface = capture.add_interface("x", LinkType::RawIp, 0).unwrap();
+        for number in 0..200 {
+            let packet = Packet { at_ns: number, octets: &[7; 101], original_len: 101, direction: None, comment: None };
+            capture.write_packet(interface, &packet).unwrap();
+        }
+        capture.finish().unwrap().flush().unwrap();
+        let octets = std::fs::read(&path).unwrap();
+        assert!(is_whole(&octets) > 50 && octets.len() < 20 * 512, "{}", octets.len());
+        let remark = budget.remark().unwrap();
+        assert!(remark.contains("File too large"), "{remark}");
+        assert_eq!(budget.remark(), None);
+        // Others are not begun.
+        assert!(Kept::create(&folder.join("y"), &budget).unwrap().is_none());
+        assert!(!folder.join("y").exists());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

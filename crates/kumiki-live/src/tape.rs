@@ -4,7 +4,7 @@
 //! own: one for each piece that was read or written, between a handshake and an end. Nothing is lost, so nothing is acknowledged by itself.
 
 use core::net::{IpAddr, SocketAddr};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use kumiki_io::{Clock as _, RealClock};
@@ -13,14 +13,16 @@ use kumiki_pcapng::{CaptureError, Direction, InterfaceId, LinkType, Packet, Pcap
 use kumiki_wire::inet::tcp::{self, Flags, Seq};
 use kumiki_wire::inet::{ipv4, ipv6};
 
+use crate::line::Connection;
 use crate::private::{CaptureBudget, Kept};
 
 /// The most octets of one segment; with both headers it is a datagram.
 const MOST: usize = 65_000;
 
-/// A capture under way.
+/// A capture under way. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
 pub struct Tape {
     path: PathBuf,
+    budget: CaptureBudget,
     file: Option<PcapNg<Kept>>,
     interface: InterfaceId,
     clock: RealClock,
@@ -31,8 +33,8 @@ pub struct Tape {
     identification: u16,
 }
 
-fn named(path: &Path, why: &CaptureError) -> io::Error {
-    io::Error::other(format!("--pcap: {}: {why}", path.display()))
+fn named(path: &Path, why: &dyn core::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {why}", path.display()))
 }
 
 impl Tape {
@@ -43,17 +45,18 @@ impl Tape {
     pub fn begin(
         (path, budget): (&Path, &CaptureBudget),
         clock: RealClock,
-        (local, remote): (SocketAddr, SocketAddr),
-        called: bool,
+        connection: &Connection,
     ) -> io::Result<Option<Self>> {
+        let &Connection { local, remote, called, .. } = connection;
         let said = |why: CaptureError| named(path, &why);
-        let Some(file) = Kept::create(path, budget).map_err(|why| said(why.into()))? else {
+        let Some(file) = Kept::create(path, budget).map_err(|why| named(path, &why))? else {
             return Ok(None);
         };
         let mut file = PcapNg::new(file).map_err(said)?;
         let interface = file.add_interface("connection", LinkType::RawIp, 0).map_err(said)?;
         let mut tape = Self {
             path: path.to_owned(),
+            budget: budget.clone(),
             file: Some(file),
             interface,
             clock,
@@ -63,28 +66,28 @@ impl Tape {
             identification: 0,
         };
         let (caller, callee) = if called { (1, 0) } else { (0, 1) };
-        tape.segment(caller, Flags::SYN, &[])?;
-        tape.segment(callee, Flags::SYN.with(Flags::ACK), &[])?;
-        tape.segment(caller, Flags::ACK, &[])?;
+        tape.segment(caller, Flags::SYN, &[]);
+        tape.segment(callee, Flags::SYN.with(Flags::ACK), &[]);
+        tape.segment(caller, Flags::ACK, &[]);
         Ok(Some(tape))
     }
 
     /// What was sent.
-    pub fn sent(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.pieces(0, octets)
+    pub fn sent(&mut self, octets: &[u8]) {
+        self.pieces(0, octets);
     }
 
     /// What was received.
-    pub fn received(&mut self, octets: &[u8]) -> io::Result<()> {
-        self.pieces(1, octets)
+    pub fn received(&mut self, octets: &[u8]) {
+        self.pieces(1, octets);
     }
 
-    fn pieces(&mut self, from: usize, octets: &[u8]) -> io::Result<()> {
+    fn pieces(&mut self, from: usize, octets: &[u8]) {
         let flags = Flags::ACK.with(Flags::PSH);
-        octets.chunks(MOST).try_for_each(|piece| self.segment(from, flags, piece))
+        octets.chunks(MOST).for_each(|piece| self.segment(from, flags, piece));
     }
 
-    fn segment(&mut self, from: usize, flags: Flags, data: &[u8]) -> io::Result<()> {
+    fn segment(&mut self, from: usize, flags: Flags, data: &[u8]) {
         let ends = [self.local, self.remote];
         let pick = |from: usize| if from == 0 { ends } else { [ends[1], ends[0]] };
         let [source, destination] = pick(from);
@@ -118,10 +121,12 @@ impl Tape {
             direction: Some(if from == 0 { Direction::Outbound } else { Direction::Inbound }),
             comment: None,
         };
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
-        file.write_packet(self.interface, &packet).map_err(|why| named(&self.path, &why))
+        if let Some(file) = &mut self.file
+            && let Err(why) = file.write_packet(self.interface, &packet)
+        {
+            self.file = None;
+            self.budget.end(&format!("{}: {why}", self.path.display()));
+        }
     }
 
     /// The segment behind a header of IP, with its checksum.
@@ -176,23 +181,12 @@ impl Tape {
         out.extend(segment);
         out
     }
-
-    /// Writes what is still in memory.
-    pub fn flush(&mut self) -> io::Result<()> {
-        let flags = Flags::FIN.with(Flags::ACK);
-        self.segment(0, flags, &[])?;
-        self.segment(1, flags, &[])?;
-        let Some(file) = self.file.take() else {
-            return Ok(());
-        };
-        let mut out = file.finish().map_err(|why| named(&self.path, &why))?;
-        out.flush()
-    }
 }
 
 impl Drop for Tape {
     fn drop(&mut self) {
-        // That it failed was said by what came before, or nobody can be told.
-        let _ = self.flush();
+        let flags = Flags::FIN.with(Flags::ACK);
+        self.segment(0, flags, &[]);
+        self.segment(1, flags, &[]);
     }
 }

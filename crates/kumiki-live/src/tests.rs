@@ -253,3 +253,21 @@ fn a_ping_over_an_ethernet_stands_on_ip_whatever_the_transport() {
     let ping = |transport| station("ping", transport, "127.0.0.1:7000").unwrap();
     assert_eq!(ping(Transport::Xtp), ping(Transport::Tcp));
 }
+
+#[test]
+fn networks_are_compared_by_their_prefixes() {
+    let cases = [
+        ("10.1.2.3", "10.1.0.0/16", true),
+        ("10.2.2.3", "10.1.0.0/16", false),
+        ("::ffff:10.1.2.3", "10.1.2.3/32", true),
+        ("10.1.2.3", "0.0.0.0/0", true),
+        ("fd00::1", "fd00::/64", true),
+        ("fd01::1", "fd00::/64", false),
+        ("fd01::1", "::/0", true),
+        ("fd01::1", "0.0.0.0/0", false),
+    ];
+    for (address, network, wanted) in cases {
+        let found = network.parse::<Network>().unwrap().contains(address.parse().unwrap());
+        assert_eq!(found, wanted, "{address} {network}");
+    }
+}

@@ -12,17 +12,17 @@ use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Reason, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
-use kumiki_io::stream::deepen;
+use kumiki_io::sockets::plain;
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
+use kumiki_osi_service::x25::diagnostic;
 use kumiki_x25::pad_host::{Config, PadHost};
 use kumiki_x25::x25::X25;
 use kumiki_x25::xot::Xot;
 
-use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, numbered, serve};
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line};
-use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
@@ -162,7 +162,6 @@ struct Serving<'a> {
     command: &'a [OsString],
     doors: &'a Doors,
     gate: &'a Gate,
-    budget: CaptureBudget,
     wish: &'a Wish,
     log: &'a Log<'a>,
 }
@@ -192,7 +191,7 @@ impl core::fmt::Display for Why {
             Self::Broke(why) => why.fmt(f),
             Self::Late => f.write_str("no call came in time"),
             Self::Room => f.write_str("made room for another caller"),
-            Self::Full(full) => write!(f, "dropped, for {full}"),
+            Self::Full(full) => write!(f, "cleared, for {full}"),
         }
     }
 }
@@ -216,7 +215,9 @@ fn converse(
 ) -> Result<bool, LiveError> {
     let Caller { socket, from, number, let_go } = caller;
     let (gate, doors, wish) = (serving.gate, serving.doors, serving.wish);
-    let (config, command) = (serving.config.clone(), serving.command);
+    // Who has a place the gate knows.
+    let config = Config { asks: true, ..serving.config.clone() };
+    let command = serving.command;
     let account = match &network.budget {
         Some(budget) => Some(
             budget
@@ -227,8 +228,7 @@ fn converse(
     };
     let clock = RealClock::start();
     let mut executor = executor(clock);
-    let ends =
-        socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?))).map_err(system("the connection"))?;
+    let ends = socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
     let seed = unguessable().map_err(system("no random number"))?;
     let (mut graph, [line, program]) = stack(network, config, (ends, doors.begin), seed)?;
     if let Some(account) = &account {
@@ -236,14 +236,14 @@ fn converse(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = Tape::begin(network, &mut graph)?;
+    let mut capture = capture_beside(network, &mut graph);
     let node = graph.node("host");
     let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
-    let (stream, watcher) = Line::new(connection, clock, None).map_err(system("the connection"))?;
+    let (stream, watcher) = Line::new(connection, None).map_err(system("the connection"))?;
     let hangs_up = Arc::new(AtomicBool::new(false));
     let wanted = Arc::new(AtomicBool::new(false));
     let trouble = Trouble::default();
-    let mut is_told = false;
+    let (mut is_told, mut is_closing) = (false, false);
     let device = Program {
         command: command.to_vec(),
         wanted: Arc::clone(&wanted),
@@ -261,7 +261,6 @@ fn converse(
     executor.start()?;
     let began = clock.now();
     let mut over = None;
-    let mut failed = None;
     let mut why = None;
     let (mut heard, mut last) = (0, began);
     loop {
@@ -269,16 +268,21 @@ fn converse(
             let Some(graph) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some(tape) = &mut tape
-                && let Err(why) = tape.take_from(graph)
-            {
-                failed = Some(why);
-                return true;
+            if let Some(capture) = &mut capture {
+                capture.take_from(graph);
             }
-            let Some(host) = node.and_then(|node| graph.protocol::<PadHost>(node)) else {
+            if let Some(line) = network.captures_end() {
+                serving.log.told(&line);
+            }
+            let Some(host) = node.and_then(|node| graph.protocol_mut::<PadHost>(node)) else {
                 return true;
             };
             let now = clock.now();
+            let mut wakes = false;
+            if wish.is_made() && !is_closing {
+                (is_closing, wakes) = (true, true);
+                host.close();
+            }
             let is_sent_away = account.as_ref().is_some_and(Account::is_sent_away);
             if is_sent_away && !is_told {
                 return true;
@@ -290,21 +294,29 @@ fn converse(
             if sight.received != heard {
                 (heard, last) = (sight.received, now);
             }
+            if host.calling().is_some() {
+                let known = gate.know(number);
+                host.answer(known.is_ok());
+                why = known.err().map(Why::Full);
+                wakes = true;
+            }
             if let Some(caller) = host.caller().filter(|_| !is_told) {
                 is_told = true;
                 if let Some(account) = &account {
                     // It takes no more than it has already: what its windows hold.
                     let _ = account.stand(0);
                 }
-                if let Err(full) = gate.know(number) {
-                    why = Some(Why::Full(full));
-                    return true;
-                }
                 wanted.store(true, Ordering::SeqCst);
                 journal(&format!("a call of {caller}"));
             }
+            let is_refused = host.counters().calls == 0 && host.counters().refused > 0;
             let is_over = host.ended().is_some() || host.counters().refused > 0;
-            if host.counters().calls == 0 && !is_over {
+            let has_called = host.counters().calls > 0;
+            if wakes && let Some(node) = node {
+                graph.wake(now, node, PadHost::WAKE);
+                return false;
+            }
+            if !has_called && !is_over {
                 // Of one that has left, or speaks something else, no call can come.
                 let is_left = graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left);
                 why = if sight.is_down {
@@ -317,28 +329,30 @@ fn converse(
                     let is_late = now >= began + gate.begin(doors.begin);
                     is_late.then_some(Why::Late)
                 };
-                return why.is_some() || wish.is_made();
+                return why.is_some() || is_closing;
             }
             if !is_over {
                 if doors.idle.is_some_and(|idle| now >= last + idle) && !hangs_up.swap(true, Ordering::SeqCst) {
                     journal("nothing has come for too long");
                 }
-                return wish.is_made();
+                return false;
             }
-            now >= *over.get_or_insert(now) + FAREWELL || wish.is_made()
+            // A program may still take what came last; otherwise there is nothing to wait for once the peer has hung up.
+            let is_left = sight.is_down && (is_refused || is_closing);
+            is_left || now >= *over.get_or_insert(now) + FAREWELL
         });
         if ended != Ended::TimedOut {
             break;
         }
     }
-    if let Some(why) = failed {
-        return Err(why);
-    }
     if let Some(why) = executor.failure() {
         return Err(LiveError::Line(why.to_string()));
     }
-    if let Some(tape) = tape {
-        tape.finish()?;
+    if let Some(capture) = capture {
+        capture.finish();
+    }
+    if let Some(line) = network.captures_end() {
+        serving.log.told(&line);
     }
     let host = executor.graph(graph);
     let host = node.and_then(|node| host?.protocol::<PadHost>(node));
@@ -348,17 +362,23 @@ fn converse(
         let name = command.first().map(|name| name.to_string_lossy());
         journal(&format!("{}: {why}", name.unwrap_or_default()));
     }
-    match (host.and_then(PadHost::ended), why) {
-        (Some(why), _) => journal(&format!("the call is over: {why}")),
-        (None, Some(why)) => {
-            let line = format!("call {number}, {from}: {why}");
-            serving.log.told(Kind::Unknown, &line);
+    let refusal = host.and_then(PadHost::refusal).map(|code| match code {
+        diagnostic::CALL => "it was no PAD's",
+        diagnostic::DTE_DOWN => "this host ends",
+        _ => "memory is short, or one stands by that connection",
+    });
+    match (host.and_then(PadHost::ended), why, refusal) {
+        (Some(_), ..) if is_closing => journal("the call is over: cleared, for this host ends"),
+        (Some(why), ..) => journal(&format!("the call is over: {why}")),
+        (None, Some(why), _) => {
+            let kind = if matches!(why, Why::Full(_)) { Kind::Dropped } else { Kind::Unknown };
+            serving.log.often(kind, &format!("call {number}, {from}: {why}"));
         }
-        (None, None) if counters.refused > 0 => {
-            let line = format!("call {number}, {from}: a call was refused: it was no PAD's");
-            serving.log.told(Kind::Refused, &line);
+        (None, None, Some(why)) => {
+            let line = format!("call {number}, {from}: a call was refused: {why}");
+            serving.log.often(Kind::Refused, &line);
         }
-        (None, None) => {}
+        (None, None, None) => {}
     }
     Ok(counters.calls > 0)
 }
@@ -378,20 +398,10 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    deepen(listener);
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = gate.map_err(system("no random number"))?;
     let log = Log::new(journal);
-    let serving = Serving {
-        network,
-        config,
-        command,
-        doors,
-        gate: &gate,
-        budget: CaptureBudget::new(doors.pcap_most),
-        wish: &wish,
-        log: &log,
-    };
+    let serving = Serving { network, config, command, doors, gate: &gate, wish: &wish, log: &log };
     let needs = Needs {
         files: Err("commands are started, and what they need nobody knows"),
         connects: Vec::new(),
@@ -401,21 +411,17 @@ pub fn listen(
     walls::raise(&network.walls, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
-        let network = Network {
-            pcap: numbered(serving.network.pcap.as_ref(), number),
-            pcap_budget: serving.budget.clone(),
-            ..serving.network.clone()
-        };
-        let told = |line: &str| log.say(&format!("call {number}, {from}: {line}"));
+        let network = Network { pcap: numbered(serving.network.pcap.as_ref(), number), ..serving.network.clone() };
+        let told = |line: &str| log.told(&format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {
                 let line = format!("call {number}, {from}: {why}");
-                log.told(Kind::Short, &line);
-                // The next connection's capture could not be written either.
-                matches!(why, LiveError::Capture { .. })
+                log.often(Kind::Short, &line);
+                false
             }
         }
     };
-    serve(listener, &gate, doors, &wish, &each, &log)
+    // A call that finds no place is cleared, so that its caller hears of it, and others can be tried.
+    serve(listener, &gate, (doors, false), &wish, &each, &log)
 }

@@ -16,7 +16,7 @@
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::{Duration, Graph};
 use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::sockets::plain;
 use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Clock as _, Executor, Pace, RealClock, Watch, Wish};
 use kumiki_octets::Budget;
@@ -31,17 +32,19 @@ use kumiki_osi_service::x25::{Flow, Number};
 use kumiki_x25::x25::{self, Over, X25};
 use kumiki_x25::xot::{self, Xot};
 
-use kumiki_lab::capture::Stream as Capture;
+use kumiki_lab::capture::Stream;
+use kumiki_live::capture::Capture;
 use kumiki_live::gate::Gate;
-use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
-use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare, system};
+use kumiki_live::{BATCH, LOOK, LiveError, date, memory, spare};
 
 pub mod host;
 pub mod remedy;
 pub mod terminal;
 
 // What a caller needs of the crates below.
+pub use kumiki_io::sockets::listen;
 pub use kumiki_osi_service::x25::pad::{BadList, List, Parameters};
 pub use kumiki_osi_service::x25::{BadNumber, Number as X121};
 pub use kumiki_x25::pad::{Config as PadConfig, Outcome};
@@ -90,6 +93,11 @@ impl Default for Network {
 }
 
 impl Network {
+    /// That captures have ended, once.
+    fn captures_end(&self) -> Option<String> {
+        self.pcap_budget.remark().map(|remark| format!("--pcap: {remark}"))
+    }
+
     /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
     fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
         let config = x25::Config {
@@ -116,45 +124,22 @@ impl Network {
     }
 }
 
-/// A capture under way, and the name of its file.
-struct Tape {
-    path: PathBuf,
-    capture: Capture<Kept>,
+/// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
+fn begin_capture(network: &Network, graph: &mut Graph) -> Result<Option<Capture>, LiveError> {
+    let Some(path) = &network.pcap else {
+        return Ok(None);
+    };
+    kumiki_live::begin_capture((path, &network.pcap_budget), graph, ("x25", "xot"))
 }
 
-impl Tape {
-    /// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
-    fn begin(network: &Network, graph: &mut Graph) -> Result<Option<Self>, LiveError> {
-        let Some(path) = network.pcap.clone() else {
-            return Ok(None);
-        };
-        let file = match Kept::create(&path, &network.pcap_budget) {
-            Ok(Some(file)) => file,
-            Ok(None) => return Ok(None),
-            Err(why) => {
-                let why = why.into();
-                return Err(LiveError::Capture { path, why });
-            }
-        };
-        match Capture::new(graph, ("x25", "x25"), "xot", file) {
-            Ok(capture) => Ok(Some(Self { path, capture })),
-            Err(why) => Err(LiveError::Capture { path, why }),
-        }
-    }
-
-    fn take_from(&mut self, graph: &mut Graph) -> Result<(), LiveError> {
-        self.capture.take_from(graph).map_err(|why| {
-            let path = self.path.clone();
-            LiveError::Capture { path, why }
-        })
-    }
-
-    fn finish(self) -> Result<(), LiveError> {
-        let path = self.path;
-        let finished = self.capture.finish();
-        let flushed = finished.and_then(|mut file| Ok(file.flush()?));
-        flushed.map_err(|why| LiveError::Capture { path, why })
-    }
+/// The same for one of many callers, who have nothing to do with what becomes of it.
+fn capture_beside(network: &Network, graph: &mut Graph) -> Option<Capture> {
+    let path = network.pcap.as_ref()?;
+    let begun = Capture::begin(path, &network.pcap_budget, |file| Stream::new(graph, ("x25", "x25"), "xot", file));
+    begun.unwrap_or_else(|why| {
+        network.pcap_budget.end(&format!("{}: {why}", path.display()));
+        None
+    })
 }
 
 /// Several files for several graphs: the first is called as given, the next with `.2` behind it.
@@ -190,8 +175,6 @@ pub struct Doors {
     pub idle: Option<Duration>,
     /// The end comes with the first call.
     pub once: bool,
-    /// The most octets of all captures.
-    pub pcap_most: u64,
 }
 
 /// Somebody who has called.
@@ -203,21 +186,20 @@ struct Caller {
     let_go: Arc<AtomicBool>,
 }
 
-/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits; while there are as many known ones as may be, others
-/// wait.
+/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits. While there are as many known ones as may be, others wait
+/// where that is said beside `doors`.
 ///
 /// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
 fn serve(
     listener: &TcpListener,
     gate: &Gate,
-    doors: &Doors,
+    (doors, waits): (&Doors, bool),
     wish: &Wish,
     each: &(dyn Fn(Caller) -> bool + Sync),
     log: &Log<'_>,
 ) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let bell = kumiki_io::Bell::default();
-    listener.set_nonblocking(true).map_err(system("cannot listen"))?;
     let once = doors.once;
     // Those whose place was given away may take a moment to go.
     let most = doors.limits.known.saturating_add(doors.limits.full);
@@ -231,7 +213,8 @@ fn serve(
         while !wish.is_made() && !is_done.load(Ordering::SeqCst) {
             log.due(false);
             let under_way = busy.load(Ordering::SeqCst);
-            let is_full = once && under_way > 0 || under_way >= most || gate.known() >= doors.limits.known;
+            let has_no_place = waits && gate.known() >= doors.limits.known;
+            let is_full = once && under_way > 0 || under_way >= most || has_no_place;
             let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
             let watched = if is_full { &[][..] } else { &[watch][..] };
             clock.wait(clock.now() + LOOK, &bell, watched);
@@ -240,8 +223,9 @@ fn serve(
             }
             match listener.accept() {
                 Ok((socket, from)) => {
+                    let from = plain(from);
                     if has_hung_up(&socket) {
-                        log.told(Kind::Unknown, &format!("{from}: hung up at once"));
+                        log.often(Kind::Unknown, &format!("{from}: hung up at once"));
                         continue;
                     }
                     number += 1;
@@ -254,7 +238,7 @@ fn serve(
                             }
                         }
                         Entrance::Refused(full) => {
-                            log.told(Kind::Dropped, &format!("{from}: dropped, for {full}"));
+                            log.often(Kind::Dropped, &format!("{from}: dropped, for {full}"));
                             continue;
                         }
                     }
@@ -276,14 +260,14 @@ fn serve(
                         // The connection has gone with what was to serve it.
                         busy.fetch_sub(1, Ordering::SeqCst);
                         gate.leave(number);
-                        log.told(Kind::Short, &format!("{from}: no thread for it: {why}"));
+                        log.often(Kind::Short, &format!("{from}: no thread for it: {why}"));
                     }
                 }
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
                 // A caller that has gone before it was taken.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(why) => {
-                    log.told(Kind::Short, &format!("cannot take a caller: {why}"));
+                    log.often(Kind::Short, &format!("cannot take a caller: {why}"));
                     // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait in front of others.
                     if reserve.take().is_some() {
                         drop(listener.accept());
@@ -306,18 +290,20 @@ struct Log<'a> {
     clock: RealClock,
 }
 
+impl Journal for Log<'_> {
+    /// A line about somebody who is known.
+    fn told(&self, line: &str) {
+        self.journal.told(&format!("{} {line}", date()));
+    }
+}
+
 impl<'a> Log<'a> {
     fn new(journal: &'a dyn Journal) -> Self {
         Self { journal, throttle: Mutex::default(), clock: RealClock::start() }
     }
 
-    /// A line about somebody who is known.
-    fn say(&self, line: &str) {
-        self.journal.told(&format!("{} {line}", date()));
-    }
-
     /// A line of which others could have many told.
-    fn told(&self, kind: Kind, line: &str) {
+    fn often(&self, kind: Kind, line: &str) {
         let now = self.clock.now();
         let line = format!("{} {line}", date());
         let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);

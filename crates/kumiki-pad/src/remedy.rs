@@ -18,7 +18,7 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
             Reason::Protocol | Reason::Violation(_) => "write a capture with --pcap, and report it",
             Reason::NoResources => "this machine has no room for another connection",
             Reason::Reset | Reason::Down => {
-                "the connection to the XOT peer was lost: try again, and look at the peer's log"
+                "the connection to the XOT peer was lost: try again; where it is lost each time, that peer does not take calls from here, and its log says why"
             }
             Reason::User | Reason::NoSession | Reason::Peer(_) => return None,
         });

@@ -8,21 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, NodeId, Request, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, Request, Service};
 use kumiki_io::admission::Full;
 use kumiki_io::line::Console;
-use kumiki_io::sockets::{Sockets, SocketsConfig};
-use kumiki_io::stream::deepen;
+use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad::{Config, Outcome, Pad, State};
 use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
-use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use super::{Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, numbered, serve};
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
-use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
@@ -255,7 +253,8 @@ fn attend(
         account.on_sent_away(Box::new(move || bell.ring()));
         graph.set_budget(account.clone());
     }
-    let mut tape = Tape::begin(network, &mut graph)?;
+    let mut capture =
+        if visit.is_some() { capture_beside(network, &mut graph) } else { begin_capture(network, &mut graph)? };
     let Some(node) = graph.node("pad") else {
         return Err(LiveError::Line("the stack has no PAD".to_owned()));
     };
@@ -267,21 +266,20 @@ fn attend(
     executor.plug(Plug::Device(host, tcp), Plug::Real(door));
     executor.plug(Plug::Device(host, tty), Plug::Real(real));
     executor.start()?;
-    let mut over = None;
-    let mut failed = None;
+    let (mut over, mut closing) = (None, None);
     let mut outcome = Outcome::default();
     let ended = loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {
                 return true;
             };
-            if let Some(tape) = &mut tape
-                && let Err(why) = tape.take_from(graph)
-            {
-                failed = Some(why);
-                return true;
+            if let Some(capture) = &mut capture {
+                capture.take_from(graph);
             }
-            let Some(pad) = look(graph, node) else {
+            if let Some(line) = network.captures_end() {
+                journal.told(&line);
+            }
+            let Some(pad) = graph.protocol_mut::<Pad>(node) else {
                 return true;
             };
             outcome = pad.outcome().clone();
@@ -289,26 +287,35 @@ fn attend(
             if let Some(visit) = &mut visit {
                 visit.watch(pad, now);
             }
+            if wish.is_made() && closing.is_none() {
+                closing = Some(now);
+                if !pad.close() {
+                    return true;
+                }
+                graph.wake(now, node, Pad::CLOSE);
+                return false;
+            }
+            if closing.is_some_and(|at| now >= at + FAREWELL) {
+                return true;
+            }
             if !pad.is_over() {
-                return wish.is_made();
+                return false;
             }
             let since = *over.get_or_insert(now);
             let is_shown = waiting.as_ref().is_none_or(|waiting| waiting.load(Ordering::Relaxed) == 0);
             let has_left = !outcome.stood || outcome.why.is_some() || now >= since + FAREWELL;
             // Standard output may take what was said last as late as it likes; where it is broken nothing waits for it.
-            is_shown && has_left || wish.is_made()
+            is_shown && has_left
         });
         if ended != Ended::TimedOut {
             break ended;
         }
     };
-    if let Some(tape) = tape
-        && failed.is_none()
-    {
-        tape.finish()?;
+    if let Some(capture) = capture {
+        capture.finish();
     }
-    if let Some(why) = failed {
-        return Err(why);
+    if let Some(line) = network.captures_end() {
+        journal.told(&line);
     }
     if ended == Ended::Failed
         && let Some(why) = executor.failure()
@@ -316,10 +323,6 @@ fn attend(
         return Err(LiveError::Line(why.to_string()));
     }
     Ok((outcome, visit))
-}
-
-fn look(graph: &Graph, node: NodeId) -> Option<&Pad> {
-    graph.protocol::<Pad>(node)
 }
 
 /// Serves terminals that come by Telnet, as many as `doors` says, until somebody wants an end.
@@ -335,11 +338,9 @@ pub fn listen(
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
-    deepen(listener);
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = Arc::new(gate.map_err(system("no random number"))?);
     let log = Log::new(journal);
-    let budget = CaptureBudget::new(doors.pcap_most);
     let captures = network.pcap.as_deref();
     let captures = captures.map(|path| (walls::above(path), Access::Make));
     let needs = Needs {
@@ -349,31 +350,31 @@ pub fn listen(
     walls::raise(&network.walls, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
-        let network =
-            Network { pcap: numbered(network.pcap.as_ref(), number), pcap_budget: budget.clone(), ..network.clone() };
+        let network = Network { pcap: numbered(network.pcap.as_ref(), number), ..network.clone() };
         let served = begin(&network, doors, &gate, caller)
-            .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), journal));
+            .and_then(|terminal| attend(&network, config.clone(), terminal, Some(&wish), &log));
         let who = format!("terminal {number}, {from}");
         match served {
             Ok((_, Some(visit))) => {
                 let why = visit.why.map(|why| why.to_string());
-                let why = why.unwrap_or_else(|| "hung up".to_owned());
+                let of_itself = if wish.is_made() { "let go, for this PAD ends" } else { "hung up" };
+                let why = why.unwrap_or_else(|| of_itself.to_owned());
                 if visit.is_known {
-                    log.say(&format!("{who}: {why}"));
+                    log.told(&format!("{who}: {why}"));
                 } else {
-                    log.told(Kind::Unknown, &format!("{who}: no call stood: {why}"));
+                    log.often(Kind::Unknown, &format!("{who}: no call stood: {why}"));
                 }
                 visit.is_known
             }
             Ok((_, None)) => true,
             Err(why) => {
-                log.told(Kind::Short, &format!("{who}: {why}"));
-                // The next one's capture could not be written either.
-                matches!(why, LiveError::Capture { .. })
+                log.often(Kind::Short, &format!("{who}: {why}"));
+                false
             }
         }
     };
-    serve(listener, &gate, doors, &wish, &each, &log)
+    // A terminal has no clearing, and waits until one has gone.
+    serve(listener, &gate, (doors, true), &wish, &each, &log)
 }
 
 /// A terminal that has come.
@@ -390,13 +391,13 @@ fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> 
     let what = || system("the terminal's connection");
     let clock = RealClock::start();
     let connection = Connection {
-        local: socket.local_addr().map_err(what())?,
+        local: plain(socket.local_addr().map_err(what())?),
         remote: from,
         socket: socket.try_clone().map_err(what())?,
         called: true,
         mute: Arc::default(),
     };
-    let (line, watcher) = Line::new(connection, clock, None).map_err(what())?;
+    let (line, watcher) = Line::new(connection, None).map_err(what())?;
     let now = clock.now();
     let visit = Visit {
         gate: Arc::clone(gate),

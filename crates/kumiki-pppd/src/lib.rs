@@ -11,8 +11,6 @@
 
 use core::net::IpAddr;
 use kumiki_ppp::ppp::Agreement;
-use std::fs::File;
-use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -26,8 +24,9 @@ use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
 use kumiki_wire::ppp::ppp::protocol;
 
-use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
+use kumiki_live::capture::Capture;
+use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
 
 mod later;
@@ -283,8 +282,9 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         Use::Program(name, upper) => nodes.push((name, upper.node())),
     }
     let (mut graph, devices) = stack.graph(nodes, seed)?;
+    let captures = CaptureBudget::endless();
     let capture = match &options.pcap {
-        Some(path) => Some(kumiki_live::begin_capture(path, &mut graph, ("ppp", "hdlc"))?),
+        Some(path) => kumiki_live::begin_capture((path, &captures), &mut graph, ("ppp", "hdlc"))?,
         None => None,
     };
     let device = |name: &str| devices.get(name).copied().ok_or_else(|| missing(name));
@@ -347,6 +347,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         user,
         kernel,
         capture,
+        captures,
         program_end,
         narrator,
         ipv4: None,
@@ -395,8 +396,6 @@ struct Last {
     peer_name: Option<Vec<u8>>,
 }
 
-type Capture = (PathBuf, Stream<BufWriter<File>>);
-
 /// A link while it runs.
 struct Session<'a, 's> {
     nodes: Nodes,
@@ -407,6 +406,7 @@ struct Session<'a, 's> {
     user: Use<'a>,
     kernel: Option<Kernel>,
     capture: Option<Capture>,
+    captures: CaptureBudget,
     program_end: ProgramEnd,
     narrator: Narrator<'s>,
     /// What may pass now.
@@ -431,12 +431,9 @@ impl Session<'_, '_> {
         let Some(graph) = executor.graph_mut(self.host) else {
             return true;
         };
-        if let Some((path, stream)) = &mut self.capture
-            && let Err(why) = stream.take_from(graph)
-        {
-            let path = path.clone();
-            self.failed = Some(LiveError::Capture { path, why });
-            return true;
+        if let Some(capture) = &mut self.capture {
+            capture.take_from(graph);
+            kumiki_live::captures_end(&self.captures);
         }
         let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) else {
             return true;
@@ -523,8 +520,9 @@ impl Session<'_, '_> {
         if let Some(why) = self.failed {
             return Err(why);
         }
-        if let Some((path, stream)) = self.capture {
-            stream.finish().map_err(|why| LiveError::Capture { path, why })?;
+        if let Some(capture) = self.capture {
+            capture.finish();
+            kumiki_live::captures_end(&self.captures);
         }
         let elapsed = self.clock.now().saturating_since(self.began);
         let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;

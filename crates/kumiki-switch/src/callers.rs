@@ -15,6 +15,8 @@ use kumiki_io::admission::{Entrance, Full, Limits, Places};
 use kumiki_io::{Arrival, Clock, Descriptors, RealDevice, Sent};
 use kumiki_octets::Message;
 
+use super::config::Port;
+use kumiki_live::Network;
 use kumiki_live::throttle::Kind;
 
 /// So many callers are looked at in one pass at most, when all of them are refused.
@@ -33,6 +35,8 @@ enum Why {
     Room,
     /// There are too many.
     Full(Full),
+    /// It may not call.
+    Barred,
 }
 
 impl fmt::Display for Why {
@@ -43,6 +47,7 @@ impl fmt::Display for Why {
             Self::Late => f.write_str("no call came in time"),
             Self::Room => f.write_str("made room for another caller"),
             Self::Full(full) => write!(f, "dropped, for {full}"),
+            Self::Barred => f.write_str("turned away, for it is not in peers"),
         }
     }
 }
@@ -50,7 +55,7 @@ impl fmt::Display for Why {
 impl Why {
     const fn kind(self) -> Kind {
         match self {
-            Self::Full(_) => Kind::Dropped,
+            Self::Full(_) | Self::Barred => Kind::Dropped,
             Self::Left | Self::Foreign | Self::Late | Self::Room => Kind::Unknown,
         }
     }
@@ -80,6 +85,8 @@ struct State {
     leaving: Vec<(u64, Why)>,
     /// Those that have gone since the last look, and why.
     gone: Vec<(Caller, Why)>,
+    /// How many were not taken.
+    turned_away: u64,
 }
 
 /// The callers of all ports.
@@ -97,6 +104,7 @@ impl Callers {
             callers: BTreeMap::new(),
             leaving: Vec::new(),
             gone: Vec::new(),
+            turned_away: 0,
         })))
     }
 
@@ -105,18 +113,24 @@ impl Callers {
     }
 
     /// The device of a port, on the one that takes its connections.
-    pub(super) fn door<D, C>(&self, port: &str, inner: D, clock: C) -> Door<D, C> {
+    pub(super) fn door<D, C>(&self, port: &Port, inner: D, clock: C) -> Door<D, C> {
         let mut state = self.state();
-        state.ports.push(port.to_owned());
+        state.ports.push(port.name.clone());
         Door {
             inner,
             clock,
             callers: self.clone(),
             port: state.ports.len() - 1,
+            peers: port.peers().map(<[Network]>::to_vec),
             numbers: BTreeMap::new(),
             users: BTreeMap::new(),
             told: VecDeque::new(),
         }
+    }
+
+    /// How many connections were not taken.
+    pub(super) fn turned_away(&self) -> u64 {
+        self.state().turned_away
     }
 
     /// A call has come by a connection.
@@ -192,7 +206,7 @@ impl State {
     }
 
     /// Whether a caller is taken, and its number then.
-    fn enter(&mut self, port: usize, remote: SocketAddr, now: Instant) -> Option<u64> {
+    fn enter(&mut self, port: usize, remote: SocketAddr, is_barred: bool, now: Instant) -> Option<u64> {
         self.numbered += 1;
         let number = self.numbered;
         let caller = Caller {
@@ -204,19 +218,23 @@ impl State {
             is_known: false,
             is_leaving: false,
         };
-        match self.places.enter(number, remote.ip(), now) {
-            Entrance::Taken(instead) => {
-                if let Some(other) = instead {
-                    self.let_go(other, Why::Room);
+        let why = if is_barred {
+            Why::Barred
+        } else {
+            match self.places.enter(number, remote.ip(), now) {
+                Entrance::Taken(instead) => {
+                    if let Some(other) = instead {
+                        self.let_go(other, Why::Room);
+                    }
+                    self.callers.insert(number, caller);
+                    return Some(number);
                 }
-                self.callers.insert(number, caller);
-                Some(number)
+                Entrance::Refused(full) => Why::Full(full),
             }
-            Entrance::Refused(full) => {
-                self.gone.push((caller, Why::Full(full)));
-                None
-            }
-        }
+        };
+        self.turned_away += 1;
+        self.gone.push((caller, why));
+        None
     }
 
     fn let_go(&mut self, number: u64, why: Why) {
@@ -257,6 +275,8 @@ pub(super) struct Door<D, C> {
     clock: C,
     callers: Callers,
     port: usize,
+    /// Who may call; all, unless it says.
+    peers: Option<Vec<Network>>,
     /// Of each connection that others have made, by the device's handle: its number, the handle of who has it, and whether it has spoken.
     numbers: BTreeMap<Handle, (u64, Handle, bool)>,
     /// The device's handles, by those of who has them.
@@ -302,7 +322,8 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
                 };
                 let now = self.clock.now();
                 let remote = SocketAddr::new(ip, port);
-                let taken = self.callers.state().enter(self.port, remote, now);
+                let is_barred = self.peers.as_ref().is_some_and(|all| !all.iter().any(|it| it.contains(ip)));
+                let taken = self.callers.state().enter(self.port, remote, is_barred, now);
                 let Some(number) = taken else {
                     self.abort(offered.provider)?;
                     return Ok(false);

@@ -14,6 +14,7 @@ use std::net::ToSocketAddrs as _;
 
 use kumiki_graph::Duration;
 use kumiki_io::Opening;
+use kumiki_io::sockets::plain;
 use kumiki_osi_service::x25::Number;
 use kumiki_x25::x25_switch::{self, Place, Rewrite, Route};
 use kumiki_x25::xot::PATIENCE;
@@ -51,8 +52,7 @@ struct General {
 struct PortTable {
     kind: String,
     listen: Option<String>,
-    #[serde(default)]
-    peers: Vec<String>,
+    peers: Option<Vec<String>>,
     host: Option<String>,
     #[serde(default)]
     hosts: BTreeMap<String, String>,
@@ -133,8 +133,8 @@ pub(super) enum Kind {
     Xot {
         /// Where calls come in.
         listen: Option<SocketAddr>,
-        /// Who may call; none: all.
-        peers: Vec<Network>,
+        /// Who may call; all, unless it says.
+        peers: Option<Vec<Network>>,
         /// Where numbers that begin so are.
         hosts: Vec<(Number, SocketAddr)>,
     },
@@ -159,6 +159,29 @@ pub(super) struct Port {
     pub(super) x25: toml::Table,
     pub(super) lapb: toml::Table,
     pub(super) xot: toml::Table,
+}
+
+impl Port {
+    /// Who may call by it, where not all may.
+    pub(super) fn peers(&self) -> Option<&[Network]> {
+        match &self.kind {
+            Kind::Xot { peers, .. } => peers.as_deref(),
+            Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => None,
+        }
+    }
+
+    /// Whether anybody can be called by it.
+    fn calls(&self) -> bool {
+        match &self.kind {
+            Kind::Xot { hosts, .. } => !hosts.is_empty() || self.xot.contains_key("routes"),
+            Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => true,
+        }
+    }
+
+    /// Whether everybody may call by it who reaches it.
+    pub(super) const fn is_open(&self) -> bool {
+        matches!(self.kind, Kind::Xot { listen: Some(_), peers: None, .. })
+    }
 }
 
 /// A configuration that makes sense.
@@ -191,7 +214,35 @@ pub fn parse(file: &str, text: &str) -> Result<Config, Fault> {
         super::ports::nodes(port, None, PATIENCE).map_err(|fault| source.locate(fault))?;
     }
     super::circuits::check(&config).map_err(|fault| source.locate(fault))?;
+    listeners(&config.ports).map_err(|fault| source.locate(fault))?;
     Ok(config)
+}
+
+/// Whether no two ports listen at one place: the second could not begin.
+fn listeners(ports: &[Port]) -> Result<(), Fault> {
+    let at = |port: &Port| match &port.kind {
+        Kind::Xot { listen, .. } => listen.filter(|at| at.port() != 0),
+        Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => None,
+    };
+    for (number, port) in ports.iter().enumerate() {
+        let Some(own) = at(port) else {
+            continue;
+        };
+        let others = ports.iter().take(number);
+        let other = others.filter_map(|it| Some((it, at(it)?))).find(|(_, other)| collide(own, *other));
+        if let Some((other, at)) = other {
+            let why = format!("port {:?} listens at {at}, where this one would", other.name);
+            return Err(Fault::at(["port", &port.name, "listen"], why).expected("another address or port"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the operating system lets one of two listen alone: the unspecified address is all, and that of IPv6 those of IPv4 too.
+fn collide(a: SocketAddr, b: SocketAddr) -> bool {
+    let (a, b) = (plain(a), plain(b));
+    let covers = |all: IpAddr, one: IpAddr| all.is_unspecified() && (all.is_ipv6() || one.is_ipv4());
+    a.port() == b.port() && (a.ip() == b.ip() || covers(a.ip(), b.ip()) || covers(b.ip(), a.ip()))
 }
 
 fn understand(file: File) -> Result<Config, Fault> {
@@ -207,7 +258,7 @@ fn understand(file: File) -> Result<Config, Fault> {
     let mut routes = Vec::new();
     for (number, table) in file.route.into_iter().enumerate() {
         let number = number.to_string();
-        let route = route(table, &names).map_err(|fault| fault.under(&["route", &number]))?;
+        let route = route(table, &ports, &names).map_err(|fault| fault.under(&["route", &number]))?;
         routes.push(route);
     }
     let mut circuits = Vec::new();
@@ -290,7 +341,7 @@ fn port(name: &str, table: PortTable) -> Result<Port, Fault> {
         return Err(Fault::unknown(["kind"], "kind of port", &table.kind, &KINDS));
     }
     only("listen", table.listen.is_some() && !is("xot"), "xot")?;
-    only("peers", !table.peers.is_empty() && !is("xot"), "xot")?;
+    only("peers", table.peers.is_some() && !is("xot"), "xot")?;
     only("host", table.host.is_some() && !is("xot"), "xot")?;
     only("hosts", !table.hosts.is_empty() && !is("xot"), "xot")?;
     only("xot", !table.xot.is_empty() && !is("xot"), "xot")?;
@@ -319,7 +370,22 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
             Fault::new("nobody can be called by it, and nobody can call").expected("`listen`, `host` or `hosts`")
         );
     }
-    let peers = table.peers.iter().zip(0..).map(|(text, number): (_, u32)| {
+    let peers = table.peers.as_deref().map(peers).transpose()?;
+    if peers.is_some() && listen.is_none() {
+        return Err(Fault::at(["peers"], "nobody can call by this port").expected("`listen` beside it, or no `peers`"));
+    }
+    Ok(Kind::Xot { listen: listen.transpose()?, peers, hosts })
+}
+
+/// Who may call.
+fn peers(texts: &[String]) -> Result<Vec<Network>, Fault> {
+    // Whoever has taken the last one out wants nobody, or everybody: that is not for us to say.
+    if texts.is_empty() {
+        return Err(Fault::at(["peers"], "this lets nobody in").expected(
+            "addresses and networks, such as \"192.0.2.0/24\"; for nobody no `listen`, and for everybody no `peers`",
+        ));
+    }
+    let peers = texts.iter().zip(0..).map(|(text, number): (_, u32)| {
         let whole =
             text.parse::<IpAddr>().map(|address| Network { address, prefix: if address.is_ipv4() { 32 } else { 128 } });
         whole.or_else(|_| {
@@ -329,7 +395,7 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
             })
         })
     });
-    Ok(Kind::Xot { listen: listen.transpose()?, peers: peers.collect::<Result<_, _>>()?, hosts })
+    peers.collect()
 }
 
 fn on(table: &PortTable) -> Result<Kind, Fault> {
@@ -384,10 +450,17 @@ fn digits(key: &str, text: &str) -> Result<Number, Fault> {
     })
 }
 
-fn route(table: RouteTable, names: &[String]) -> Result<Route, Fault> {
+fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, Fault> {
     for (key, list) in [("to", &table.to), ("from", &table.from)] {
         for (number, name) in list.iter().enumerate() {
             known(key, number, name, names)?;
+        }
+    }
+    for (number, name) in table.to.iter().enumerate() {
+        if let Some(port) = ports.iter().find(|port| port.name == *name && !port.calls()) {
+            let why = format!("nobody is called by port {:?}, which only listens", port.name);
+            let path = ["to".to_owned(), number.to_string()];
+            return Err(Fault::at(path, why).expected("a port with `host` or `hosts`, or these there"));
         }
     }
     if table.to.is_empty() {

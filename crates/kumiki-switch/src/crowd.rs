@@ -97,11 +97,17 @@ struct Model {
     came: u32,
     /// Connections that were reset.
     reset: u32,
+    /// What the log had told.
+    told: Vec<String>,
 }
 
 impl Model {
     fn new(limits: Limits) -> Self {
-        let config = parse("x.toml", CONFIG).unwrap();
+        Self::with(CONFIG, limits)
+    }
+
+    fn with(config: &str, limits: Limits) -> Self {
+        let config = parse("x.toml", config).unwrap();
         let clock = ManualClock::default();
         let begin = Duration::from_secs(30);
         let callers = Callers::new(limits, begin, Rng::new(1, 0));
@@ -112,7 +118,7 @@ impl Model {
         for (port, sockets) in config.ports.iter().zip([&inside, &outside]) {
             let name = format!("{}.device", port.name);
             let device = graph.add_device(&name, Service::STREAM).unwrap();
-            let door = callers.door(&port.name, sockets.clone(), clock.clone());
+            let door = callers.door(port, sockets.clone(), clock.clone());
             devices.push((device, door));
             let layers = ports::nodes(port, None, PATIENCE).unwrap();
             let names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
@@ -146,6 +152,7 @@ impl Model {
             listener: Handle::default(),
             came: 0,
             reset: 0,
+            told: Vec::new(),
         };
         model.pass(Duration::ZERO);
         let passive = model.inside.asked().into_iter().find_map(|it| match it {
@@ -159,7 +166,7 @@ impl Model {
     }
 
     fn pass(&mut self, time: Duration) {
-        let (host, switch, callers) = (self.host, self.switch, &self.callers);
+        let (host, switch, callers, told) = (self.host, self.switch, &self.callers, &mut self.told);
         let clock = self.clock.clone();
         let end = clock.now() + time;
         loop {
@@ -168,7 +175,7 @@ impl Model {
             let step = left.min(Duration::from_millis(200));
             self.executor.run(step, |executor| {
                 let graph = executor.graph_mut(host).unwrap();
-                switch::look(graph, switch, callers, clock.now());
+                told.extend(switch::look(graph, switch, callers, clock.now()).into_iter().map(|(_, line)| line));
                 false
             });
             if left <= step {
@@ -311,6 +318,19 @@ fn one_call_too_many_of_a_host_is_cleared_and_a_place_is_free_again_when_one_has
     model.asked();
     model.calls(honest(1)).unwrap();
     assert!(is_connected(&model.heard()));
+}
+
+#[test]
+fn who_is_not_among_the_peers_is_turned_away_and_told_of() {
+    let config = CONFIG.replacen(":1998\"", ":1998\"\npeers = [\"192.0.2.0/24\"]", 1);
+    let mut model = Model::with(&config, Limits::new(4096, 8, Duration::from_secs(30)));
+    let stranger = "198.51.100.7".parse().unwrap();
+    assert!(model.calls(stranger).is_none());
+    assert_eq!((model.reset, model.callers.turned_away()), (1, 1));
+    assert_eq!(model.told, ["in: 198.51.100.7:1025: turned away, for it is not in peers"]);
+    model.calls("192.0.2.9".parse().unwrap()).unwrap();
+    assert!(is_connected(&model.heard()));
+    assert_eq!(model.callers.turned_away(), 1);
 }
 
 #[test]

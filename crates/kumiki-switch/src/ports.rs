@@ -122,17 +122,13 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
     let said = |why: &dyn core::fmt::Display| LiveError::Line(format!("port {}: {why}", port.name));
     let mut listens = None;
     let (service, device): (Service, Box<dyn RealDevice>) = match &port.kind {
-        Kind::Xot { listen, peers, .. } => {
-            let config = SocketsConfig {
-                allowed: peers.iter().map(|it| (it.address, it.prefix)).collect(),
-                ..SocketsConfig::default()
-            };
-            let sockets = Sockets::new(config);
+        Kind::Xot { listen, .. } => {
+            let sockets = Sockets::new(SocketsConfig::default());
             let mut sockets = sockets.map_err(system(format!("port {}", port.name)))?;
             if let Some(listen) = listen {
                 listens = Some(sockets.bind(*listen).map_err(|why| said(&why))?);
             }
-            let door = gate.callers.door(&port.name, sockets, gate.clock);
+            let door = gate.callers.door(port, sockets, gate.clock);
             (Service::STREAM, Box::new(door))
         }
         Kind::Lapb { on, .. } => {

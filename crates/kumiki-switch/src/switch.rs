@@ -4,7 +4,6 @@
 //! connections without a call) there are few (`Throttle`).
 
 use core::net::SocketAddr;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,17 +12,18 @@ use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
-use kumiki_osi_service::x25::{Told, What};
+use kumiki_osi_service::x25::{self, Told, What};
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
 
 use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, On, Port};
 use super::ports;
-use kumiki_lab::capture;
+use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
+use kumiki_live::capture::Capture;
 use kumiki_live::memory::Memory;
-use kumiki_live::private::{CaptureBudget, Kept};
+use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
 use kumiki_live::walls::{self, Needs, Walls};
 use kumiki_live::{LOOK, LiveError, date, system};
@@ -100,7 +100,8 @@ fn build(
     for port in &config.ports {
         let device = ports::device(port, gate)?;
         if let Some(listens) = device.listens {
-            say(&format!("{}: listens at {listens} (XOT)", port.name));
+            let everybody = if port.is_open() { ", and everybody may call: it has no peers" } else { "" };
+            say(&format!("{}: listens at {listens} (XOT){everybody}", port.name));
         }
         let id = graph.add_device(&device.name, device.service);
         let id = id.map_err(|why| misfit(&why))?;
@@ -169,17 +170,16 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         let own = memory.budget.account(0).map_err(|why| line(&why))?;
         built.graph.set_budget(own);
     }
+    let captures = CaptureBudget::new(wanted.pcap_most);
     let mut capture = match &wanted.pcap {
         None => None,
         Some(path) => {
             let fault = |why: &dyn core::fmt::Display| Fault::new(format!("--pcap: {}: {why}", path.display()));
-            let file = Kept::create(path, &CaptureBudget::new(wanted.pcap_most));
-            let file = file.map_err(|why| fault(&why))?;
-            let file = file.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?;
             let taps: Vec<(&str, &str, &str)> =
                 built.packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
-            let stream = capture::Stream::several(&mut built.graph, &taps, file);
-            Some((path.clone(), stream.map_err(|why| fault(&why))?))
+            let begun = Capture::begin(path, &captures, |file| Stream::several(&mut built.graph, &taps, file));
+            let begun = begun.map_err(|why| fault(&why))?;
+            Some(begun.ok_or_else(|| fault(&"--pcap-most leaves no room for it"))?)
         }
     };
     let mut executor = Executor::new(clock, Pace::default());
@@ -198,7 +198,6 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         let told = wanted.end.as_ref();
         wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
     };
-    let mut failed = None;
     let mut closing = None;
     let mut throttle = Throttle::default();
     loop {
@@ -206,12 +205,11 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
             let Some(it) = executor.graph_mut(graph) else {
                 return true;
             };
-            if let Some((path, stream)) = &mut capture
-                && let Err(why) = stream.take_from(it)
-            {
-                let path = path.clone();
-                failed = Some(LiveError::Capture { path, why });
-                return true;
+            if let Some(capture) = &mut capture {
+                capture.take_from(it);
+            }
+            if let Some(remark) = captures.remark() {
+                say(&format!("{} --pcap: {remark}", date()));
             }
             let now = clock.now();
             for (kind, line) in look(it, built.switch, &callers, now) {
@@ -236,23 +234,19 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
                 Some(end) => now >= end,
             }
         });
-        if failed.is_some() || ended == Ended::Failed || ended == Ended::Done {
+        if ended == Ended::Failed || ended == Ended::Done {
             break;
         }
     }
     for line in throttle.due(clock.now(), true) {
         say(&line);
     }
-    summary(&executor, graph, built.switch, &mut say);
-    if let Some((path, stream)) = capture
-        && failed.is_none()
-    {
-        let finished = stream.finish();
-        let mut file = finished.map_err(|why| LiveError::Capture { path, why })?;
-        file.flush().map_err(system("--pcap"))?;
+    summary(&executor, (graph, built.switch), callers.turned_away(), &mut say);
+    if let Some(capture) = capture {
+        capture.finish();
     }
-    if let Some(why) = failed {
-        return Err(why);
+    if let Some(remark) = captures.remark() {
+        say(&format!("{} --pcap: {remark}", date()));
     }
     if let Some(failure) = executor.failure() {
         let what = match failure {
@@ -345,6 +339,11 @@ fn end(port: &str, peer: Option<SocketAddr>) -> String {
     peer.map_or_else(|| port.to_owned(), |peer| format!("{port} ({peer})"))
 }
 
+/// Whether a packet of X.25 is the reason.
+fn is_of_packet(reason: &Reason) -> bool {
+    matches!(reason.cause(), Some(x25::Cause::Packet(_)))
+}
+
 /// What is told of an event, if anything is.
 pub(super) fn line(event: &Event) -> Option<String> {
     let [_, called_peer] = event.peers;
@@ -355,9 +354,13 @@ pub(super) fn line(event: &Event) -> Option<String> {
             let to = end(to, called_peer);
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
-        Happened::Refused { from, calling, called, cause, diagnostic, found } => {
+        Happened::Refused { from, calling, called, cause, diagnostic, found, tried } => {
             let why = why(What::Clear, *cause, *diagnostic) + &breach(found.as_ref());
-            format!("call {call}: {calling} to {called} refused, from {from}: {why}")
+            let to = tried.as_ref().map(|(port, _)| format!(" to {port}")).unwrap_or_default();
+            // What a packet said is what the caller was told.
+            let of_line = tried.as_ref().filter(|(_, reason)| !is_of_packet(reason) && reason.as_violation().is_none());
+            let of_line = of_line.map(|(_, reason)| format!(": {reason}")).unwrap_or_default();
+            format!("call {call}: {calling} to {called} refused, from {from}{to}: {why}{of_line}")
         }
         Happened::Cleared { by, cause, diagnostic, found, octets: [there, back], lasted } => {
             let milliseconds = lasted.as_nanos() / 1_000_000;
@@ -405,14 +408,19 @@ fn ends(event: &Event) -> String {
     format!(" ({})", known.join(" and "))
 }
 
-fn summary(executor: &Executor<RealClock>, graph: GraphId, switch: NodeId, say: &mut impl FnMut(&str)) {
+fn summary(
+    executor: &Executor<RealClock>,
+    (graph, switch): (GraphId, NodeId),
+    turned_away: u64,
+    say: &mut impl FnMut(&str),
+) {
     let it = executor.graph(graph);
     let Some(switch) = it.and_then(|it| it.protocol::<Switch>(switch)) else {
         return;
     };
     let counted = switch.counters();
     say(&format!(
-        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on",
+        "{} calls came, {} were set up, {} refused, {} cleared; {} packets with {} octets, {} interrupts, {} resets passed on; {turned_away} callers were turned away",
         counted.offered,
         counted.set_up,
         counted.refused,

@@ -81,7 +81,7 @@ fn a_whole_configuration_is_understood() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
-    let cases: [(&str, &str, &[&str]); 26] = [
+    let cases: [(&str, &str, &[&str]); 30] = [
         ("kind = \"tun\"", "kind = \"tum\"", &["x.toml:30: ", "port.kernel.kind", "tun"]),
         ("on = \"tun:x25tun0\"", "on = \"tap:x25tun0\"", &["port.kernel.on", "tun:NAME"]),
         ("on = \"tap:x25tap0\"", "", &["port.wire", "\"on\" is missing", "tap:NAME"]),
@@ -92,6 +92,18 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
         ("role = \"dte\"", "over = \"link\", role = \"dxe\"", &["port.lyon.x25.role", "dte"]),
         ("x25 = { window = 3 }", "x25 = { over = \"link\" }", &["port.paris.x25.over", "circuits"]),
         ("to = [\"lyon\", \"paris\"]", "to = [\"lyons\"]", &["route.0.to.0", "did you mean \"lyon\"?"]),
+        ("[\"192.0.2.0/24\", \"::1\"]", "[]", &["x.toml:9: ", "port.paris.peers", "lets nobody in", "`listen`"]),
+        (
+            "[port.lyon]",
+            "[port.rome]\nkind = \"xot\"\nlisten = \"[::]:1998\"\n[port.oslo]\nkind = \"xot\"\nlisten = \"127.0.0.1\"\n[port.lyon]",
+            &["port.rome.listen", "port \"oslo\" listens at 127.0.0.1:1998", "another address or port"],
+        ),
+        (
+            "host = \"192.0.2.7\"\nhosts = { \"2342\" = \"192.0.2.8:1999\" }\n",
+            "",
+            &["route.0.to.1", "port \"paris\", which only listens", "`host` or `hosts`"],
+        ),
+        ("listen = \"127.0.0.1:0\"\n", "", &["port.paris.peers", "nobody can call", "`listen`"]),
         ("\"192.0.2.0/24\"", "\"192.0.2.0/240\"", &["port.paris.peers.0", "192.0.2.0/24"]),
         ("\"2342\" = ", "\"23x2\" = ", &["port.paris.hosts.23x2", "2342"]),
         ("user_data = \"01 00\"", "user_data = \"010\"", &["route.0.user_data", "pairs"]),
@@ -199,6 +211,7 @@ fn a_line_of_the_log_has_what_an_end_broke() {
             cause: 9,
             diagnostic: 0,
             found,
+            tried: None,
         };
         line(&Event { at, call: 7, peers: [None; 2], what }).unwrap()
     };

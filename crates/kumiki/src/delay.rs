@@ -2,9 +2,11 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use kumiki_delay::{Command, Config, End, HELP};
+use kumiki_live::logbook::Logbook;
 use kumiki_live::{Duration, Form};
 
 use crate::commands::{Stop, print};
@@ -73,18 +75,15 @@ pub(crate) struct Wanted {
     walls: crate::walls::WallOptions,
 }
 
-/// That nobody reads it to the end is no reason to stop what is under way.
-fn say(text: &str) {
-    let _ = print(&format!("{text}\n"));
-}
-
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some([path, line]) = wanted.send.as_deref() {
         Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
         let answer = kumiki_delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
         return print(&answer);
     }
-    kumiki_delay::run(config(wanted)?, say)?;
+    let form = if wanted.json { Form::Json } else { Form::Text };
+    let log = Arc::new(Logbook::standard(form));
+    kumiki_delay::run(config(wanted)?, move |text| log.tell(text))?;
     Ok(())
 }
 

@@ -6,12 +6,13 @@ use kumiki_lab::quantity::{self, Octets, Quantity};
 use kumiki_lab::scenario::Fault;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
+use kumiki_live::logbook::Logbook;
 use kumiki_live::{
     self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport, Watcher,
 };
 
 use crate::cli;
-use crate::commands::{Stop, print};
+use crate::commands::Stop;
 
 /// Callers that may wait before they are accepted; the program accepts at once.
 pub(crate) const BACKLOG: u32 = 128;
@@ -23,7 +24,7 @@ impl From<LiveError> for Stop {
     fn from(why: LiveError) -> Self {
         match why {
             LiveError::Input(_) | LiveError::Start(_) => Self::Input(why.to_string()),
-            LiveError::System { .. } | LiveError::Line(_) | LiveError::Capture { .. } => Self::Failed(why.to_string()),
+            LiveError::System { .. } | LiveError::Line(_) => Self::Failed(why.to_string()),
             #[cfg(target_os = "linux")]
             LiveError::Walls(_) => Self::Failed(why.to_string()),
         }
@@ -82,7 +83,8 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
         quality: Quality::default(),
     };
     let connections = connections.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    let mut say = say;
+    let log = Logbook::standard(form(wanted));
+    let mut say = |line: &str| log.tell(line);
     let mut printer = Printer::new(form(wanted), connections, &mut say);
     run(name, wanted, Talker::new(config), &mut printer)?;
     if let Some(why) = printer.refused() {
@@ -151,7 +153,8 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
         opening: Opening::default(),
         transfer: Transfer::default(),
     };
-    let mut say = say;
+    let log = Logbook::standard(form(&wanted.live));
+    let mut say = |line: &str| log.tell(line);
     let mut printer = Printer::new(form(&wanted.live), None, &mut say);
     run("ping", &wanted.live, Ping::new(config), &mut printer)?;
     match printer.echoes() {
@@ -160,11 +163,6 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
         }
         _ => Ok(()),
     }
-}
-
-/// That nobody reads it to the end is no reason to stop what is under way.
-fn say(line: &str) {
-    let _ = print(&format!("{line}\n"));
 }
 
 const fn form(wanted: &cli::Live) -> Form {

@@ -9,12 +9,13 @@ use clap::{Args, ValueEnum};
 use kumiki_lab::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
+use kumiki_live::logbook::Logbook;
 use kumiki_live::{Form, Pattern, Printer, Quality, private};
 use kumiki_pppd::{
     self, Config, Ipv4, Ipv6, Methods, Opening, Options, Outcome, Quality as Watch, Script, Secret, User,
 };
 
-use crate::commands::{Stop, print};
+use crate::commands::Stop;
 use crate::live::{BACKLOG, option};
 
 /// `kumiki ppp`.
@@ -427,6 +428,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             "--mtu is below 1280, which IPv6 needs; expected 1280 or more, or --no-ipv6".to_owned(),
         ));
     }
+    let log = Logbook::standard(form);
     // Standard output may be the line itself.
     let is_line = matches!(options.line, Opening::Standard | Opening::Descriptor(0..=2));
     let say = |line: &str| {
@@ -434,8 +436,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             // It may be the line's terminal, and that has no room or is gone.
             let _ = writeln!(std::io::stderr(), "{line}");
         } else {
-            // That nobody reads it to the end is no reason to stop what is under way.
-            let _ = print(&format!("{line}\n"));
+            log.tell(line);
         }
     };
     let (mut tell, mut report) = (say, say);

@@ -29,6 +29,15 @@ fn walls(text: &str) -> Result<Left, String> {
 }
 
 impl WallOptions {
+    /// What was asked for, by its name.
+    pub(crate) fn asked(&self) -> Option<&'static str> {
+        match (&self.run_as, self.no_wall.as_slice()) {
+            (Some(_), _) => Some("--run-as"),
+            (None, [_, ..]) => Some("--no-wall"),
+            (None, []) => None,
+        }
+    }
+
     /// The walls that are wanted.
     pub(crate) fn walls(&self) -> Result<Walls, Stop> {
         let without = self.no_wall.iter().flat_map(|left| left.0.clone());

@@ -25,6 +25,7 @@ use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
 use kumiki_live::line::{Line, Sight, Watcher};
 use kumiki_live::private::CaptureBudget;
+use kumiki_live::tape::Tape;
 use kumiki_live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -83,6 +84,11 @@ pub trait Errand {
 
     /// Something that a person may want to know.
     fn told(&mut self, line: &str) {
+        let _ = line;
+    }
+
+    /// Something that a person has to know, though all goes on.
+    fn warned(&mut self, line: &str) {
         let _ = line;
     }
 }
@@ -192,8 +198,9 @@ impl Calling<'_> {
         let node = graph.node("client");
         let budget = CaptureBudget::endless();
         let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
-        let (line, watcher) = Line::new(connection, clock, pcap.as_deref().map(|path| (path, &budget)))
-            .map_err(|why| LiveError::Line(why.to_string()))?;
+        let tape = pcap.as_deref().map(|path| Tape::begin((path, &budget), clock, &connection)).transpose();
+        let tape = tape.map_err(system("--pcap"))?.flatten();
+        let (line, watcher) = Line::new(connection, tape).map_err(system("the connection"))?;
         let host = executor.add_graph("caller", graph);
         let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
@@ -213,7 +220,12 @@ impl Calling<'_> {
             broken: None,
         };
         let ended = loop {
-            let ended = executor.run(LOOK, |executor| conversation.look(executor));
+            let ended = executor.run(LOOK, |executor| {
+                if let Some(remark) = budget.remark() {
+                    conversation.calling.errand.warned(&format!("--pcap: {remark}"));
+                }
+                conversation.look(executor)
+            });
             if ended != kumiki_io::Ended::TimedOut {
                 break ended;
             }
@@ -223,7 +235,13 @@ impl Calling<'_> {
         {
             return Err(LiveError::Line(why.to_string()));
         }
-        Ok(conversation.finish(&executor))
+        let ended = conversation.finish(&executor);
+        // Its last octets are written as the line goes.
+        drop(executor);
+        if let Some(remark) = budget.remark() {
+            self.errand.warned(&format!("--pcap: {remark}"));
+        }
+        Ok(ended)
     }
 
     /// Tells how the responder is called.

@@ -33,7 +33,8 @@ use kumiki_files::filestore::{Guard, Shelf, Table};
 use kumiki_files::mms_files;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::admission::{Entrance, Limits};
-use kumiki_io::stream::{deepen, has_hung_up};
+use kumiki_io::sockets;
+use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::Selectors;
@@ -194,6 +195,8 @@ struct Shared {
     passwords: Mutex<Passwords>,
     gate: Arc<Gate>,
     pcap_budget: CaptureBudget,
+    /// Has the log look for what threads have told.
+    bell: Bell,
     stopping: AtomicBool,
     bells: Mutex<BTreeMap<u64, Bell>>,
 }
@@ -226,6 +229,12 @@ impl Shared {
             }
             Err(why) => say(&format!("{} SIGHUP: {why}; who was let in before is let in as before", date())),
         }
+    }
+
+    /// That captures have ended, once.
+    fn captures_end(&self) -> Option<String> {
+        let remark = self.pcap_budget.remark()?;
+        Some(format!("{} --pcap: {remark}", date()))
     }
 
     /// A store of its own.
@@ -303,12 +312,7 @@ pub fn serve(
     let mut listeners = Vec::new();
     let mut bound = Vec::new();
     for listen in &daemon.listen {
-        let what = || format!("cannot listen at {}", listen.at);
-        let listener =
-            TcpListener::bind(listen.at).map_err(|why| system(what() + advice(listen.at.port(), why.kind()))(why))?;
-        listener.set_nonblocking(true).map_err(system(what()))?;
-        deepen(&listener);
-        let at = listener.local_addr().map_err(system(what()))?;
+        let (listener, at) = sockets::listen(listen.at).map_err(|why| LiveError::Line(why.to_string()))?;
         bound.push(Listen { at, ..*listen });
         listeners.push((listener, listen.carrier));
     }
@@ -339,6 +343,7 @@ pub fn serve(
         gate: Arc::new(gate),
         passwords: Mutex::new(daemon.passwords.clone()),
         pcap_budget: CaptureBudget::new(daemon.pcap_most),
+        bell: bell.clone(),
         quota: Arc::new(quota),
         root: opened,
         daemon,
@@ -410,18 +415,6 @@ pub fn serve(
     Ok(door.served)
 }
 
-/// What may help where nobody can listen at this port.
-fn advice(port: u16, why: io::ErrorKind) -> &'static str {
-    match why {
-        io::ErrorKind::PermissionDenied if (1..1024).contains(&port) => {
-            " (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
-        }
-        io::ErrorKind::AddrInUse => " (somebody else listens there, or something listens there at all addresses)",
-        io::ErrorKind::AddrNotAvailable => " (this machine has no such address)",
-        _ => "",
-    }
-}
-
 /// Who lets callers in.
 struct Door {
     shared: Arc<Shared>,
@@ -452,6 +445,9 @@ impl Door {
                     }
                 }
             }
+        }
+        if let Some(line) = self.shared.captures_end() {
+            say(&line);
         }
     }
 
@@ -487,8 +483,7 @@ impl Door {
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
             let (socket, remote) = match listener.accept() {
-                // One of IPv4 at a listener of IPv6 is known by its own address.
-                Ok((socket, at)) => (socket, SocketAddr::new(at.ip().to_canonical(), at.port())),
+                Ok((socket, remote)) => (socket, sockets::plain(remote)),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 // A caller that has gone already is nobody's trouble.
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => continue,

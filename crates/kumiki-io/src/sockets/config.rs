@@ -1,7 +1,7 @@
 //! What can be set of [`Sockets`](super::Sockets), what it counts, and what it says where something goes wrong.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kumiki_graph::{Duration, KeepAlive, Reason};
@@ -18,8 +18,6 @@ pub struct SocketsConfig {
     pub keep_alive: KeepAlive,
     /// How long what was sent may stay unacknowledged, where the user does not say; zero: as long as the kernel tries.
     pub user_timeout: Duration,
-    /// The networks, each an address and the length of its prefix, of which callers are let in; none: all.
-    pub allowed: Vec<(IpAddr, u8)>,
 }
 
 impl Default for SocketsConfig {
@@ -30,31 +28,13 @@ impl Default for SocketsConfig {
             receive_buffer: 64 * 1024,
             keep_alive: KeepAlive { idle: minute, interval: Duration::from_secs(10), count: 6 },
             user_timeout: minute,
-            allowed: Vec::new(),
         }
     }
 }
 
-impl SocketsConfig {
-    pub(super) fn lets_in(&self, caller: IpAddr) -> bool {
-        let is_in = |(network, prefix): &(IpAddr, u8)| within(caller, *network, *prefix);
-        self.allowed.is_empty() || self.allowed.iter().any(is_in)
-    }
-}
-
-/// Whether the first `prefix` bits of `address` are those of `network`.
-pub(super) fn within(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
-    let (bits, width) = match (address.to_canonical(), network) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(a.to_bits() ^ b.to_bits()), 32),
-        (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
-        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
-    };
-    bits.checked_shr(width - u32::from(prefix).min(width)).unwrap_or(0) == 0
-}
-
 /// Where nobody can be listened for.
 #[derive(Debug, thiserror::Error)]
-#[error("TCP port on {local}: {why}{}", remedy(why))]
+#[error("cannot listen at {local}: {why}{}", remedy(why))]
 pub struct SocketsError {
     /// Our address.
     pub local: SocketAddr,
@@ -67,7 +47,7 @@ fn remedy(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::AddrInUse => ". Another program listens there: choose another port",
         io::ErrorKind::AddrNotAvailable => ". This machine does not have that address",
-        io::ErrorKind::PermissionDenied => ". Ports below 1024 need root",
+        io::ErrorKind::PermissionDenied => ". Ports below 1024 need CAP_NET_BIND_SERVICE, which root has",
         _ => "",
     }
 }
@@ -79,8 +59,6 @@ pub struct SocketsCounters {
     pub called: AtomicU64,
     /// Connections made by others.
     pub accepted: AtomicU64,
-    /// Callers that were turned away ([`SocketsConfig::allowed`]).
-    pub barred: AtomicU64,
     /// Calls that came to nothing.
     pub failed: AtomicU64,
 }

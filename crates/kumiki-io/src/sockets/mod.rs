@@ -20,7 +20,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 
@@ -122,6 +122,32 @@ fn socket_address(of: Address) -> Option<SocketAddr> {
     }
 }
 
+/// A listener that does not wait, and as many callers in front of it as the kernel lets it have; with port 0 the operating system chooses one, so where it is, is told.
+///
+/// # Errors
+/// [`SocketsError`], which says what would help.
+pub fn listen(local: SocketAddr) -> Result<(TcpListener, SocketAddr), SocketsError> {
+    let failed = |why| SocketsError { local, why };
+    let socket = TcpListener::bind(local).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    deepen(&socket);
+    let found = socket.local_addr().map_err(failed)?;
+    Ok((socket, found))
+}
+
+/// An address as people have it: an IPv4 address inside IPv6, as a listener of both has them, is that of IPv4.
+#[must_use]
+pub const fn plain(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(_) => address,
+        SocketAddr::V6(six) => match six.ip().to_canonical() {
+            IpAddr::V4(ip) => SocketAddr::new(IpAddr::V4(ip), six.port()),
+            // A zone is kept.
+            IpAddr::V6(_) => address,
+        },
+    }
+}
+
 fn unit() -> u32 {
     u32::try_from(PIECE).unwrap_or(u32::MAX)
 }
@@ -156,11 +182,7 @@ impl Sockets {
     /// # Errors
     /// [`SocketsError`], which says what would help.
     pub fn bind(&mut self, local: SocketAddr) -> Result<SocketAddr, SocketsError> {
-        let failed = |why| SocketsError { local, why };
-        let socket = TcpListener::bind(local).map_err(failed)?;
-        socket.set_nonblocking(true).map_err(failed)?;
-        deepen(&socket);
-        let found = socket.local_addr().map_err(failed)?;
+        let (socket, found) = listen(local)?;
         self.bound.push((found, socket));
         Ok(found)
     }
@@ -222,12 +244,7 @@ impl Sockets {
         let taken = self.bound.iter().position(|(bound, _)| *bound == local);
         let socket = match taken {
             Some(at) => self.bound.swap_remove(at).1,
-            None => {
-                let socket = TcpListener::bind(local).map_err(|why| errno(&why))?;
-                socket.set_nonblocking(true).map_err(|why| errno(&why))?;
-                deepen(&socket);
-                socket
-            }
+            None => listen(local).map_err(|failed| errno(&failed.why))?.0,
         };
         let local = socket.local_addr().map_err(|why| errno(&why))?;
         let user = open.user;
@@ -330,7 +347,7 @@ impl Sockets {
         }
         let (user, local) = (listener.user, listener.local);
         let (socket, caller) = match listener.socket.accept() {
-            Ok(came) => came,
+            Ok((socket, caller)) => (socket, plain(caller)),
             Err(why) => {
                 let short = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
                 if short.contains(&errno(&why)) {
@@ -343,13 +360,8 @@ impl Sockets {
         };
         // There may be another one.
         self.enqueue(handle);
-        if !self.config.lets_in(caller.ip()) {
-            count(&self.counters.barred);
-            let _ = sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO));
-            return;
-        }
         self.tune(&socket, &Quality::default());
-        let local = socket.local_addr().unwrap_or(local);
+        let local = plain(socket.local_addr().unwrap_or(local));
         let Ok(stream) = Stream::new(socket) else {
             return;
         };

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::config::within;
 use super::*;
 
 const HERE: &str = "127.0.0.1:0";
@@ -326,35 +325,6 @@ fn more_connections_than_may_be_wait_or_are_refused() {
 }
 
 #[test]
-fn callers_from_elsewhere_are_turned_away() {
-    let config = SocketsConfig { allowed: vec![("10.1.0.0".parse().unwrap(), 16)], ..SocketsConfig::default() };
-    let (mut called, at) = listening(config, 1);
-    let mut peer = TcpStream::connect(at).unwrap();
-    assert!(is_ready(&called, 10_000));
-    assert!(matches!(called.receive(), Ok(None)));
-    assert_eq!(called.counters().barred.load(Ordering::Relaxed), 1);
-    let read = peer.read(&mut [0]);
-    assert_eq!(read.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-}
-
-#[test]
-fn networks_are_compared_by_their_prefixes() {
-    let cases = [
-        ("10.1.2.3", "10.1.0.0", 16, true),
-        ("10.2.2.3", "10.1.0.0", 16, false),
-        ("::ffff:10.1.2.3", "10.1.2.3", 32, true),
-        ("10.1.2.3", "0.0.0.0", 0, true),
-        ("fd00::1", "fd00::", 64, true),
-        ("fd01::1", "fd00::", 64, false),
-        ("fd01::1", "0.0.0.0", 0, false),
-    ];
-    for (address, network, prefix, wanted) in cases {
-        let (address, network) = (address.parse().unwrap(), network.parse().unwrap());
-        assert_eq!(within(address, network, prefix), wanted, "{address} {network}");
-    }
-}
-
-#[test]
 fn a_port_that_somebody_has_is_refused_by_name() {
     let mut device = device(SocketsConfig::default());
     let taken = TcpListener::bind(HERE).unwrap();
@@ -362,6 +332,21 @@ fn a_port_that_somebody_has_is_refused_by_name() {
     let why = device.bind(at).unwrap_err().to_string();
     assert!(why.contains(&at.to_string()), "{why}");
     assert!(why.contains("choose another port"), "{why}");
+}
+
+#[test]
+fn who_comes_by_ipv4_to_a_listener_of_both_has_an_address_of_ipv4() {
+    let mut device = device(SocketsConfig::default());
+    let local = device.bind("[::]:0".parse().unwrap()).unwrap();
+    let open = Open { user: handle(0), mode: Mode::Passive { backlog: 1 }, local: local.into(), ..Open::default() };
+    ask(&mut device, Request::Open(Box::new(open)));
+    assert!(matches!(next(&mut device), Indication::Opened(_)));
+    let peer = TcpStream::connect(("127.0.0.1", local.port())).unwrap();
+    let Indication::Offered(offered) = next(&mut device) else {
+        panic!("one is offered");
+    };
+    assert_eq!(offered.remote, peer.local_addr().unwrap().into());
+    assert_eq!(offered.local, peer.peer_addr().unwrap().into());
 }
 
 #[test]

@@ -71,6 +71,8 @@ mod timer {
     pub(super) const IDLE: u32 = 0;
     /// The terminal sends no more and the host has been silent: the call is cleared.
     pub(super) const LINGER: u32 = 1;
+    /// Somebody from outside wants an end.
+    pub(super) const CLOSE: u32 = 2;
 }
 
 /// Octets that may wait for the terminal before nothing more is made for it.
@@ -250,12 +252,17 @@ pub struct Pad {
     linger: TimerSlot,
     /// The terminal is let go when all has been shown.
     leaves: bool,
+    /// Somebody from outside wants an end.
+    closes: bool,
     over: bool,
     outcome: Outcome,
     counters: Counters,
 }
 
 impl Pad {
+    /// What a node is woken with after [`Pad::close`].
+    pub const CLOSE: Token = Token { session: Handle { index: 0, generation: 0 }, kind: timer::CLOSE };
+
     /// A PAD as `config` says.
     #[must_use]
     pub fn new(config: Config) -> Self {
@@ -277,6 +284,7 @@ impl Pad {
             idle: TimerSlot::default(),
             linger: TimerSlot::default(),
             leaves: false,
+            closes: false,
             over: false,
             outcome: Outcome::default(),
             counters: Counters::default(),
@@ -312,6 +320,12 @@ impl Pad {
     #[must_use]
     pub const fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// Has the call cleared, if there is one or one is being made, and the terminal let go: true where there is. The node is to be woken with [`Pad::CLOSE`].
+    pub const fn close(&mut self) -> bool {
+        self.closes = true;
+        self.call.is_some()
     }
 
     /// What happens to the state; an event that cannot happen there changes nothing.
@@ -501,6 +515,13 @@ impl Protocol for Pad {
             timer::LINGER => {
                 self.clear(diagnostic::NONE, cx);
                 self.signal("CLR CONF");
+            }
+            timer::CLOSE if self.closes => {
+                if self.call.is_some() {
+                    self.clear(diagnostic::NONE, cx);
+                    self.signal("CLR CONF");
+                }
+                self.leaves = true;
             }
             _ => {}
         }

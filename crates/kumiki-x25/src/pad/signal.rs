@@ -65,7 +65,7 @@ pub(super) fn reset(reason: &Reason) -> String {
 }
 
 /// What `HELP` says.
-pub(super) const HELP: [&str; 8] = [
+pub(super) const HELP: [&str; 9] = [
     "address              call; before it facilities as R,G12- and behind it D and user data",
     "CLR, ICLR            clear the call; ask the other end to",
     "STAT                 FREE or ENGAGED",
@@ -74,6 +74,7 @@ pub(super) const HELP: [&str; 8] = [
     "PROF 90              the simple profile; 91 is the transparent one",
     "INT, RESET, BREAK    send an interrupt, reset the call, act as on a break",
     "EXIT                 leave",
+    "Ctrl-P, or what parameter 1 says, leads from a call to one command",
 ];
 
 #[cfg(test)]

@@ -13,8 +13,11 @@
 //! **Break.** An interrupt does nothing by itself, as X.29 has it. An indication of break gives the program [`Config::on_break`], and where it
 //! says that the PAD throws output away, the PAD is told to stop that before anything more is sent.
 //!
+//! **Places.** With [`Config::asks`] a call waits until [`PadHost::answer`] says whether it is taken: who counts calls knows more of them than this one graph.
+//!
 //! **Ending.** When the program ends its stream, what it has said is sent and then an invitation to clear; a PAD that does not follow it within
-//! [`Config::patience`] is cleared. When the call ends, the program's stream does.
+//! [`Config::patience`] is cleared. When the call ends, the program's stream does. A PAD that sends the invitation itself (`ICLR`) is cleared when the program has
+//! taken what came before it and the PAD what the program had said, or after as long. [`PadHost::close`] clears at once.
 
 use crate::x25 as packets;
 use std::collections::VecDeque;
@@ -43,7 +46,7 @@ const fn handle(index: u32) -> Handle {
     Handle { index, generation: 1 }
 }
 
-/// The one timer: a PAD that was invited to clear has not.
+/// The one timer: a PAD that was invited to clear has not, or we have not whom it has invited.
 const INVITED: u32 = 0;
 /// PAD messages of ours that may wait for credit.
 const MOST_WAITING: usize = 64;
@@ -63,6 +66,8 @@ pub struct Config {
     pub window: u32,
     /// Octets that the program may write ahead of the PAD.
     pub room: u32,
+    /// Calls wait until [`PadHost::answer`] says whether they are taken.
+    pub asks: bool,
 }
 
 impl Default for Config {
@@ -75,6 +80,7 @@ impl Default for Config {
             patience: Duration::from_secs(10),
             window: 2,
             room: 4096,
+            asks: false,
         }
     }
 }
@@ -101,6 +107,8 @@ struct Call {
     credit: u32,
     /// The PAD was invited to clear.
     is_invited: bool,
+    /// The PAD has invited us.
+    has_invited: bool,
 }
 
 /// The program's stream.
@@ -124,6 +132,13 @@ struct Inward {
 #[derive(Debug)]
 pub struct PadHost {
     config: Config,
+    /// A call that waits for an answer, and the answer to it.
+    waiting: Option<Box<Offered>>,
+    answer: Option<bool>,
+    /// All is to end.
+    closes: bool,
+    /// Why the last call was refused.
+    refusal: Option<u8>,
     call: Option<Call>,
     stream: Option<Stream>,
     /// From the PAD to the program.
@@ -141,7 +156,7 @@ pub struct PadHost {
 }
 
 impl PadHost {
-    /// What a node is woken with after [`PadHost::set`].
+    /// What a node is woken with after [`PadHost::set`], [`PadHost::answer`] and [`PadHost::close`].
     pub const WAKE: Token = Token { session: Handle { index: 0, generation: 0 }, kind: 1 };
 
     /// A host as `config` says.
@@ -149,6 +164,10 @@ impl PadHost {
     pub fn new(config: Config) -> Self {
         Self {
             config,
+            waiting: None,
+            answer: None,
+            closes: false,
+            refusal: None,
             call: None,
             stream: None,
             inward: VecDeque::new(),
@@ -173,6 +192,28 @@ impl PadHost {
     #[must_use]
     pub fn caller(&self) -> Option<Number> {
         self.call.as_ref().map(|call| call.caller)
+    }
+
+    /// Who calls and waits for an answer ([`Config::asks`]).
+    #[must_use]
+    pub fn calling(&self) -> Option<Number> {
+        self.waiting.as_ref().filter(|_| self.answer.is_none()).map(|offered| caller(offered))
+    }
+
+    /// Whether the call that waits is taken; otherwise it is cleared for want of a place. The node is to be woken with [`PadHost::WAKE`].
+    pub const fn answer(&mut self, takes: bool) {
+        self.answer = Some(takes);
+    }
+
+    /// Has the call cleared, or the one that waits, and none taken any more: the host ends. The node is to be woken with [`PadHost::WAKE`].
+    pub const fn close(&mut self) {
+        self.closes = true;
+    }
+
+    /// The diagnostic code with which the last call was refused, if one was.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<u8> {
+        self.refusal
     }
 
     /// Why the last call ended, once it has.
@@ -207,33 +248,69 @@ impl PadHost {
         stands
     }
 
-    fn offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+    fn offered(&mut self, offered: Box<Offered>, cx: &mut Context<'_>) {
         let session = offered.provider;
         let data = offered.data.as_ref().map(Message::to_vec);
         let is_pads = x29::user_data(&data.unwrap_or_default()).is_some();
         let is_short = cx.budget().is_some_and(kumiki_octets::Account::is_short);
-        if self.call.is_some() || is_short || !is_pads {
-            self.counters.refused += 1;
-            let code = if is_pads { diagnostic::RESOURCES } else { diagnostic::CALL };
-            return Self::abort(session, code, cx);
+        if !is_pads {
+            self.refuse(session, diagnostic::CALL, cx);
+        } else if self.closes {
+            self.refuse(session, diagnostic::DTE_DOWN, cx);
+        } else if self.call.is_some() || self.waiting.is_some() || is_short {
+            self.refuse(session, diagnostic::RESOURCES, cx);
+        } else if self.config.asks {
+            self.waiting = Some(offered);
+        } else {
+            self.accept(&offered, cx);
         }
+    }
+
+    fn refuse(&mut self, session: Handle, code: u8, cx: &mut Context<'_>) {
+        self.counters.refused += 1;
+        self.refusal = Some(code);
+        Self::abort(session, code, cx);
+    }
+
+    /// Does what was said from outside.
+    fn hear(&mut self, cx: &mut Context<'_>) {
+        if let Some(takes) = self.answer.take()
+            && let Some(offered) = self.waiting.take()
+        {
+            if takes && !self.closes {
+                self.accept(&offered, cx);
+            } else {
+                let code = if self.closes { diagnostic::DTE_DOWN } else { diagnostic::RESOURCES };
+                self.refuse(offered.provider, code, cx);
+            }
+        }
+        if self.closes {
+            if let Some(offered) = self.waiting.take() {
+                self.refuse(offered.provider, diagnostic::DTE_DOWN, cx);
+            }
+            self.clear(diagnostic::DTE_DOWN, Reason::User, cx);
+        }
+    }
+
+    /// Clears the call, if there is one.
+    fn clear(&mut self, code: u8, why: Reason, cx: &mut Context<'_>) {
+        if let Some(call) = &self.call {
+            Self::abort(call.provider, code, cx);
+            self.over(why, cx);
+        }
+    }
+
+    fn accept(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+        let session = offered.provider;
         self.counters.calls += 1;
         self.ended = None;
         self.call = Some(Call {
             provider: session,
-            caller: match offered.remote {
-                Address::X121(number) => number,
-                Address::None
-                | Address::Ip4(_)
-                | Address::Ip6(_)
-                | Address::Socket { .. }
-                | Address::Mac(_)
-                | Address::Vc { .. }
-                | Address::Hdlc(_) => Number::NONE,
-            },
+            caller: caller(offered),
             unit: usize::try_from(offered.unit).unwrap_or(128).max(1),
             credit: 0,
             is_invited: false,
+            has_invited: false,
         });
         if !self.config.set.is_empty() {
             let set = of(&self.config.set);
@@ -285,11 +362,17 @@ impl PadHost {
     fn pump(&mut self, cx: &mut Context<'_>) {
         self.send(cx);
         self.write(cx);
+        let is_done = self.inward.is_empty() && self.outward.is_empty() && self.messages.is_empty();
+        if is_done && self.call.as_ref().is_some_and(|call| call.has_invited) {
+            self.clear(diagnostic::NONE, Reason::User, cx);
+        }
         if let Some(stream) = &mut self.stream {
             let held = self.outward.len() as u64;
             let room = u64::from(self.config.room);
             let free = room.saturating_sub(stream.granted.saturating_add(held));
-            if free >= room.div_ceil(4) {
+            // A program that never ends must not keep a PAD that wants to go.
+            let is_heard = self.call.as_ref().is_none_or(|call| !call.has_invited);
+            if is_heard && free >= room.div_ceil(4) {
                 stream.granted = stream.granted.saturating_add(free);
                 let (session, credit) = (stream.provider, Credit::octets(free));
                 cx.down(PROGRAM, Request::Credit { session, credit });
@@ -377,13 +460,13 @@ impl PadHost {
             let octets = core::mem::take(&mut self.partial);
             let is_long = core::mem::take(&mut self.is_long);
             match PadMessage::parse(&octets) {
-                Ok(message) if !is_long => self.on_message(message),
+                Ok(message) if !is_long => self.on_message(message, cx),
                 Ok(_) | Err(_) => self.counters.errors += 1,
             }
         }
     }
 
-    fn on_message(&mut self, message: PadMessage) {
+    fn on_message(&mut self, message: PadMessage, cx: &mut Context<'_>) {
         match message {
             PadMessage::Indication(pairs) => self.told = pairs,
             PadMessage::Break(pairs) => {
@@ -399,12 +482,17 @@ impl PadHost {
                 }
             }
             PadMessage::Error { .. } => self.counters.errors += 1,
+            PadMessage::Invitation => {
+                if let Some(call) = &mut self.call
+                    && !core::mem::replace(&mut call.has_invited, true)
+                {
+                    let token = Token { session: CALL, kind: INVITED };
+                    let deadline = cx.now() + self.config.patience;
+                    cx.set_timer(&mut self.timer, token, deadline);
+                }
+            }
             // A PAD that has a host of its own in mind: it is asked to do what it asks of us.
-            PadMessage::Invitation
-            | PadMessage::Set(_)
-            | PadMessage::Read(_)
-            | PadMessage::SetAndRead(_)
-            | PadMessage::Reselection(_) => {
+            PadMessage::Set(_) | PadMessage::Read(_) | PadMessage::SetAndRead(_) | PadMessage::Reselection(_) => {
                 self.counters.errors += 1;
                 if self.messages.len() < MOST_WAITING {
                     let (kind, code) = (x29::error::CODE, Some(message.code()));
@@ -416,7 +504,7 @@ impl PadHost {
 
     fn on_network(&mut self, indication: Indication, cx: &mut Context<'_>) {
         match indication {
-            Indication::Offered(offered) => self.offered(&offered, cx),
+            Indication::Offered(offered) => self.offered(offered, cx),
             Indication::Data { data, end, .. } => self.on_packet(&data, end, false, cx),
             Indication::Special { what, .. } => match what.get() {
                 Some(Primitive::Data { data, end, qualified, .. }) => self.on_packet(data, *end, *qualified, cx),
@@ -507,6 +595,20 @@ impl PadHost {
     }
 }
 
+/// The number of whoever calls.
+const fn caller(offered: &Offered) -> Number {
+    match offered.remote {
+        Address::X121(number) => number,
+        Address::None
+        | Address::Ip4(_)
+        | Address::Ip6(_)
+        | Address::Socket { .. }
+        | Address::Mac(_)
+        | Address::Vc { .. }
+        | Address::Hdlc(_) => Number::NONE,
+    }
+}
+
 fn of(pairs: &[(u8, u8)]) -> Vec<Pair> {
     let pair = |&(number, value): &(u8, u8)| Pair::new(number, value);
     pairs.iter().map(pair).collect()
@@ -542,12 +644,12 @@ impl Protocol for PadHost {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if token.kind == INVITED
-            && let Some(call) = &self.call
-        {
-            let session = call.provider;
-            Self::abort(session, diagnostic::NONE, cx);
-            self.over(Reason::TimedOut, cx);
+        if token == Self::WAKE {
+            self.hear(cx);
+        } else if token.kind == INVITED {
+            let has_invited = self.call.as_ref().is_some_and(|call| call.has_invited);
+            let why = if has_invited { Reason::User } else { Reason::TimedOut };
+            self.clear(diagnostic::NONE, why, cx);
         }
         self.pump(cx);
     }

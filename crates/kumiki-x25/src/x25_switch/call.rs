@@ -117,6 +117,8 @@ pub(super) struct Call {
     /// What was asked for, until it stands or nobody is left to be asked: the offer, and which targets of which route come next.
     pub(super) wanted: Option<Box<Wanted>>,
     pub(super) permanent: Option<Box<Permanent>>,
+    /// By which port it was tried last, and why it does not stand there.
+    pub(super) tried: Option<(u16, Reason)>,
     /// When it was set up.
     pub(super) since: Option<Instant>,
     /// When something crossed it last, and when that is looked at.
@@ -163,6 +165,7 @@ impl Call {
             called: Number::NONE,
             wanted: None,
             permanent: None,
+            tried: None,
             since: None,
             last: now,
             timer: TimerSlot::default(),

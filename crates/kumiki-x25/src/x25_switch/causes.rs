@@ -68,7 +68,7 @@ pub(super) fn of_reset(reason: &Reason) -> x25::Told {
     x25::Told { what: What::Reset, cause, diagnostic }
 }
 
-/// Whether the next port may be tried where a call came to this end: it has not come to a DTE.
+/// Whether the next port may be tried where a call came to this end: it has not come to a DTE, or to one that has no place for it.
 pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Down
@@ -79,11 +79,16 @@ pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
         | Reason::NoResources
         | Reason::BadAddress => true,
         Reason::Violation(_) | Reason::Peer(_) => match crate::packet_cause(reason) {
-            // Our own packet layer says this where it has no channel left.
-            Some(told) => {
-                matches!(told.what, What::Clear) && told.diagnostic == diagnostic::NO_CHANNEL
-                    || matches!(told.what, What::Restart)
-            }
+            Some(told) => match told.what {
+                // Our own packet layer says the first where it has no channel left, a network the second where the DTE has none, and a DTE the third where it has no place.
+                What::Clear => {
+                    told.diagnostic == diagnostic::NO_CHANNEL
+                        || told.cause == cause::BUSY
+                        || told.is_by_dte() && told.diagnostic == diagnostic::RESOURCES
+                }
+                What::Restart => true,
+                What::Reset => false,
+            },
             None => is_of_line(reason),
         },
         Reason::User | Reason::Protocol | Reason::NoSession => false,
@@ -93,6 +98,17 @@ pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_has_no_place_is_passed_over() {
+        let said =
+            |cause, diagnostic| Reason::peer(x25::Cause::Packet(x25::Told { what: What::Clear, cause, diagnostic }));
+        assert!(is_to_be_had_elsewhere(&said(cause::BUSY, diagnostic::NONE)));
+        assert!(is_to_be_had_elsewhere(&said(cause::DTE, diagnostic::RESOURCES)));
+        // Of a network that is no DTE's word.
+        assert!(!is_to_be_had_elsewhere(&said(cause::BARRED, diagnostic::RESOURCES)));
+        assert!(!is_to_be_had_elsewhere(&said(cause::DTE, diagnostic::CALL)));
+    }
 
     #[test]
     fn what_is_wrong_on_a_line_is_no_doing_of_a_dte() {

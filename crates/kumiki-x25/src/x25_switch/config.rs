@@ -164,6 +164,8 @@ pub enum Happened {
         diagnostic: u8,
         /// What was found wrong here with what an end sent, where that is why.
         found: Option<Reason>,
+        /// By which port it was tried last, and what came of that; `None`: by none.
+        tried: Option<(String, Reason)>,
     },
     /// A call that stood was cleared.
     Cleared {

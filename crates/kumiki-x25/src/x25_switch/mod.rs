@@ -273,12 +273,16 @@ impl Switch {
         let (named, octets, port) = (call.named(), [from.octets, to.octets], from.port);
         let (calling, called) = (call.calling, call.called);
         let (cause, diagnostic) = (why.cause, why.diagnostic);
+        let tried = call.tried.take().map(|(port, reason)| (self.name(port), reason));
+        let Some(call) = self.calls.get(own) else {
+            return;
+        };
         let what = if let Some(since) = call.since {
             self.counters.cleared += 1;
             Happened::Cleared { by, cause, diagnostic, found, octets, lasted: cx.now().saturating_since(since) }
         } else {
             self.counters.refused += 1;
-            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic, found }
+            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic, found, tried }
         };
         self.tell(named, what, cx);
     }

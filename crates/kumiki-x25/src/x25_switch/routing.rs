@@ -148,6 +148,9 @@ impl Switch {
             };
             if !self.is_up(port) {
                 self.counters.hunted += 1;
+                if let Some(call) = self.calls.get(own) {
+                    call.tried.get_or_insert((port, Reason::Down));
+                }
                 continue;
             }
             return self.call_out(own, port, cx);
@@ -178,15 +181,17 @@ impl Switch {
 
     /// The called half did not come about.
     pub(super) fn not_taken(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if causes::is_to_be_had_elsewhere(&reason)
-            && let Some(call) = self.calls.get(own)
-            && let Some(wanted) = &mut call.wanted
-        {
-            wanted.failed = Some(reason);
-            if !wanted.targets.is_empty() {
+        if let Some(call) = self.calls.get(own) {
+            let [_, half] = &call.halves;
+            call.tried = Some((half.port, reason.clone()));
+            if let Some(wanted) = &mut call.wanted
+                && !wanted.targets.is_empty()
+                && causes::is_to_be_had_elsewhere(&reason)
+            {
+                wanted.failed = Some(reason);
                 self.counters.hunted += 1;
+                return self.try_next(own, cx);
             }
-            return self.try_next(own, cx);
         }
         self.refuse(own, (causes::of_clear(&reason), causes::breach(&reason)), data, cx);
     }

@@ -681,6 +681,10 @@ impl<D: Disk> Errand for Collection<'_, D> {
         self.bar.say(&anew(title, why));
     }
 
+    fn warned(&mut self, line: &str) {
+        self.bar.say(&format!("kumiki: {line}"));
+    }
+
     fn told(&mut self, line: &str) {
         if self.manner.verbose {
             self.bar.say(line);

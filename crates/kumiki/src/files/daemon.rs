@@ -11,12 +11,13 @@ use kumiki_filetransfer::osi::{
     self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
 };
 use kumiki_lab::quantity::Octets;
+use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_live::{Duration, LiveError, private};
+use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
 use crate::callers::Callers;
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, shown};
 use crate::live::option;
 use crate::walls;
 
@@ -176,13 +177,19 @@ impl FromStr for Place {
         if let Ok(ip) = bare.unwrap_or(text).parse() {
             return Ok(Self { ip, port: None });
         }
-        let what = match text.rsplit_once(':') {
-            Some((ip, port)) if format!("{ip}:0").parse::<SocketAddr>().is_ok() => {
-                format!("{port:?} is no port (0 to 65535)")
-            }
-            _ => format!("{text:?} begins with no address of IPv4 or IPv6, and names are not looked up"),
+        let (front, behind) = text.rsplit_once(':').unwrap_or((text, ""));
+        let is_address = |it: &str| {
+            let bare = it.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+            bare.unwrap_or(it).parse::<core::net::IpAddr>().is_ok()
         };
-        Err(format!("{what}; write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"))
+        let why = if is_address(front) {
+            format!("{behind:?} is no port, which is a number from 0 to 65535")
+        } else if front.chars().any(|it| it.is_ascii_alphabetic()) && !front.contains(':') {
+            format!("{front:?} is a name, and names are not looked up")
+        } else {
+            format!("{text:?} is no address")
+        };
+        Err(format!("{why}; write an address and, if it is another, a port, such as 127.0.0.1:10102 or [::]"))
     }
 }
 
@@ -318,15 +325,12 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
         verbose: wanted.verbose,
     };
-    let mut say = |line: &str| {
-        // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{}\n", shown(line)));
-    };
+    let log = Logbook::standard(Form::Text);
+    let mut say = |line: &str| log.tell(&shown(line));
     let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {
         let mut lines = String::new();
         for Listen { at, carrier } in bound {
-            // That nobody reads it to the end is no reason to stop serving.
-            let _ = print(&format!("listens at {at} ({carrier})\n"));
+            log.tell(&format!("listens at {at} ({carrier})"));
             lines.push_str(&format!("{at}\n"));
         }
         if let Some(path) = &wanted.port_file {
@@ -339,9 +343,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         if let Some(Reload(read)) = &behind
             && let Err(why) = read()
         {
-            let line = format!("warning: SIGHUP cannot have the passwords read anew: {why}\n");
-            // That nobody reads it to the end is no reason to stop serving.
-            let _ = print(&line);
+            log.tell(&format!("warning: SIGHUP cannot have the passwords read anew: {why}"));
         }
         Ok(())
     };

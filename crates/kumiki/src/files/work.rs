@@ -144,6 +144,10 @@ impl Errand for Plan {
         self.bar.say(&anew(title, why));
     }
 
+    fn warned(&mut self, line: &str) {
+        self.bar.say(&format!("kumiki: {line}"));
+    }
+
     fn told(&mut self, line: &str) {
         if self.verbose {
             self.bar.say(line);

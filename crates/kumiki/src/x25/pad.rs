@@ -2,25 +2,31 @@
 
 use core::net::SocketAddr;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{TcpListener, ToSocketAddrs as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::Form;
+use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
+use kumiki_live::private::CaptureBudget;
 use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 
 use crate::callers::Callers;
-use crate::commands::{Stop, print, shown};
+use crate::commands::{Stop, shown};
 use crate::live::{option, or_forever};
 
 /// XOT's port (RFC 1613), and Telnet's.
 const XOT: u16 = 1998;
 const TELNET: u16 = 23;
+
+/// Terminals or calls at a time.
+const MOST: u16 = 16;
 
 /// `kumiki x25 pad`.
 #[derive(Args, Debug)]
@@ -31,7 +37,7 @@ Exit status: 0 it ended as asked, 1 the call could not be had or was lost, 2 the
 )]
 pub(crate) struct Wanted {
     /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
-    #[arg(value_name = "CALL", conflicts_with = "listen")]
+    #[arg(value_name = "CALL", conflicts_with_all = ["listen", "answer"])]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
     #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with = "call")]
@@ -62,12 +68,12 @@ struct Reach {
     /// Terminals come here by Telnet, at 23 unless another port is given, instead of the standard streams
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<String>,
-    /// The most terminals or calls at a time; with COMMAND or --listen others wait
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    most: u16,
-    /// With COMMAND or --listen: the most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less
-    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
-    memory: String,
+    /// The most calls at a time with COMMAND (others are cleared), 16, or terminals with --listen (others wait)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    most: Option<u16>,
+    /// With COMMAND or --listen: the most memory that callers may take together, 128MiB; less where `ulimit -v` or the cgroup leaves less
+    #[arg(long, value_name = "SIZE", help_heading = "Limits")]
+    memory: Option<String>,
     /// Octets of a packet that are asked for
     #[arg(long, value_name = "OCTETS", default_value_t = 128)]
     packet: u16,
@@ -91,9 +97,9 @@ struct Reach {
 struct Limits {
     #[command(flatten)]
     callers: Callers,
-    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays
-    #[arg(long, value_name = "TIME", default_value = "1h")]
-    idle: String,
+    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays; 1h unless given
+    #[arg(long, value_name = "TIME")]
+    idle: Option<String>,
 }
 
 /// The terminal.
@@ -106,9 +112,9 @@ struct Behave {
     /// Parameters that are different: 2:0,3:2; with COMMAND, those that the callers' PADs are set to
     #[arg(long, value_name = "N:VALUE,...")]
     set: Option<String>,
-    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it
-    #[arg(long, value_name = "TIME", default_value = "2 s")]
-    linger: String,
+    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it; 2 s unless given
+    #[arg(long, value_name = "TIME")]
+    linger: Option<String>,
     /// Let a host have the PAD call another (reselection)
     #[arg(long)]
     reselect: bool,
@@ -118,12 +124,17 @@ struct Behave {
 }
 
 /// Lines for whoever runs it.
-struct Lines;
+struct Lines(Standard);
+
+impl Lines {
+    fn new() -> Self {
+        Self(Logbook::standard(Form::Text))
+    }
+}
 
 impl Journal for Lines {
     fn told(&self, line: &str) {
-        // That nobody reads it to the end is no reason to stop serving.
-        let _ = print(&format!("{}\n", shown(line)));
+        self.0.tell(&shown(line));
     }
 }
 
@@ -132,12 +143,49 @@ struct Aside;
 
 impl Journal for Aside {
     fn told(&self, line: &str) {
-        eprintln!("{}", shown(line));
+        // That nobody can read it is no reason to stop.
+        let _ = writeln!(io::stderr(), "{}", shown(line));
+    }
+}
+
+impl Wanted {
+    /// Refuses what would be of no use: what is about many callers where there is one terminal, and what is about a terminal where there is none.
+    fn check(&self) -> Result<(), Stop> {
+        let (reach, behave, limits) = (&self.reach, &self.behave, &self.limits);
+        let has_program = !self.command.is_empty();
+        let of_many =
+            [("--most", reach.most.is_some()), ("--memory", reach.memory.is_some()), ("--idle", limits.idle.is_some())];
+        let of_many = of_many.into_iter().chain(self.walls.asked().map(|name| (name, true)));
+        let of_terminals = [
+            ("--xot", reach.xot.is_some()),
+            ("--profile", behave.profile.is_some()),
+            ("--linger", behave.linger.is_some()),
+            ("--reselect", behave.reselect),
+        ];
+        let given = |mut all: Vec<(&'static str, bool)>| {
+            all.retain(|(_, is_given)| *is_given);
+            all.first().map(|(name, _)| *name)
+        };
+        if !has_program
+            && reach.listen.is_none()
+            && let Some(name) = given(of_many.collect())
+        {
+            return Err(Stop::Input(format!(
+                "{name} is about many callers, and there is one terminal; expected -- COMMAND behind --answer, or --listen"
+            )));
+        }
+        if has_program && let Some(name) = given(of_terminals.to_vec()) {
+            return Err(Stop::Input(format!(
+                "{name} is about the terminal of a PAD, and with -- COMMAND there is none; expected it without"
+            )));
+        }
+        Ok(())
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
+    wanted.check()?;
     let reach = &wanted.reach;
     let gateway = match &reach.xot {
         Some(text) => Some(resolved("--xot", text, XOT)?),
@@ -159,6 +207,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         window: reach.window,
         patience: option("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
+        pcap_budget: CaptureBudget::new(option::<Octets>("--pcap-most", &reach.pcap_most)?.count()),
         walls: wanted.walls.walls()?,
         ..Network::default()
     };
@@ -176,10 +225,11 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     network.listen = answer;
     let config = config(wanted, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
-        network.budget = Some(budget(wanted)?);
-        let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
+        let lines = Lines::new();
+        network.budget = Some(budget(wanted, &lines)?);
+        let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         let doors = doors(wanted)?;
-        return Ok(terminal::listen(&network, &config, &listener, &doors, &Lines)?);
+        return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
     match &wanted.call {
@@ -231,7 +281,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
         }
     };
     set(&mut initial, list);
-    let linger = or_forever("--linger", &behave.linger)?;
+    let linger = or_forever("--linger", behave.linger.as_deref().unwrap_or("2 s"))?;
     Ok(PadConfig {
         initial,
         address: number("--address", wanted.reach.address.as_deref())?,
@@ -254,23 +304,24 @@ fn set(parameters: &mut Parameters, list: &List) {
 
 fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
     find_program(&wanted.command)?;
-    let network = &Network { budget: Some(budget(wanted)?), ..network.clone() };
-    let listener = bound("--answer", at)?;
+    let lines = Lines::new();
+    let network = &Network { budget: Some(budget(wanted, &lines)?), ..network.clone() };
+    let listener = bound("--answer", at, &lines)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
     let doors = doors(wanted)?;
-    host::listen(network, &config, &listener, &wanted.command, &doors, &Lines)?;
+    host::listen(network, &config, &listener, &wanted.command, &doors, &lines)?;
     Ok(())
 }
 
 /// The memory that callers share.
-fn budget(wanted: &Wanted) -> Result<Budget, Stop> {
-    let memory = option::<Octets>("--memory", &wanted.reach.memory)?.count();
+fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
+    let memory = option::<Octets>("--memory", wanted.reach.memory.as_deref().unwrap_or("128MiB"))?.count();
     let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &memory.remark {
-        Lines.told(remark);
+        lines.told(remark);
     }
     Ok(memory.budget)
 }
@@ -279,11 +330,10 @@ fn budget(wanted: &Wanted) -> Result<Budget, Stop> {
 fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
     Ok(Doors {
-        limits: limits.callers.limits(reach.most.into())?,
+        limits: limits.callers.limits(reach.most.unwrap_or(MOST).into())?,
         begin: limits.callers.begin()?,
-        idle: or_forever("--idle", &limits.idle)?,
+        idle: or_forever("--idle", limits.idle.as_deref().unwrap_or("1h"))?,
         once: wanted.behave.once,
-        pcap_most: option::<Octets>("--pcap-most", &reach.pcap_most)?.count(),
     })
 }
 
@@ -311,12 +361,9 @@ fn find_program(command: &[OsString]) -> Result<(), Stop> {
     )))
 }
 
-fn bound(name: &str, at: SocketAddr) -> Result<TcpListener, Stop> {
-    let listener = TcpListener::bind(at)
-        .map_err(|why| Stop::Failed(format!("{name}: {at}: {why}; choose another port, or see who listens there")))?;
-    if let Ok(at) = listener.local_addr() {
-        Lines.told(&format!("listens at {at}"));
-    }
+fn bound(name: &str, at: SocketAddr, lines: &Lines) -> Result<TcpListener, Stop> {
+    let (listener, at) = kumiki_pad::listen(at).map_err(|why| Stop::Failed(format!("{name}: {why}")))?;
+    lines.told(&format!("listens at {at}"));
     Ok(listener)
 }
 

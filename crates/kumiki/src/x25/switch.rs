@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::Form;
+use kumiki_live::logbook::Logbook;
 
 use crate::callers::Callers;
 use crate::commands::{Stop, print, shown};
@@ -30,7 +32,7 @@ pub(super) struct Wanted {
     #[command(flatten)]
     walls: crate::walls::WallOptions,
     /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, new calls are cleared with network congestion
-    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "128MiB", help_heading = "Limits")]
     memory: String,
     #[command(flatten)]
     callers: Callers,
@@ -51,10 +53,8 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if wanted.check {
         return print("the configuration makes sense\n");
     }
-    // That nobody reads it to the end is no reason to stop what is under way.
-    let say = |line: &str| {
-        let _ = print(&format!("{}\n", shown(line)));
-    };
+    let log = Logbook::standard(Form::Text);
+    let say = |line: &str| log.tell(&shown(line));
     let run = kumiki_switch::Wanted {
         pcap: wanted.pcap.clone(),
         pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),

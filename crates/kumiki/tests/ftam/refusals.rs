@@ -252,7 +252,7 @@ fn where_nobody_can_listen_the_reason_is_told_and_no_other() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().to_string();
     // Of documentation (RFC 5737): nobody's.
-    for (at, said) in [(taken.as_str(), "listens there"), ("192.0.2.1:102", "no such address")] {
+    for (at, said) in [(taken.as_str(), "listens there"), ("192.0.2.1:102", "does not have that address")] {
         let ran = folder.kumiki(&["ftamd", "--root", "root", "--anonymous", "--listen", at]);
         ran.failed(1, &["cannot listen at", at, said]);
         assert!(!ran.err.contains("CAP_NET_BIND_SERVICE"), "{ran:?}");

@@ -2,15 +2,20 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A process that listens somewhere, and is ended with the test.
 struct Listener {
     child: Child,
     at: String,
+    /// What it has told since.
+    told: Receiver<String>,
 }
 
 impl Drop for Listener {
@@ -40,8 +45,13 @@ fn listens(arguments: &[&str]) -> Listener {
         panic!("{line}{why}")
     });
     // What is told later is read by somebody, so that nothing is broken by it.
-    std::thread::spawn(move || for _ in lines.lines() {});
-    Listener { child, at }
+    let (sender, told) = channel();
+    std::thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    Listener { child, at, told }
 }
 
 /// A host whose calls each get `command`.
@@ -169,7 +179,7 @@ fn a_call_that_cannot_be_had_says_what_would_help() {
 }
 
 /// Reads until `end` has come.
-fn until(socket: &mut TcpStream, end: &str) -> String {
+fn until(socket: &mut impl Read, end: &str) -> String {
     kumiki_watchdog::minute();
     let mut said = Vec::new();
     let mut piece = [0; 256];
@@ -179,6 +189,118 @@ fn until(socket: &mut TcpStream, end: &str) -> String {
         said.extend(piece.iter().take(read));
     }
     text(&said)
+}
+
+/// A PAD with a call that stands, which is left to itself.
+fn calling(at: &str) -> (Child, ChildStdin) {
+    let mut command = kumiki(&["--xot", at, "1", "--linger", "forever"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"x").unwrap();
+    // The echo of the host's terminal.
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    (child, stdin)
+}
+
+fn end_by(child: &Child, signal: Signal) {
+    let id = i32::try_from(child.id()).unwrap();
+    kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+}
+
+/// The first line that has all of this.
+fn line(of: &Receiver<String>, wanted: &str) -> String {
+    kumiki_watchdog::minute();
+    of.iter().find(|line| line.contains(wanted)).unwrap()
+}
+
+#[test]
+fn a_call_that_finds_no_place_is_cleared_at_once() {
+    for limit in ["--most", "--of-one-host"] {
+        let host = listens(&["--answer", "127.0.0.1:0", limit, "1", "--", "cat"]);
+        let (mut first, stdin) = calling(&host.at);
+        let ran = typed(&["--xot", &host.at, "1"], b"");
+        let why = text(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{why}");
+        assert!(why.contains("DTE resource constraint (163). the host takes no more calls now"), "{why}");
+        assert!(line(&host.told, "cleared, for there are 1").contains("call 2, "));
+        drop(stdin);
+        let _ = first.kill();
+        let _ = first.wait();
+        // Its place is free again.
+        assert!(line(&host.told, "the call is over").contains("call 1, "));
+        let ran = typed(&["--xot", &host.at, "1"], b"hello\n\x04");
+        assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    }
+}
+
+#[test]
+fn an_invitation_to_clear_is_followed_by_a_host() {
+    let host = host(&["/bin/cat"]);
+    let mut child = kumiki(&["--xot", &host.at, "--linger", "forever"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdin.write_all(b"1\rone\n").unwrap();
+    // The echo of the host's terminal, and what cat says.
+    until(&mut stdout, "one\r\none\r\n");
+    stdin.write_all(b"\x10iclr\r").unwrap();
+    until(&mut stdout, "CLR DTE C:0 D:0");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    line(&host.told, "the call is over");
+}
+
+#[test]
+fn whoever_is_ended_by_a_signal_clears_its_call_first() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut host = host(&["cat"]);
+        let (caller, stdin) = calling(&host.at);
+        end_by(&host.child, signal);
+        assert!(host.child.wait().unwrap().success());
+        let ran = caller.wait_with_output().unwrap();
+        drop(stdin);
+        let why = text(&ran.stderr);
+        assert!(why.contains("cleared: DTE originated (00), DTE not operational (162)"), "{why}");
+        line(&host.told, "the call is over: cleared, for this host ends");
+    }
+    let host = host(&["cat"]);
+    let (mut caller, stdin) = calling(&host.at);
+    end_by(&caller, Signal::TERM);
+    assert!(caller.wait().unwrap().success());
+    drop(stdin);
+    line(&host.told, "the call is over: X.25: cleared: DTE originated (00)");
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
+    let ended = "captures end here: /dev/full: No space left on device";
+    let mut host = listens(&["--answer", "127.0.0.1:0", "--pcap", "/dev/full", "--", "cat"]);
+    for _ in 0..2 {
+        let ran = typed(&["--xot", &host.at, "1", "--pcap", "/dev/full"], b"hello\n\x04");
+        assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
+        assert!(ran.status.success() && text(&ran.stderr).contains(ended), "{}", text(&ran.stderr));
+    }
+    end_by(&host.child, Signal::TERM);
+    assert!(host.child.wait().unwrap().success());
+    let told: Vec<String> = host.told.iter().filter(|line| line.contains(ended)).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn an_option_of_no_use_is_refused() {
+    let one = ["--answer", "127.0.0.1:0"];
+    for option in [["--run-as", "nobody"], ["--no-wall", "all"], ["--most", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
+    {
+        let ran = kumiki(&[one, option].concat()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{option:?}");
+        assert!(text(&ran.stderr).contains(&format!("{} is about many callers", option[0])), "{option:?}");
+    }
+    for option in [["--xot", "127.0.0.1"], ["--profile", "90"], ["--linger", "1s"]] {
+        let ran = kumiki(&[&one[..], &option[..], &["--", "cat"]].concat()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{option:?}");
+        assert!(text(&ran.stderr).contains("is about the terminal of a PAD"), "{option:?}");
+    }
+    let ran = kumiki(&["--answer", "127.0.0.1:0", "--xot", "127.0.0.1", "1"]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(2));
 }
 
 #[test]

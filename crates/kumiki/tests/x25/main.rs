@@ -288,6 +288,69 @@ fn a_configuration_is_checked_without_opening_anything() {
 }
 
 #[test]
+fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
+    let folder = Folder::new("full");
+    folder.write("root/small", &vec![7; 100_000]);
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--pcap", "/dev/full", "--no-wall", "landlock"]);
+    let options = ["--pcap", "/dev/full", "--no-wall", "landlock"];
+    let switch = Switch::start(&folder, &config(&daemon.at, ""), &options);
+    for _ in 0..2 {
+        folder.ftam(&["get", &switch.url("small", "991")]).well();
+    }
+    switch.running.signal(Signal::INT);
+    let ran = switch.running.end().well();
+    assert!(ran.out.contains("2 calls came, 2 were set up"), "{ran:?}");
+    let ended = "captures end here: /dev/full: No space left on device";
+    assert_eq!(ran.out.matches(ended).count(), 1, "{ran:?}");
+    let ran = daemon.stop();
+    assert_eq!((ran.out.matches(ended).count(), ran.out.matches("ended in order").count()), (1, 2), "{ran:?}");
+    // A client says it where its messages are.
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let ran = folder.ftam(&["get", &daemon.url("small"), "--pcap", "/dev/full"]).well();
+    assert!(ran.err.contains(ended), "{ran:?}");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_and_stops_nothing() {
+    use std::process::Stdio;
+    let folder = Folder::new("log");
+    folder.write("root/small", b"content");
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let arguments =
+        ["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--port-file", "port", "--anonymous", "--once"];
+    kumiki_watchdog::minute();
+    let mut command = folder.command(&arguments);
+    let daemon = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    until(|| folder.path("port").exists());
+    let at = String::from_utf8(folder.read("port")).unwrap();
+    folder.ftam(&["get", &format!("ftam://{}/small", at.trim_end())]).well();
+    let ran = daemon.wait_with_output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(ran.status.success(), "{said}");
+    assert_eq!(said.matches("the log cannot be written: No space left on device").count(), 1, "{said}");
+    assert!(said.contains("2 lines of the log could not be written since "), "{said}");
+}
+
+#[test]
+fn who_is_not_among_the_peers_has_a_line_in_the_log() {
+    let folder = Folder::new("peers");
+    let open = config("192.0.2.1", "");
+    let closed = open.replace("127.0.0.1:0\"", "127.0.0.1:0\"\npeers = [\"192.0.2.0/24\"]");
+    let switch = Switch::start(&folder, &closed, &[]);
+    end(&mut stray(&switch.at, b""));
+    assert_eq!(switch.told(), "in: ADDRESS: turned away, for it is not in peers");
+    switch.running.signal(Signal::INT);
+    let ran = switch.running.end().well();
+    assert!(ran.out.contains("1 callers were turned away"), "{ran:?}");
+    folder.write("nobody.toml", closed.replace("\"192.0.2.0/24\"", "").as_bytes());
+    let said = folder.kumiki(&["x25", "switch", "--check", "nobody.toml"]);
+    said.failed(2, &["port.in.peers", "lets nobody in"]);
+    folder.write("open.toml", open.as_bytes());
+    let switch = Running::start(folder.command(&["x25", "switch", "open.toml"]));
+    assert!(switch.line().ends_with("(XOT), and everybody may call: it has no peers"));
+}
+
+#[test]
 fn a_port_that_another_program_has_is_told_by_name() {
     let folder = Folder::new("taken");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -296,6 +359,12 @@ fn a_port_that_another_program_has_is_told_by_name() {
     folder.write("taken.toml", text.as_bytes());
     let said = folder.kumiki(&["x25", "switch", "taken.toml"]);
     said.failed(1, &["port in: ", &at, "choose another port"]);
+    let said = folder.kumiki(&["ftamd", "--root", "root", "--anonymous", "--listen", &at]);
+    said.failed(1, &["cannot listen at ", &at, "choose another port"]);
+    for (wrong, why) in [("127.0.0.1:99999", "no port"), ("localhost", "a name"), ("1.2.3", "no address")] {
+        let said = folder.kumiki(&["ftamd", "--root", "root", "--anonymous", "--listen", wrong]);
+        said.failed(2, &[why, "127.0.0.1:10102"]);
+    }
 }
 
 /// A connection of which nothing comes, or that speaks something else.

@@ -10,6 +10,7 @@ use kumiki_files::mms_files;
 use kumiki_graph::pipe::Pipe;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol, Reason};
 use kumiki_io::executor::GraphId;
+use kumiki_io::sockets;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
 use kumiki_osi_service::Association as Upper;
@@ -23,6 +24,7 @@ use super::super::{Lower, numbered, shown, stack};
 use super::{Caller, Daemon, Serves, Shared, Told};
 use kumiki_live::gate::Turnstile;
 use kumiki_live::line::{Connection, Line, Sight, Watcher};
+use kumiki_live::tape::Tape;
 use kumiki_live::throttle::Kind;
 use kumiki_live::{BATCH, LOOK, LiveError, date, memory, system};
 
@@ -124,7 +126,7 @@ impl Serve<'_> {
     ) -> Result<Last, LiveError> {
         let Caller { number, socket, remote, carrier, let_go } = caller;
         let daemon = &shared.daemon;
-        let local = socket.local_addr().map_err(system("the connection"))?;
+        let local = sockets::plain(socket.local_addr().map_err(system("the connection"))?);
         let clock = RealClock::start();
         let book = Book::default();
         let mute = Arc::new(AtomicBool::new(false));
@@ -151,8 +153,15 @@ impl Serve<'_> {
         let connection = Connection { socket, local, remote, called: true, mute: Arc::clone(&mute) };
         let pcap = daemon.pcap.as_deref();
         let pcap = pcap.map(|path| numbered(path, number));
-        let pcap = pcap.as_deref().map(|path| (path, &shared.pcap_budget));
-        let (line, watcher) = Line::new(connection, clock, pcap).map_err(|why| LiveError::Line(why.to_string()))?;
+        let tape = pcap.as_deref().and_then(|path| {
+            let begun = Tape::begin((path, &shared.pcap_budget), clock, &connection);
+            // A caller has nothing to do with that.
+            begun.unwrap_or_else(|why| {
+                shared.pcap_budget.end(&why.to_string());
+                None
+            })
+        });
+        let (line, watcher) = Line::new(connection, tape).map_err(system("the connection"))?;
         let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("server", graph);
@@ -197,6 +206,13 @@ impl Serve<'_> {
         Ok(serve.finish(&mut executor))
     }
 
+    /// Has a line written while the association goes on.
+    fn tell(&self, line: String) {
+        // Nobody listens any more only when the program ends.
+        let _ = self.teller.send(Told::Line(None, line));
+        self.shared.bell.ring();
+    }
+
     fn who(&self) -> String {
         let journal = self.book.read();
         let (number, remote) = (self.number, self.remote);
@@ -211,6 +227,9 @@ impl Serve<'_> {
     /// Looks around after a pass; true where all is over.
     fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
         let now = self.clock.now();
+        if let Some(line) = self.shared.captures_end() {
+            self.tell(line);
+        }
         let Some(graph) = executor.graph_mut(self.host) else {
             return true;
         };
@@ -225,8 +244,7 @@ impl Serve<'_> {
             is_short = self.account.stand(memory::STANDS).is_err();
             if daemon.verbose {
                 let line = format!("{} {}: the association stands", date(), self.who());
-                // Nobody listens any more only when the program ends.
-                let _ = self.teller.send(Told::Line(None, line));
+                self.tell(line);
             }
         }
         if !stands && self.account.is_sent_away() {
@@ -243,8 +261,7 @@ impl Serve<'_> {
         }
         if let Some(did) = self.book.full() {
             let line = format!("{} {}: {did}; goes on", date(), self.who());
-            // Nobody listens any more only when the program ends.
-            let _ = self.teller.send(Told::Line(None, line));
+            self.tell(line);
         }
         let last = server.last_end();
         let is_ended = last.is_some();
@@ -307,8 +324,7 @@ impl Serve<'_> {
             let lines = executor.graph(self.host).map(super::super::dropped);
             for line in lines.unwrap_or_default() {
                 let line = format!("{} {}: {line}", date(), self.who());
-                // Nobody listens any more only when the program ends.
-                let _ = self.teller.send(Told::Line(None, line));
+                self.tell(line);
             }
         }
         let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };

@@ -74,6 +74,35 @@ fn the_next_target_is_called_where_the_first_is_down_and_no_other_where_it_refus
 }
 
 #[test]
+fn the_next_target_is_called_where_the_first_has_no_place() {
+    let config = Config { routes: vec![route("", &["b", "c"])], ..Config::default() };
+    for (code, goes_on) in [(diagnostic::RESOURCES, true), (diagnostic::DTE_DOWN, false)] {
+        let mut net = Net::new(config.clone(), |_, _| {});
+        net.call(0, "5", b"", x25::Call::default());
+        let offered = net.dtes[1].offered.take().unwrap();
+        let (session, reason, data) = (offered.provider, clear(0, code), None);
+        net.say(1, Request::Abort { session, reason, data });
+        assert_eq!(net.dtes[2].offered.is_some(), goes_on, "{code}");
+    }
+}
+
+#[test]
+fn a_call_that_is_refused_is_told_with_where_it_was_tried() {
+    let config = Config { routes: vec![route("", &["b"])], ..Config::default() };
+    let mut net = Net::new(config, |_, _| {});
+    let line = net.dtes[1].line[1];
+    net.bench.indicate(line, Indication::Report(Box::new(Report::Down)));
+    net.events();
+    net.call(0, "5", b"", x25::Call::default());
+    let events = net.events();
+    let tried = events.iter().find_map(|event| match event {
+        Happened::Refused { tried, .. } => tried.clone(),
+        _ => None,
+    });
+    assert_eq!(tried, Some(("b".to_owned(), Reason::Down)), "{events:?}");
+}
+
+#[test]
 fn a_line_without_a_channel_left_is_passed_over() {
     let config = Config { routes: vec![route("", &["b", "c"])], ..Config::default() };
     let mut net = Net::new(config, |n, config| {
