@@ -412,13 +412,14 @@ pub fn serve(
 
 /// What may help where nobody can listen at this port.
 fn advice(port: u16, why: io::ErrorKind) -> &'static str {
-    match why {
-        io::ErrorKind::PermissionDenied if (1..1024).contains(&port) => {
-            " (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
-        }
-        io::ErrorKind::AddrInUse => " (somebody else listens there, or something listens there at all addresses)",
-        io::ErrorKind::AddrNotAvailable => " (this machine has no such address)",
-        _ => "",
+    if why == io::ErrorKind::PermissionDenied && (1..1024).contains(&port) {
+        " (ports below 1024 need CAP_NET_BIND_SERVICE; others can be had with --listen)"
+    } else if why == io::ErrorKind::AddrInUse {
+        " (somebody else listens there, or something listens there at all addresses)"
+    } else if why == io::ErrorKind::AddrNotAvailable {
+        " (this machine has no such address)"
+    } else {
+        ""
     }
 }
 
