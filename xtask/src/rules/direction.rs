@@ -17,12 +17,13 @@ const MAY_USE: [(&str, &[&str]); 33] = [
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
     ("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
-    ("kumiki-graph", &["kumiki-octets", "kumiki-osi-service"]),
+    ("kumiki-graph", &["kumiki-octets"]),
     ("kumiki-inet", BELOW_FAMILIES),
     ("kumiki-atm", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
-    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
+    // Drivers hear what their lines say of defects and of calls.
+    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet", "kumiki-link"]),
     ("kumiki-xtp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
-    ("kumiki-x25", BELOW_OSI),
+    ("kumiki-x25", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-link"]),
     ("kumiki-osi", BELOW_OSI),
     ("kumiki-files", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-osi"]),
     (

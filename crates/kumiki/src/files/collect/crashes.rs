@@ -173,7 +173,7 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
     assert_eq!(
         asked,
         [
-            ("list .", false, false),
+            ("list the root", false, false),
             ("get one", false, false),
             ("get two", false, false),
             ("stat one", true, true),
