@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
 use std::process::Child;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
@@ -164,6 +164,25 @@ struct Serving<'a> {
     gate: &'a Gate,
     wish: &'a Wish,
     log: &'a Log<'a>,
+    /// Calls that are over, whose places others may have though they are not gone yet.
+    leaving: &'a AtomicUsize,
+}
+
+/// One of these.
+struct Leaving<'a>(&'a AtomicUsize);
+
+impl<'a> Leaving<'a> {
+    /// Where there are not `most` of them: nobody can have many threads by calls that are over at once.
+    fn enter(of: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let next = |count: usize| (count < most).then(|| count + 1);
+        of.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next).is_ok().then(|| Self(of))
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Why a connection without a call has ended, or a call from here.
@@ -226,6 +245,7 @@ fn converse(
         ),
         None => None,
     };
+    let mut leaving = None;
     let clock = RealClock::start();
     let mut executor = executor(clock);
     let ends = socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
@@ -337,6 +357,12 @@ fn converse(
                 }
                 return false;
             }
+            if over.is_none() && has_called {
+                leaving = Leaving::enter(serving.leaving, doors.limits.known);
+                if leaving.is_some() {
+                    gate.leave(number);
+                }
+            }
             // A program may still take what came last; otherwise there is nothing to wait for once the peer has hung up.
             let is_left = sight.is_down && (is_refused || is_closing);
             is_left || now >= *over.get_or_insert(now) + FAREWELL
@@ -401,7 +427,8 @@ pub fn listen(
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = gate.map_err(system("no random number"))?;
     let log = Log::new(journal);
-    let serving = Serving { network, config, command, doors, gate: &gate, wish: &wish, log: &log };
+    let leaving = AtomicUsize::new(0);
+    let serving = Serving { leaving: &leaving, network, config, command, doors, gate: &gate, wish: &wish, log: &log };
     let needs = Needs {
         files: Err("commands are started, and what they need nobody knows"),
         connects: Vec::new(),
