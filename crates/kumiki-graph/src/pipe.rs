@@ -301,7 +301,7 @@ impl Protocol for Pipe {
             | Request::Cancel { .. }
             | Request::Reset { .. } => cx.drop("no such session"),
             Request::Unit(_) | Request::Special { .. } | Request::Expedited { .. } => {
-                cx.drop("a pipe carries octets alone")
+                cx.drop("a pipe carries octets alone");
             }
         }
     }

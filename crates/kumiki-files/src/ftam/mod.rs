@@ -289,7 +289,7 @@ impl Protocol for Ftam {
                 self.abort(own, Reason::User, None, cx);
             }
             Request::Expedited { .. } | Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
         }
     }
@@ -315,7 +315,7 @@ impl Protocol for Ftam {
             Indication::Closed { session } => self.closed(session, cx),
             Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
             Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }

@@ -203,7 +203,7 @@ impl Protocol for Mms {
             Indication::Closed { session } => self.over(session, Event::Closed, Reason::Down, cx),
             Indication::Aborted { session, reason, data } => self.ended(session, reason, data, cx),
             Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }

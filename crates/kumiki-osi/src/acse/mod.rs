@@ -236,7 +236,7 @@ impl Protocol for Acse {
                 cx.drop("data that is no presentation data value");
             }
             Request::Manage(_) | Request::Expedited { .. } | Request::Reset { .. } | Request::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
         }
     }
@@ -265,7 +265,7 @@ impl Protocol for Acse {
                 self.on(session, Event::End, input, cx);
             }
             Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }

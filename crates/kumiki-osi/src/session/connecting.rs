@@ -231,7 +231,6 @@ impl Session {
             unit: u32::MAX,
             parameters: association.into(),
             data: ac.data.data,
-            ..Opened::default()
         };
         cx.up(connection.above, Indication::Opened(Box::new(opened)));
         connection.flow(cx);

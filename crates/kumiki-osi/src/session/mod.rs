@@ -346,7 +346,7 @@ impl Protocol for Session {
             }
             Indication::Reset { session, reason } => self.transport_ended(session, reason, cx),
             Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }

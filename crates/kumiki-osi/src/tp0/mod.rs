@@ -497,7 +497,7 @@ impl Protocol for Tp0 {
                 self.on(session, Event::NetworkEnd, reason, cx);
             }
             Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service")
+                cx.drop("a primitive of another service");
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }

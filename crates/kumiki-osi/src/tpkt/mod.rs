@@ -503,7 +503,7 @@ impl Protocol for Tpkt {
             Indication::Opened(opened) => self.opened(*opened, cx),
             Indication::Offered(offered) => self.offered(*offered, cx),
             Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
-                self.came(session, data, cx)
+                self.came(session, data, cx);
             }
             Indication::Credit { session, credit } => {
                 if let Some(Entry::Connection(connection)) = self.entries.get(session) {

@@ -469,7 +469,7 @@ impl Protocol for Lapb {
                 | Manage::Special(_) => cx.drop("not offered by LAPB"),
             },
             Request::Unit(_) | Request::Special { .. } | Request::Expedited { .. } | Request::Release { .. } => {
-                cx.drop("not offered by LAPB")
+                cx.drop("not offered by LAPB");
             }
         }
     }

@@ -52,7 +52,7 @@ impl Pad {
             }
             Indication::Opened(_) | Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
-                cx.drop("no terminal says this")
+                cx.drop("no terminal says this");
             }
         }
     }

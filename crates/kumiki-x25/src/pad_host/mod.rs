@@ -589,7 +589,7 @@ impl PadHost {
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
-                cx.drop("no stream says this")
+                cx.drop("no stream says this");
             }
         }
     }

@@ -316,7 +316,6 @@ impl X25 {
             unit: circuit.flow.packet_out.into(),
             data,
             parameters: Parameters::of(call),
-            ..Offered::default()
         };
         circuit.up(Indication::Offered(Box::new(offered)), cx);
     }
@@ -534,7 +533,6 @@ impl X25 {
                 unit: flow.packet_out.into(),
                 data: (!block.data.is_empty()).then(|| Message::from_octets(&block.data)),
                 parameters: Parameters::of(call),
-                ..Opened::default()
             };
             circuit.up(Indication::Opened(Box::new(opened)), cx);
         }

@@ -690,7 +690,7 @@ impl Protocol for Xot {
             Indication::Reset { session, .. } => self.close(session, Reason::Reset, cx),
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Expedited { .. } => {
-                cx.drop("no stream says this")
+                cx.drop("no stream says this");
             }
         }
     }
