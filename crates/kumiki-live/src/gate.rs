@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use kumiki_files::filestore::Fault;
 use kumiki_graph::{Duration, Rng};
-use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Ticket, Tries};
+use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Step, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
 
 /// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
@@ -61,14 +61,20 @@ impl Gate {
         lock(&self.places).enter(number, address, now)
     }
 
-    /// It has said something.
-    pub fn spoke(&self, number: u64) {
-        lock(&self.places).spoke(number);
+    /// It has got further; see [`Places::advance`].
+    pub fn advance(&self, number: u64, step: Step) {
+        let now = self.clock.now();
+        lock(&self.places).advance(number, step, now);
     }
 
-    /// It has gone.
+    /// It has gone; see [`Places::leave`].
     pub fn leave(&self, number: u64) {
         lock(&self.places).leave(number);
+    }
+
+    /// It cannot be served, for this machine has no room.
+    pub fn excuse(&self, number: u64) {
+        lock(&self.places).excuse(number);
     }
 
     /// How many are known.
@@ -150,6 +156,7 @@ impl Turnstile {
     /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
     pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let gate = &self.gate;
+        gate.advance(self.number, Step::Asked);
         let Some(looks) = &gate.looks else {
             let found = look()?;
             return gate.admit(self.number, found);

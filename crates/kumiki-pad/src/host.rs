@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Service};
-use kumiki_io::admission::Full;
+use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::stream::deepen;
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
@@ -270,7 +270,7 @@ fn converse(
             }
             let sight = watcher.sight();
             if heard == 0 && sight.received > 0 {
-                gate.spoke(number);
+                gate.advance(number, Step::Spoke);
             }
             if sight.received != heard {
                 (heard, last) = (sight.received, now);

@@ -275,7 +275,7 @@ fn serve(
                     if let Err(why) = spawned {
                         // The connection has gone with what was to serve it.
                         busy.fetch_sub(1, Ordering::SeqCst);
-                        gate.leave(number);
+                        gate.excuse(number);
                         log.told(Kind::Short, &format!("{from}: no thread for it: {why}"));
                     }
                 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, NodeId, Request, Service};
-use kumiki_io::admission::Full;
+use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig};
 use kumiki_io::stream::deepen;
@@ -91,7 +91,7 @@ impl Visit {
     fn look(&mut self, pad: &Pad, now: Instant) -> Option<Why> {
         let sight = self.watcher.sight();
         if sight.received > 0 && !core::mem::replace(&mut self.has_spoken, true) {
-            self.gate.spoke(self.number);
+            self.gate.advance(self.number, Step::Spoke);
         }
         let crossed = sight.received.saturating_add(sight.sent);
         if core::mem::replace(&mut self.crossed, crossed) != crossed {
@@ -111,7 +111,11 @@ impl Visit {
             return known.err().map(Why::Full);
         }
         // How long an answer to a call takes is not the terminal's doing.
-        let is_late = pad.state() != State::Connecting && now >= self.began + self.gate.begin(self.begin);
+        let is_connecting = pad.state() == State::Connecting;
+        if is_connecting {
+            self.gate.advance(self.number, Step::Asked);
+        }
+        let is_late = !is_connecting && now >= self.began + self.gate.begin(self.begin);
         if self.account.as_ref().is_some_and(Account::is_sent_away) {
             Some(Why::Memory)
         } else if self.let_go.load(Ordering::SeqCst) {

@@ -285,7 +285,7 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
     for event in events {
         let kind = matches!(event.what, Happened::Refused { .. }).then_some(Kind::Refused);
         lines.extend(line(&event).map(|line| (kind, line)));
-        if let Err(full) = admit(callers, &event) {
+        if let Err(full) = admit(callers, &event, now) {
             let (call, from) = (event.call, who(&event));
             let line = format!("call {call}{from}: sent away, for {full}");
             lines.push((Some(Kind::Dropped), line));
@@ -305,17 +305,17 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
 ///
 /// # Errors
 /// It stands, and there is no place for it.
-fn admit(callers: &Callers, event: &Event) -> Result<(), Full> {
+fn admit(callers: &Callers, event: &Event, now: Instant) -> Result<(), Full> {
     let [caller, called] = event.peers;
     match &event.what {
         Happened::Came { from } => {
-            caller.into_iter().for_each(|it| callers.called(from, it));
+            caller.into_iter().for_each(|it| callers.called(from, it, now));
         }
         Happened::SetUp { from, .. } => {
             return caller.map_or(Ok(()), |it| callers.know(from, it));
         }
         Happened::Refused { from, .. } => {
-            caller.into_iter().for_each(|it| callers.refused(from, it));
+            caller.into_iter().for_each(|it| callers.refused(from, it, now));
         }
         Happened::Joined(place) => {
             // Which of the two ends it is, only one of them has come by that port.

@@ -510,14 +510,14 @@ impl Door {
             let refused =
                 refused.or_else(|| (self.serving.len() >= most).then(|| format!("{most} callers are being served")));
             if let Some(why) = refused {
-                self.shared.gate.leave(self.served.connections);
+                self.shared.gate.excuse(self.served.connections);
                 self.served.dropped += 1;
                 let line = format!("{} - {remote}: dropped, for {why}", date());
                 self.tell(Kind::Dropped, line, say);
                 continue;
             }
             let Ok(account) = self.shared.budget.account(memory::COMES) else {
-                self.shared.gate.leave(self.served.connections);
+                self.shared.gate.excuse(self.served.connections);
                 self.served.dropped += 1;
                 let line = format!("{} - {remote}: dropped, for there is no memory for another caller", date());
                 self.tell(Kind::Short, line, say);
@@ -568,7 +568,7 @@ impl Door {
             }
             Err(why) => {
                 self.is_short = true;
-                self.shared.gate.leave(number);
+                self.shared.gate.excuse(number);
                 let line = format!("{} {number} {remote}: no thread: {why}", date());
                 self.tell(Kind::Short, line, say);
             }

@@ -20,12 +20,13 @@
 
 use core::hash::{Hash as _, Hasher as _};
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant, Rng};
 use siphasher::sip::SipHasher13;
 
 use super::Prefix;
+use super::ledger::Ledger;
 
 /// The most budgets that are remembered, and the most friends.
 const MOST: usize = 16_384;
@@ -116,9 +117,7 @@ pub struct Tries {
     a_minute: u32,
     secret: (u64, u64),
     /// When all of a budget is there again.
-    until: BTreeMap<Key, Instant>,
-    /// The same by time: what has the least penalty is first.
-    order: BTreeSet<(Instant, Key)>,
+    until: Ledger<Key, Instant>,
     /// Names that were let in from a host, with when that was last.
     friends: BTreeMap<(Prefix, u64), u64>,
     by_age: BTreeMap<u64, (Prefix, u64)>,
@@ -133,8 +132,7 @@ impl Tries {
         Self {
             a_minute,
             secret: (rng.next_u64(), rng.next_u64()),
-            until: BTreeMap::new(),
-            order: BTreeSet::new(),
+            until: Ledger::new(MOST),
             friends: BTreeMap::new(),
             by_age: BTreeMap::new(),
             let_in: 0,
@@ -219,38 +217,21 @@ impl Tries {
 
     /// Whether there is some left of a budget, or else when.
     fn has(&self, key: Key, pace: Pace, now: Instant) -> Result<(), Instant> {
-        let until = self.until.get(&key).copied().unwrap_or(now);
+        let until = self.until.find(key).unwrap_or(now);
         let ahead = until.saturating_since(now);
         let beyond = ahead.saturating_sub(pace.slack());
         if beyond.is_zero() { Ok(()) } else { Err(now + beyond) }
     }
 
     fn spend(&mut self, key: Key, pace: Pace, now: Instant) {
-        let until = self.until.get(&key).copied().unwrap_or(now).max(now);
-        self.set(key, until + pace.each);
+        let until = self.until.find(key).unwrap_or(now).max(now);
+        self.until.set(key, until + pace.each);
     }
 
     fn give_back(&mut self, key: Key, time: Duration) {
-        if let Some(until) = self.until.get(&key).copied() {
+        if let Some(until) = self.until.find(key) {
             let less = until.saturating_since(Instant::ZERO).saturating_sub(time);
-            self.set(key, Instant::ZERO + less);
-        }
-    }
-
-    fn set(&mut self, key: Key, until: Instant) {
-        self.forget(key);
-        if self.until.len() >= MOST
-            && let Some((_, least)) = self.order.pop_first()
-        {
-            self.until.remove(&least);
-        }
-        self.until.insert(key, until);
-        self.order.insert((until, key));
-    }
-
-    fn forget(&mut self, key: Key) {
-        if let Some(until) = self.until.remove(&key) {
-            self.order.remove(&(until, key));
+            self.until.set(key, Instant::ZERO + less);
         }
     }
 
@@ -440,7 +421,7 @@ mod tests {
             guess(&mut tries, from, &name, at(0));
             comes_in(&mut tries, from, &name, at(0));
         }
-        assert!(tries.until.len() <= MOST && tries.order.len() == tries.until.len());
+        assert!(tries.until.len() <= MOST);
         assert!(tries.friends.len() <= MOST && tries.by_age.len() == tries.friends.len());
         assert_eq!(answered(&mut tries, 10, at(0)), 0);
     }
