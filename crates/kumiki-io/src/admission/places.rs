@@ -289,19 +289,25 @@ impl Places {
     /// Who of these has had its time.
     fn stale(&self, of: Option<&BTreeSet<Turn>>, now: Instant) -> Option<u64> {
         let of = of?;
-        self.waited(SILENT, now, |from| of.range(from..).next().copied())
+        self.waited(SILENT, Duration::ZERO, now, |from| of.range(from..).next().copied())
     }
 
-    /// Who has got nowhere for `moment`, or has asked for as long as that may take; `next` gives the one at this turn or after it.
-    fn waited(&self, moment: Duration, now: Instant, next: impl Fn(Turn) -> Option<Turn>) -> Option<u64> {
+    /// Who has got nowhere for `moment`, or has asked for as long as that may take, and for so much `more`; `next` gives the one at this turn or after it.
+    fn waited(
+        &self,
+        moment: Duration,
+        more: Duration,
+        now: Instant,
+        next: impl Fn(Turn) -> Option<Turn>,
+    ) -> Option<u64> {
         let first = |standing: Standing, moment: Duration| {
             let (found, since, number) = next((standing, Instant::ZERO, 0))?;
             (found == standing && now >= since + moment).then_some((since, number))
         };
-        let coming = [Standing::Silent, Standing::Speaking].map(|it| first(it, moment));
+        let coming = [Standing::Silent, Standing::Speaking].map(|it| first(it, moment + more));
         let coming = coming.into_iter().flatten().min();
         let lost = first(Standing::Lost, Duration::ZERO);
-        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.patience));
+        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.patience + more));
         found.map(|(_, number)| number)
     }
 
@@ -324,16 +330,18 @@ impl Places {
         if most > weight && (is_full || standing != Standing::Asking) {
             return Some(number);
         }
-        if most == weight {
+        if most <= weight {
+            // For a second in which one gets nowhere it counts as one more.
+            let more = SILENT.saturating_mul((weight - most).into());
             let next = |from| {
                 let &(Reverse(other), turn) = self.ranks.range((Reverse(most), from)..).next()?;
                 (other == most).then_some(turn)
             };
             let moment = if is_full { MOMENT } else { self.limits.patience };
-            let found = self.waited(moment, now, next);
+            let found = self.waited(moment, more, now, next);
             // Of many that come at once who speaks at once stays.
             let silent = next((Standing::Silent, Instant::ZERO, 0));
-            let silent = silent.filter(|(standing, ..)| is_full && *standing == Standing::Silent);
+            let silent = silent.filter(|(standing, ..)| is_full && more.is_zero() && *standing == Standing::Silent);
             if let Some(other) = found.or(silent.map(|(.., number)| number)) {
                 return Some(other);
             }
@@ -593,6 +601,21 @@ mod tests {
             places.enter(number, four(u32::try_from(number).unwrap()), at(0));
         }
         assert_eq!(places.begin(begin), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn who_was_crowded_out_has_a_place_when_the_others_have_got_nowhere_for_a_while() {
+        let limits = Limits { start: 1, full: 1, ..Limits::new(32, 8, Duration::from_secs(30)) };
+        let mut places = Places::new(limits, Rng::new(1, 0));
+        places.enter(1, four(1), at(0));
+        // All of these have come to nothing once, and the last of them stays.
+        for number in 2..1000 {
+            let host = four(u32::try_from(number).unwrap());
+            assert_eq!(places.enter(number, host, at(0)), Entrance::Taken(Some(number - 1)));
+        }
+        let (of, most) = (Of::House, 1);
+        assert_eq!(places.enter(1000, four(1), at(1199)), Entrance::Refused(Full { of, most }));
+        assert_eq!(places.enter(1001, four(1), at(1200)), Entrance::Taken(Some(999)));
     }
 
     #[test]
