@@ -90,16 +90,25 @@ impl Gate {
     /// Nobody waits from here on.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+        self.stir();
+    }
+
+    /// Somebody has lost its place, and is not to wait any more.
+    pub fn stir(&self) {
+        if let Some(looks) = &self.looks {
+            // Whoever was about to wait does so by now.
+            drop(lock(looks));
+        }
         self.changed.notify_all();
     }
 
     /// A look at this password, when there is one soon enough.
-    fn ticket(&self, looks: &Mutex<Looks>, address: IpAddr, name: &[u8]) -> Option<Ticket> {
+    fn ticket(&self, looks: &Mutex<Looks>, turnstile: &Turnstile, name: &[u8]) -> Option<Ticket> {
         let until = self.clock.now() + PATIENCE;
         let mut held = lock(looks);
         loop {
             let now = self.clock.now();
-            let when = match held.tries.begin(address, name, now) {
+            let when = match held.tries.begin(turnstile.address, name, now) {
                 Ok(ticket) => {
                     held.under_way += 1;
                     return Some(ticket);
@@ -107,7 +116,8 @@ impl Gate {
                 Err(when) => when,
             };
             let is_hopeless = when > until && held.under_way == 0;
-            if is_hopeless || now >= until || self.is_over.load(Ordering::SeqCst) {
+            let is_lost = self.is_over.load(Ordering::SeqCst) || turnstile.let_go.load(Ordering::SeqCst);
+            if is_hopeless || is_lost || now >= until {
                 return None;
             }
             let wait = when.min(until).saturating_since(now);
@@ -147,6 +157,8 @@ pub struct Turnstile {
     pub address: IpAddr,
     /// The peer is to hear nothing more.
     pub mute: Arc<AtomicBool>,
+    /// Another caller has its place.
+    pub let_go: Arc<AtomicBool>,
 }
 
 impl Turnstile {
@@ -161,7 +173,7 @@ impl Turnstile {
             let found = look()?;
             return gate.admit(self.number, found);
         };
-        let Some(ticket) = gate.ticket(looks, self.address, name) else {
+        let Some(ticket) = gate.ticket(looks, self, name) else {
             self.mute.store(true, Ordering::SeqCst);
             return Err(Fault::login());
         };

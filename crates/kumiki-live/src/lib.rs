@@ -32,6 +32,8 @@ use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, Impair, Place};
 
 #[cfg(target_os = "linux")]
+pub mod descriptors;
+#[cfg(target_os = "linux")]
 pub mod gate;
 #[cfg(target_os = "linux")]
 pub mod line;

@@ -18,12 +18,16 @@ use kumiki_octets::{Account, Message};
 use kumiki_x25::pad_host::{Config, PadHost};
 
 use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line};
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
+
+/// A caller has its connection and two to wait with; a call has its program's terminal.
+pub const EACH: Each = Each { comes: 3, stands: 3 };
 
 /// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);

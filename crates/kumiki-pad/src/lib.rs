@@ -220,8 +220,7 @@ fn serve(
     listener.set_nonblocking(true).map_err(system("cannot listen"))?;
     let once = doors.once;
     // Those whose place was given away may take a moment to go.
-    let most = doors.limits.known.saturating_add(doors.limits.full);
-    let most = most.saturating_mul(2);
+    let most = doors.limits.under_way();
     let busy = Arc::new(AtomicUsize::new(0));
     let is_done = Arc::new(AtomicBool::new(false));
     let mut callers: BTreeMap<u64, Arc<AtomicBool>> = BTreeMap::new();

@@ -20,12 +20,16 @@ use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
 use super::{Caller, Doors, Journal, Log, Network, Tape, executor, numbered, serve};
+use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
+
+/// A terminal has its connection twice, and two to wait with; its calls have one of their own.
+pub const EACH: Each = Each { comes: 6, stands: 1 };
 
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);

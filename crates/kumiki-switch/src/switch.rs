@@ -22,6 +22,7 @@ use super::config::{Config, Kind as PortKind, On, Port};
 use super::ports;
 use kumiki_lab::capture;
 use kumiki_lab::scenario::Fault;
+use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::memory::Memory;
 use kumiki_live::private::{CaptureBudget, Kept};
 use kumiki_live::throttle::{Kind, Throttle};
@@ -149,6 +150,9 @@ fn needs(config: &Config) -> Needs {
     Needs { connects, ..walls::of_lines(lines, Vec::new()) }
 }
 
+/// A caller has its connection, and a call one of its own where it leads.
+const EACH: Each = Each { comes: 1, stands: 1 };
+
 /// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
 ///
 /// # Errors
@@ -156,11 +160,17 @@ fn needs(config: &Config) -> Needs {
 pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let seed = unguessable().map_err(system("no random number"))?;
-    let callers = Callers::new(wanted.limits, wanted.begin, Rng::new(seed, 0));
+    let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
+    // A connection that is let go is closed at once.
+    let limits = Limits { going: 0, ..wanted.limits };
+    let room = Room::of(limits, EACH).map_err(|why| line(&why))?;
+    if let Some(remark) = &room.remark {
+        say(remark);
+    }
+    let callers = Callers::new(room.limits, wanted.begin, Rng::new(seed, 0));
     let gate = ports::Gate { callers: &callers, begin: wanted.begin, clock };
     let mut built = build(config, wanted.idle, &gate, &mut say)?;
     if let Some(most) = wanted.memory {
-        let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
         let memory = Memory::budget(most).map_err(|why| line(&why))?;
         if let Some(remark) = &memory.remark {
             say(remark);

@@ -30,6 +30,7 @@ impl Callers {
             start: start.into(),
             percent,
             full: full.into(),
+            going: known.saturating_add(full.into()),
             ..admission::Limits::new(known, self.of_one_host.into(), self.begin()?)
         })
     }

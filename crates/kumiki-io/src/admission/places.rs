@@ -44,6 +44,8 @@ pub struct Limits {
     pub percent: u8,
     /// So many strangers there are at most.
     pub full: usize,
+    /// So many more may be under way that have lost their place, and take a moment to go.
+    pub going: usize,
     /// A stranger that has asked to be let in may take so long to become known, when another wants its place.
     pub patience: Duration,
 }
@@ -59,8 +61,15 @@ impl Limits {
             start: 16,
             percent: 30,
             full: 64,
+            going: known.saturating_add(64),
             patience: Duration::from_nanos(begin.as_nanos() / 6),
         }
+    }
+
+    /// How many may be under way in all, before others wait until one has gone.
+    #[must_use]
+    pub const fn under_way(&self) -> usize {
+        self.known.saturating_add(self.full).saturating_add(self.going)
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
+use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::memory::{Budget, Memory};
 use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
@@ -178,7 +179,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some(text) = &reach.listen {
         network.budget = Some(budget(wanted)?);
         let listener = bound("--listen", resolved("--listen", text, TELNET)?)?;
-        let doors = doors(wanted)?;
+        let doors = doors(wanted, terminal::EACH)?;
         return Ok(terminal::listen(&network, &config, &listener, &doors, &Lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
@@ -260,7 +261,7 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
-    let doors = doors(wanted)?;
+    let doors = doors(wanted, host::EACH)?;
     host::listen(network, &config, &listener, &wanted.command, &doors, &Lines)?;
     Ok(())
 }
@@ -276,10 +277,15 @@ fn budget(wanted: &Wanted) -> Result<Budget, Stop> {
 }
 
 /// How many callers there may be, and how long they may take.
-fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
+fn doors(wanted: &Wanted, each: Each) -> Result<Doors, Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
+    let room = Room::of(limits.callers.limits(reach.most.into())?, each);
+    let room = room.map_err(|why| Stop::Failed(why.to_string()))?;
+    if let Some(remark) = &room.remark {
+        Lines.told(remark);
+    }
     Ok(Doors {
-        limits: limits.callers.limits(reach.most.into())?,
+        limits: room.limits,
         begin: limits.callers.begin()?,
         idle: or_forever("--idle", &limits.idle)?,
         once: wanted.behave.once,

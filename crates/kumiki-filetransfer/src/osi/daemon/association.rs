@@ -130,8 +130,13 @@ impl Serve<'_> {
         let clock = RealClock::start();
         let book = Book::default();
         let mute = Arc::new(AtomicBool::new(false));
-        let turnstile =
-            Turnstile { gate: Arc::clone(&shared.gate), number, address: remote.ip(), mute: Arc::clone(&mute) };
+        let turnstile = Turnstile {
+            gate: Arc::clone(&shared.gate),
+            number,
+            address: remote.ip(),
+            mute: Arc::clone(&mute),
+            let_go: Arc::clone(&let_go),
+        };
         let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
         let server = server(daemon, guard);
         let lower = Lower {
