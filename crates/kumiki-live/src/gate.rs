@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use kumiki_files::filestore::Fault;
 use kumiki_graph::{Duration, Rng};
-use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Ticket, Tries};
+use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Step, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
 
 /// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
@@ -61,14 +61,20 @@ impl Gate {
         lock(&self.places).enter(number, address, now)
     }
 
-    /// It has said something.
-    pub fn spoke(&self, number: u64) {
-        lock(&self.places).spoke(number);
+    /// It has got further; see [`Places::advance`].
+    pub fn advance(&self, number: u64, step: Step) {
+        let now = self.clock.now();
+        lock(&self.places).advance(number, step, now);
     }
 
-    /// It has gone.
+    /// It has gone; see [`Places::leave`].
     pub fn leave(&self, number: u64) {
         lock(&self.places).leave(number);
+    }
+
+    /// It cannot be served, for this machine has no room.
+    pub fn excuse(&self, number: u64) {
+        lock(&self.places).excuse(number);
     }
 
     /// How many are known.
@@ -84,16 +90,25 @@ impl Gate {
     /// Nobody waits from here on.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+        self.stir();
+    }
+
+    /// Somebody has lost its place, and is not to wait any more.
+    pub fn stir(&self) {
+        if let Some(looks) = &self.looks {
+            // Whoever was about to wait does so by now.
+            drop(lock(looks));
+        }
         self.changed.notify_all();
     }
 
     /// A look at this password, when there is one soon enough.
-    fn ticket(&self, looks: &Mutex<Looks>, address: IpAddr, name: &[u8]) -> Option<Ticket> {
+    fn ticket(&self, looks: &Mutex<Looks>, turnstile: &Turnstile, name: &[u8]) -> Option<Ticket> {
         let until = self.clock.now() + PATIENCE;
         let mut held = lock(looks);
         loop {
             let now = self.clock.now();
-            let when = match held.tries.begin(address, name, now) {
+            let when = match held.tries.begin(turnstile.address, name, now) {
                 Ok(ticket) => {
                     held.under_way += 1;
                     return Some(ticket);
@@ -101,7 +116,8 @@ impl Gate {
                 Err(when) => when,
             };
             let is_hopeless = when > until && held.under_way == 0;
-            if is_hopeless || now >= until || self.is_over.load(Ordering::SeqCst) {
+            let is_lost = self.is_over.load(Ordering::SeqCst) || turnstile.let_go.load(Ordering::SeqCst);
+            if is_hopeless || is_lost || now >= until {
                 return None;
             }
             let wait = when.min(until).saturating_since(now);
@@ -141,6 +157,8 @@ pub struct Turnstile {
     pub address: IpAddr,
     /// The peer is to hear nothing more.
     pub mute: Arc<AtomicBool>,
+    /// Another caller has its place.
+    pub let_go: Arc<AtomicBool>,
 }
 
 impl Turnstile {
@@ -150,11 +168,12 @@ impl Turnstile {
     /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
     pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let gate = &self.gate;
+        gate.advance(self.number, Step::Asked);
         let Some(looks) = &gate.looks else {
             let found = look()?;
             return gate.admit(self.number, found);
         };
-        let Some(ticket) = gate.ticket(looks, self.address, name) else {
+        let Some(ticket) = gate.ticket(looks, self, name) else {
             self.mute.store(true, Ordering::SeqCst);
             return Err(Fault::login());
         };

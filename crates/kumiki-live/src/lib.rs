@@ -33,6 +33,8 @@ use private::CaptureBudget;
 
 pub mod capture;
 #[cfg(target_os = "linux")]
+pub mod descriptors;
+#[cfg(target_os = "linux")]
 pub mod gate;
 #[cfg(target_os = "linux")]
 pub mod line;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Reason, Service};
-use kumiki_io::admission::Full;
+use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::plain;
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
@@ -21,11 +21,15 @@ use kumiki_x25::x25::X25;
 use kumiki_x25::xot::Xot;
 
 use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, numbered, serve};
+use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line};
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
+
+/// A caller has its connection and two to wait with; a call has its program's terminal.
+pub const EACH: Each = Each { comes: 3, stands: 3 };
 
 /// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -309,7 +313,7 @@ fn converse(
             }
             let sight = watcher.sight();
             if heard == 0 && sight.received > 0 {
-                gate.spoke(number);
+                gate.advance(number, Step::Spoke);
             }
             if sight.received != heard {
                 (heard, last) = (sight.received, now);

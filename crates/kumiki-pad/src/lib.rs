@@ -202,8 +202,7 @@ fn serve(
     let bell = kumiki_io::Bell::default();
     let once = doors.once;
     // Those whose place was given away may take a moment to go.
-    let most = doors.limits.known.saturating_add(doors.limits.full);
-    let most = most.saturating_mul(2);
+    let most = doors.limits.under_way();
     let busy = Arc::new(AtomicUsize::new(0));
     let is_done = Arc::new(AtomicBool::new(false));
     let mut callers: BTreeMap<u64, Arc<AtomicBool>> = BTreeMap::new();
@@ -259,7 +258,7 @@ fn serve(
                     if let Err(why) = spawned {
                         // The connection has gone with what was to serve it.
                         busy.fetch_sub(1, Ordering::SeqCst);
-                        gate.leave(number);
+                        gate.excuse(number);
                         log.often(Kind::Short, &format!("{from}: no thread for it: {why}"));
                     }
                 }

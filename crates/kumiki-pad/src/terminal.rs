@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, Request, Service};
-use kumiki_io::admission::Full;
+use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
 use kumiki_io::{Arrival, Clock as _, Descriptors, Ended, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
@@ -19,11 +19,15 @@ use kumiki_x25::telnet::Telnet;
 use kumiki_x25::xot;
 
 use super::{Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, numbered, serve};
+use kumiki_live::descriptors::Each;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
+
+/// A terminal has its connection twice, and two to wait with; its calls have one of their own.
+pub const EACH: Each = Each { comes: 6, stands: 1 };
 
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -89,7 +93,7 @@ impl Visit {
     fn look(&mut self, pad: &Pad, now: Instant) -> Option<Why> {
         let sight = self.watcher.sight();
         if sight.received > 0 && !core::mem::replace(&mut self.has_spoken, true) {
-            self.gate.spoke(self.number);
+            self.gate.advance(self.number, Step::Spoke);
         }
         let crossed = sight.received.saturating_add(sight.sent);
         if core::mem::replace(&mut self.crossed, crossed) != crossed {
@@ -109,7 +113,11 @@ impl Visit {
             return known.err().map(Why::Full);
         }
         // How long an answer to a call takes is not the terminal's doing.
-        let is_late = pad.state() != State::Connecting && now >= self.began + self.gate.begin(self.begin);
+        let is_connecting = pad.state() == State::Connecting;
+        if is_connecting {
+            self.gate.advance(self.number, Step::Asked);
+        }
+        let is_late = !is_connecting && now >= self.began + self.gate.begin(self.begin);
         if self.account.as_ref().is_some_and(Account::is_sent_away) {
             Some(Why::Memory)
         } else if self.let_go.load(Ordering::SeqCst) {

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::{Address, Duration, Handle, Indication, Instant, Reason, Request, Rng};
-use kumiki_io::admission::{Entrance, Full, Limits, Places};
+use kumiki_io::admission::{Entrance, Full, Limits, Places, Step};
 use kumiki_io::{Arrival, Clock, Descriptors, RealDevice, Sent};
 use kumiki_octets::Message;
 
@@ -134,15 +134,17 @@ impl Callers {
     }
 
     /// A call has come by a connection.
-    pub(super) fn called(&self, port: &str, remote: SocketAddr) {
-        self.state().with(port, remote, |_, _, caller| {
+    pub(super) fn called(&self, port: &str, remote: SocketAddr, now: Instant) {
+        self.state().with(port, remote, |places, number, caller| {
+            places.advance(number, Step::Asked, now);
             (caller.has_called, caller.is_calling) = (true, true);
         });
     }
 
     /// It was refused.
-    pub(super) fn refused(&self, port: &str, remote: SocketAddr) {
-        self.state().with(port, remote, |_, _, caller| {
+    pub(super) fn refused(&self, port: &str, remote: SocketAddr, now: Instant) {
+        self.state().with(port, remote, |places, number, caller| {
+            places.advance(number, Step::Over, now);
             caller.is_calling = false;
         });
     }
@@ -163,7 +165,7 @@ impl Callers {
     /// A connection carries a permanent circuit, which takes nobody's place.
     pub(super) fn excuse(&self, port: &str, remote: SocketAddr) {
         self.state().with(port, remote, |places, number, caller| {
-            places.leave(number);
+            places.excuse(number);
             (caller.has_called, caller.is_known) = (true, true);
         });
     }
@@ -339,7 +341,8 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
                 if let Some((number, _, has_spoken)) = entry
                     && !core::mem::replace(has_spoken, true)
                 {
-                    self.callers.state().places.spoke(*number);
+                    let now = self.clock.now();
+                    self.callers.state().places.advance(*number, Step::Spoke, now);
                 }
             }
             Indication::Aborted { session, .. }

@@ -300,6 +300,31 @@ fn who_calls_from_elsewhere_is_served_among_ten_thousand_silent_connections() {
 }
 
 #[test]
+fn who_calls_from_elsewhere_is_served_among_those_who_say_a_word_and_no_more() {
+    let limits = Limits::new(4096, 8, Duration::from_secs(30));
+    let mut model = Model::new(limits);
+    for round in 0..40 {
+        // Two hundred networks, each of which comes again and again, says the beginning of a packet, and waits.
+        for network in 0..200 {
+            model.comes(IpAddr::V4((0x0a00_0001 + (network << 8)).into()));
+            if network % 20 == 0 {
+                model.pass(Duration::from_millis(2));
+                let accepted = model.asked().into_iter().filter_map(|it| match it {
+                    Request::Accept(accept) => Some(accept.user),
+                    _ => None,
+                });
+                accepted.for_each(|user| Model::says(&model.inside, user, &CALL[..2]));
+            }
+        }
+        model.pass(Duration::from_millis(200));
+        model.asked();
+        model.calls(honest(round)).unwrap();
+        assert!(is_connected(&model.heard()), "round {round}");
+    }
+    assert_eq!(model.stand(), 40);
+}
+
+#[test]
 fn one_call_too_many_of_a_host_is_cleared_and_a_place_is_free_again_when_one_has_gone() {
     let mut model = Model::new(Limits::new(4096, 2, Duration::from_secs(30)));
     let first = model.calls(honest(1)).unwrap();

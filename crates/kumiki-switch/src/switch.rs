@@ -22,6 +22,7 @@ use super::ports;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::capture::Capture;
+use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::memory::Memory;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
@@ -150,6 +151,9 @@ fn needs(config: &Config) -> Needs {
     Needs { connects, ..walls::of_lines(lines, Vec::new()) }
 }
 
+/// A caller has its connection, and a call one of its own where it leads.
+const EACH: Each = Each { comes: 1, stands: 1 };
+
 /// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
 ///
 /// # Errors
@@ -157,11 +161,17 @@ fn needs(config: &Config) -> Needs {
 pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let seed = unguessable().map_err(system("no random number"))?;
-    let callers = Callers::new(wanted.limits, wanted.begin, Rng::new(seed, 0));
+    let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
+    // A connection that is let go is closed at once.
+    let limits = Limits { going: 0, ..wanted.limits };
+    let room = Room::of(limits, EACH).map_err(|why| line(&why))?;
+    if let Some(remark) = &room.remark {
+        say(remark);
+    }
+    let callers = Callers::new(room.limits, wanted.begin, Rng::new(seed, 0));
     let gate = ports::Gate { callers: &callers, begin: wanted.begin, clock };
     let mut built = build(config, wanted.idle, &gate, &mut say)?;
     if let Some(most) = wanted.memory {
-        let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());
         let memory = Memory::budget(most).map_err(|why| line(&why))?;
         if let Some(remark) = &memory.remark {
             say(remark);
@@ -279,7 +289,7 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
     for event in events {
         let kind = matches!(event.what, Happened::Refused { .. }).then_some(Kind::Refused);
         lines.extend(line(&event).map(|line| (kind, line)));
-        if let Err(full) = admit(callers, &event) {
+        if let Err(full) = admit(callers, &event, now) {
             let (call, from) = (event.call, who(&event));
             let line = format!("call {call}{from}: sent away, for {full}");
             lines.push((Some(Kind::Dropped), line));
@@ -299,17 +309,17 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
 ///
 /// # Errors
 /// It stands, and there is no place for it.
-fn admit(callers: &Callers, event: &Event) -> Result<(), Full> {
+fn admit(callers: &Callers, event: &Event, now: Instant) -> Result<(), Full> {
     let [caller, called] = event.peers;
     match &event.what {
         Happened::Came { from } => {
-            caller.into_iter().for_each(|it| callers.called(from, it));
+            caller.into_iter().for_each(|it| callers.called(from, it, now));
         }
         Happened::SetUp { from, .. } => {
             return caller.map_or(Ok(()), |it| callers.know(from, it));
         }
         Happened::Refused { from, .. } => {
-            caller.into_iter().for_each(|it| callers.refused(from, it));
+            caller.into_iter().for_each(|it| callers.refused(from, it, now));
         }
         Happened::Joined(place) => {
             // Which of the two ends it is, only one of them has come by that port.

@@ -14,7 +14,7 @@ pub(crate) struct Callers {
     /// The most of one host that are known, and of one that are not yet; a /64 of IPv6 is one host. Of a network (/24, /48) twice as many that are not
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     of_one_host: u16,
-    /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL; first those of the network that has most, and who is silent
+    /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL; first those of the network that has most, and who gets no further
     #[arg(long, value_name = "START:PERCENT:FULL", default_value = "16:30:64", help_heading = "Limits")]
     strangers: Strangers,
     /// Within this time a caller is to be known: its association, or its call, is to stand. As these places fill it is less, down to a sixth
@@ -30,6 +30,7 @@ impl Callers {
             start: start.into(),
             percent,
             full: full.into(),
+            going: known.saturating_add(full.into()),
             ..admission::Limits::new(known, self.of_one_host.into(), self.begin()?)
         })
     }

@@ -301,7 +301,10 @@ impl FileServer {
             self.door.ended(End::InOrder);
         } else {
             session.responder.on_broken(&mut self.guard);
+            // Of what the initiator has broken the layer below tells us as well, and it is that layer that aborts.
+            let is_ours = reason.as_ref().is_some_and(|it| it.as_violation().is_some());
             self.door.ended(match session.aborted {
+                Some(said) if is_ours => End::Stopped(said),
                 Some(said) => End::Aborted(said),
                 None => End::Broken(reason.unwrap_or(Reason::Down)),
             });

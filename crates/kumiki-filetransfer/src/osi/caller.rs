@@ -512,7 +512,9 @@ fn mute(call: &Call, closed: bool) -> Failure {
     let (meaning, remedy) = if closed {
         (
             format!("{}: the connection was closed without an answer", call.host),
-            format!("check the port, {carrier}, whether the responder lets this host call, and its limits"),
+            format!(
+                "check the port, {carrier}, whether the responder lets this host call, and its limits; where it has many callers, call again later"
+            ),
         )
     } else {
         (

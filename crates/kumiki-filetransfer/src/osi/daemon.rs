@@ -47,6 +47,7 @@ use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
 use crate::files::{Directory, Passwords, Quota, open_root, try_root};
+use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::gate::{Gate, Turnstile};
 use kumiki_live::memory::{self, Memory};
 use kumiki_live::private::CaptureBudget;
@@ -180,6 +181,9 @@ pub struct Served {
     pub associations: u64,
 }
 
+/// A caller has its connection and two for its thread to wait with, and one that is known some files open.
+const EACH: Each = Each { comes: 3, stands: 3 };
+
 /// So many callers are taken before those who have gone are looked at: a flood of them never ends by itself.
 const AT_ONCE: usize = 64;
 
@@ -297,7 +301,7 @@ struct Serving {
 /// # Errors
 /// [`LiveError`] where it cannot begin, or listens no more.
 pub fn serve(
-    daemon: Daemon,
+    mut daemon: Daemon,
     ready: &mut dyn FnMut(&[Listen]) -> Result<(), LiveError>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Served, LiveError> {
@@ -321,8 +325,12 @@ pub fn serve(
     let wish = Wish::listen_but_for_hangup(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let hangup = Hangup::listen(&bell).map_err(system("cannot listen to SIGHUP"))?;
     let memory = Memory::budget(daemon.memory).map_err(|why| LiveError::Line(why.to_string()))?;
+    let comes = EACH.comes + u64::from(daemon.pcap.is_some());
+    let room = Room::of(daemon.limits, Each { comes, ..EACH });
+    let room = room.map_err(|why| LiveError::Line(why.to_string()))?;
+    daemon.limits = room.limits;
     ready(&bound)?;
-    if let Some(remark) = memory.remark {
+    for remark in [memory.remark, room.remark].into_iter().flatten() {
         say(&remark);
     }
     if daemon.admits_nobody() {
@@ -366,6 +374,7 @@ pub fn serve(
         clock,
         reserve: spare(),
         is_short: false,
+        is_crowded: false,
     };
     loop {
         door.hear(say);
@@ -376,6 +385,7 @@ pub fn serve(
             shared.reload(say);
         }
         let is_full = shared.daemon.once && !door.serving.is_empty();
+        door.is_crowded = false;
         if !is_full {
             for (listener, carrier) in &listeners {
                 door.accept(listener, *carrier, say);
@@ -383,7 +393,7 @@ pub fn serve(
         }
         let watches: Vec<Watch<'_>> = listeners
             .iter()
-            .filter(|_| !is_full && !door.is_short)
+            .filter(|_| !is_full && !door.is_short && !door.is_crowded)
             .map(|(listener, _)| Watch { descriptor: listener.as_fd(), reading: true, writing: false })
             .collect();
         let wait = if door.is_short { LOOK } else { Duration::from_secs(3600) };
@@ -429,6 +439,8 @@ struct Door {
     reserve: Option<OwnedFd>,
     /// There is no descriptor or thread for another caller.
     is_short: bool,
+    /// Others wait until one has gone that has lost its place.
+    is_crowded: bool,
 }
 
 impl Door {
@@ -472,6 +484,7 @@ impl Door {
     fn let_go(&self, number: u64) {
         if let Some(serving) = self.serving.get(&number) {
             serving.let_go.store(true, Ordering::SeqCst);
+            self.shared.gate.stir();
         }
         let bells = &self.shared.bells;
         let bells = bells.lock().unwrap_or_else(PoisonError::into_inner);
@@ -482,6 +495,11 @@ impl Door {
 
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
+            // Those whose place was given away may take a moment to go, and ring when they do.
+            self.is_crowded = self.serving.len() >= self.shared.daemon.limits.under_way();
+            if self.is_crowded {
+                return;
+            }
             let (socket, remote) = match listener.accept() {
                 Ok((socket, remote)) => (socket, sockets::plain(remote)),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
@@ -503,7 +521,6 @@ impl Door {
                 continue;
             }
             self.served.connections += 1;
-            let limits = &self.shared.daemon.limits;
             let refused = match self.shared.gate.enter(self.served.connections, remote.ip()) {
                 Entrance::Taken(instead) => {
                     if let Some(instead) = instead {
@@ -513,19 +530,14 @@ impl Door {
                 }
                 Entrance::Refused(full) => Some(full.to_string()),
             };
-            // Those whose place was given away may take a moment to go.
-            let most = limits.known.saturating_add(limits.full).saturating_mul(2);
-            let refused =
-                refused.or_else(|| (self.serving.len() >= most).then(|| format!("{most} callers are being served")));
             if let Some(why) = refused {
-                self.shared.gate.leave(self.served.connections);
                 self.served.dropped += 1;
                 let line = format!("{} - {remote}: dropped, for {why}", date());
                 self.tell(Kind::Dropped, line, say);
                 continue;
             }
             let Ok(account) = self.shared.budget.account(memory::COMES) else {
-                self.shared.gate.leave(self.served.connections);
+                self.shared.gate.excuse(self.served.connections);
                 self.served.dropped += 1;
                 let line = format!("{} - {remote}: dropped, for there is no memory for another caller", date());
                 self.tell(Kind::Short, line, say);
@@ -576,7 +588,7 @@ impl Door {
             }
             Err(why) => {
                 self.is_short = true;
-                self.shared.gate.leave(number);
+                self.shared.gate.excuse(number);
                 let line = format!("{} {number} {remote}: no thread: {why}", date());
                 self.tell(Kind::Short, line, say);
             }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Who is one | an address of IPv4 or a /64 of IPv6 is a *host*, a /24 of IPv4 or a /48 of IPv6 a *network* ([`Prefix`]); an IPv4 address inside IPv6 is that of IPv4 |
-//! | Places | [`Places`]: callers that are not known yet have places of their own, so that those who are known never lack one for them. As these fill, callers are dropped early and at random, first those of the network that has most; who is silent makes room for who comes |
+//! | Places | [`Places`]: callers that are not known yet have places of their own, so that those who are known never lack one for them. As these fill, callers are dropped early and at random, first those of the network that has most here and had most that came to nothing; among equals the one that has got nowhere for longest makes room for who comes |
 //! | Passwords | [`Tries`]: a budget of answers to wrong passwords by network and by the name of a user, which comes back with time; a right password is never refused for what others have tried |
 //! | Memory | bounded: what has the least penalty makes room. Nothing here takes longer than the logarithm of what is kept |
 //! | Time, randomness | arguments |
@@ -12,6 +12,7 @@
 //! The figures are those of programs that have stood in public for long: OpenSSH's `MaxStartups start:rate:full`, `PerSourceMaxStartups`, `PerSourceNetBlockSize` and
 //! `PerSourcePenalties` (`sshd_config(5)`).
 
+mod ledger;
 mod places;
 mod prefix;
 mod tries;
@@ -19,6 +20,6 @@ mod tries;
 #[cfg(test)]
 mod model;
 
-pub use places::{Entrance, Full, Limits, Of, Places};
+pub use places::{Entrance, Full, Limits, Of, Places, Step};
 pub use prefix::Prefix;
 pub use tries::{Judged, Ticket, Tries};

@@ -1,11 +1,11 @@
 //! A model of a hundred thousand hosts in virtual time: what they are told, and who comes in meanwhile.
 
 use core::net::{IpAddr, Ipv6Addr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Instant, Rng};
 
-use super::{Entrance, Judged, Limits, Places, Prefix, Tries};
+use super::{Entrance, Judged, Limits, Places, Prefix, Step, Tries};
 
 const HOSTS: u32 = 100_000;
 
@@ -46,7 +46,7 @@ fn who_comes_from_elsewhere_has_a_place_among_a_hundred_thousand_silent_ones() {
             number += 1;
             places.enter(number, somebody(&mut rng), now);
             if microseconds == 1000 {
-                places.spoke(honest);
+                places.advance(honest, Step::Spoke, now);
             }
         }
         served += u32::from(places.know(honest).is_ok());
@@ -54,6 +54,136 @@ fn who_comes_from_elsewhere_has_a_place_among_a_hundred_thousand_silent_ones() {
     }
     // All thousand of them, at the first call.
     assert_eq!(served, HOSTS / 100);
+}
+
+/// What those say who want to keep others out; each then waits until it is sent away, and comes again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Says {
+    Nothing,
+    /// One PDU, or an octet now and then.
+    AWord,
+    /// All that it takes, with a wrong password.
+    AWrongPassword,
+}
+
+/// Networks of one host each that want to keep others out, and somebody from elsewhere, in virtual time.
+struct Siege {
+    places: Places,
+    says: Says,
+    begin: Duration,
+    now: Instant,
+    number: u64,
+    /// Who is here, with when that one came.
+    here: BTreeMap<u64, (u32, Instant)>,
+    /// When who comes again.
+    away: BTreeSet<(Instant, u32)>,
+    honest: Option<u64>,
+}
+
+impl Siege {
+    /// How long it takes the others to see that they were sent away, and to come again.
+    const AGAIN: Duration = Duration::from_millis(100);
+    const TICK: Duration = Duration::from_millis(5);
+
+    fn new(networks: u32, says: Says) -> Self {
+        let begin = Duration::from_secs(30);
+        Self {
+            places: Places::new(Limits::new(32, 8, begin), Rng::new(1, 0)),
+            says,
+            begin,
+            now: Instant::ZERO,
+            number: 0,
+            here: BTreeMap::new(),
+            away: (0..networks).map(|it| (Instant::ZERO, it)).collect(),
+            honest: None,
+        }
+    }
+
+    fn enter(&mut self, from: u32) -> Option<u64> {
+        self.number += 1;
+        let address = IpAddr::V4((0x0a00_0001 + (from << 8)).into());
+        let Entrance::Taken(instead) = self.places.enter(self.number, address, self.now) else {
+            return None;
+        };
+        if let Some(instead) = instead {
+            self.gone(instead);
+        }
+        Some(self.number)
+    }
+
+    fn gone(&mut self, number: u64) {
+        if let Some((from, _)) = self.here.remove(&number) {
+            self.away.insert((self.now + Self::AGAIN, from));
+        } else {
+            self.honest.take_if(|it| *it == number);
+        }
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now += Self::TICK;
+            let begin = self.places.begin(self.begin);
+            for (number, (_, since)) in self.here.clone() {
+                let (spoke, asked, over) = (since + Self::TICK, since + Self::TICK * 2, since + Self::AGAIN);
+                if self.now >= since + begin {
+                    self.places.leave(number);
+                    self.gone(number);
+                } else if self.says != Says::Nothing && self.now == spoke {
+                    self.places.advance(number, Step::Spoke, self.now);
+                } else if self.says == Says::AWrongPassword && self.now == asked {
+                    self.places.advance(number, Step::Asked, self.now);
+                } else if self.says == Says::AWrongPassword && self.now == over {
+                    self.places.advance(number, Step::Over, self.now);
+                }
+            }
+            let later = self.away.split_off(&(self.now + Duration::from_nanos(1), 0));
+            for (_, from) in core::mem::replace(&mut self.away, later) {
+                if let Some(number) = self.enter(from) {
+                    self.here.insert(number, (from, self.now));
+                } else {
+                    self.away.insert((self.now + Self::AGAIN, from));
+                }
+            }
+            assert!(self.places.strangers() <= 64);
+        }
+    }
+
+    /// Somebody speaks at once, and asks when he was answered; whether he is let in when his password was looked at.
+    fn is_served(&mut self, from: u32, round_trip: Duration) -> bool {
+        self.honest = self.enter(from);
+        let Some(number) = self.honest else {
+            return false;
+        };
+        self.pass(Self::TICK);
+        self.places.advance(number, Step::Spoke, self.now);
+        self.pass(round_trip);
+        self.places.advance(number, Step::Asked, self.now);
+        self.pass(Duration::from_millis(100));
+        let is_served = self.honest == Some(number) && self.places.know(number).is_ok();
+        self.places.leave(number);
+        is_served
+    }
+}
+
+#[test]
+fn who_comes_from_elsewhere_is_let_in_among_those_who_say_a_word_and_no_more() {
+    for says in [Says::Nothing, Says::AWord, Says::AWrongPassword] {
+        for networks in [64, 200, 1000] {
+            for round_trip in [5, 600].map(Duration::from_millis) {
+                let mut siege = Siege::new(networks, says);
+                // A moment after all of them came at once, and for longer than a minute.
+                siege.pass(Duration::from_millis(250));
+                let mut served = 0;
+                for _ in 0..60 {
+                    served += u32::from(siege.is_served(1 << 15, round_trip));
+                    siege.pass(Duration::from_millis(900));
+                }
+                assert_eq!(served, 60, "{says:?}, {networks} networks, a round trip of {round_trip:?}");
+            }
+        }
+    }
 }
 
 #[test]

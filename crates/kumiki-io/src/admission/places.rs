@@ -1,4 +1,11 @@
 //! Places: how many callers there may be, of whom, and who makes room.
+//!
+//! A stranger comes, says its first octets, and asks to be let in: it presents its password, or its call. Each of these [`Step`]s counts once, when it is taken, so that octets
+//! that trickle, or a word and then nothing, keep no place for longer than silence does. What a network is worth depends on what became of its callers: one that went, or was
+//! let go, before it was known stays counted for a while, and so does each that is here. Who comes for the first time has a place before those that come again and again, from
+//! however many networks they do, and among equals the one makes room that has got nowhere for longest.
+//!
+//! **Left out**: who has more networks than the minute has places, each of them used once. There nobody can be told from anybody, and all wait alike.
 
 use core::cmp::Reverse;
 use core::fmt;
@@ -8,9 +15,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::{Duration, Instant, Rng};
 
 use super::Prefix;
+use super::ledger::Ledger;
 
-/// A caller that has said nothing for so long makes room for another of its own host or network: before that it may just not have been heard yet.
+/// A caller that has got nowhere for so long makes room for another of its own host or network: before that it may just not have been heard yet.
 const SILENT: Duration = Duration::from_secs(1);
+
+/// Where the house is full, for one of another network that has as many: its next word may be on the way.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// In this time half of what was counted of a network is forgotten.
+const HALF: Duration = Duration::from_secs(60);
+
+/// The most networks of which something is remembered.
+const MOST: usize = 16_384;
 
 /// How many there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +44,9 @@ pub struct Limits {
     pub percent: u8,
     /// So many strangers there are at most.
     pub full: usize,
-    /// A stranger that has begun to speak may take so long to become known, when another wants its place.
+    /// So many more may be under way that have lost their place, and take a moment to go.
+    pub going: usize,
+    /// A stranger that has asked to be let in may take so long to become known, when another wants its place.
     pub patience: Duration,
 }
 
@@ -42,8 +61,15 @@ impl Limits {
             start: 16,
             percent: 30,
             full: 64,
+            going: known.saturating_add(64),
             patience: Duration::from_nanos(begin.as_nanos() / 6),
         }
+    }
+
+    /// How many may be under way in all, before others wait until one has gone.
+    #[must_use]
+    pub const fn under_way(&self) -> usize {
+        self.known.saturating_add(self.full).saturating_add(self.going)
     }
 }
 
@@ -93,18 +119,67 @@ pub enum Entrance {
     Refused(Full),
 }
 
+/// How far a stranger has got.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// It has come.
+    Came,
+    /// It has said something.
+    Spoke,
+    /// It has said all that it takes to be let in, which is being looked at.
+    Asked,
+    /// It was told no, and may still be reading that.
+    Over,
+}
+
+/// Who makes room first among strangers of networks that weigh the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Standing {
+    /// Nothing more comes of it.
+    Lost,
+    /// It has said nothing.
+    Silent,
+    /// It has still to ask.
+    Speaking,
+    /// Whether it is let in is not its own doing.
+    Asking,
+}
+
+/// In which order those of one network make room: the one first that took its last step first.
+type Turn = (Standing, Instant, u64);
+
 /// A caller that has a place.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     host: Prefix,
     network: Prefix,
+    step: Step,
+    /// When it took that step.
     since: Instant,
-    has_spoken: bool,
     is_known: bool,
 }
 
-/// In which order strangers make room: first those of the network that has most, of these first who is silent, of these first who came first.
-type Rank = (Reverse<usize>, bool, u64);
+impl Caller {
+    const fn turn(&self, number: u64) -> Turn {
+        let standing = match self.step {
+            Step::Over => Standing::Lost,
+            Step::Came => Standing::Silent,
+            Step::Spoke => Standing::Speaking,
+            Step::Asked => Standing::Asking,
+        };
+        (standing, self.since, number)
+    }
+}
+
+/// Strangers of a network, and what it weighs: they, and those who came to nothing before.
+#[derive(Debug, Default)]
+struct Network {
+    all: BTreeSet<Turn>,
+    weight: u32,
+}
+
+/// In which order strangers make room: first those of the network that weighs most.
+type Rank = (Reverse<u32>, Turn);
 
 /// The places of one server. Callers have numbers that rise.
 #[derive(Debug)]
@@ -112,10 +187,14 @@ pub struct Places {
     limits: Limits,
     rng: Rng,
     callers: BTreeMap<u64, Caller>,
-    /// Strangers by host and by network, with whether they have spoken.
-    of_host: BTreeMap<Prefix, BTreeSet<(bool, u64)>>,
-    of_network: BTreeMap<Prefix, BTreeSet<(bool, u64)>>,
+    /// Strangers by host and by network.
+    of_host: BTreeMap<Prefix, BTreeSet<Turn>>,
+    of_network: BTreeMap<Prefix, Network>,
     ranks: BTreeSet<Rank>,
+    /// How many of a network came to nothing.
+    past: Ledger<Prefix, u32>,
+    /// When half of that is forgotten.
+    halves: Instant,
     known: BTreeMap<Prefix, usize>,
     knowns: usize,
 }
@@ -131,6 +210,8 @@ impl Places {
             of_host: BTreeMap::new(),
             of_network: BTreeMap::new(),
             ranks: BTreeSet::new(),
+            past: Ledger::new(MOST),
+            halves: Instant::ZERO + HALF,
             known: BTreeMap::new(),
             knowns: 0,
         }
@@ -165,10 +246,11 @@ impl Places {
         let caller = Caller {
             host: Prefix::host(address),
             network: Prefix::network(address),
+            step: Step::Came,
             since: now,
-            has_spoken: false,
             is_known: false,
         };
+        self.age(now);
         let instead = match self.room(&caller, now) {
             Ok(instead) => instead,
             Err(full) => return Entrance::Refused(full),
@@ -190,23 +272,23 @@ impl Places {
             let stale = self.stale(of_host, now);
             return stale.map(Some).ok_or(Full { of, most });
         }
-        let of_network = self.of_network.get(&caller.network);
+        let of_network = self.of_network.get(&caller.network).map(|it| &it.all);
         if of_network.is_some_and(|all| all.len() >= limits.of_one_network) {
             let (of, most) = (Of::Network, limits.of_one_network);
             let stale = self.stale(of_network, now);
             return stale.map(Some).ok_or(Full { of, most });
         }
+        let is_first = of_network.is_none();
         let strangers = self.strangers();
         let is_full = strangers >= limits.full;
         if !is_full && !self.drops_early(strangers) {
             return Ok(None);
         }
-        let weight = self.of_network.get(&caller.network).map_or(0, BTreeSet::len) + 1;
-        if let Some(other) = self.less_worthy(caller, weight, now) {
+        if let Some(other) = self.less_worthy(caller, is_full, now) {
             return Ok(Some(other));
         }
         // The first of its network does not pay for the others as long as there is a place.
-        if !is_full && weight == 1 {
+        if !is_full && is_first {
             return Ok(None);
         }
         let (of, most) = (Of::House, strangers);
@@ -214,16 +296,27 @@ impl Places {
     }
 
     /// Who of these has had its time.
-    fn stale(&self, of: Option<&BTreeSet<(bool, u64)>>, now: Instant) -> Option<u64> {
+    fn stale(&self, of: Option<&BTreeSet<Turn>>, now: Instant) -> Option<u64> {
         let of = of?;
-        let oldest = |spoken: bool| of.range((spoken, 0)..).next().copied();
-        let is_stale = |&(spoken, number): &(bool, u64)| {
-            let patience = if spoken { self.limits.patience } else { SILENT };
-            let caller = self.callers.get(&number);
-            caller.is_some_and(|it| now >= it.since + patience)
+        self.waited(SILENT, Duration::ZERO, now, |from| of.range(from..).next().copied())
+    }
+
+    /// Who has got nowhere for `moment`, or has asked for as long as that may take, and for so much `more`; `next` gives the one at this turn or after it.
+    fn waited(
+        &self,
+        moment: Duration,
+        more: Duration,
+        now: Instant,
+        next: impl Fn(Turn) -> Option<Turn>,
+    ) -> Option<u64> {
+        let first = |standing: Standing, moment: Duration| {
+            let (found, since, number) = next((standing, Instant::ZERO, 0))?;
+            (found == standing && now >= since + moment).then_some((since, number))
         };
-        let found = oldest(false).filter(is_stale);
-        let found = found.or_else(|| oldest(true).filter(is_stale));
+        let coming = [Standing::Silent, Standing::Speaking].map(|it| first(it, moment + more));
+        let coming = coming.into_iter().flatten().min();
+        let lost = first(Standing::Lost, Duration::ZERO);
+        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.patience + more));
         found.map(|(_, number)| number)
     }
 
@@ -238,32 +331,65 @@ impl Places {
         self.rng.below(100) < percent + rise
     }
 
-    /// Who is to make room for `caller`, who would be the one with this number in its network.
-    fn less_worthy(&self, caller: &Caller, weight: usize, now: Instant) -> Option<u64> {
-        let &(Reverse(most), spoken, number) = self.ranks.first()?;
-        if most > weight || most == weight && !spoken {
+    /// Who is to make room for `caller`.
+    fn less_worthy(&self, caller: &Caller, is_full: bool, now: Instant) -> Option<u64> {
+        let &(Reverse(most), (standing, _, number)) = self.ranks.first()?;
+        let weight = self.weight(caller.network).saturating_add(1);
+        // As long as there is a place nobody is sent away whose password is being looked at.
+        if most > weight && (is_full || standing != Standing::Asking) {
             return Some(number);
         }
-        if most == weight {
-            // All of these have spoken: the first of them has been here for longest.
-            let since = self.callers.get(&number)?.since;
-            if now >= since + self.limits.patience {
-                return Some(number);
+        if most <= weight {
+            // For a second in which one gets nowhere it counts as one more.
+            let more = SILENT.saturating_mul((weight - most).into());
+            let next = |from| {
+                let &(Reverse(other), turn) = self.ranks.range((Reverse(most), from)..).next()?;
+                (other == most).then_some(turn)
+            };
+            let moment = if is_full { MOMENT } else { self.limits.patience };
+            let found = self.waited(moment, more, now, next);
+            // Of many that come at once who speaks at once stays.
+            let silent = next((Standing::Silent, Instant::ZERO, 0));
+            let silent = silent.filter(|(standing, ..)| is_full && more.is_zero() && *standing == Standing::Silent);
+            if let Some(other) = found.or(silent.map(|(.., number)| number)) {
+                return Some(other);
             }
         }
-        self.stale(self.of_network.get(&caller.network), now)
+        self.stale(self.of_network.get(&caller.network).map(|it| &it.all), now)
     }
 
-    /// A caller has said something.
-    pub fn spoke(&mut self, number: u64) {
+    /// What a network weighs.
+    fn weight(&self, network: Prefix) -> u32 {
+        let here = self.of_network.get(&network).map_or(0, |it| it.all.len());
+        let here = u32::try_from(here).unwrap_or(u32::MAX);
+        here.saturating_add(self.past.find(network).unwrap_or(0))
+    }
+
+    /// Forgets what is long past.
+    fn age(&mut self, now: Instant) {
+        if now < self.halves {
+            return;
+        }
+        let halves = now.saturating_since(self.halves).as_nanos() / HALF.as_nanos();
+        let halves = u32::try_from(halves).unwrap_or(u32::MAX).saturating_add(1);
+        self.halves = now + HALF;
+        self.past.change_all(|count| count.checked_shr(halves).filter(|left| *left > 0));
+        let networks: Vec<Prefix> = self.of_network.keys().copied().collect();
+        for network in networks {
+            self.change(network, |_| {});
+        }
+    }
+
+    /// A caller has got further. What it has done already, or before it had lost its place, is no step.
+    pub fn advance(&mut self, number: u64, step: Step, now: Instant) {
         let Some(mut caller) = self.callers.get(&number).copied() else {
             return;
         };
-        if caller.has_spoken || caller.is_known {
+        if caller.step >= step || caller.is_known {
             return;
         }
         self.take(number, &caller);
-        caller.has_spoken = true;
+        (caller.step, caller.since) = (step, now);
         self.add(number, &caller);
         self.callers.insert(number, caller);
     }
@@ -298,13 +424,27 @@ impl Places {
         Ok(())
     }
 
-    /// A caller has gone, or is let go.
+    /// A caller has gone, or is let go. One that was never known counts against its network.
     pub fn leave(&mut self, number: u64) {
-        let Some(caller) = self.callers.remove(&number) else {
-            return;
-        };
+        let stranger = self.remove(number);
+        if let Some(network) = stranger {
+            let past = self.past.find(network).unwrap_or(0);
+            self.past.set(network, past.saturating_add(1));
+            self.change(network, |_| {});
+        }
+    }
+
+    /// A caller needs no place any more, and that it was not known counts against nobody.
+    pub fn excuse(&mut self, number: u64) {
+        self.remove(number);
+    }
+
+    /// Takes a caller away; if it was a stranger, its network.
+    fn remove(&mut self, number: u64) -> Option<Prefix> {
+        let caller = self.callers.remove(&number)?;
         if !caller.is_known {
-            return self.take(number, &caller);
+            self.take(number, &caller);
+            return Some(caller.network);
         }
         self.knowns = self.knowns.saturating_sub(1);
         if let Some(of_host) = self.known.get_mut(&caller.host) {
@@ -313,46 +453,48 @@ impl Places {
                 self.known.remove(&caller.host);
             }
         }
+        None
     }
 
     /// Takes a stranger out of the order.
     fn take(&mut self, number: u64, caller: &Caller) {
-        let entry = (caller.has_spoken, number);
+        let turn = caller.turn(number);
         if let Some(of_host) = self.of_host.get_mut(&caller.host) {
-            of_host.remove(&entry);
+            of_host.remove(&turn);
             if of_host.is_empty() {
                 self.of_host.remove(&caller.host);
             }
         }
         self.change(caller.network, |all| {
-            all.remove(&entry);
+            all.remove(&turn);
         });
     }
 
     /// Puts a stranger into the order.
     fn add(&mut self, number: u64, caller: &Caller) {
-        let entry = (caller.has_spoken, number);
-        self.of_host.entry(caller.host).or_default().insert(entry);
+        let turn = caller.turn(number);
+        self.of_host.entry(caller.host).or_default().insert(turn);
         self.change(caller.network, |all| {
-            all.insert(entry);
+            all.insert(turn);
         });
     }
 
-    /// Changes who is there of a network: all of them have another rank then. There are few ([`Limits::of_one_network`]).
-    fn change(&mut self, network: Prefix, act: impl FnOnce(&mut BTreeSet<(bool, u64)>)) {
-        let mut all = self.of_network.remove(&network).unwrap_or_default();
-        let before = all.len();
-        for &(spoken, number) in &all {
-            self.ranks.remove(&(Reverse(before), spoken, number));
+    /// Changes who is there of a network, or has what it weighs counted again: all of them have another rank then. There are few ([`Limits::of_one_network`]).
+    fn change(&mut self, network: Prefix, act: impl FnOnce(&mut BTreeSet<Turn>)) {
+        let mut changed = self.of_network.remove(&network).unwrap_or_default();
+        for turn in &changed.all {
+            self.ranks.remove(&(Reverse(changed.weight), *turn));
         }
-        act(&mut all);
-        let after = all.len();
-        for &(spoken, number) in &all {
-            self.ranks.insert((Reverse(after), spoken, number));
+        act(&mut changed.all);
+        if changed.all.is_empty() {
+            return;
         }
-        if !all.is_empty() {
-            self.of_network.insert(network, all);
+        let here = u32::try_from(changed.all.len()).unwrap_or(u32::MAX);
+        changed.weight = here.saturating_add(self.past.find(network).unwrap_or(0));
+        for turn in &changed.all {
+            self.ranks.insert((Reverse(changed.weight), *turn));
         }
+        self.of_network.insert(network, changed);
     }
 }
 
@@ -384,13 +526,22 @@ mod tests {
         let (of, most) = (Of::Host, 2);
         assert_eq!(refused, Entrance::Refused(Full { of, most }));
         assert_eq!(places.enter(4, host, at(1000)), Entrance::Taken(Some(1)));
-        // Who has spoken has longer.
-        places.spoke(2);
-        places.spoke(4);
-        let refused = places.enter(5, host, at(5009));
+        // Who goes on has longer, and longest who has asked; a step counts once.
+        places.advance(2, Step::Spoke, at(1100));
+        places.advance(4, Step::Spoke, at(1200));
+        places.advance(2, Step::Spoke, at(2099));
+        let refused = places.enter(5, host, at(2099));
         assert_eq!(refused, Entrance::Refused(Full { of, most }));
-        assert_eq!(places.enter(6, host, at(5010)), Entrance::Taken(Some(2)));
-        assert_eq!(places.enter(7, four(1), at(5010)), Entrance::Taken(None));
+        places.advance(2, Step::Asked, at(2100));
+        assert_eq!(places.enter(6, host, at(2200)), Entrance::Taken(Some(4)));
+        places.advance(6, Step::Asked, at(2200));
+        let refused = places.enter(7, host, at(7099));
+        assert_eq!(refused, Entrance::Refused(Full { of, most }));
+        assert_eq!(places.enter(8, host, at(7100)), Entrance::Taken(Some(2)));
+        // Who was told no is in nobody's way.
+        places.advance(8, Step::Over, at(7100));
+        assert_eq!(places.enter(9, host, at(7100)), Entrance::Taken(Some(8)));
+        assert_eq!(places.enter(10, four(1), at(7100)), Entrance::Taken(None));
     }
 
     #[test]
@@ -462,6 +613,21 @@ mod tests {
     }
 
     #[test]
+    fn who_was_crowded_out_has_a_place_when_the_others_have_got_nowhere_for_a_while() {
+        let limits = Limits { start: 1, full: 1, ..Limits::new(32, 8, Duration::from_secs(30)) };
+        let mut places = Places::new(limits, Rng::new(1, 0));
+        places.enter(1, four(1), at(0));
+        // All of these have come to nothing once, and the last of them stays.
+        for number in 2..1000 {
+            let host = four(u32::try_from(number).unwrap());
+            assert_eq!(places.enter(number, host, at(0)), Entrance::Taken(Some(number - 1)));
+        }
+        let (of, most) = (Of::House, 1);
+        assert_eq!(places.enter(1000, four(1), at(1199)), Entrance::Refused(Full { of, most }));
+        assert_eq!(places.enter(1001, four(1), at(1200)), Entrance::Taken(Some(999)));
+    }
+
+    #[test]
     fn the_network_that_has_most_makes_room_and_who_has_spoken_stays() {
         let mut places = places(32, 8);
         let mut number = 0;
@@ -470,7 +636,7 @@ mod tests {
             (number, places.enter(number, address, at(0)))
         };
         let (honest, _) = enter(&mut places, four(1000));
-        places.spoke(honest);
+        places.advance(honest, Step::Spoke, at(0));
         for host in 0..500 {
             for _ in 0..8 {
                 if let (_, Entrance::Taken(Some(instead))) = enter(&mut places, four(host)) {

@@ -12,19 +12,21 @@
 //! | the same | a name from a network | N |
 //! | the same | a name from a host from where it was let in before | N more of its own |
 //!
-//! So who guesses at a name from a network learns of 2 N passwords a minute, of 3 N where its user comes from there; of all names together 7 N. Who finds no look left waits, and asks again.
-//! A success gives back what the same name has used from the same network, and nothing else.
+//! So who guesses at a name from a network learns of 2 N passwords a minute, and of N more by each host there from where its user was let in; of all names together 7 N. Who finds no look left waits, and asks again.
+//! A right password gives back what it was charged itself, and nothing else: what others have tried at its name from the same network, or the same host, stays charged, so that a
+//! user who comes in buys nobody a guess.
 //!
 //! A budget is kept as the time at which all of it will be there again (the generic cell rate algorithm of ITU-T I.371), so a penalty decays without anybody looking at it.
 
 use core::hash::{Hash as _, Hasher as _};
 use core::net::IpAddr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kumiki_graph::{Duration, Instant, Rng};
 use siphasher::sip::SipHasher13;
 
 use super::Prefix;
+use super::ledger::Ledger;
 
 /// The most budgets that are remembered, and the most friends.
 const MOST: usize = 16_384;
@@ -38,8 +40,6 @@ enum Key {
     Network(Prefix),
     /// Answers about a name.
     Name(u64),
-    /// What a name has used of both from a network.
-    Pair(Prefix, u64),
     /// Looks for a network.
     Looks(Prefix),
     /// Looks at a name for a network.
@@ -88,6 +88,7 @@ pub struct Ticket {
     network: Prefix,
     name: u64,
     charged: Charged,
+    since: Instant,
 }
 
 /// What a try with a wrong password hears.
@@ -116,9 +117,7 @@ pub struct Tries {
     a_minute: u32,
     secret: (u64, u64),
     /// When all of a budget is there again.
-    until: BTreeMap<Key, Instant>,
-    /// The same by time: what has the least penalty is first.
-    order: BTreeSet<(Instant, Key)>,
+    until: Ledger<Key, Instant>,
     /// Names that were let in from a host, with when that was last.
     friends: BTreeMap<(Prefix, u64), u64>,
     by_age: BTreeMap<u64, (Prefix, u64)>,
@@ -133,8 +132,7 @@ impl Tries {
         Self {
             a_minute,
             secret: (rng.next_u64(), rng.next_u64()),
-            until: BTreeMap::new(),
-            order: BTreeSet::new(),
+            until: Ledger::new(MOST),
             friends: BTreeMap::new(),
             by_age: BTreeMap::new(),
             let_in: 0,
@@ -151,7 +149,7 @@ impl Tries {
         let name = hasher.finish();
         let (host, network) = (Prefix::host(address), Prefix::network(address));
         let charged = self.charge(host, network, name, now)?;
-        Ok(Ticket { host, network, name, charged })
+        Ok(Ticket { host, network, name, charged, since: now })
     }
 
     fn charge(&mut self, host: Prefix, network: Prefix, name: u64, now: Instant) -> Result<Charged, Instant> {
@@ -165,7 +163,6 @@ impl Tries {
             for key in answers {
                 self.spend(key, each, now);
             }
-            self.spend(Key::Pair(network, name), each, now);
             return Ok(Charged::Answer);
         }
         let (all, at) = (Key::Looks(network), Key::LooksAt(network, name));
@@ -192,64 +189,49 @@ impl Tries {
         Err(when)
     }
 
-    /// The password of a ticket was right: nothing is charged for it, nor for what the same name had wrong from the same network before.
+    /// The password of a ticket was right: what it was charged comes back.
     pub fn right(&mut self, ticket: Ticket, now: Instant) {
-        let Ticket { host, network, name, charged } = ticket;
-        if charged == Charged::Nothing {
-            return;
-        }
-        let pair = Key::Pair(network, name);
-        if let Some(until) = self.until.get(&pair) {
-            // It was used of both budgets, and both have come back since at least as slowly.
-            let used = until.saturating_since(now);
-            self.give_back(Key::Network(network), used);
-            self.give_back(Key::Name(name), used);
-        }
-        let at = Key::LooksAt(network, name);
-        if charged == Charged::Look {
-            let many = Pace::a_minute(self.a_minute.saturating_mul(6));
-            self.give_back(Key::Looks(network), many.each);
-        }
-        for key in [pair, at, Key::Friend(host, name)] {
-            self.forget(key);
+        let Ticket { host, network, name, charged, since } = ticket;
+        let each = Pace::a_minute(self.a_minute);
+        let many = Pace::a_minute(self.a_minute.saturating_mul(6));
+        let mut give_back = |key, pace: Pace| {
+            // A charge that time has given back already would be given back twice.
+            if now < since + pace.each {
+                self.give_back(key, pace.each);
+            }
+        };
+        match charged {
+            Charged::Nothing => return,
+            Charged::Answer => {
+                give_back(Key::Network(network), each);
+                give_back(Key::Name(name), each);
+            }
+            Charged::Look => {
+                give_back(Key::Looks(network), many);
+                give_back(Key::LooksAt(network, name), each);
+            }
+            Charged::Friend => give_back(Key::Friend(host, name), each),
         }
         self.befriend((host, name));
     }
 
     /// Whether there is some left of a budget, or else when.
     fn has(&self, key: Key, pace: Pace, now: Instant) -> Result<(), Instant> {
-        let until = self.until.get(&key).copied().unwrap_or(now);
+        let until = self.until.find(key).unwrap_or(now);
         let ahead = until.saturating_since(now);
         let beyond = ahead.saturating_sub(pace.slack());
         if beyond.is_zero() { Ok(()) } else { Err(now + beyond) }
     }
 
     fn spend(&mut self, key: Key, pace: Pace, now: Instant) {
-        let until = self.until.get(&key).copied().unwrap_or(now).max(now);
-        self.set(key, until + pace.each);
+        let until = self.until.find(key).unwrap_or(now).max(now);
+        self.until.set(key, until + pace.each);
     }
 
     fn give_back(&mut self, key: Key, time: Duration) {
-        if let Some(until) = self.until.get(&key).copied() {
+        if let Some(until) = self.until.find(key) {
             let less = until.saturating_since(Instant::ZERO).saturating_sub(time);
-            self.set(key, Instant::ZERO + less);
-        }
-    }
-
-    fn set(&mut self, key: Key, until: Instant) {
-        self.forget(key);
-        if self.until.len() >= MOST
-            && let Some((_, least)) = self.order.pop_first()
-        {
-            self.until.remove(&least);
-        }
-        self.until.insert(key, until);
-        self.order.insert((until, key));
-    }
-
-    fn forget(&mut self, key: Key) {
-        if let Some(until) = self.until.remove(&key) {
-            self.order.remove(&(until, key));
+            self.until.set(key, Instant::ZERO + less);
         }
     }
 
@@ -341,13 +323,51 @@ mod tests {
             assert!(comes_in(&mut tries, HERE, "ada", at(0)));
         }
         assert_eq!(heard, 5);
-        // Its own typing errors it has back.
-        let mut fresh = self::tries(10);
-        for _ in 0..5 {
-            assert_eq!(guess(&mut fresh, HERE, "ada", at(0)), Some(Judged::Answered));
+    }
+
+    #[test]
+    fn who_comes_in_among_the_guessers_at_his_name_buys_them_no_answer() {
+        // How often the user comes, in milliseconds, and from which host of the guesser's network; the look at a password takes some time.
+        for (every, from) in [(6000, NEAR), (4000, NEAR), (1600, NEAR), (200, NEAR), (200, HERE)] {
+            let mut tries = tries(10);
+            let mut times: Vec<u64> = Vec::new();
+            for ms in (0..600_000).step_by(100) {
+                let now = Instant::ZERO + Duration::from_millis(ms);
+                if guess(&mut tries, HERE, "victim", now) == Some(Judged::Answered) {
+                    times.push(ms);
+                }
+                if ms % every > 0 {
+                    continue;
+                }
+                let came = tries.begin(from, b"victim", now);
+                // From a host of his own he has looks of his own.
+                assert!(from == HERE || came.is_ok(), "every {every} ms, at {ms} ms");
+                if let Ok(ticket) = came {
+                    // Others guess while it is looked at.
+                    let looked = guess(&mut tries, HERE, "victim", now);
+                    times.extend((looked == Some(Judged::Answered)).then_some(ms));
+                    tries.right(ticket, now + Duration::from_millis(90));
+                }
+            }
+            let in_a_minute = |first: usize, from: u64| {
+                let rest = times.get(first..).unwrap_or_default();
+                rest.partition_point(|it| *it < from + 60_000)
+            };
+            let most = (0..).zip(&times).map(|(first, from)| in_a_minute(first, *from)).max();
+            assert!(most <= Some(10), "every {every} ms from {from}: {most:?}");
         }
-        assert!(comes_in(&mut fresh, HERE, "ada", at(0)));
-        assert_eq!(answered(&mut fresh, 9, at(0)), 5);
+    }
+
+    #[test]
+    fn who_comes_in_often_is_charged_nothing() {
+        for look in [Duration::ZERO, Duration::from_millis(90)] {
+            let mut tries = tries(10);
+            for second in 0..600 {
+                let ticket = tries.begin(HERE, b"ada", at(second));
+                tries.right(ticket.unwrap(), at(second) + look);
+            }
+            assert_eq!(answered(&mut tries, 9, at(600)), 5);
+        }
     }
 
     #[test]
@@ -401,7 +421,7 @@ mod tests {
             guess(&mut tries, from, &name, at(0));
             comes_in(&mut tries, from, &name, at(0));
         }
-        assert!(tries.until.len() <= MOST && tries.order.len() == tries.until.len());
+        assert!(tries.until.len() <= MOST);
         assert!(tries.friends.len() <= MOST && tries.by_age.len() == tries.friends.len());
         assert_eq!(answered(&mut tries, 10, at(0)), 0);
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::Form;
+use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
 use kumiki_live::private::CaptureBudget;
@@ -228,7 +229,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         let lines = Lines::new();
         network.budget = Some(budget(wanted, &lines)?);
         let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
-        let doors = doors(wanted)?;
+        let doors = doors(wanted, terminal::EACH, &lines)?;
         return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
@@ -311,7 +312,7 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
-    let doors = doors(wanted)?;
+    let doors = doors(wanted, host::EACH, &lines)?;
     host::listen(network, &config, &listener, &wanted.command, &doors, &lines)?;
     Ok(())
 }
@@ -327,10 +328,15 @@ fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
 }
 
 /// How many callers there may be, and how long they may take.
-fn doors(wanted: &Wanted) -> Result<Doors, Stop> {
+fn doors(wanted: &Wanted, each: Each, lines: &Lines) -> Result<Doors, Stop> {
     let (reach, limits) = (&wanted.reach, &wanted.limits);
+    let room = Room::of(limits.callers.limits(reach.most.unwrap_or(MOST).into())?, each);
+    let room = room.map_err(|why| Stop::Failed(why.to_string()))?;
+    if let Some(remark) = &room.remark {
+        lines.told(remark);
+    }
     Ok(Doors {
-        limits: limits.callers.limits(reach.most.unwrap_or(MOST).into())?,
+        limits: room.limits,
         begin: limits.callers.begin()?,
         idle: or_forever("--idle", limits.idle.as_deref().unwrap_or("1h"))?,
         once: wanted.behave.once,

@@ -251,6 +251,37 @@ fn silent() {
 }
 
 #[test]
+fn where_descriptors_are_few_there_are_fewer_places_and_one_for_who_comes_from_elsewhere() {
+    let folder = Folder::new("descriptors");
+    let within = |most: u32| {
+        let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &script, super::harness::KUMIKI])
+            .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--anonymous"])
+            .current_dir(&folder.0);
+        Running::start(command)
+    };
+    // There is no room for anybody: that is said, and not tried.
+    within(24).end().failed(1, &["the limit of descriptors (ulimit -n)", "allow more"]);
+    let daemon = within(40);
+    let line = daemon.line();
+    let at = line.strip_prefix("listens at ").unwrap();
+    let at: SocketAddr = at.split_whitespace().next().unwrap().parse().unwrap();
+    let told = daemon.line();
+    assert!(told.starts_with("callers that are known may be ") && told.contains("(ulimit -n)"), "{told}");
+    // Three hosts of another network hold what they can get.
+    let held: Vec<OwnedFd> = (0..100).map(|number| call([127, 66, 0, 1 + number % 3].into(), at)).collect();
+    for _ in 0..3 {
+        folder.ftam(&["ls", &format!("ftam://{at}/")]).well();
+    }
+    drop(held);
+    daemon.signal(rustix::process::Signal::INT);
+    let ran = daemon.end().well();
+    assert!(!ran.out.contains("cannot take a caller"), "{}", ran.out);
+}
+
+#[test]
 fn a_crowd_of_silent_connections_keeps_nobody_off_the_switch() {
     inside("crowd::silent_at_the_switch");
 }

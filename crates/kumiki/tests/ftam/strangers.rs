@@ -246,6 +246,26 @@ fn a_caller_of_whom_nothing_can_come_loses_its_place_at_once() {
 }
 
 #[test]
+fn who_sends_what_is_no_fpdu_has_not_aborted_itself() {
+    let folder = Folder::new("no-fpdu");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let mut socket = TcpStream::connect(&daemon.at).unwrap();
+    for said in [crowd::cr(), crowd::cn()] {
+        socket.write_all(&said).unwrap();
+        tpdu(&mut socket);
+    }
+    // P-DATA in the context of FTAM, with a SEQUENCE, which is no FPDU.
+    let data = tpkt(&[2, 0xf0, 0x80, 1, 0, 1, 0, 0x61, 9, 0x30, 7, 2, 1, 3, 0xa0, 2, 0x30, 0]);
+    socket.write_all(&data).unwrap();
+    // AB.
+    tpdu(&mut socket);
+    drop(socket);
+    let log = daemon.log();
+    assert!(log.contains("aborted from here: 1008 "), "{log}");
+    daemon.stop();
+}
+
+#[test]
 fn who_is_called_for_mms_says_that_it_is_one_for_ftam() {
     let folder = Folder::new("not-mms");
     let daemon = Daemon::start(&folder, &["--anonymous"]);

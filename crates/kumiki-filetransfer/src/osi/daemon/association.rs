@@ -9,6 +9,7 @@ use kumiki_files::filestore::{Config, End, Fault, FileServer, Guard, ResponderCo
 use kumiki_files::mms_files;
 use kumiki_graph::pipe::Pipe;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol, Reason};
+use kumiki_io::admission::Step;
 use kumiki_io::executor::GraphId;
 use kumiki_io::sockets;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
@@ -130,8 +131,13 @@ impl Serve<'_> {
         let clock = RealClock::start();
         let book = Book::default();
         let mute = Arc::new(AtomicBool::new(false));
-        let turnstile =
-            Turnstile { gate: Arc::clone(&shared.gate), number, address: remote.ip(), mute: Arc::clone(&mute) };
+        let turnstile = Turnstile {
+            gate: Arc::clone(&shared.gate),
+            number,
+            address: remote.ip(),
+            mute: Arc::clone(&mute),
+            let_go: Arc::clone(&let_go),
+        };
         let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
         let server = server(daemon, guard);
         let lower = Lower {
@@ -254,7 +260,7 @@ impl Serve<'_> {
         let (crossed, is_down) = self.watcher.crossed();
         if crossed > 0 && !self.has_spoken {
             self.has_spoken = true;
-            self.shared.gate.spoke(self.number);
+            self.shared.gate.advance(self.number, Step::Spoke);
         }
         if self.mute.load(Ordering::SeqCst) {
             return true;
@@ -274,8 +280,12 @@ impl Serve<'_> {
         if !stands {
             // What was said last is still to be read there.
             if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
+                if self.over.is_none() {
+                    self.shared.gate.advance(self.number, Step::Over);
+                }
                 let since = *self.over.get_or_insert(now);
-                return is_down || peer_was_last || now >= since + GRACE;
+                let is_let_go = self.let_go.load(Ordering::SeqCst);
+                return is_down || peer_was_last || is_let_go || now >= since + GRACE;
             }
             // Of a caller that has left, or that speaks something else, nothing can come.
             let is_left = graph.find::<Pipe>("pipe").is_some_and(Pipe::is_left);
