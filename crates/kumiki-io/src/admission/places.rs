@@ -351,7 +351,7 @@ impl Places {
             // Of many that come at once who speaks at once stays.
             let silent = next((Standing::Silent, Instant::ZERO, 0));
             let silent = silent.filter(|(standing, ..)| is_full && more.is_zero() && *standing == Standing::Silent);
-            if let Some(other) = found.or(silent.map(|(.., number)| number)) {
+            if let Some(other) = found.or_else(|| silent.map(|(.., number)| number)) {
                 return Some(other);
             }
         }
