@@ -61,6 +61,13 @@ fn host(command: &[&str]) -> Listener {
     listens(&arguments)
 }
 
+/// Whether this process was started so that hang-ups are nothing to it, as `nohup` does: then they are nothing to what it starts.
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (Signal::HUP.as_raw() - 1) != 0
+}
+
 /// Runs a PAD to its end, with `input` typed at once.
 fn typed(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = kumiki(arguments).stdin(Stdio::piped()).spawn().unwrap();
@@ -252,6 +259,9 @@ fn an_invitation_to_clear_is_followed_by_a_host() {
 #[test]
 fn whoever_is_ended_by_a_signal_clears_its_call_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        if signal == Signal::HUP && ignores_hangups() {
+            continue;
+        }
         let mut host = host(&["cat"]);
         let (caller, stdin) = calling(&host.at);
         end_by(&host.child, signal);
@@ -274,11 +284,10 @@ fn whoever_is_ended_by_a_signal_clears_its_call_first() {
 fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
     let ended = "captures end here: /dev/full: No space left on device";
     let mut host = listens(&["--answer", "127.0.0.1:0", "--pcap", "/dev/full", "--", "cat"]);
-    for _ in 0..2 {
-        let ran = typed(&["--xot", &host.at, "1", "--pcap", "/dev/full"], b"hello\n\x04");
-        assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
-        assert!(ran.status.success() && text(&ran.stderr).contains(ended), "{}", text(&ran.stderr));
-    }
+    // A second call would have a file of its own beside the device.
+    let ran = typed(&["--xot", &host.at, "1", "--pcap", "/dev/full"], b"hello\n\x04");
+    assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
+    assert!(ran.status.success() && text(&ran.stderr).contains(ended), "{}", text(&ran.stderr));
     end_by(&host.child, Signal::TERM);
     assert!(host.child.wait().unwrap().success());
     let told: Vec<String> = host.told.iter().filter(|line| line.contains(ended)).collect();
