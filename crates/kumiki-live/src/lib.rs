@@ -84,6 +84,8 @@ pub struct Stack {
 
 /// What all connections hold at most where this process is not bounded: as the profiles have it.
 const TCP_MEMORY: u64 = 1 << 30;
+/// With less nobody could be served.
+const LEAST_MEMORY: u64 = 1 << 20;
 
 /// What a program of octets stands on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -261,7 +263,7 @@ impl Stack {
         if let Some(most) = memory::of_connections().filter(|most| *most < TCP_MEMORY)
             && stack.layers().contains(&"tcp")
         {
-            stack.put("tcp", "memory", format!("{} B", most.max(1)).into());
+            stack.put("tcp", "memory", format!("{} B", most.max(LEAST_MEMORY)).into());
         }
         stack
     }

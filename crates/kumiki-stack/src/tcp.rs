@@ -77,7 +77,7 @@ fn sizes(settings: &Reader<'_>, config: &mut Config) -> Read {
     )?;
     settings.octets(
         "memory",
-        "what all connections together may hold, about: from half of it on no buffer grows, beyond it each has 4 KiB, and a quarter more is never passed; text ahead of its turn has a quarter of it; 0 B: no bound",
+        "what all connections together may hold, about: from half of it on no buffer grows, beyond it each has 4 KiB, and from a quarter more on what comes is dropped; text ahead of its turn has a quarter of it; 0 B: no bound",
         0..=1 << 50,
         &mut config.memory,
     )?;

@@ -11,7 +11,7 @@
 //! agreed on: the caller's services, and of all else the lesser of both; accepting it agrees to that. Who has PDUs shorter than
 //! [`SHORTEST`] octets or no common version is refused with initiate-Error, as rejected by association control for good.
 //!
-//! **Primitives** are PDUs ([`Pdu`](kumiki_osi_service::mms::Pdu)). The numbers of services are their users': none may be used twice at a time. An answer to a service
+//! **Primitives** are PDUs ([`Pdu`]). The numbers of services are their users': none may be used twice at a time. An answer to a service
 //! that nobody asked for is rejected to the peer and not handed up; so is a request beyond what was agreed, or of a service that this side does not answer.
 //!
 //! **Credit** counts services: so many requests may be outstanding, and each answer gives one back. Answers take none, for they are as many as there were requests. Values
@@ -45,7 +45,7 @@ mod tests;
 use connection::{Connection, Out};
 use states::{Do, Event, State};
 
-/// The services of MMS (ISO 9506-1): its users speak [`Pdu`](kumiki_osi_service::mms::Pdu).
+/// The services of MMS (ISO 9506-1): its users speak [`Pdu`].
 pub const SERVICE: Service = Service::CONNECTION.named("MMS");
 
 /// Association control.

@@ -27,9 +27,10 @@
 //!
 //! Counted are the octets that connections hold: not acknowledged, not sent, and given to users that have not given credit
 //! back. From half of the bound on no buffer is larger than at first. Beyond it each has 4 KiB ([`FLOOR`]). What was promised
-//! before is still taken, up to a quarter of the bound more. There memory is spent: a connection whose user has something to take
-//! has what comes dropped, as if the network had lost it, and SYNs are not heard. So no number of callers who send a window each
-//! and read nothing takes more; who reads goes on, segment by segment.
+//! before is still taken, up to a quarter of the bound more. There memory is spent: SYNs are not heard, and a connection whose user has
+//! something to take, or has more than 4 KiB to send, has what comes dropped, as if the network had lost it. So callers who send
+//! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
+//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer.
 //!
 //! Text ahead of its turn is counted by itself, by what its pieces take where they are small. It has a quarter of the bound, and is
 //! dropped beyond as if the network had, on all connections: peers that leave holes must not make the buffers of others small.
@@ -299,9 +300,9 @@ impl Session {
         self.buffers.send.now = self.wanted_to_send();
     }
 
-    /// Whether text that comes cannot be kept, in its turn or not.
+    /// Whether text that comes cannot be kept, in its turn or not: the user has not taken what came before, or writes what nobody takes.
     pub(crate) fn is_out_of_memory(&self, io: &Io<'_, '_>) -> bool {
-        let waits = self.receive.user > 0 || !self.receive.queue.is_empty();
+        let waits = self.receive.user > 0 || self.send.held() > FLOOR;
         waits && io.shared.memory.is_spent(&io.shared.config)
     }
 

@@ -108,7 +108,8 @@ impl Tcp {
 
     /// Whether one more SYN can be answered.
     pub(super) fn has_room_for_callers(&self) -> bool {
-        self.shared.config.syn_cookies != SynCookies::Never || !self.is_full_of_callers()
+        let config = &self.shared.config;
+        !self.shared.memory.is_spent(config) && (config.syn_cookies != SynCookies::Never || !self.is_full_of_callers())
     }
 
     /// When a SYN,ACK that was sent `retries` times again is sent once more.

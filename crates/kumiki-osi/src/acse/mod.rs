@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ITU-T X.227 (ISO 8650-1), normal mode, kernel and authentication. The text was not at hand: what is recalled and not seen in a capture is marked |
 //! | Above | FTAM, or any user of an association |
-//! | Below | [`presentation`](crate::presentation) |
+//! | Below | [`presentation`] |
 //! | Left out | negotiation of the application context by a list; user information of more than one value, of which the one in the user's context, else the first, is taken; associations without ACSE, whose users stand on presentation |
 //!
 //! **Contexts.** Association control puts a context of its own in front of the user's, under the next odd number, and takes it away again

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ITU-T X.226 (ISO 8823-1), normal mode, kernel. The text was not at hand: what is recalled and not seen in a capture is marked |
 //! | Above | ACSE, or any user of the presentation service |
-//! | Below | [`session`](crate::session) |
+//! | Below | [`session`] |
 //! | Left out | context management and restoration, which are never agreed on; more than one value of user data where it is not P-DATA; typed data in parts; transfer syntaxes other than BER, but where both users name one: then a value is the octets of one PDV-list |
 //!
 //! **Values.** P-DATA is [`PData`], as request and as indication. A value is what comes after the headers of its PDV-list, in the

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ITU-T X.225 (ISO 8327-1), both versions' SPDUs, version 2 spoken: kernel, duplex, half-duplex, typed data, minor synchronize, resynchronize. The text was not at hand: what is recalled and not seen in a capture is marked |
 //! | Above | presentation, or any user of sessions |
-//! | Below | transport: [`tp0`](crate::tp0) |
+//! | Below | transport: [`tp0`] |
 //! | Left out | expedited data (class 0 has none, so PREPARE is never sent), negotiated release, major points, activities, exceptions, capability data, symmetric synchronize: their SPDUs are known to the codec and are protocol errors here, since they were never agreed on; user data in more than one SPDU, but for DT, TD and CN, which no length bounds. A transport connection is not used for a second session |
 //!
 //! **Data.** One SSDU is one TSDU with four octets in front; what is in it is not copied. SSDUs are cut only where the peer asks for it with a

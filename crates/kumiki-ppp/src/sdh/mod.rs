@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 2171 (MAPOS), RFC 2175 (MAPOS 16), RFC 2173 section 4 (the node's side of NSP); paper 1's SDH driver |
-//! | Above | users by protocol number, such as [`crate::mapos`]; one under [`PPP_FRAMES`](crate::PPP_FRAMES), the PPP driver [`crate::ppp`] |
+//! | Above | users by protocol number, such as [`crate::mapos`]; one under [`PPP_FRAMES`], the PPP driver [`crate::ppp`] |
 //! | Below | a line that frames: flags, stuffing and check sequence are its, and a frame here is address, control, protocol, information |
 //! | Left out | manual change of the address while it runs; path signal label and scrambling, which are the line's |
 //!
