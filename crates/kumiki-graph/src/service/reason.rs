@@ -71,39 +71,16 @@ impl Reason {
     /// What a layer of the peer said, or is told, if something of this type.
     #[must_use]
     pub fn cause<C: Cause>(&self) -> Option<&C> {
-        match self {
-            Self::Peer(PeerCause(cause)) => cause.as_any().downcast_ref(),
-            Self::User
-            | Self::Reset
-            | Self::Refused
-            | Self::TimedOut
-            | Self::Unreachable
-            | Self::BadAddress
-            | Self::NoResources
-            | Self::Protocol
-            | Self::Down
-            | Self::NoSession
-            | Self::Violation(_) => None,
-        }
+        let Self::Peer(PeerCause(cause)) = self else {
+            return None;
+        };
+        cause.as_any().downcast_ref()
     }
 
     /// What was wrong, where a layer here found its peer to break the protocol.
     #[must_use]
     pub fn as_violation(&self) -> Option<&Violation> {
-        match self {
-            Self::Violation(violation) => Some(violation),
-            Self::User
-            | Self::Reset
-            | Self::Refused
-            | Self::TimedOut
-            | Self::Unreachable
-            | Self::BadAddress
-            | Self::NoResources
-            | Self::Protocol
-            | Self::Down
-            | Self::NoSession
-            | Self::Peer(_) => None,
-        }
+        if let Self::Violation(violation) = self { Some(violation) } else { None }
     }
 
     /// Whether more is known than its kind: what was wrong, or what was said in codes. Its text begins with the layer then.

@@ -228,6 +228,28 @@ fn what_was_offered_to_many_is_not_taken_beyond_the_bound_and_comes_once_there_i
     assert_eq!(pair.tcp(B).held(), 10 * 60_000);
 }
 
+/// As an echo does: what its caller writes would be more that nobody takes.
+#[test]
+fn who_writes_more_than_is_taken_gets_nothing_more_while_memory_is_spent() {
+    let caller = Config { receive_buffer: 8 * KIB, receive_buffer_most: 8 * KIB, ..small() };
+    let tight = Config { memory: 16 * 1024, ..small() };
+    let mut pair = Pair::new(caller, tight, ms(1)).connected();
+    pair.app(A).idle = true;
+    pair.write(B, &numbered(60_000));
+    pair.run_for(ms(500));
+    pair.write(A, &numbered(5_000));
+    pair.run_for(ms(2_000));
+    assert_eq!(pair.app(B).received.len(), 0);
+    assert!(pair.counters(B).out_of_memory > 0);
+    // Once its caller reads, all of it comes.
+    for _ in 0..100 {
+        pair.take(A, 8192);
+        pair.run_for(ms(500));
+    }
+    pair.run_for(ms(60_000));
+    assert_eq!((pair.app(B).received.len(), pair.app(A).received.len()), (5_000, 60_000));
+}
+
 #[test]
 fn without_memory_nothing_ahead_of_its_turn_is_kept_and_yet_all_arrives() {
     let tight = Config { memory: 1, ..small() };
