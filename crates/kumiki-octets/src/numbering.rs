@@ -3,8 +3,6 @@
 use core::fmt;
 
 /// A numbering of protocols: whose numbers they are by which a lower layer tells those above it apart.
-///
-/// Two are the same if their names are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Numbering {
     /// What a number of it is called, such as "EtherType".

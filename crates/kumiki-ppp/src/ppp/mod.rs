@@ -207,11 +207,10 @@ impl Ppp {
                 let report = self.limits(self.mtu());
                 cx.up(from, Indication::Report(Box::new(report)));
             }
-            Manage::Special(what) if self.daemon == Some(from) => {
-                if let Some(link) = what.take() {
-                    self.hear_daemon(*link, cx);
-                }
-            }
+            Manage::Special(what) if self.daemon == Some(from) => match what.take() {
+                Some(link) => self.hear_daemon(*link, cx),
+                None => cx.drop("not offered by PPP"),
+            },
             Manage::Refuse { .. } => cx.drop("PPP sends nothing back"),
             Manage::Route { .. }
             | Manage::Session { .. }
