@@ -5,7 +5,8 @@
 //! | Serves | `kumiki ftamd`, one process from the beginning to the end |
 //! | Callers | three, one process for each transfer: a file is put, listed, fetched, compared, renamed and removed |
 //! | Faults | callers killed in the middle of a transfer, callers who say nothing, nonsense or half of something, names that are not there |
-//! | Each minute | a line of `soak.csv`: memory, descriptors and threads of the responder, transfers, and how long the small ones took |
+//! | Each minute | callers and faults rest for a moment, so that what the responder holds is its own and not that of who happens to call |
+//! | | a line of `soak.csv`: its memory, descriptors and threads, transfers, and how long the small ones took |
 //! | Fails | where a transfer fails or brings other octets, the responder ends, or one of those figures has a slope |
 //! | After that | a year of one TCP connection in virtual time: the test `year` of `kumiki-script` |
 //! | Left out | mmsd, PAD and switch; XOT; a machine that runs out of memory or of disk |
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 mod slope;
@@ -57,6 +59,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// How often each of the callers, and who makes the faults, begins something new.
 const PACE: Duration = Duration::from_millis(250);
 
+/// How long all rest before the responder's figures are read: it learns that a caller has gone, and lets go.
+const REST: Duration = Duration::from_secs(1);
+
 /// So many callers say nothing at once, before the first of them goes.
 const SILENT: usize = 6;
 
@@ -75,6 +80,8 @@ struct Soak {
     /// Address and port of the responder.
     at: String,
     over: AtomicBool,
+    /// Read by who calls, written by who lets all of them rest.
+    turns: RwLock<()>,
     faults: AtomicU64,
     /// What went wrong first.
     wrong: Sender<String>,
@@ -99,6 +106,7 @@ pub(crate) fn soak(root: &Path, wanted: &Wanted<'_>) -> Result<bool, String> {
         folder: folder.clone(),
         at,
         over: AtomicBool::new(false),
+        turns: RwLock::new(()),
         faults: AtomicU64::new(0),
         wrong,
         took,
@@ -268,7 +276,10 @@ impl Soak {
             if self.over.load(Ordering::Relaxed) {
                 return;
             }
-            if let Err(why) = act(turn) {
+            let acting = self.turns.read().unwrap_or_else(PoisonError::into_inner);
+            let acted = act(turn);
+            drop(acting);
+            if let Err(why) = acted {
                 // Only the first is asked for.
                 let _ = self.wrong.send(why);
                 return;
@@ -411,7 +422,10 @@ impl Soak {
             }
             let took: Vec<Duration> = times.try_iter().collect();
             let faults = self.faults.load(Ordering::Relaxed);
+            let resting = self.turns.write().unwrap_or_else(PoisonError::into_inner);
+            pause(REST);
             let minute = Minute::of(responder.id(), took, faults)?;
+            drop(resting);
             let line = minute.line(minutes);
             writeln!(csv, "{line}").map_err(said(&path))?;
             println!("{line}");
