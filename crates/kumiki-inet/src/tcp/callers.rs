@@ -394,6 +394,12 @@ impl Tcp {
             cx.drop("backlog full");
             return Ok(());
         }
+        // It comes again: memory may have been spent since the SYN was answered.
+        if self.shared.memory.is_spent(&self.shared.config) {
+            self.shared.counters.out_of_memory += 1;
+            cx.drop("no memory for another connection");
+            return Ok(());
+        }
         let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
         let used = &mut self.cookies_used;
         if !used.take(self.shared.secret, pair, (irs, iss), now, most) {

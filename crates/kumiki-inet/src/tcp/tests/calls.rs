@@ -201,6 +201,30 @@ fn text_behind_lost_text_does_not_end_what_a_cookie_can_still_begin() {
 }
 
 #[test]
+fn a_cookie_that_comes_back_when_memory_is_spent_opens_nothing_until_there_is_some() {
+    let config = Config { syn_cookies: SynCookies::Always, memory: 16 * 1024, ..plain() };
+    let mut pair = listening(config);
+    pair.app(A).idle = true;
+    let iss = called(&mut pair, b"");
+    pair.call(A);
+    pair.run_for(ms(100));
+    pair.write(B, &numbered(100_000));
+    pair.run_for(ms(1_000));
+    pair.first = [None; 2];
+    let back = from_caller(Flags::ACK, 101, iss + 1);
+    let before = pair.counters(B).out_of_memory;
+    pair.inject(B, back, b"");
+    assert_eq!((pair.tcp(B).connections(), pair.counters(B).out_of_memory), (1, before + 1));
+    for _ in 0..10 {
+        pair.take(A, 64_000);
+        pair.run_for(ms(100));
+    }
+    pair.first = [None; 2];
+    pair.inject(B, back, b"");
+    assert_eq!((pair.tcp(B).connections(), pair.counters(B).resets_sent), (2, 0));
+}
+
+#[test]
 fn an_acknowledgment_that_brings_no_cookie_is_reset() {
     let config = Config { syn_cookies: SynCookies::Always, ..plain() };
     let mut pair = listening(config);
