@@ -388,7 +388,10 @@ fn resolved(name: &str, text: &str, port: u16) -> Result<SocketAddr, Stop> {
     match first {
         Ok(Some(at)) => Ok(at),
         Ok(None) => Err(Stop::Input(format!("{name}: {text} has no address"))),
-        Err(why) => Err(Stop::Input(format!("{name}: {text}: {why}; expected HOST, HOST:PORT or [ADDRESS]:PORT"))),
+        Err(why) if why.kind() == io::ErrorKind::InvalidInput => {
+            Err(Stop::Input(format!("{name}: {text}: {why}; expected HOST, HOST:PORT or [ADDRESS]:PORT")))
+        }
+        Err(why) => Err(Stop::Failed(format!("{name}: {text}: {why}: check the name, and the name server"))),
     }
 }
 
