@@ -4,7 +4,7 @@ use kumiki_graph::{Address, DeviceId, Rng};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
-use kumiki_wire::atm::llc_snap;
+use kumiki_wire::inet::llc_snap;
 
 use super::case::{Case, Stack};
 use super::tap::{Shared, Tap};

@@ -13,8 +13,9 @@ use kumiki_graph::Instant;
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::atm::{aal5, llc_snap};
+use kumiki_wire::atm::aal5;
 use kumiki_wire::inet::ethernet::ethertype;
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::{ethernet, fddi, ipv4, ipv6, tcp};
 use kumiki_wire::xtp;
 

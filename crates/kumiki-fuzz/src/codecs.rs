@@ -2,9 +2,10 @@
 
 use kumiki_wire::atm::cell::oam::Loopback;
 use kumiki_wire::atm::cell::{self, Interface};
-use kumiki_wire::atm::{aal5, aal34, atm_arp, llc_snap};
+use kumiki_wire::atm::{aal5, aal34, atm_arp};
 use kumiki_wire::inet::icmpv6::option::Opts;
 use kumiki_wire::inet::ipv6::extension::{Chain, Fragment};
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::tcp::options::{Options, SackBlocks, items};
 use kumiki_wire::inet::{arp, ethernet, fddi, icmpv4, icmpv6, ipv4, ipv6, llc, tcp, udp};
 use kumiki_wire::ppp::mapos::{self, Address, Subnet, Width};

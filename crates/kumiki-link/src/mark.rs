@@ -9,8 +9,8 @@
 //! A queue that marks must read what an IP router reads, as queues of routers do.
 
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::ipv4::{self, Ecn};
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::{ethernet, fddi, ipv6};
 
 /// Octets of an Ethernet header.

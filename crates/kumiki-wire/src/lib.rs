@@ -1,4 +1,4 @@
-//! Octets to headers and back, a folder per family and one file per protocol. No state, no time, no I/O.
+//! Octets to headers and back, a folder and a feature per family and one file per protocol. No state, no time, no I/O.
 //!
 //! A header arrives in front of content that may be held elsewhere, so every protocol has the same four:
 //!
@@ -18,20 +18,25 @@
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.
 
+#[cfg(feature = "atm")]
 pub mod atm;
+#[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "inet")]
 pub mod inet;
 pub mod numbering;
+#[cfg(feature = "osi")]
 pub mod osi;
+#[cfg(feature = "ppp")]
 pub mod ppp;
+#[cfg(feature = "x25")]
 pub mod x25;
+#[cfg(feature = "xtp")]
 pub mod xtp;
 
 mod malformed;
 
 pub use malformed::Malformed;
-
-use kumiki_octets::Message;
 
 /// Writes `octets` at the front of `out` and moves `out` past them.
 pub(crate) fn put<const N: usize>(out: &mut &mut [u8], octets: [u8; N]) {
@@ -55,15 +60,4 @@ pub(crate) fn put_slice(out: &mut &mut [u8], octets: &[u8]) {
     };
     field.copy_from_slice(octets);
     *out = rest;
-}
-
-/// `header` in front of `message`, whose content stays where it is.
-pub(crate) fn in_front(header: &[u8], mut message: Message) -> Message {
-    if header.len() <= 128 {
-        message.push_octets(header);
-        return message;
-    }
-    let mut whole = Message::from_octets(header);
-    whole.append(message);
-    whole
 }

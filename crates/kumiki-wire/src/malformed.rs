@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+#[cfg(feature = "osi")]
 use crate::osi::ber;
 
 /// Why octets are not the header they should be: the protocol, the field, what was found and what would be right.
@@ -55,7 +56,8 @@ pub enum Malformed {
         /// The value that the other octets give.
         expected: u32,
     },
-    /// An element in the Basic Encoding Rules is not what it should be.
+    /// An element in the Basic Encoding Rules is not what it should be: only with the feature `osi`.
+    #[cfg(feature = "osi")]
     #[error("{protocol}: {field}: {fault}")]
     Ber {
         /// PDU that was being read.
@@ -93,6 +95,10 @@ mod tests {
         assert_eq!(e.to_string(), "UDP: length is 3 octets, expected 8 to 20");
         let e = Malformed::Length { protocol: "LCP", field: "magic-number", found: 3, least: 6, most: 6 };
         assert_eq!(e.to_string(), "LCP: magic-number is 3 octets, expected 6");
+    }
+    #[cfg(feature = "osi")]
+    #[test]
+    fn so_does_one_of_the_encoding_rules() {
         let fault = ber::Fault::Size { found: 0, least: 1, most: usize::MAX };
         assert_eq!(fault.to_string(), "0 octets of content, expected 1 at least");
     }

@@ -5,11 +5,11 @@
 use std::net::Ipv4Addr;
 
 use kumiki_wire::atm::atm_arp::{self, Address, Plan};
-use kumiki_wire::atm::llc_snap::{self, Media};
 use kumiki_wire::inet::arp::{self, Operation};
 use kumiki_wire::inet::ethernet::{self, MacAddr, TypeOrLength, ethertype};
 use kumiki_wire::inet::icmpv4::{self, Message, Timestamps, time_exceeded, unreachable};
 use kumiki_wire::inet::ipv4::{self, protocol};
+use kumiki_wire::inet::llc_snap::{self, Media};
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{self, Flags, Options, SackBlock, SackBlocks, Seq};
 use kumiki_wire::inet::udp;

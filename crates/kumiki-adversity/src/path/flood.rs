@@ -13,7 +13,8 @@ use kumiki_graph::{Address, Duration, Instant, Rng};
 use kumiki_link::{Element, Outlet, Unit};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Message, Sum};
-use kumiki_wire::atm::{aal5, llc_snap};
+use kumiki_wire::atm::aal5;
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
 use kumiki_wire::inet::{ipv4, ipv6};
 

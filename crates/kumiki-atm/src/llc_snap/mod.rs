@@ -17,7 +17,7 @@ use kumiki_graph::{
     UnitIndication, UnitRequest,
 };
 use kumiki_inet::EtherType;
-use kumiki_wire::atm::llc_snap::{Header, LEN};
+use kumiki_wire::inet::llc_snap::{Header, LEN};
 use kumiki_wire::numbering::ETHER_TYPE;
 
 use kumiki_graph::users::{Users, tell_all};

@@ -8,10 +8,11 @@ use kumiki_decode::{Decoder, Packet, Record};
 use kumiki_octets::Sum;
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_wire::atm::cell::{self, Interface, Pti};
-use kumiki_wire::atm::{aal5, aal34, llc_snap};
+use kumiki_wire::atm::{aal5, aal34};
 use kumiki_wire::inet::ethernet::{self, MacAddr, TypeOrLength};
 use kumiki_wire::inet::icmpv6::option::Opt;
 use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::inet::{icmpv4, icmpv6, ipv4, ipv6, tcp, udp};
 
 pub(crate) const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

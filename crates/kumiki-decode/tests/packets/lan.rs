@@ -2,10 +2,10 @@
 
 use kumiki_decode::capture::Link;
 use kumiki_decode::{Decoder, Record};
-use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::ethernet::{self, MacAddr, TypeOrLength};
 use kumiki_wire::inet::fddi::{self, Control};
 use kumiki_wire::inet::llc::{self, function, sap};
+use kumiki_wire::inet::llc_snap;
 
 use super::arrange::{bad, decode, names, notes, plain, record, udp, value};
 use super::judge::{compare, pcap};

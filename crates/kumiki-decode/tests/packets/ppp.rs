@@ -3,7 +3,7 @@
 use kumiki_decode::capture::Link;
 use kumiki_decode::{Decoder, Packet, show};
 use kumiki_octets::crc::{Fcs16, Fcs32};
-use kumiki_wire::atm::llc_snap;
+use kumiki_wire::inet::llc_snap;
 
 use super::arrange::{bad, decode, names, notes, plain, plain6, record, udp, value};
 use super::judge::{Pair, compare, pcap};

@@ -16,8 +16,8 @@
 use std::net::SocketAddr;
 
 use kumiki_octets::Sum;
-use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::ethernet::ethertype;
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::xtp::{
     Address, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN, Options, Rates, Span,
     Traffic, TrafficControl, covered, service,

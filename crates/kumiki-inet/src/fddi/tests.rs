@@ -135,6 +135,6 @@ fn a_station_has_an_address_of_one_station() {
     assert_eq!(mtu(4479), Err(ConfigError::Mtu(4479)));
     assert!(mtu(4478).is_ok());
     assert_eq!(MOST_MTU as usize, MAX_INFORMATION);
-    let headers = kumiki_wire::atm::llc_snap::LEN;
+    let headers = kumiki_wire::inet::llc_snap::LEN;
     assert_eq!(USUAL_MTU as usize, kumiki_wire::inet::fddi::IP_MTU + headers);
 }

@@ -401,8 +401,8 @@ impl Protocol for Ip {
             below: (interfaces, interfaces),
             keys: vec![
                 Key::of(ETHER_TYPE, kumiki_wire::inet::ethernet::ethertype::IPV4),
-                Key::of(PPP_PROTOCOL, kumiki_wire::ppp::ppp::protocol::IPV4),
-                Key::of(MAPOS_PROTOCOL, kumiki_wire::ppp::mapos::protocol::IPV4),
+                Key::of(PPP_PROTOCOL, kumiki_wire::inet::ipv4::PPP_PROTOCOL),
+                Key::of(MAPOS_PROTOCOL, kumiki_wire::inet::ipv4::MAPOS_PROTOCOL),
             ],
         }
     }

@@ -431,7 +431,7 @@ impl Protocol for Ip {
             below: (interfaces, interfaces),
             keys: vec![
                 Key::of(ETHER_TYPE, kumiki_wire::inet::ethernet::ethertype::IPV6),
-                Key::of(PPP_PROTOCOL, kumiki_wire::ppp::ppp::protocol::IPV6),
+                Key::of(PPP_PROTOCOL, ipv6::PPP_PROTOCOL),
             ],
         }
     }

@@ -11,7 +11,7 @@
 //! comes to the global SAP is for all of them.
 //!
 //! `kumiki_atm::llc_snap` has the same eight octets in front of datagrams and is what ATM uses (RFC 2684): there nobody answers
-//! XID and TEST, and circuits are addresses. Both read and write them by [`kumiki_wire::atm::llc_snap`].
+//! XID and TEST, and circuits are addresses. Both read and write them by [`kumiki_wire::inet::llc_snap`].
 //!
 //! # Answers
 //!
@@ -23,8 +23,8 @@ use kumiki_graph::{
     UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
-use kumiki_wire::atm::llc_snap;
 use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
+use kumiki_wire::inet::llc_snap;
 use kumiki_wire::numbering::ETHER_TYPE;
 use kumiki_wire::numbering::LSAP;
 

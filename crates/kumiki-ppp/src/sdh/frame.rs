@@ -36,9 +36,7 @@ pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, Wrong> {
         Ok((header, _)) => Ok(header),
         Err(Malformed::Short { .. }) => Err(Wrong::Short),
         Err(Malformed::Field { field: "control", .. }) => Err(Wrong::Control),
-        Err(
-            Malformed::Field { .. } | Malformed::Length { .. } | Malformed::Checksum { .. } | Malformed::Ber { .. },
-        ) => Err(Wrong::Address),
+        Err(_) => Err(Wrong::Address),
     }
 }
 

@@ -4,4 +4,3 @@ pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
 pub mod cell;
-pub mod llc_snap;

@@ -17,6 +17,10 @@ mod tests;
 
 pub use options::Options;
 
+/// What PPP's protocol field says of IPv4 (RFC 1332 section 2).
+pub const PPP_PROTOCOL: u16 = 0x0021;
+/// What MAPOS' says (RFC 2172 section 2): the same.
+pub const MAPOS_PROTOCOL: u16 = PPP_PROTOCOL;
 /// Octets of a header without options.
 pub const MIN_LEN: usize = 20;
 /// Octets of the longest header.

@@ -17,6 +17,8 @@ pub mod extension;
 #[cfg(test)]
 mod tests;
 
+/// What PPP's protocol field says of IPv6 (RFC 5072 section 2).
+pub const PPP_PROTOCOL: u16 = 0x0057;
 /// Octets of the header.
 pub const LEN: usize = 40;
 /// Where the payload length stands in the header.

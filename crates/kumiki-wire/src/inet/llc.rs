@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | IEEE 802.2 (ISO 8802-2) section 5; control fields and answers as RFC 1042 and RFC 1390 give them, those of type 2 recalled |
-//! | Left out | type 3 (acknowledged connectionless): its control fields are read as unnumbered ones of other functions; what is behind a SNAP header ([`crate::atm::llc_snap`]) |
+//! | Left out | type 3 (acknowledged connectionless): its control fields are read as unnumbered ones of other functions; what is behind a SNAP header ([`crate::inet::llc_snap`]) |
 //!
 //! ```text
 //!        0        1         2        3

@@ -8,5 +8,6 @@ pub mod icmpv6;
 pub mod ipv4;
 pub mod ipv6;
 pub mod llc;
+pub mod llc_snap;
 pub mod tcp;
 pub mod udp;

@@ -301,7 +301,7 @@ impl Apdu {
             }
         };
         let information = information::emit(information);
-        let mut message = crate::in_front(&w.finish(), information);
+        let mut message = crate::osi::in_front(&w.finish(), information);
         push::constructed(&mut message, Tag::application(number));
         message
     }

@@ -93,7 +93,7 @@ fn code(element: &Element<'_>) -> Result<u8, Malformed> {
 /// `fields` in front of the user data in `message`.
 fn in_front(fields: Writer, data: Option<UserData>) -> Message {
     let message = data.map_or_else(Message::new, UserData::emit);
-    crate::in_front(&fields.finish(), message)
+    crate::osi::in_front(&fields.finish(), message)
 }
 
 fn optional_selector(w: &mut Writer, number: u32, selector: Option<&Selector>) {

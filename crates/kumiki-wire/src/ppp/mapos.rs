@@ -44,8 +44,8 @@ pub const MAX_INFORMATION: usize = 65_280;
 
 /// Protocol numbers, RFC 2172 section 2.
 pub mod protocol {
-    /// IPv4 (RFC 2176). PPP's number too.
-    pub const IPV4: u16 = 0x0021;
+    /// IPv4 (RFC 2176).
+    pub const IPV4: u16 = crate::inet::ipv4::MAPOS_PROTOCOL;
     /// Address resolution and UNARP (RFC 2176), [`arp`](super::arp).
     pub const ARP: u16 = 0xfe01;
     /// Node Switch Protocol (RFC 2173), [`nsp`](super::nsp).

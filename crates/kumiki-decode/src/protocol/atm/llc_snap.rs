@@ -2,13 +2,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | Codec | [`kumiki_wire::atm::llc_snap`] |
+//! | Codec | [`kumiki_wire::inet::llc_snap`] |
 //! | Found | IEEE 802.3 and FDDI frames, AAL5 SDUs, link types 11 and 100 |
 //! | Other LLC | is read by [`crate::protocol::inet::llc`] |
 //! | Left out | bridged media other than Ethernet and FDDI are shown as data |
 
 use kumiki_wire::Malformed;
-use kumiki_wire::atm::llc_snap::{Header, Media};
+use kumiki_wire::inet::llc_snap::{Header, Media};
 
 use crate::key::Key;
 use crate::packet::Value;

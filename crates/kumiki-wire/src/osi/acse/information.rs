@@ -1,7 +1,7 @@
 //! User information: values of the user, each an EXTERNAL, whose octets stay in the message.
 
 use super::{ContextId, Fault, Form, Malformed, Message, Oid, Tag, Writer, chain, fmt, push};
-use crate::in_front;
+use crate::osi::in_front;
 
 /// The most values in the user information of one APDU.
 pub const MOST_INFORMATION: usize = 32;

@@ -262,7 +262,7 @@ fn spdu(of: Code, parameters: &[u8], data: Option<Message>) -> Result<Message, M
     let mut header = Vec::with_capacity(parameters.len() + unit::MOST_HEADER);
     Unit { code: of.si(), length }.emit(&mut header);
     header.extend_from_slice(parameters);
-    Ok(crate::in_front(&header, data))
+    Ok(crate::osi::in_front(&header, data))
 }
 
 fn put(out: &mut Vec<u8>, code: u8, value: Option<Vec<u8>>) {

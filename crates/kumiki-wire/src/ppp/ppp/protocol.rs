@@ -10,7 +10,7 @@ use core::fmt;
 /// The padding protocol: what follows is padding (RFC 1570 section 2.4).
 pub const PADDING: u16 = 0x0001;
 /// IPv4 (RFC 1332).
-pub const IPV4: u16 = 0x0021;
+pub const IPV4: u16 = crate::inet::ipv4::PPP_PROTOCOL;
 /// OSI network layer (RFC 1377).
 pub const OSI: u16 = 0x0023;
 /// TCP/IP with Van Jacobson's compressed headers (RFC 1332 section 4).
@@ -22,7 +22,7 @@ pub const BRIDGING: u16 = 0x0031;
 /// Fragments of the multilink protocol (RFC 1990).
 pub const MULTILINK: u16 = 0x003d;
 /// IPv6 (RFC 5072).
-pub const IPV6: u16 = 0x0057;
+pub const IPV6: u16 = crate::inet::ipv6::PPP_PROTOCOL;
 /// Compressed datagrams (RFC 1962).
 pub const COMPRESSED: u16 = 0x00fd;
 /// Control of IPv4.
