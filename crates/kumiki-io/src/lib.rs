@@ -16,7 +16,6 @@
 //! | [`memory_link`] | what joins executors of several threads |
 //! | [`signal`] | Ctrl-C |
 //! | [`prompt`] | what is typed and not shown |
-//! | `walls` | what a program gives up before strangers are let in (Linux only) |
 //! | [`priority`] | running ahead of other programs, where lateness is what counts |
 //!
 //! The same graphs run in virtual time; nothing in them knows which of the two clocks it is.
@@ -38,8 +37,6 @@ pub mod stream;
 #[cfg(target_os = "linux")]
 pub mod tun;
 pub mod udp;
-#[cfg(target_os = "linux")]
-pub mod walls;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
 pub use device::{Arrival, Descriptors, RealCounters, RealDevice, Sent};

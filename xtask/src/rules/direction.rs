@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, stack -> families -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
+//! | direction | a dependency follows `kumiki -> live -> lab -> {sim, io} -> link, stack -> families -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -11,161 +11,94 @@ use toml::{Table, Value};
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 33] = [
-    ("kumiki-octets", &[]),
+/// What a crate of this workspace may use of it.
+struct MayUse {
+    name: &'static str,
+    /// These, and all that they may use.
+    with_below: &'static [&'static str],
+    /// These alone.
+    alone: &'static [&'static str],
+}
+
+const fn all_below(name: &'static str, with_below: &'static [&'static str]) -> MayUse {
+    MayUse { name, with_below, alone: &[] }
+}
+
+const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
+    MayUse { name, with_below: &[], alone }
+}
+
+const MAY_USE: [MayUse; 34] = [
+    only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
-    ("kumiki-osi-service", &["kumiki-octets"]),
-    ("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
-    ("kumiki-graph", &["kumiki-octets"]),
-    ("kumiki-inet", BELOW_FAMILIES),
-    ("kumiki-atm", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
+    only("kumiki-osi-service", &["kumiki-octets"]),
+    only("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
+    only("kumiki-graph", &["kumiki-octets"]),
+    only("kumiki-inet", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
+    all_below("kumiki-atm", &["kumiki-inet"]),
     // Drivers hear what their lines say of defects and of calls.
-    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet", "kumiki-link"]),
-    ("kumiki-xtp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
-    ("kumiki-x25", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-link"]),
-    ("kumiki-osi", BELOW_OSI),
-    ("kumiki-files", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-osi"]),
-    (
-        "kumiki-stack",
-        &[
-            "kumiki-octets",
-            "kumiki-osi-service",
-            "kumiki-wire",
-            "kumiki-graph",
-            "kumiki-inet",
-            "kumiki-atm",
-            "kumiki-ppp",
-            "kumiki-xtp",
-            "kumiki-x25",
-            "kumiki-osi",
-            "kumiki-files",
-        ],
-    ),
+    all_below("kumiki-ppp", &["kumiki-inet", "kumiki-link"]),
+    all_below("kumiki-xtp", &["kumiki-inet"]),
+    all_below("kumiki-x25", &["kumiki-wire", "kumiki-link"]),
+    all_below("kumiki-osi", &["kumiki-wire", "kumiki-graph"]),
+    all_below("kumiki-files", &["kumiki-osi"]),
+    all_below("kumiki-stack", &["kumiki-atm", "kumiki-ppp", "kumiki-xtp", "kumiki-x25", "kumiki-files"]),
     // Media know the headers they frame with: cells, HDLC, SONET.
-    ("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
-    ("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
-    ("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
+    only("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
+    only("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
+    only("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
+    only("kumiki-walls", &[]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
-    ("kumiki-decode", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire"]),
-    ("kumiki-pcapng", &[]),
+    all_below("kumiki-decode", &["kumiki-wire"]),
+    only("kumiki-pcapng", &[]),
     // Without an operating system: "io" is for its tests alone.
-    ("kumiki-lab", EVERYTHING_BELOW_LAB),
+    all_below("kumiki-lab", &["kumiki-stack", "kumiki-sim", "kumiki-io"]),
     // What stands on the laboratory, side by side.
-    ("kumiki-adversity", LAB_AND_BELOW),
-    ("kumiki-script", LAB_AND_BELOW),
-    ("kumiki-live", LAB_AND_BELOW),
+    all_below("kumiki-adversity", &["kumiki-lab"]),
+    all_below("kumiki-script", &["kumiki-lab"]),
+    all_below("kumiki-live", &["kumiki-lab", "kumiki-walls"]),
     // Services: each on what they share, and none on another.
-    ("kumiki-delay", LIVE_AND_BELOW),
-    ("kumiki-pppd", LIVE_AND_BELOW),
-    ("kumiki-switch", LIVE_AND_BELOW),
-    ("kumiki-pad", LIVE_AND_BELOW),
-    ("kumiki-filetransfer", LIVE_AND_BELOW),
-    ("kumiki", EVERYTHING_BELOW_KUMIKI),
+    all_below("kumiki-delay", &["kumiki-live"]),
+    all_below("kumiki-pppd", &["kumiki-live"]),
+    all_below("kumiki-switch", &["kumiki-live"]),
+    all_below("kumiki-pad", &["kumiki-live"]),
+    all_below("kumiki-filetransfer", &["kumiki-live"]),
+    all_below("kumiki", SERVICES_AND_JUDGES),
     // Nobody may use these four.
-    ("kumiki-bench", EVERYTHING_BELOW_KUMIKI),
-    ("kumiki-examples", EVERYTHING_BELOW_KUMIKI),
-    ("kumiki-fuzz", EVERYTHING_BELOW_KUMIKI),
-    ("xtask", &[]),
+    all_below("kumiki-bench", SERVICES_AND_JUDGES),
+    all_below("kumiki-examples", SERVICES_AND_JUDGES),
+    all_below("kumiki-fuzz", SERVICES_AND_JUDGES),
+    only("xtask", &[]),
     // And these only tests, those of all others.
-    ("kumiki-watchdog", &[]),
-    ("kumiki-testkit", &["kumiki-octets", "kumiki-graph"]),
+    only("kumiki-watchdog", &[]),
+    only("kumiki-testkit", &["kumiki-octets", "kumiki-graph"]),
 ];
 
-const FOR_TESTS: [&str; 2] = ["kumiki-watchdog", "kumiki-testkit"];
-
-const BELOW_FAMILIES: &[&str] = &["kumiki-octets", "kumiki-wire", "kumiki-graph"];
-
-const BELOW_OSI: &[&str] = &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph"];
-
-const EVERYTHING_BELOW_LAB: &[&str] = &[
-    "kumiki-octets",
-    "kumiki-osi-service",
-    "kumiki-wire",
-    "kumiki-graph",
-    "kumiki-inet",
-    "kumiki-atm",
-    "kumiki-ppp",
-    "kumiki-xtp",
-    "kumiki-x25",
-    "kumiki-osi",
-    "kumiki-files",
-    "kumiki-stack",
-    "kumiki-link",
-    "kumiki-sim",
-    "kumiki-io",
-    "kumiki-pcapng",
-];
-
-const LAB_AND_BELOW: &[&str] = &[
-    "kumiki-octets",
-    "kumiki-osi-service",
-    "kumiki-wire",
-    "kumiki-graph",
-    "kumiki-inet",
-    "kumiki-atm",
-    "kumiki-ppp",
-    "kumiki-xtp",
-    "kumiki-x25",
-    "kumiki-osi",
-    "kumiki-files",
-    "kumiki-stack",
-    "kumiki-link",
-    "kumiki-sim",
-    "kumiki-io",
-    "kumiki-pcapng",
-    "kumiki-lab",
-];
-
-const LIVE_AND_BELOW: &[&str] = &[
-    "kumiki-octets",
-    "kumiki-osi-service",
-    "kumiki-wire",
-    "kumiki-graph",
-    "kumiki-inet",
-    "kumiki-atm",
-    "kumiki-ppp",
-    "kumiki-xtp",
-    "kumiki-x25",
-    "kumiki-osi",
-    "kumiki-files",
-    "kumiki-stack",
-    "kumiki-link",
-    "kumiki-sim",
-    "kumiki-io",
-    "kumiki-pcapng",
-    "kumiki-lab",
-    "kumiki-live",
-];
-
-const EVERYTHING_BELOW_KUMIKI: &[&str] = &[
-    "kumiki-octets",
-    "kumiki-osi-service",
-    "kumiki-wire",
-    "kumiki-graph",
-    "kumiki-inet",
-    "kumiki-atm",
-    "kumiki-ppp",
-    "kumiki-xtp",
-    "kumiki-x25",
-    "kumiki-osi",
-    "kumiki-files",
-    "kumiki-stack",
-    "kumiki-link",
-    "kumiki-sim",
-    "kumiki-io",
-    "kumiki-pcapng",
+const SERVICES_AND_JUDGES: &[&str] = &[
     "kumiki-decode",
-    "kumiki-lab",
     "kumiki-adversity",
     "kumiki-script",
-    "kumiki-live",
     "kumiki-delay",
     "kumiki-pppd",
     "kumiki-switch",
     "kumiki-pad",
     "kumiki-filetransfer",
 ];
+
+const FOR_TESTS: [&str; 2] = ["kumiki-watchdog", "kumiki-testkit"];
+
+/// All that the crate `name` may use; none where it has no place.
+fn allowed(name: &str) -> Option<Vec<&'static str>> {
+    let own = MAY_USE.iter().find(|it| it.name == name)?;
+    let mut found = own.alone.to_vec();
+    for below in own.with_below {
+        found.extend(allowed(below).unwrap_or_default());
+        found.push(below);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Some(found)
+}
 
 /// Reads every `Cargo.toml` but the workspace's own.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -185,7 +118,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Vec<Finding>) {
     let package = manifest.get("package");
     let name = package.and_then(|package| package.get("name")).and_then(Value::as_str).unwrap_or("");
-    let Some((_, allowed)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
+    let Some(allowed) = allowed(name) else {
         findings.push(Finding::new(
             "direction",
             file,
@@ -196,7 +129,7 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
         return;
     };
     for (rule, used) in dependencies(manifest) {
-        let ours = MAY_USE.iter().any(|(crate_name, _)| *crate_name == used);
+        let ours = MAY_USE.iter().any(|it| it.name == used);
         let for_tests = FOR_TESTS.contains(&used.as_str()) && rule == "dev-direction";
         if ours && !for_tests && !allowed.contains(&used.as_str()) {
             findings.push(Finding::new(
@@ -204,7 +137,7 @@ fn manifest_findings(file: &str, text: &str, manifest: &Table, findings: &mut Ve
                 file,
                 line_with(text, &used),
                 format!("{name} depends on {used}"),
-                match *allowed {
+                match &allowed[..] {
                     [] => format!("{name} uses no other crate of this workspace"),
                     _ => format!("{name} may use {}", allowed.join(", ")),
                 },

@@ -24,7 +24,7 @@ mod linux {
 
     use rustix::fs::{AtFlags, Mode, mkdirat, renameat, unlinkat};
 
-    use kumiki_io::walls::{Access, Calls, Needs, RunAs, Wall, Walls};
+    use kumiki_walls::{Access, Calls, Needs, RunAs, Wall, Walls};
 
     /// What is tried: a name, and what does it.
     type Try = (&'static str, fn(&Path) -> io::Result<()>);
@@ -91,7 +91,9 @@ mod linux {
             unlinkat(&root_of, "d/renamed", AtFlags::empty())?;
             unlinkat(&root_of, "d", AtFlags::REMOVEDIR)?;
             fs::read_dir(&root)?.count();
-            kumiki_io::unguessable().map(drop)
+            // As for secrets of connections.
+            rustix::rand::getrandom(&mut [0; 16], rustix::rand::GetRandomFlags::empty())?;
+            Ok(())
         })?;
         thread.join().map_err(|_| io::Error::other("a panic"))?
     }

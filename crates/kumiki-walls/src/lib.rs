@@ -14,6 +14,8 @@
 //! **Left out**: Landlock for threads that are there already (Linux 7.0 can; seccomp and users hold for all threads); name spaces and other roots, which who starts the program
 //! can give it; systems other than Linux; seccomp on processors other than x86-64, AArch64 and RISC-V of 64 bits.
 
+#![cfg(target_os = "linux")]
+
 mod calls;
 mod files;
 mod user;
