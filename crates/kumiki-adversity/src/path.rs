@@ -4,6 +4,7 @@ use kumiki_graph::{Address, DeviceId, Rng};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{Carrier, DropTail, Element, Impaired, Impairment, Rate, Serial, SerialConfig, Wire};
 use kumiki_sim::{HostId, Plug, World};
+use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::llc_snap;
 
 use super::case::{Case, Stack};
@@ -19,7 +20,7 @@ use gateway::Gateway;
 use squeeze::Squeeze;
 
 /// The virtual channel where there is ATM.
-pub(super) const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+pub(super) const VC: Address = Vc { vpi: 0, vci: 100 }.address();
 
 /// Ports of what stands before a host: toward the host, and toward the line.
 const HOST: usize = 0;
@@ -99,7 +100,7 @@ fn before_host(case: &Case, number: usize, end: &Plugged<'_>) -> Vec<(&'static s
         elements.push(("squeeze", Box::new(Squeeze::new(at, often, rng))));
     }
     if let Some(flood) = plan.strangers {
-        let address = if case.stack == Stack::Ip { Address::None } else { VC };
+        let address = if case.stack == Stack::Ip { Address::NONE } else { VC };
         let strangers = Strangers::new(case, flood, (number, end.port), address);
         elements.push(("strangers", Box::new(strangers)));
     }

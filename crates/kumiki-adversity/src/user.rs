@@ -188,7 +188,7 @@ impl User {
     fn begin(&mut self, cx: &mut Context<'_>) {
         let (user, mode, remote) = match self.plan.opening {
             Opening::Calls { .. } => (SESSION, Mode::Active, Address::from(self.peer)),
-            Opening::Listens { .. } => (LISTEN, Mode::Passive { backlog: 4 }, Address::None),
+            Opening::Listens { .. } => (LISTEN, Mode::Passive { backlog: 4 }, Address::NONE),
         };
         let open = Open {
             user,

@@ -201,7 +201,7 @@ impl Protocol for Caller {
             let open = Open {
                 user: handle(number),
                 mode: Mode::Active,
-                local: Address::None,
+                local: Address::NONE,
                 remote: Address::from(nth(self.remote, number)),
                 quality: quality(),
                 ..Open::default()
@@ -360,7 +360,7 @@ impl Protocol for Answerer {
                 user: LISTEN,
                 mode: Mode::Passive { backlog: self.load.sessions },
                 local: Address::from(nth(self.local, number)),
-                remote: Address::None,
+                remote: Address::NONE,
                 quality: quality(),
                 ..Open::default()
             };

@@ -231,7 +231,7 @@ impl<C: Clock> Engine<C> {
         let [a, b] = ends;
         let to = if from == 0 { b } else { a };
         while let Some(unit) = to.waiting.pop_front().or_else(|| path.take(from)) {
-            match to.device.send(&unit.data, Address::None)? {
+            match to.device.send(&unit.data, Address::NONE)? {
                 Sent::Taken => path.counted(from).went(&unit, clock.now()),
                 Sent::Refused => path.counted(from).refused += 1,
                 Sent::Full => {

@@ -9,6 +9,7 @@
 //! Elements hand on the address of a unit without looking at it, and two ends need none. So it is where a unit's ticket travels: its
 //! number and when it came, which is all that is needed to find what has overtaken what, and how long it took.
 
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -39,7 +40,7 @@ pub struct Leaving {
 /// What travels in place of an address.
 fn ticket(came: Instant, number: u64) -> Address {
     let bits = u128::from(came.as_nanos()) << 64 | u128::from(number);
-    Address::Socket { ip: IpAddr::V6(Ipv6Addr::from_bits(bits)), port: 0 }
+    Address::from(SocketAddr::new(IpAddr::V6(Ipv6Addr::from_bits(bits)), 0))
 }
 
 fn punched(ticket: Address) -> Option<(Instant, u64)> {

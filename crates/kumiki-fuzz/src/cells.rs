@@ -1,5 +1,6 @@
 //! Cells as two adapters send them, and what a line may do to them: what arrives is what was sent, or it is thrown away.
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
@@ -93,7 +94,7 @@ fn exchange(draw: &mut Draw<'_>, config: SarConfig, aal34: bool) {
             if len > 0 {
                 sent.entry(vci).or_default().push(sdu.clone());
             }
-            let unit = Unit::Frame { data: Message::from_octets(&sdu), address: Address::Vc { vpi: 0, vci } };
+            let unit = Unit::Frame { data: Message::from_octets(&sdu), address: Vc { vpi: 0, vci }.address() };
             let mut out = Outlet::default();
             from.offer(now, sar::HOST, unit, &mut out);
             // Sometimes it stays in the queue while the next one is given.
@@ -224,7 +225,7 @@ fn arrive(to: &mut Sar, now: Instant, slot: u64, cell: &Cell, got: &mut Vec<(u16
     to.poll(now, &mut out);
     for (port, unit) in out.drain() {
         if let (sar::HOST, Unit::Frame { data, address }) = (port, unit) {
-            let Address::Vc { vci, .. } = address else {
+            let Some(Vc { vci, .. }) = address.get::<Vc>() else {
                 panic!("{address:?} is no channel");
             };
             assert!(!data.is_empty() && data.len() <= MAX_SDU);

@@ -82,7 +82,7 @@ fn back(draw: &mut Draw<'_>) {
             continue;
         }
         came.take(&packet);
-        let address = Address::None;
+        let address = Address::NONE;
         merger.take(address, Message::from_octets(&packet), &mut out);
         if what & 0x70 == 0x70 {
             merger.flush(&mut out);

@@ -73,11 +73,11 @@ impl Subscriber {
     }
 
     fn wish(&mut self, what: u8, octets: Vec<u8>, cx: &mut Context<'_>) {
-        let number = || Address::X121("123".parse::<Number>().unwrap());
+        let number = || Address::from("123".parse::<Number>().unwrap());
         match what % 16 {
             0 => return self.open(Mode::Active, number(), None, cx),
-            1 => return self.open(Mode::Active, Address::None, Some(1), cx),
-            2 => return self.open(Mode::Passive { backlog: 2 }, Address::None, None, cx),
+            1 => return self.open(Mode::Active, Address::NONE, Some(1), cx),
+            2 => return self.open(Mode::Passive { backlog: 2 }, Address::NONE, None, cx),
             3 => {
                 self.late = !self.late;
                 return;

@@ -12,7 +12,6 @@
 //! Nothing here knows a protocol, reads a clock or has randomness of its own.
 
 pub mod account;
-mod address;
 mod assembly;
 mod context;
 mod graph;
@@ -30,9 +29,9 @@ mod timers;
 pub mod users;
 
 pub use account::{Account, Prices, Work};
-pub use address::Address;
 pub use context::{Context, MustWait, Pool, TimerSlot};
 pub use graph::{DeviceId, Graph, NodeId, Output, Ran, Standstill, Tapped, TaskId};
+pub use kumiki_octets::{Address, AddressKind, AddressType};
 pub use misfit::Misfit;
 pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rate::{Bucket, Rate};

@@ -38,8 +38,8 @@ impl Default for Config {
         Self {
             // Twice what Linux's TCP hands over at once on a fast path.
             receive_buffer: 256 * 1024,
-            remote: Address::None,
-            local: Address::None,
+            remote: Address::NONE,
+            local: Address::NONE,
         }
     }
 }

@@ -129,7 +129,7 @@ impl Credit {
 /// A datagram and what goes with it.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
-    /// Where it comes from; on requests [`Address::None`] lets the provider choose.
+    /// Where it comes from; on requests [`Address::NONE`] lets the provider choose.
     pub source: Address,
     /// Where it goes.
     pub destination: Address,
@@ -146,7 +146,7 @@ impl Unit {
     /// message made and thrown away.
     #[must_use]
     pub const fn of(data: Message) -> Self {
-        Self { source: Address::None, destination: Address::None, options: UnitOptions::NONE, route: None, data }
+        Self { source: Address::NONE, destination: Address::NONE, options: UnitOptions::NONE, route: None, data }
     }
 }
 
@@ -323,7 +323,7 @@ pub struct Open {
     pub mode: Mode,
     /// The local address; parts left open (port 0, unspecified address) are for the provider to choose.
     pub local: Address,
-    /// The peer's address; [`Address::None`] where anyone may call.
+    /// The peer's address; [`Address::NONE`] where anyone may call.
     pub remote: Address,
     /// What the user asks for.
     pub quality: Quality,

@@ -30,7 +30,7 @@ pub enum Arrival {
     Unit {
         /// The octets.
         data: Message,
-        /// Who has sent it; [`Address::None`] where the device has one peer or none.
+        /// Who has sent it; [`Address::NONE`] where the device has one peer or none.
         source: Address,
         /// For how long it had been there before it was read; nothing where the device does not know.
         waited: Duration,
@@ -49,7 +49,7 @@ impl Arrival {
     /// A unit of which nothing else is known.
     #[must_use]
     pub const fn of(data: Message) -> Self {
-        Self::Unit { data, source: Address::None, waited: Duration::ZERO }
+        Self::Unit { data, source: Address::NONE, waited: Duration::ZERO }
     }
 }
 
@@ -81,7 +81,7 @@ pub trait RealDevice: Send {
     /// Where the device is of no more use.
     fn receive(&mut self) -> io::Result<Option<Arrival>>;
 
-    /// Hands over one packet, which goes to `to`; [`Address::None`] is the peer that the device has, and a device with one peer
+    /// Hands over one packet, which goes to `to`; [`Address::NONE`] is the peer that the device has, and a device with one peer
     /// looks at no address.
     ///
     /// # Errors

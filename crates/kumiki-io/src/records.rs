@@ -180,12 +180,12 @@ mod tests {
     fn a_frame_leaves_behind_its_length() {
         let mut device = device(&[]);
         let frame = Message::from_octets(&[7; 300]);
-        let sent = device.send(&frame, Address::None).unwrap();
+        let sent = device.send(&frame, Address::NONE).unwrap();
         assert_eq!(sent, Sent::Taken);
         assert_eq!(device.line.sent[0][..5], [0, 0, 1, 44, 7]);
         assert_eq!(device.line.sent[0].len(), 304);
         let long = Message::from_octets(&[0; MOST + 1]);
-        let sent = device.send(&long, Address::None).unwrap();
+        let sent = device.send(&long, Address::NONE).unwrap();
         assert_eq!(sent, Sent::Refused);
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 768; `udp(7)` and `socket(7)` of Linux |
 //! | Units | what is in a datagram, up to 65,507 octets of it over IPv4; an empty one is a unit too |
-//! | Addresses | of each unit that comes it is told who sent it, and each that goes may say where to ([`kumiki_graph::Address::Socket`]); [`Far`] says what holds for those that do not |
+//! | Addresses | of each unit that comes it is told who sent it, and each that goes may say where to (a [`core::net::SocketAddr`]); [`Far`] says what holds for those that do not |
 //! | Time | the kernel notes when a datagram came; [`crate::Arrival::Unit`] tells how long it lay there (Linux only, and on request: it takes two calls more) |
 //! | Left out | super-segments (`UDP_SEGMENT`), many datagrams in one call, what ICMP reports of datagrams that were sent, multicast, zones of IPv6 |
 
@@ -175,7 +175,7 @@ impl RealDevice for Udp {
             let octets = self.buffer.get(..length).unwrap_or_default();
             return Ok(Some(Arrival::Unit {
                 data: Message::from_octets(octets),
-                source: Address::Socket { ip: source.ip(), port: source.port() },
+                source: Address::from(SocketAddr::new(source.ip(), source.port())),
                 waited,
             }));
         }

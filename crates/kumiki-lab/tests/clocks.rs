@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use kumiki_wire::atm::cell::Vc;
 
 use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Quality, Service, Tapped, TaskId};
@@ -19,7 +20,7 @@ use kumiki_sim::{Host, Plug, TaskConfig, World};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
 const PATTERN: Pattern = Pattern::Random { seed: 42 };
 const MESSAGE: u32 = 7_000;
 

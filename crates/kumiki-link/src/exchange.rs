@@ -294,7 +294,7 @@ impl Exchange {
     /// What an adapter is still sending does not get through: it may go on.
     fn unsent(&self, port: usize, out: &mut Outlet) {
         if self.config.line.say_sent {
-            let (number, address, whole) = (0, Address::None, false);
+            let (number, address, whole) = (0, Address::NONE, false);
             out.put(port, Unit::Sent { number, address, whole });
         }
     }

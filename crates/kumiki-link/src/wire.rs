@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn frame(octet: u8) -> Unit {
-        Unit::Frame { data: Message::from_octets(&[octet]), address: Address::None }
+        Unit::Frame { data: Message::from_octets(&[octet]), address: Address::NONE }
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn merged(packets: impl IntoIterator<Item = Message>) -> Vec<Message> {
     let (mut merger, mut all) = (Merger::default(), Vec::new());
     let mut out = |_, message| all.push(message);
     for packet in packets {
-        merger.take(Address::None, packet, &mut out);
+        merger.take(Address::NONE, packet, &mut out);
     }
     merger.flush(&mut out);
     assert!(merger.is_empty());

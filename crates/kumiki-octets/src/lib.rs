@@ -20,6 +20,7 @@
 //!
 //! No protocol, no time and no I/O.
 
+pub mod address;
 mod beginning;
 pub mod bip;
 pub mod bit_stuffing;
@@ -40,6 +41,7 @@ pub mod sum;
 pub mod text;
 mod weighted;
 
+pub use address::{Address, AddressKind, AddressType};
 pub use beginning::Beginning;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;

@@ -5,6 +5,8 @@ use core::str::FromStr;
 
 use thiserror::Error;
 
+use crate::address::{self, Address, AddressKind, AddressType};
+
 /// The most digits of an address without a type.
 pub const MOST_DIGITS: usize = 15;
 /// The most digits of an address with a type and a plan, those two included.
@@ -121,6 +123,23 @@ impl Number {
             || self.type_and_plan() == prefix.type_and_plan()
                 && self.len() >= prefix.len()
                 && self.digits().zip(prefix.digits()).all(|(a, b)| a == b)
+    }
+}
+
+/// Numbers of DTEs in an X.25 network (X.121).
+pub static NUMBER: AddressKind = AddressKind { name: "DTE address", write: address::write_as::<Number> };
+
+impl AddressType for Number {
+    const KIND: &'static AddressKind = &NUMBER;
+
+    fn to_address(self) -> Address {
+        let [a, b, c, d, e, f, g, h, i] = self.packed;
+        Address::new(&NUMBER, [a, b, c, d, e, f, g, h, i, self.len])
+    }
+
+    fn of_octets(octets: &[u8]) -> Option<Self> {
+        let (packed, rest) = octets.split_first_chunk()?;
+        Some(Self { packed: *packed, len: *rest.first()? })
     }
 }
 

@@ -488,18 +488,15 @@ impl Session<'_, '_> {
         let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
             return false;
         };
-        match self.ipv4 {
-            Some((Address::Ip4(local), Address::Ip4(remote))) if !self.has_begun => {
-                self.has_begun = true;
-                upper.begin(graph, node, now, (local.into(), remote.into()));
-            }
-            Some(_) if !self.has_begun => {
+        if let Some((local, remote)) = self.ipv4.filter(|_| !self.has_begun) {
+            let (Some(local), Some(remote)) = (local.ip(), remote.ip()) else {
                 let why = Fault::new("IPv4 has come up, and no address was agreed on for one of the ends")
                     .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
                 self.failed = Some(LiveError::Input(why));
                 return true;
-            }
-            Some(_) | None => {}
+            };
+            self.has_begun = true;
+            upper.begin(graph, node, now, (local, remote));
         }
         self.has_finished = self.has_finished || upper.look(graph, node, now);
         self.has_finished
@@ -586,16 +583,18 @@ impl Kernel {
         }
         let mtu = u16::try_from(mtu).unwrap_or(u16::MAX).min(self.mtu);
         self.end.set_mtu(mtu).map_err(said)?;
-        if let Some((Address::Ip4(local), remote)) = ipv4 {
-            let peer = if let Address::Ip4(remote) = remote { Some(remote) } else { None };
-            self.end.set_address(local.into(), 32, peer).map_err(said)?;
+        if let Some((local, remote)) = ipv4
+            && let Some(local) = local.ip()
+        {
+            self.end.set_address(local, 32, remote.get()).map_err(said)?;
         }
         self.end.set_up(true).map_err(said)?;
-        if let Some((Address::Ip6(local), _)) = ipv6
-            && self.ipv6 != Some(Address::Ip6(local))
+        if let Some((address, _)) = ipv6
+            && let Some(local) = address.ip()
+            && self.ipv6 != Some(address)
         {
-            self.ipv6 = Some(Address::Ip6(local));
-            self.end.set_address(local.into(), 64, None).map_err(said)?;
+            self.ipv6 = Some(address);
+            self.end.set_address(local, 64, None).map_err(said)?;
         }
         Ok(())
     }

@@ -35,9 +35,9 @@ fn octets_are_kept_by_direction_and_in_order_with_times() {
     let shelf = Box::new(Shelf(came.into(), false));
     let mut recorded = Recorded::new(shelf, &prefix).unwrap();
     assert!(matches!(recorded.receive(), Ok(Some(Arrival::Up))));
-    recorded.send(&Message::from_octets(b"went!"), Address::None).unwrap();
+    recorded.send(&Message::from_octets(b"went!"), Address::NONE).unwrap();
     // What finds no room is offered again, and kept then.
-    let full = recorded.send(&Message::from_octets(b"again"), Address::None).unwrap();
+    let full = recorded.send(&Message::from_octets(b"again"), Address::NONE).unwrap();
     assert_eq!(full, Sent::Full);
     recorded.receive().unwrap();
     drop(recorded);
@@ -108,7 +108,7 @@ fn what_cannot_be_is_refused_before_a_line_is_opened() {
 #[test]
 fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
     let summary = |end: End, is_up: bool| {
-        let ends = (Address::None, Address::None);
+        let ends = (Address::NONE, Address::NONE);
         Summary {
             end,
             program: None,

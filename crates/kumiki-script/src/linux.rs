@@ -308,7 +308,7 @@ impl Subject for Kernel {
     }
 
     fn inject(&mut self, packet: &[u8]) -> Result<(), String> {
-        let sent = self.tun.send(&Message::from_octets(packet), Address::None);
+        let sent = self.tun.send(&Message::from_octets(packet), Address::NONE);
         sent.map(|_| ()).map_err(refused("writing to the device"))
     }
 

@@ -176,7 +176,7 @@ impl Line {
         let mut line = Self::new(Duration::ZERO, log);
         for (when, octets) in frames {
             let data = Message::from_octets(octets.as_bytes());
-            let address = Address::None;
+            let address = Address::NONE;
             line.leave(at(*when), 1, Unit::Frame { data, address });
         }
         line

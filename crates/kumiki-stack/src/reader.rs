@@ -3,6 +3,7 @@
 use core::cell::RefCell;
 use core::net::Ipv4Addr;
 use core::ops::RangeInclusive;
+use kumiki_wire::atm::cell::Vc;
 
 use kumiki_graph::{Address, Duration};
 
@@ -410,7 +411,7 @@ pub(super) fn circuit(text: &str) -> Option<Address> {
     let (vpi, vci) = text.split_once('/')?;
     let vpi = vpi.trim().parse().ok().filter(|&vpi| vpi <= 4095)?;
     let vci = vci.trim().parse().ok()?;
-    Some(Address::Vc { vpi, vci })
+    Some(Vc { vpi, vci }.address())
 }
 
 /// A network, or an address and its network: "10.0.0.1/24".

@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::Ipv4Addr;
+use kumiki_wire::atm::cell::Vc;
 use std::net::SocketAddr;
 
 use kumiki_graph::{
@@ -69,7 +70,7 @@ impl Net {
             for (_, unit) in self.a.sent() {
                 moved = true;
                 self.atm.push(unit.data.to_vec());
-                assert_eq!(unit.destination, Address::Vc { vpi: 0, vci: 100 });
+                assert_eq!(unit.destination, Vc { vpi: 0, vci: 100 }.address());
                 self.router.receive(self.router_atm, from_circuit(unit, 200));
             }
             for (device, unit) in self.router.sent() {
@@ -93,7 +94,7 @@ impl Net {
 }
 
 fn from_circuit(unit: Unit, vci: u16) -> Unit {
-    Unit { source: Address::Vc { vpi: 0, vci }, destination: Address::None, ..unit }
+    Unit { source: Vc { vpi: 0, vci }.address(), destination: Address::NONE, ..unit }
 }
 
 fn net() -> (Net, [NodeId; 2], NodeId) {
@@ -140,7 +141,7 @@ fn open(port: u16) -> Request {
         user: Handle::default(),
         mode: Mode::Passive { backlog: 0 },
         local: socket(Ipv4Addr::UNSPECIFIED, port),
-        remote: Address::None,
+        remote: Address::NONE,
         quality: Quality::default(),
         ..Open::default()
     }))
@@ -166,11 +167,11 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
     net.a.send(udp, unit(socket(B, 7), 4000));
     net.settle();
     let arrived = net.b.units(b_user).remove(0);
-    assert_eq!(arrived.data, unit(Address::None, 4000).data);
+    assert_eq!(arrived.data, unit(Address::NONE, 4000).data);
     assert_eq!(arrived.source, socket(A, 1024));
     net.b.send(b_user, unit(arrived.source, 5001));
     net.settle();
-    assert_eq!(net.a.units(udp)[0].data, unit(Address::None, 5001).data);
+    assert_eq!(net.a.units(udp)[0].data, unit(Address::NONE, 5001).data);
 
     // To a port that is closed, and too big for the second link.
     net.a.send(udp, unit(socket(B, 9), 10));
@@ -194,9 +195,9 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
     assert_eq!(problems.len(), 2);
 
     // An echo there and back, and one that does not live long enough.
-    net.a.send(icmp, unit(Address::Ip4(B), 2000));
+    net.a.send(icmp, unit(Address::from(B), 2000));
     let options = UnitOptions { ttl: 1, ..UnitOptions::default() };
-    let short = unit(Address::Ip4(B), 64);
+    let short = unit(Address::from(B), 64);
     net.a.send(icmp, Unit { options, ..short });
     net.settle();
     let heard = net.a.heard(icmp);

@@ -4,6 +4,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use core::net::Ipv4Addr;
+use kumiki_wire::atm::cell::Vc;
 use std::net::SocketAddr;
 
 use kumiki_atm::atm_arp::{self, AtmArp};
@@ -24,7 +25,7 @@ use kumiki_testkit::bench::Bench;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
 const OCTETS: usize = 60_000;
 
 fn host(own: Ipv4Addr) -> (Bench, DeviceId, NodeId) {
@@ -62,7 +63,7 @@ impl Line {
                     moved = true;
                     self.frames.push(unit.data.to_vec());
                     let (to, atm, _) = &mut self.hosts[1 - from];
-                    let unit = Unit { source: VC, destination: Address::None, ..unit };
+                    let unit = Unit { source: VC, destination: Address::NONE, ..unit };
                     to.receive(*atm, unit);
                 }
             }

@@ -99,13 +99,13 @@ impl Station {
     }
 
     fn listen(&mut self, group: SocketAddr) {
-        self.open(Mode::Passive { backlog: 1 }, group.into(), Address::None);
+        self.open(Mode::Passive { backlog: 1 }, group.into(), Address::NONE);
     }
 
     fn look(&mut self) {
         for heard in self.bench.heard(self.user) {
             match heard {
-                Indication::Opened(opened) if opened.remote != Address::None => {
+                Indication::Opened(opened) if !opened.remote.is_none() => {
                     self.session = Some(opened.provider);
                 }
                 Indication::Offered(offered) => {
@@ -163,7 +163,7 @@ fn run(stack: &str) -> Lan {
     for station in &mut lan.stations[1..3] {
         station.listen(group);
     }
-    lan.stations[0].open(Mode::Active, Address::None, group.into());
+    lan.stations[0].open(Mode::Active, Address::NONE, group.into());
     let mut written = 0;
     for now in 0..20_000 {
         lan.step();

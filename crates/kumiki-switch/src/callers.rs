@@ -319,12 +319,11 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
     fn sees(&mut self, told: &Indication) -> io::Result<bool> {
         match told {
             Indication::Offered(offered) => {
-                let Address::Socket { ip, port } = offered.remote else {
+                let Some(remote) = offered.remote.socket() else {
                     return Ok(true);
                 };
                 let now = self.clock.now();
-                let remote = SocketAddr::new(ip, port);
-                let is_barred = self.peers.as_ref().is_some_and(|all| !all.iter().any(|it| it.contains(ip)));
+                let is_barred = self.peers.as_ref().is_some_and(|all| !all.iter().any(|it| it.contains(remote.ip())));
                 let taken = self.callers.state().enter(self.port, remote, is_barred, now);
                 let Some(number) = taken else {
                     self.abort(offered.provider)?;

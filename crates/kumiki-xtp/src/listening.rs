@@ -77,7 +77,7 @@ impl Xtp {
         let local = local_socket(open.local).filter(|it| it.port() != 0);
         let local = local.ok_or(Reason::BadAddress)?;
         let remote = open.remote.socket();
-        if remote.is_none() && open.remote != Address::None {
+        if remote.is_none() && open.remote != Address::NONE {
             return Err(Reason::BadAddress);
         }
         let handle = self.table.reserve(cx.rng());

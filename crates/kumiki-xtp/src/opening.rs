@@ -195,13 +195,9 @@ pub(crate) fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Con
 
 /// The local end that `address` says, which may be left open in parts.
 pub(crate) fn local_socket(address: Address) -> Option<SocketAddr> {
-    match address {
-        Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
-        Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Socket { .. } => {
-            address.socket().filter(|it| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast())
-        }
-        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
+    if address.is_none() {
+        return Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0));
     }
+    let may_be_ours = |it: &SocketAddr| it.ip().is_unspecified() || may_speak(it.ip()) || it.ip().is_multicast();
+    address.socket_at(0).filter(|it| address.socket().is_none() || may_be_ours(it))
 }

@@ -268,7 +268,7 @@ pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut t
         field.copy_from_slice(&check.to_be_bytes());
     }
     let request = Request::Unit(Unit {
-        source: if path.local.is_unspecified() { Address::None } else { path.local.into() },
+        source: if path.local.is_unspecified() { Address::NONE } else { path.local.into() },
         destination: path.remote.into(),
         options: path.options,
         route: None,

@@ -1,5 +1,6 @@
 use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
+use kumiki_wire::atm::cell::Vc;
 use proptest::prelude::*;
 
 use super::*;
@@ -30,7 +31,7 @@ fn the_sixth_pdu_is_the_published_one() {
     for _ in 0..5 {
         bench.send(user, unit(Message::from_octets(b"before")));
     }
-    let other = Address::Vc { vpi: 0, vci: 101 };
+    let other = Vc { vpi: 0, vci: 101 }.address();
     let destination = other;
     bench.send(user, Unit { destination, ..unit(Message::from_octets(b"elsewhere")) });
     bench.sent();

@@ -1,6 +1,7 @@
 //! What can be set, and what is wrong with settings that cannot be.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::atm::cell::Vc;
 
 use kumiki_graph::{Address, Duration};
 use kumiki_wire::atm::atm_arp::Address as AtmAddress;
@@ -13,7 +14,7 @@ pub struct Config {
     pub addresses: Vec<Ipv4Addr>,
     /// Our ATM address, null where circuits are permanent and nobody needs it.
     pub atm_address: AtmAddress,
-    /// The permanent circuits, each an [`Address::Vc`], whose peers are asked for.
+    /// The permanent circuits, each a [`Vc`](kumiki_wire::atm::cell::Vc), whose peers are asked for.
     pub circuits: Vec<Address>,
     /// Next hops that are known without asking, with their circuits.
     pub known: Vec<(Ipv4Addr, Address)>,
@@ -80,7 +81,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::NoAddress);
     }
     let known = config.known.iter().map(|&(_, vc)| vc);
-    let is_circuit = |vc: &Address| matches!(vc, Address::Vc { .. });
+    let is_circuit = |vc: &Address| vc.get::<Vc>().is_some();
     if let Some(found) = config.circuits.iter().copied().chain(known).find(|vc| !is_circuit(vc)) {
         return Err(ConfigError::NotACircuit { found });
     }

@@ -133,7 +133,7 @@ impl AtmArp {
     }
 
     fn send(&mut self, user: Above, unit: Unit, cx: &mut Context<'_>) {
-        let Address::Ip4(next_hop) = unit.destination else {
+        let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
         };

@@ -1,4 +1,5 @@
 use kumiki_graph::{DeviceId, Duration, NodeId};
+use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::numbering::IP_PROTOCOL;
 use proptest::prelude::*;
 
@@ -10,8 +11,8 @@ use kumiki_testkit::bench::{Bench, hex};
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
-const OTHER: Address = Address::Vc { vpi: 0, vci: 101 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
+const OTHER: Address = Vc { vpi: 0, vci: 101 }.address();
 const UDP: Key = Key::of(IP_PROTOCOL, 17);
 
 /// User, IP, ATMARP and LLC/SNAP over the device `atm`, not yet started.
@@ -37,7 +38,7 @@ fn started(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn send(bench: &mut Bench, user: NodeId, to: Ipv4Addr, data: &[u8]) {
-    bench.send(user, Unit { destination: Address::Ip4(to), data: Message::from_octets(data), ..Unit::default() });
+    bench.send(user, Unit { destination: Address::from(to), data: Message::from_octets(data), ..Unit::default() });
 }
 
 fn packet(bench: &mut Bench, atm: DeviceId, vc: Address, text: &str) {
@@ -188,7 +189,7 @@ fn two_hosts_find_each_other() {
     b.start();
     let cross = |from: &mut Bench, to: &mut Bench, device, vc| {
         for (_, unit) in from.sent() {
-            to.receive(device, Unit { source: vc, destination: Address::None, ..unit });
+            to.receive(device, Unit { source: vc, destination: Address::NONE, ..unit });
         }
     };
     for _ in 0..3 {
@@ -206,8 +207,8 @@ fn settings_that_cannot_be_are_named() {
     let good = Config::new(A, vec![VC]);
     let cases = [
         (Config { addresses: vec![], ..good.clone() }, "no address"),
-        (Config { circuits: vec![Address::Ip4(A)], ..good.clone() }, "VPI and a VCI"),
-        (Config { known: vec![(B, Address::None)], ..good.clone() }, "VPI and a VCI"),
+        (Config { circuits: vec![Address::from(A)], ..good.clone() }, "VPI and a VCI"),
+        (Config { known: vec![(B, Address::NONE)], ..good.clone() }, "VPI and a VCI"),
         (Config { circuits: vec![VC, VC], ..good.clone() }, "VC 0/100 twice"),
         (Config { timeout: Duration::from_secs(901), ..good.clone() }, "15 minutes"),
         (Config { retry: Duration::ZERO, ..good }, "retry is 0 s"),

@@ -28,7 +28,7 @@ mod tests;
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Config {
-    /// The one channel of this layer; [`Address::None`] where users name channels themselves.
+    /// The one channel of this layer; [`Address::NONE`] where users name channels themselves.
     pub vc: Address,
 }
 
@@ -77,7 +77,7 @@ impl LlcSnap {
             return;
         };
         Header::EtherType(ethertype).emit(unit.data.push_header(LEN));
-        if unit.destination == Address::None {
+        if unit.destination == Address::NONE {
             unit.destination = self.config.vc;
         }
         self.counters.sent += 1;
@@ -85,7 +85,7 @@ impl LlcSnap {
     }
 
     fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        if self.config.vc != Address::None && unit.source != Address::None && unit.source != self.config.vc {
+        if self.config.vc != Address::NONE && unit.source != Address::NONE && unit.source != self.config.vc {
             self.counters.other_vc += 1;
             cx.drop("other VC");
             return;

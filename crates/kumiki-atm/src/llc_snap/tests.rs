@@ -1,5 +1,6 @@
 use kumiki_graph::{Misfit, UnitOptions};
 use kumiki_octets::{Checksum, Message, Meta};
+use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::numbering::ETHER_TYPE;
 use proptest::prelude::*;
 
@@ -8,8 +9,8 @@ use kumiki_testkit::bench::{Bench, hex};
 
 const IP: Key = Key::of(ETHER_TYPE, 0x0800);
 const ARP: Key = Key::of(ETHER_TYPE, 0x0806);
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
-const OTHER: Address = Address::Vc { vpi: 0, vci: 101 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
+const OTHER: Address = Vc { vpi: 0, vci: 101 }.address();
 
 fn bench(vc: Address) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
     let mut bench = Bench::new();
@@ -26,7 +27,7 @@ fn unit(octets: &[u8]) -> Unit {
 
 #[test]
 fn a_routed_pdu_gets_the_header_of_rfc_2684() {
-    let (mut bench, _, user) = bench(Address::None);
+    let (mut bench, _, user) = bench(Address::NONE);
     bench.send(user, Unit { destination: VC, ..unit(&[0x45, 1, 2]) });
     bench.send(user, Unit { options: UnitOptions { under: Some(ARP), ..UnitOptions::default() }, ..unit(&[0, 0x13]) });
     let sent = bench.sent();
@@ -37,7 +38,7 @@ fn a_routed_pdu_gets_the_header_of_rfc_2684() {
 
 #[test]
 fn a_unit_says_under_which_key_and_from_which_channel_it_came() {
-    let (mut bench, atm, user) = bench(Address::None);
+    let (mut bench, atm, user) = bench(Address::NONE);
     for text in ["aaaa03 000000 0800 4500", "aaaa03 000000 0806 0013"] {
         bench.receive(atm, Unit { source: VC, ..unit(&hex(text)) });
     }
@@ -50,7 +51,7 @@ fn a_unit_says_under_which_key_and_from_which_channel_it_came() {
 
 #[test]
 fn other_llc_and_unknown_types_are_dropped() {
-    let (mut bench, atm, user) = bench(Address::None);
+    let (mut bench, atm, user) = bench(Address::NONE);
     bench.octets(atm, &hex("424203 000000 0800 4500"));
     bench.octets(atm, &hex("fefe03 81 0000000000"));
     bench.octets(atm, &hex("aaaa03 0080c2 0007 0000 00"));
@@ -76,7 +77,7 @@ fn a_channel_of_its_own_takes_units_without_destination_and_no_others() {
 
 #[test]
 fn limits_shrink_by_the_header() {
-    let (mut bench, atm, user) = bench(Address::None);
+    let (mut bench, atm, user) = bench(Address::NONE);
     bench.say(user, Request::Manage(Box::new(Manage::Limits)));
     assert!(matches!(&bench.requests()[..], [(_, Request::Manage(_))]));
     let limits = Report::Limits { unit: 9188, burst: 7 };

@@ -17,7 +17,7 @@ mod tests;
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Config {
-    /// The channel; [`Address::None`] where the device has only one.
+    /// The channel; [`Address::NONE`] where the device has only one.
     pub vc: Address,
 }
 
@@ -81,8 +81,8 @@ impl Protocol for VcMux {
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = &indication {
-            let other = unit.source != Address::None && unit.source != self.config.vc;
-            if other && self.config.vc != Address::None {
+            let other = unit.source != Address::NONE && unit.source != self.config.vc;
+            if other && self.config.vc != Address::NONE {
                 self.counters.other_vc += 1;
                 cx.drop("other VC");
                 return;

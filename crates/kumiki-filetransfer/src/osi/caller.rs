@@ -190,7 +190,7 @@ impl Calling<'_> {
         };
         let remote = match call.lower.carrier {
             Carrier::Rfc1006 => Address::from(ends.1),
-            Carrier::Xot => Address::X121(call.x121),
+            Carrier::Xot => Address::from(call.x121),
         };
         let client = client(call, remote, upper, broken);
         let of = call.calls.protocol();

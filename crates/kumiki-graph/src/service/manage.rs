@@ -78,7 +78,7 @@ pub enum Report {
     Route {
         /// The destination asked about.
         to: Address,
-        /// The source address that units to it get; [`Address::None`] where there is no route.
+        /// The source address that units to it get; [`Address::NONE`] where there is no route.
         source: Address,
         /// The largest user data of one unit that need not be cut on its way, as far as that is known, in octets; 0
         /// where there is no route.

@@ -24,6 +24,7 @@
 //! over the first bound costs the entry that was used longest ago, over the second the oldest datagram.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::ethernet::MAC;
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Indication, Instant, Key, Manage, Protocol, Report, Request, Shape,
@@ -155,7 +156,7 @@ impl Arp {
     }
 
     fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
-        let Address::Ip4(next_hop) = unit.destination else {
+        let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
         };
@@ -279,8 +280,8 @@ impl Arp {
     /// What the link says to us and not to a user.
     fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
         match *report {
-            Report::Route { source: Address::Mac(mac), .. } => {
-                self.mac = Some(MacAddr(mac));
+            Report::Route { source, .. } if source.is(&MAC) => {
+                self.mac = source.get();
                 // Who was waited for before we had an address is asked for now.
                 self.cache.begin_anew(cx.now());
                 self.tick(cx);
@@ -297,13 +298,13 @@ impl Arp {
 }
 
 fn transmit(station: MacAddr, (user, unit): (Above, Unit), cx: &mut Context<'_>) {
-    resolution::transmit(user, Address::Mac(station.0), unit, cx);
+    resolution::transmit(user, Address::from(station), unit, cx);
 }
 
 fn packet(header: &Header, to: MacAddr, cx: &mut Context<'_>) {
     let mut data = Message::new();
     header.emit(data.push(header.len()));
-    resolution::packet(Address::Mac(to.0), data, cx);
+    resolution::packet(Address::from(to), data, cx);
 }
 
 impl Protocol for Arp {
@@ -320,7 +321,7 @@ impl Protocol for Arp {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let to = Address::Mac(MacAddr::BROADCAST.0);
+        let to = Address::from(MacAddr::BROADCAST);
         cx.down(OWN, Request::Manage(Box::new(Manage::Route { to })));
     }
 

@@ -30,7 +30,7 @@ fn station(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv4Addr) -> Unit {
-    Unit { destination: Address::Ip4(destination), data: Message::from_octets(&[7]), ..Unit::default() }
+    Unit { destination: Address::from(destination), data: Message::from_octets(&[7]), ..Unit::default() }
 }
 
 fn frame(destination: MacAddr, op: Operation, spa: Ipv4Addr, tpa: Ipv4Addr) -> Vec<u8> {
@@ -115,7 +115,7 @@ fn silence_is_asked_three_times_a_second_apart_and_then_given_up() {
     assert_eq!(reports.len(), 5);
     for report in reports {
         let Report::Unreachable { destination, problem, .. } = report else { panic!("{report:?}") };
-        assert_eq!(destination, Address::Ip4(B));
+        assert_eq!(destination, Address::from(B));
         assert_eq!(problem, Problem::NoNeighbour);
     }
     // It is asked for anew when there is something to send again.

@@ -7,7 +7,7 @@
 //! | Below | a device, or a line, that carries frames and takes care of preamble and frame check sequence |
 //! | Left out | VLAN tags, pause frames, promiscuous reception; sessions and credit |
 //!
-//! Where a unit goes is an [`Address::Mac`], and so is where one came from. A frame for another station is dropped. Of
+//! Where a unit goes is a [`MacAddr`](kumiki_wire::inet::ethernet::MacAddr), and so is where one came from. A frame for another station is dropped. Of
 //! groups all are taken: those above know which they are in.
 //!
 //! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much LLC may
@@ -127,7 +127,7 @@ impl Eth {
     }
 
     fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
-        let Address::Mac(destination) = unit.destination else {
+        let Some(destination) = unit.destination.get() else {
             self.counters.refused += 1;
             cx.drop("destination is not a MAC address");
             return;
@@ -155,9 +155,9 @@ impl Eth {
             let padding = zeros.get(..missing).unwrap_or_default();
             unit.data.append_octets(padding);
         }
-        let header = Header { destination: MacAddr(destination), source: self.config.address, type_or_length };
+        let header = Header { destination, source: self.config.address, type_or_length };
         header.emit(unit.data.push_header(LEN));
-        unit.source = Address::Mac(self.config.address.0);
+        unit.source = Address::from(self.config.address);
         self.counters.sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
@@ -196,8 +196,8 @@ impl Eth {
         if let TypeOrLength::Length(length) = header.type_or_length {
             unit.data.truncate(length.into());
         }
-        unit.source = Address::Mac(header.source.0);
-        unit.destination = Address::Mac(header.destination.0);
+        unit.source = Address::from(header.source);
+        unit.destination = Address::from(header.destination);
         unit.options.group = group;
         unit.options.under = under;
         self.counters.received += 1;
@@ -226,7 +226,7 @@ impl Eth {
             Manage::Route { to } => {
                 let report = Report::Route {
                     to,
-                    source: Address::Mac(self.config.address.0),
+                    source: Address::from(self.config.address),
                     unit: self.most(from),
                     burst: self.burst,
                     bypass: None,

@@ -21,7 +21,7 @@ fn bench(config: Config) -> (Bench, DeviceId, [NodeId; 2]) {
 }
 
 fn to(destination: MacAddr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Mac(destination.0), data: Message::from_octets(data), ..Unit::default() }
+    Unit { destination: Address::from(destination), data: Message::from_octets(data), ..Unit::default() }
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn frames_go_to_the_user_of_their_type_with_their_source() {
     bench.octets(medium, &hex("ffffffffffff 020000000002 0800 09"));
     let units = bench.units(six);
     assert_eq!(units[0].data.to_vec(), [7]);
-    assert_eq!(units[0].source, Address::Mac(PEER.0));
+    assert_eq!(units[0].source, Address::from(PEER));
     let groups: Vec<bool> = units.iter().map(|unit| unit.options.group).collect();
     assert_eq!(groups, [false, true]);
     assert!(bench.units(four)[0].options.group);
@@ -95,9 +95,9 @@ fn what_is_longer_than_the_mtu_is_not_sent() {
 #[test]
 fn a_user_learns_our_own_address() {
     let (mut bench, _, [_, six]) = bench(Config::new(OWN));
-    let to = Address::Mac(PEER.0);
+    let to = Address::from(PEER);
     bench.say(six, Request::Manage(Box::new(Manage::Route { to })));
-    let own = Address::Mac(OWN.0);
+    let own = Address::from(OWN);
     let reports = bench.reports(six);
     assert!(matches!(reports[0], Report::Route { source, .. } if source == own));
 }

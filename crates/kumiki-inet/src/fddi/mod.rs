@@ -7,7 +7,7 @@
 //! | Below | a ring, or a device, that carries frames and takes care of the token, of all that is around a frame on the line, and of the frame check sequence |
 //! | Left out | station management (its frames are dropped and counted), synchronous sending, restricted tokens, promiscuous reception; sessions and credit |
 //!
-//! Where a unit goes is an [`Address::Mac`] in canonical form, and so is where one came from; on the line the bits of each octet
+//! Where a unit goes is a [`MacAddr`](kumiki_wire::inet::ethernet::MacAddr) in canonical form, and so is where one came from; on the line the bits of each octet
 //! of an address are the other way round ([`kumiki_wire::inet::fddi`]). A frame for another station is dropped. Of groups all are taken:
 //! those above know which they are in.
 //!
@@ -121,7 +121,7 @@ impl Fddi {
     }
 
     fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
-        let Address::Mac(destination) = unit.destination else {
+        let Some(destination) = unit.destination.get() else {
             self.counters.refused += 1;
             cx.drop("destination is not a MAC address");
             return;
@@ -133,11 +133,11 @@ impl Fddi {
         }
         let header = Header {
             control: Control::Llc { synchronous: false, priority: self.config.priority },
-            destination: MacAddr(destination),
+            destination,
             source: self.config.address,
         };
         header.emit(unit.data.push_header(LEN));
-        unit.source = Address::Mac(self.config.address.0);
+        unit.source = Address::from(self.config.address);
         self.counters.sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
@@ -164,8 +164,8 @@ impl Fddi {
         }
         // The header was read, so it is there.
         let _ = unit.data.pop_header(len);
-        unit.source = Address::Mac(header.source.0);
-        unit.destination = Address::Mac(header.destination.0);
+        unit.source = Address::from(header.source);
+        unit.destination = Address::from(header.destination);
         unit.options.group = group;
         unit.options.under = None;
         self.counters.received += 1;
@@ -186,7 +186,7 @@ impl Fddi {
             Manage::Route { to } => {
                 let report = Report::Route {
                     to,
-                    source: Address::Mac(self.config.address.0),
+                    source: Address::from(self.config.address),
                     unit: self.mtu,
                     burst: 1,
                     bypass: None,

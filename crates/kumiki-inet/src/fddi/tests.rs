@@ -27,7 +27,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: MacAddr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Mac(destination.0), ..Unit::of(Message::from_octets(data)) }
+    Unit { destination: Address::from(destination), ..Unit::of(Message::from_octets(data)) }
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn frames_of_llc_for_us_and_for_groups_are_taken() {
     let units = bench.units(user);
     let found: Vec<(u8, bool)> = units.iter().map(|unit| (unit.data.to_vec()[0], unit.options.group)).collect();
     assert_eq!(found, [(1, false), (2, false), (3, false), (4, true)]);
-    assert_eq!(units[0].source, Address::Mac(PEER.0));
+    assert_eq!(units[0].source, Address::from(PEER));
     let node = bench.graph.node("fddi").unwrap();
     let it = bench.graph.protocol::<Fddi>(node).unwrap().counters();
     assert_eq!((it.other_station, it.other_kind, it.malformed), (1, 2, 3));
@@ -86,7 +86,7 @@ fn the_mtu_is_that_of_rfc_1390_and_ip_fills_it() {
     let reports = bench.reports(user);
     assert!(matches!(reports[0], Report::Limits { unit: 4332, .. }));
     // ARP has our address from here, in canonical form, and hardware type 1 (RFC 1390).
-    let peer = Address::Ip4(Ipv4Addr::new(10, 0, 0, 2));
+    let peer = Address::from(Ipv4Addr::new(10, 0, 0, 2));
     bench.send(user, Unit { destination: peer, ..to(PEER, &[0; 4332]) });
     let asked = hex(
         "50 ffffffffffff 400000000080 aaaa03 000000 0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002",

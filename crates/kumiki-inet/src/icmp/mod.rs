@@ -10,7 +10,7 @@
 //!
 //! # For users
 //!
-//! A unit to an [`Address::Ip4`] or [`Address::Ip6`] is sent as the data of an echo. Each user has an identifier of its own and its echoes are
+//! A unit to an IP address is sent as the data of an echo. Each user has an identifier of its own and its echoes are
 //! counted from 1. The reply comes as a unit from the peer with the echoed data;
 //! [`kumiki_graph::UnitOptions::identification`] says which echo it answers. Replies to nobody's echo are dropped. Errors
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
@@ -285,7 +285,7 @@ impl IcmpEcho {
             BELOW,
             Request::Unit(Unit {
                 // From the address that was asked, unless that is everybody's.
-                source: if group { Address::None } else { destination },
+                source: if group { Address::NONE } else { destination },
                 destination: source,
                 options,
                 // RFC 1122 section 3.2.2.6: by the way it came.

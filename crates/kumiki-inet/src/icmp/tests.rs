@@ -49,7 +49,7 @@ fn marked(type_of_service: u8, destination: Ipv4Addr, mut icmp: Vec<u8>) -> Vec<
 }
 
 fn to(peer: Ipv4Addr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Ip4(peer), data: Message::from_octets(data), ..Unit::default() }
+    Unit { destination: Address::from(peer), data: Message::from_octets(data), ..Unit::default() }
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn each_user_hears_the_replies_to_its_own_echoes() {
     let units = bench.units(first);
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].data.to_vec(), b"1");
-    assert_eq!(units[0].source, Address::Ip4(B));
+    assert_eq!(units[0].source, Address::from(B));
     let heard: Vec<(u16, Vec<u8>)> =
         bench.units(second).iter().map(|unit| (unit.options.identification, unit.data.to_vec())).collect();
     assert_eq!(heard, [(1, b"2".to_vec()), (2, b"3".to_vec())]);
@@ -182,7 +182,7 @@ fn sum_is_right(packet: &[u8]) -> bool {
 #[test]
 fn echoes_go_over_ipv6_and_come_back() {
     let (mut bench, eth, user) = bench_six();
-    let peer = Address::Ip6("fd00::2".parse().unwrap());
+    let peer = Address::from("fd00::2".parse::<core::net::Ipv6Addr>().unwrap());
     let unit = Unit { destination: peer, data: Message::from_octets(b"odd"), ..Unit::default() };
     bench.send(user, unit);
     let echo = bench.sent_octets().remove(0);

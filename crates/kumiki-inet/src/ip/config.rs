@@ -103,12 +103,12 @@ impl Interface {
 /// Who knows the link address of a next hop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Neighbours {
-    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::None`].
+    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::NONE`].
     #[default]
     One,
     /// This table. Other next hops are unreachable.
     Table(Vec<(Ipv4Addr, Address)>),
-    /// The layer below (ATMARP, ARP): units go down with the next hop as [`Address::Ip4`].
+    /// The layer below (ATMARP, ARP): units go down with the next hop as [`Ipv4Addr`](core::net::Ipv4Addr).
     Below,
 }
 

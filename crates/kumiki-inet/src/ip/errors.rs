@@ -100,8 +100,8 @@ impl Ip {
 
     /// A user sends a unit back.
     pub(super) fn refuse(&mut self, from: Above, unit: Unit, problem: Problem, cx: &mut Context<'_>) {
-        let Unit { source: Address::Ip4(source), destination: Address::Ip4(destination), options, mut data, .. } = unit
-        else {
+        let Unit { options, mut data, .. } = unit;
+        let (Some(source), Some(destination)) = (unit.source.get(), unit.destination.get()) else {
             return;
         };
         let message = match problem {
@@ -204,8 +204,8 @@ impl Ip {
             return;
         };
         let report = Report::Unreachable {
-            source: Address::Ip4(quoted.source),
-            destination: Address::Ip4(last_hop(quoted)),
+            source: Address::from(quoted.source),
+            destination: Address::from(last_hop(quoted)),
             problem,
             start,
         };

@@ -25,7 +25,7 @@
 //!
 //! # For users
 //!
-//! Addresses are [`Address::Ip4`]. A unit without a source gets the address of the interface that it leaves by;
+//! Addresses are [`Ipv4Addr`](core::net::Ipv4Addr). A unit without a source gets the address of the interface that it leaves by;
 //! [`Manage::Route`] tells which that will be. [`Manage::Limits`] is answered for the interface with the smallest MTU,
 //! and again whenever the answer changes. A unit that the user cannot use may be sent back with [`Manage::Refuse`].
 //!
@@ -280,8 +280,8 @@ impl Ip {
     }
 
     fn route(&self, to: Address) -> Report {
-        let nowhere = Report::Route { to, source: Address::None, unit: 0, burst: 1, bypass: None };
-        let Address::Ip4(address) = to else {
+        let nowhere = Report::Route { to, source: Address::NONE, unit: 0, burst: 1, bypass: None };
+        let Some(address) = to.get::<Ipv4Addr>() else {
             return nowhere;
         };
         if self.is_local(address) {
@@ -299,7 +299,7 @@ impl Ip {
         });
         found.map_or(nowhere, |(source, port)| Report::Route {
             to,
-            source: Address::Ip4(source),
+            source: Address::from(source),
             unit: port.mtu.saturating_sub(send::HEADER_LEN),
             burst: port.burst,
             bypass: None,
@@ -320,7 +320,7 @@ impl Ip {
                 return;
             }
             Manage::Group { group, member } => {
-                if let Address::Ip4(group) = group {
+                if let Some(group) = group.get::<Ipv4Addr>() {
                     self.groups.set(from, group, member);
                 }
                 return;
@@ -334,15 +334,11 @@ impl Ip {
     /// The layer below an interface has agreed on addresses with its peer.
     fn adopt(&mut self, interface: usize, local: Address, remote: Address) {
         let found = self.config.interfaces.get_mut(interface);
-        let (Some(it), Address::Ip4(local)) = (found.filter(|it| it.negotiated), local) else {
+        let (Some(it), Some(local)) = (found.filter(|it| it.negotiated), local.get()) else {
             return;
         };
         it.address = local;
-        it.peer = if let Address::Ip4(remote) = remote {
-            Some(remote).filter(|remote| !remote.is_unspecified())
-        } else {
-            None
-        };
+        it.peer = remote.get().filter(|remote: &Ipv4Addr| !remote.is_unspecified());
         // They were right before, and addresses of hosts change nothing about that.
         if let Ok(routes) = route::routes(&self.config) {
             self.routes = routes;

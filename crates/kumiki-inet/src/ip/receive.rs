@@ -142,8 +142,8 @@ impl Ip {
         let _ = datagram.pop_header(len);
         self.counters.in_delivers += 1;
         let unit = Unit {
-            source: Address::Ip4(header.source),
-            destination: Address::Ip4(header.destination),
+            source: Address::from(header.source),
+            destination: Address::from(header.destination),
             options: UnitOptions {
                 ttl: header.time_to_live,
                 tos: header.type_of_service,

@@ -40,7 +40,7 @@ pub(super) struct Unsent {
 impl Ip {
     pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
-        let Address::Ip4(destination) = unit.destination else {
+        let Some(destination) = unit.destination.get::<Ipv4Addr>() else {
             self.discard("destination is not an IPv4 address", cx);
             return;
         };
@@ -48,20 +48,13 @@ impl Ip {
             self.discard("no protocol number", cx);
             return;
         };
-        let source = match unit.source {
-            Address::None | Address::Ip4(Ipv4Addr::UNSPECIFIED) => None,
-            Address::Ip4(source) if self.is_local(source) => Some(source),
-            Address::Ip4(_)
-            | Address::Ip6(_)
-            | Address::Socket { .. }
-            | Address::Mac(_)
-            | Address::Vc { .. }
-            | Address::Hdlc(_)
-            | Address::X121(_) => {
-                self.discard("source is not ours", cx);
-                return;
-            }
-        };
+        let source: Option<Ipv4Addr> = unit.source.get();
+        let is_open = unit.source.is_none() || source.is_some_and(|it| it.is_unspecified());
+        let source = source.filter(|_| !is_open);
+        if !is_open && !source.is_some_and(|it| self.is_local(it)) {
+            self.discard("source is not ours", cx);
+            return;
+        }
         let Some((towards, by)) = routed(destination, unit.route.as_deref()) else {
             self.discard("source route too long", cx);
             return;
@@ -74,7 +67,7 @@ impl Ip {
             let mut start = unsent.data;
             start.truncate(QUOTED_DATA);
             let report = Report::Unreachable {
-                source: unsent.source.map_or(Address::None, Address::Ip4),
+                source: unsent.source.map_or(Address::NONE, Address::from),
                 destination: unit.destination,
                 problem,
                 start,
@@ -179,7 +172,7 @@ impl Ip {
             return Err((Refused::NoNeighbour, datagram));
         };
         let options = UnitOptions { tos: header.type_of_service, group, ..UnitOptions::NONE };
-        let unit = |data| Request::Unit(Unit { source: Address::None, destination: link, options, route: None, data });
+        let unit = |data| Request::Unit(Unit { source: Address::NONE, destination: link, options, route: None, data });
         if wire_len(&datagram) <= mtu as usize {
             cx.down(below, unit(datagram));
             return Ok(());
@@ -196,8 +189,8 @@ impl Ip {
 
     fn link_address(&self, hop: Hop) -> Option<Address> {
         match self.ports.get(hop.interface)?.link {
-            Link::One => Some(Address::None),
-            Link::Below => Some(Address::Ip4(hop.next)),
+            Link::One => Some(Address::NONE),
+            Link::Below => Some(Address::from(hop.next)),
             Link::Table => {
                 let interface = self.config.interfaces.get(hop.interface)?;
                 let Neighbours::Table(table) = &interface.neighbours else {

@@ -84,7 +84,7 @@ impl Interface {
 /// Who knows the link address of a next hop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Neighbours {
-    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::None`].
+    /// Nobody needs to: the layer below has one peer. Units go down with [`Address::NONE`].
     #[default]
     One,
     /// This table. Other next hops are unreachable.

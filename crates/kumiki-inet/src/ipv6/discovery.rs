@@ -93,9 +93,8 @@ impl Ip {
     }
 
     /// The layer below has told our address there.
-    pub(super) fn begin_discovery(&mut self, interface: usize, mac: [u8; 6], cx: &mut Context<'_>) {
+    pub(super) fn begin_discovery(&mut self, interface: usize, mac: MacAddr, cx: &mut Context<'_>) {
         let now = cx.now();
-        let mac = MacAddr(mac);
         let first = now + Duration::from_nanos(cx.rng().below(FIRST_DELAY.as_nanos()));
         let solicit = now + Duration::from_nanos(cx.rng().below(FIRST_DELAY.as_nanos()));
         let average = self.discover_at(interface).map(|it| it.config.reachable);
@@ -193,7 +192,7 @@ impl Ip {
         for act in acts {
             match act {
                 Act::Send { to, packet } => {
-                    self.down(interface, Address::Mac(to.0), false, packet, cx);
+                    self.down(interface, Address::from(to), false, packet, cx);
                 }
                 Act::Solicit { target, to } => self.solicit(interface, target, to, cx),
                 Act::Failed(packet) => {
@@ -229,7 +228,7 @@ impl Ip {
             }
             Some(to) => {
                 let packet = discovery_packet(source, target, message, &options);
-                self.down(interface, Address::Mac(to.0), false, packet, cx);
+                self.down(interface, Address::from(to), false, packet, cx);
             }
         }
     }

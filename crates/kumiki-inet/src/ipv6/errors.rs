@@ -129,8 +129,8 @@ impl Ip {
 
     /// A user sends a unit back.
     pub(super) fn refuse(&mut self, from: Above, unit: Unit, problem: Problem, cx: &mut Context<'_>) {
-        let Unit { source: Address::Ip6(source), destination: Address::Ip6(destination), options, mut data, .. } = unit
-        else {
+        let Unit { options, mut data, .. } = unit;
+        let (Some(source), Some(destination)) = (unit.source.get(), unit.destination.get()) else {
             return;
         };
         let message = match problem {
@@ -207,8 +207,8 @@ impl Ip {
         let _ = error.pop(at);
         self.counters.icmp_in_errors += 1;
         let report = Report::Unreachable {
-            source: Address::Ip6(quoted.source),
-            destination: Address::Ip6(quoted.destination),
+            source: Address::from(quoted.source),
+            destination: Address::from(quoted.destination),
             problem,
             start: error,
         };
@@ -233,8 +233,8 @@ impl Ip {
         {
             let _ = packet.pop(at);
             let report = Report::Unreachable {
-                source: Address::Ip6(header.source),
-                destination: Address::Ip6(header.destination),
+                source: Address::from(header.source),
+                destination: Address::from(header.destination),
                 problem: Problem::NoNeighbour,
                 start: packet,
             };

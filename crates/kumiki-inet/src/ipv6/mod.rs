@@ -25,7 +25,7 @@
 //!
 //! # For users
 //!
-//! Addresses are [`Address::Ip6`]. As with IPv4, a unit without a source gets the address of the interface that it leaves by;
+//! Addresses are [`Ipv6Addr`](core::net::Ipv6Addr). As with IPv4, a unit without a source gets the address of the interface that it leaves by;
 //! [`Manage::Route`] tells which, and [`Manage::Limits`] is answered for the smallest MTU. Only the source fragments: a
 //! unit with `dont_fragment` that is too big for what is known of its path comes back as [`Report::Unreachable`].
 //!
@@ -46,6 +46,7 @@
 use crate::IpProtocol;
 use crate::LinkAddresses;
 use core::net::Ipv6Addr;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::numbering::ETHER_TYPE;
 use kumiki_wire::numbering::PPP_PROTOCOL;
 use std::collections::BTreeMap;
@@ -323,8 +324,8 @@ impl Ip {
     }
 
     fn route(&mut self, to: Address, now: Instant) -> Report {
-        let nowhere = Report::Route { to, source: Address::None, unit: 0, burst: 1, bypass: None };
-        let Address::Ip6(address) = to else {
+        let nowhere = Report::Route { to, source: Address::NONE, unit: 0, burst: 1, bypass: None };
+        let Some(address) = to.get::<Ipv6Addr>() else {
             return nowhere;
         };
         if self.is_local(address) {
@@ -337,7 +338,7 @@ impl Ip {
         });
         found.map_or(nowhere, |(source, mtu, burst)| Report::Route {
             to,
-            source: Address::Ip6(source),
+            source: Address::from(source),
             unit: mtu.min(self.path_mtu(address, now)).saturating_sub(send::HEADER_LEN),
             burst,
             bypass: None,
@@ -358,13 +359,13 @@ impl Ip {
                 return;
             }
             Manage::Narrow { to, mtu } => {
-                if let Address::Ip6(to) = to {
+                if let Some(to) = to.get::<Ipv6Addr>() {
                     self.narrow(to, mtu, cx.now());
                 }
                 return;
             }
             Manage::Group { group, member } => {
-                if let Address::Ip6(group) = group {
+                if let Some(group) = group.get::<Ipv6Addr>() {
                     self.groups.set(from, group, member);
                 }
                 return;
@@ -401,19 +402,21 @@ impl Ip {
                 }
                 return;
             }
-            Report::Route { source: Address::Mac(mac), .. } => {
-                self.begin_discovery(interface, mac, cx);
+            Report::Route { source, .. } => {
+                if let Some(mac) = source.get() {
+                    self.begin_discovery(interface, mac, cx);
+                }
                 return;
             }
             Report::Up => port.up = true,
             Report::Down => port.up = false,
             Report::Special(ref what) => {
-                if let Some(&LinkAddresses { local: Address::Ip6(local), .. }) = what.get() {
+                if let Some(local) = what.get().and_then(|it: &LinkAddresses| it.local.get()) {
                     port.adopt(local);
                 }
                 return;
             }
-            Report::Route { .. } | Report::Unreachable { .. } => return,
+            Report::Unreachable { .. } => return,
         }
         if anybody_up != self.ports.iter().any(|port| port.up) {
             let report = if anybody_up { Report::Down } else { Report::Up };
@@ -462,7 +465,7 @@ impl Protocol for Ip {
             };
             cx.down(below, Request::Manage(Box::new(Manage::Limits)));
             if matches!(port.link, Link::Discover(_)) {
-                let to = Address::Mac([0xff; 6]);
+                let to = Address::from(MacAddr([0xff; 6]));
                 cx.down(below, Request::Manage(Box::new(Manage::Route { to })));
             }
         }

@@ -261,8 +261,8 @@ impl Ip {
         let _ = packet.pop_header(at);
         self.counters.in_delivers += 1;
         let unit = Unit {
-            source: Address::Ip6(header.source),
-            destination: Address::Ip6(header.destination),
+            source: Address::from(header.source),
+            destination: Address::from(header.destination),
             options: UnitOptions {
                 ttl: header.hop_limit,
                 tos: header.traffic_class,

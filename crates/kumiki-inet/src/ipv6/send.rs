@@ -49,7 +49,7 @@ pub(super) struct Unsent {
 impl Ip {
     pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
-        let Address::Ip6(destination) = unit.destination else {
+        let Some(destination) = unit.destination.get::<Ipv6Addr>() else {
             self.discard("destination is not an IPv6 address", cx);
             return;
         };
@@ -57,20 +57,13 @@ impl Ip {
             self.discard("no protocol number", cx);
             return;
         };
-        let source = match unit.source {
-            Address::None | Address::Ip6(Ipv6Addr::UNSPECIFIED) => None,
-            Address::Ip6(source) if self.is_local(source) => Some(source),
-            Address::Ip4(_)
-            | Address::Ip6(_)
-            | Address::Socket { .. }
-            | Address::Mac(_)
-            | Address::Vc { .. }
-            | Address::Hdlc(_)
-            | Address::X121(_) => {
-                self.discard("source is not ours", cx);
-                return;
-            }
-        };
+        let source: Option<Ipv6Addr> = unit.source.get();
+        let is_open = unit.source.is_none() || source.is_some_and(|it| it.is_unspecified());
+        let source = source.filter(|_| !is_open);
+        if !is_open && !source.is_some_and(|it| self.is_local(it)) {
+            self.discard("source is not ours", cx);
+            return;
+        }
         let sent = self.originate(protocol, source, destination, unit.options, unit.data, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
@@ -78,7 +71,7 @@ impl Ip {
             let mut start = unsent.data;
             start.truncate(SHOWN);
             let report = Report::Unreachable {
-                source: unsent.source.map_or(Address::None, Address::Ip6),
+                source: unsent.source.map_or(Address::NONE, Address::from),
                 destination: unit.destination,
                 problem,
                 start,
@@ -216,12 +209,12 @@ impl Ip {
         let mut acts = Vec::new();
         let link = match self.ports.get_mut(hop.interface).map(|port| &mut port.link) {
             None => return,
-            Some(Link::One) => Address::None,
+            Some(Link::One) => Address::NONE,
             Some(Link::Table(table)) => {
                 let found = table.iter().find(|(next, _)| *next == hop.next);
-                found.map_or(Address::None, |&(_, address)| address)
+                found.map_or(Address::NONE, |&(_, address)| address)
             }
-            Some(Link::Discover(_)) if hop.next.is_multicast() => Address::Mac(MacAddr::of_ipv6_group(hop.next).0),
+            Some(Link::Discover(_)) if hop.next.is_multicast() => MacAddr::of_ipv6_group(hop.next).into(),
             Some(Link::Discover(it)) => {
                 it.cache.send(cx.now(), hop.next, packet, &mut acts);
                 self.act(hop.interface, acts, cx);
@@ -237,7 +230,7 @@ impl Ip {
             return;
         };
         let unit = Unit {
-            source: Address::None,
+            source: Address::NONE,
             destination: link,
             options: UnitOptions { tos: packet.tos, group, ..UnitOptions::default() },
             route: None,

@@ -23,6 +23,7 @@ use kumiki_graph::{
     UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
 use kumiki_wire::inet::llc_snap;
 use kumiki_wire::numbering::ETHER_TYPE;
@@ -277,17 +278,8 @@ impl Llc {
 }
 
 /// Whether `address` is one of several stations.
-const fn is_group(address: Address) -> bool {
-    match address {
-        Address::Mac([first, ..]) => first & 1 != 0,
-        Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Socket { .. }
-        | Address::Vc { .. }
-        | Address::Hdlc(_)
-        | Address::X121(_) => false,
-    }
+fn is_group(address: Address) -> bool {
+    address.get::<MacAddr>().is_some_and(MacAddr::is_group)
 }
 
 impl Protocol for Llc {

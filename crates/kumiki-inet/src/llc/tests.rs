@@ -7,7 +7,7 @@ use super::*;
 use crate::eth::{self, Eth};
 use kumiki_testkit::bench::{Bench, hex};
 
-const PEER: Address = Address::Mac([2, 0, 0, 0, 0, 2]);
+const PEER: Address = MacAddr([2, 0, 0, 0, 0, 2]).address();
 const NETBIOS: Key = Key::of(LSAP, sap::NETBIOS as u16);
 
 /// A station with IP by EtherType and a user by SAP, over Ethernet without padding, beside a user of Ethernet II.

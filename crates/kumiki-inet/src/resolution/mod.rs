@@ -70,7 +70,7 @@ pub fn transmit(user: Above, station: Address, mut unit: Unit, cx: &mut Context<
 pub fn silent(user: Above, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>) {
     let report = Report::Unreachable {
         source: unit.source,
-        destination: Address::Ip4(next_hop),
+        destination: Address::from(next_hop),
         problem: Problem::NoNeighbour,
         start: unit.data,
     };

@@ -20,6 +20,7 @@
 //! does that calls `recvfrom`. What a datagram costs the process is charged as one call and [`Config::copies`] copies of its octets, each
 //! way; without prices it costs nothing.
 
+use core::net::SocketAddr;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use kumiki_graph::{
@@ -121,8 +122,8 @@ pub const fn socket_of(mac: MacAddr) -> Option<SocketAddrV4> {
     Some(SocketAddrV4::new(address, port))
 }
 
-const fn socket(address: SocketAddrV4) -> Address {
-    Address::Socket { ip: core::net::IpAddr::V4(*address.ip()), port: address.port() }
+fn socket(address: SocketAddrV4) -> Address {
+    SocketAddr::V4(address).into()
 }
 
 impl SimEther {
@@ -206,8 +207,8 @@ impl SimEther {
         }
         self.counters.received += 1;
         // Whose datagram it was nobody needs to know: the frame says from which station it is.
-        unit.source = Address::None;
-        unit.destination = Address::None;
+        unit.source = Address::NONE;
+        unit.destination = Address::NONE;
         cx.up(USER, Indication::Unit(unit));
     }
 

@@ -1,5 +1,6 @@
 use kumiki_graph::{DeviceId, NodeId};
 use kumiki_octets::Message;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::numbering::ETHER_TYPE;
 use proptest::prelude::*;
 
@@ -28,7 +29,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(mac: MacAddr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Mac(mac.0), ..Unit::of(Message::from_octets(data)) }
+    Unit { destination: Address::from(mac), ..Unit::of(Message::from_octets(data)) }
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn a_frame_is_the_data_of_a_datagram_and_back() {
     answer[28..40].rotate_left(6);
     bench.octets(net, &answer);
     let units = bench.units(user);
-    assert_eq!(units[0].source, Address::Mac([10, 0, 0, 2, 0x1b, 0x5a]));
+    assert_eq!(units[0].source, Address::from(MacAddr([10, 0, 0, 2, 0x1b, 0x5a])));
     assert_eq!(units[0].data.to_vec(), [7; 100]);
 }
 

@@ -156,7 +156,7 @@ impl Tcp {
         // MUST-43, and MUST-41: where somebody listens already, only this open fails.
         let local = local_socket(open.local).ok_or(Reason::BadAddress)?;
         let remote = open.remote.socket();
-        if remote.is_none() && open.remote != Address::None {
+        if remote.is_none() && open.remote != Address::NONE {
             return Err(Reason::BadAddress);
         }
         if local.port() == 0 {
@@ -256,11 +256,9 @@ fn refuse(above: Above, session: Handle, reason: Reason, cx: &mut Context<'_>) {
 
 /// The local end that `address` says, which may be left open in parts.
 fn local_socket(address: Address) -> Option<SocketAddr> {
-    match address {
-        Address::None => Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)),
-        Address::Ip4(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Ip6(ip) => Some(SocketAddr::new(ip.into(), 0)),
-        Address::Socket { .. } => address.socket().filter(|it| it.ip().is_unspecified() || segment::may_speak(it.ip())),
-        Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => None,
+    if address.is_none() {
+        return Some(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0));
     }
+    let may_be_ours = |it: &SocketAddr| it.ip().is_unspecified() || segment::may_speak(it.ip());
+    address.socket_at(0).filter(|it| address.socket().is_none() || may_be_ours(it))
 }

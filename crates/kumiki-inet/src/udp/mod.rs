@@ -11,11 +11,11 @@
 //!
 //! A port is opened like a session and then used with unit data:
 //!
-//! - [`Request::Open`] with [`Mode::Passive`] takes `local`, an [`Address::Socket`]: port 0 lets us choose, the unspecified
+//! - [`Request::Open`] with [`Mode::Passive`] takes `local`, a [`SocketAddr`](core::net::SocketAddr): port 0 lets us choose, the unspecified
 //!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
 //!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
-//! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::None`]: the first
-//!   one), to the socket `destination` ([`Address::None`]: the peer of an active open).
+//! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::NONE`]: the first
+//!   one), to the socket `destination` ([`Address::NONE`]: the peer of an active open).
 //! - [`Indication::Unit`] has the peer as `source` and the user's own socket as `destination`.
 //! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped, as at a
 //!   socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the user has all the room it
@@ -144,7 +144,7 @@ impl Udp {
 
     fn open(&mut self, from: Above, open: &Open, cx: &mut Context<'_>) {
         let any = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0);
-        let local = if open.local == Address::None { Some(any) } else { open.local.socket() };
+        let local = if open.local == Address::NONE { Some(any) } else { open.local.socket() };
         let remote = match open.mode {
             Mode::Passive { .. } => Some(None),
             // A peer without a port is none.
@@ -165,7 +165,7 @@ impl Udp {
                 user: open.user,
                 provider,
                 local: Address::from(local),
-                remote: remote.map_or(Address::None, Address::from),
+                remote: remote.map_or(Address::NONE, Address::from),
                 unit: MAX_DATA,
                 data: None,
                 ..Opened::default()

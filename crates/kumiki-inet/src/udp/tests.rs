@@ -168,9 +168,9 @@ fn one_port_has_one_user() {
     let (mut bench, _, user) = bench(Config::default());
     opened(&mut bench, user, socket_address(ANY, 7));
     assert!(refused(&mut bench, user, open(socket_address(A, 7), None)));
-    assert!(refused(&mut bench, user, open(Address::Ip4(A), None)));
-    let nobody = Some(Address::None);
-    assert!(refused(&mut bench, user, open(Address::None, nobody)));
+    assert!(refused(&mut bench, user, open(Address::from(A), None)));
+    let nobody = Some(Address::NONE);
+    assert!(refused(&mut bench, user, open(Address::NONE, nobody)));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn an_open_can_be_taken_back() {
 #[test]
 fn port_zero_is_a_dynamic_port() {
     let (mut bench, _, user) = bench(Config::default());
-    let first = opened(&mut bench, user, Address::None).local.socket().unwrap();
+    let first = opened(&mut bench, user, Address::NONE).local.socket().unwrap();
     let second = opened(&mut bench, user, socket_address(A, 0)).local.socket().unwrap();
     assert!(DYNAMIC.contains(&first.port()) && DYNAMIC.contains(&second.port()));
     assert_ne!(first.port(), second.port());
@@ -211,7 +211,7 @@ fn an_active_open_has_one_peer() {
     let (mut bench, eth, user) = bench(Config::default());
     let other = socket_address(B, 10);
     bench.say(user, open(socket_address(A, 7), Some(other)));
-    bench.send(user, to(Address::None, b"x"));
+    bench.send(user, to(Address::NONE, b"x"));
     assert_eq!(bench.sent_octets()[0][22..24], [0, 10]);
     bench.octets(eth, &datagram(b"from port 9"));
     assert!(bench.units(user).is_empty());
@@ -258,7 +258,7 @@ fn a_unit_from_a_socket_of_nobody_or_too_long_is_not_sent() {
     opened(&mut bench, user, socket_address(A, 1024));
     bench.send(user, Unit { source: socket_address(A, 1025), ..to(socket_address(B, 7), b"x") });
     bench.send(user, to(socket_address(B, 7), &vec![0; 65508]));
-    bench.send(user, to(Address::Ip4(B), b"x"));
+    bench.send(user, to(Address::from(B), b"x"));
     assert!(bench.sent().is_empty());
     let node = bench.graph.node("udp").unwrap();
     let counters = *bench.graph.protocol::<Udp>(node).unwrap().counters();

@@ -237,7 +237,7 @@ impl Vnet {
         match self.towards(to, unit.source, unit.options.group) {
             Towards::Us => {
                 self.counters.looped += 1;
-                if unit.source == Address::None {
+                if unit.source == Address::NONE {
                     unit.source = unit.destination;
                 }
                 cx.up(from, Indication::Unit(unit));
@@ -301,12 +301,12 @@ impl Vnet {
         let mut own = own.filter(|(own, _)| own.is_ipv4() == to.is_ipv4());
         let first = own.clone().next();
         let near = own.find(|(own, prefix)| is_within(to, *own, *prefix));
-        near.or(first).map_or(Address::None, |(own, _)| Address::from(*own))
+        near.or(first).map_or(Address::NONE, |(own, _)| Address::from(*own))
     }
 
     fn route(&mut self, from: Above, to: Address, cx: &mut Context<'_>) -> Report {
         self.counters.routes += 1;
-        let towards = to.ip().map(|ip| (ip, self.towards(ip, Address::None, false)));
+        let towards = to.ip().map(|ip| (ip, self.towards(ip, Address::NONE, false)));
         let (source, (unit, burst), bypass) = match towards {
             Some((_, Towards::Us)) => (to, (u32::from(u16::MAX), u32::MAX), None),
             Some((ip, Towards::One(interface))) => {
@@ -319,15 +319,15 @@ impl Vnet {
                 let source = self.source(first, ip);
                 (source, self.least(interfaces.into_iter()), None)
             }
-            Some((_, Towards::Nowhere)) | None => (Address::None, (0, 1), None),
+            Some((_, Towards::Nowhere)) | None => (Address::NONE, (0, 1), None),
         };
         // An interface that has no address of that version can send nothing that is answered.
-        let unit = if source == Address::None { 0 } else { unit };
+        let unit = if source == Address::NONE { 0 } else { unit };
         Report::Route { to, source, unit, burst, bypass }
     }
 
     fn manage(&mut self, from: Above, manage: Manage, cx: &mut Context<'_>) {
-        let of = |address: Address| address.ip().map(|ip| self.towards(ip, Address::None, false));
+        let of = |address: Address| address.ip().map(|ip| self.towards(ip, Address::NONE, false));
         let towards = match &manage {
             Manage::Limits => {
                 cx.up(from, Indication::Report(Box::new(self.limits())));

@@ -286,7 +286,7 @@ fn in_virtual_time(seed: u64) -> (Heard, Heard) {
                 let Request::Unit(unit) = output.request else {
                     panic!("not a unit");
                 };
-                let frame = Unit::Frame { data: unit.data, address: Address::None };
+                let frame = Unit::Frame { data: unit.data, address: Address::NONE };
                 path.offer(now, port, frame, &mut out);
             }
         }
@@ -468,7 +468,7 @@ fn delays_do_not_grow_from_one_late_element_to_the_next() {
     }
     executor.plug(from, Plug::Device(id, DEVICE));
     executor.start().unwrap();
-    let frame = Unit::Frame { data: Message::from_octets(&[1]), address: Address::None };
+    let frame = Unit::Frame { data: Message::from_octets(&[1]), address: Address::NONE };
     near.send(Instant::ZERO, frame);
     executor.run(Duration::from_millis(1), |_| false);
     // Twenty wires of 1 us, and the lateness of the last wait alone.

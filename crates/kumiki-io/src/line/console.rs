@@ -258,7 +258,7 @@ mod tests {
         let rest = arrivals(&mut console);
         assert!(matches!(rest[..], [Arrival::Unit { .. }, Arrival::Down]), "{rest:?}");
         let packet = Message::from_octets(b"still here");
-        console.send(&packet, Address::None).unwrap();
+        console.send(&packet, Address::NONE).unwrap();
         assert!(!console.flush().unwrap());
         drop(console);
         let mut text = String::new();

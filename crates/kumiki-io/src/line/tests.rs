@@ -44,7 +44,7 @@ fn octets(line: &mut Line, many: usize) -> Vec<u8> {
 }
 
 fn say(line: &mut Line, octets: &[u8]) -> Sent {
-    let sent = line.send(&Message::from_octets(octets), Address::None).unwrap();
+    let sent = line.send(&Message::from_octets(octets), Address::NONE).unwrap();
     line.flush().unwrap();
     sent
 }

@@ -109,19 +109,6 @@ pub struct Sockets {
     counters: Arc<SocketsCounters>,
 }
 
-fn socket_address(of: Address) -> Option<SocketAddr> {
-    match of {
-        Address::Socket { ip, port } => Some(SocketAddr::new(ip, port)),
-        Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_)
-        | Address::X121(_) => None,
-    }
-}
-
 /// A listener that does not wait, and as many callers in front of it as the kernel lets it have; with port 0 the operating system chooses one, so where it is, is told.
 ///
 /// # Errors
@@ -240,7 +227,7 @@ impl Sockets {
     }
 
     fn listen(&mut self, open: &Open, backlog: u32) -> Result<(), Errno> {
-        let local = socket_address(open.local).ok_or(Errno::INVAL)?;
+        let local = open.local.socket().ok_or(Errno::INVAL)?;
         let taken = self.bound.iter().position(|(bound, _)| *bound == local);
         let socket = match taken {
             Some(at) => self.bound.swap_remove(at).1,
@@ -256,14 +243,14 @@ impl Sockets {
     }
 
     fn call(&mut self, open: &Open) -> Result<(), Errno> {
-        let remote = socket_address(open.remote).ok_or(Errno::INVAL)?;
+        let remote = open.remote.socket().ok_or(Errno::INVAL)?;
         if self.slots.len() >= self.config.most {
             return Err(Errno::NOBUFS);
         }
         let family = if remote.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        if let Some(local) = socket_address(open.local) {
+        if let Some(local) = open.local.socket() {
             rustix::net::bind(&socket, &local)?;
         }
         self.tune(&socket, &open.quality);
@@ -489,7 +476,7 @@ impl Sockets {
         if session.released || session.user.is_none() {
             return;
         }
-        match session.stream.send(data, Address::None) {
+        match session.stream.send(data, Address::NONE) {
             // One that is broken says so when it is looked at.
             Ok(Sent::Taken | Sent::Refused) => self.dirty.push(handle),
             // More than there was credit for: octets would be missing in the middle.

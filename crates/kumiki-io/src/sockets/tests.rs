@@ -259,7 +259,7 @@ fn many_connections_at_once_lose_nothing_in_small_grants() {
 fn a_call_that_nobody_takes_says_why() {
     let nobody = kumiki_watchdog::Port::new().unwrap();
     let mut calling = device(SocketsConfig::default());
-    for (remote, wanted) in [(Address::from(nobody.at()), Reason::Refused), (Address::None, Reason::BadAddress)] {
+    for (remote, wanted) in [(Address::from(nobody.at()), Reason::Refused), (Address::NONE, Reason::BadAddress)] {
         let open = Open { user: handle(3), remote, ..Open::default() };
         ask(&mut calling, Request::Open(Box::new(open)));
         let said = next(&mut calling);

@@ -39,7 +39,7 @@ fn what_is_sent_together_arrives_in_order() {
     for message in
         [headed(b"head", &[7; 5000]), Message::new(), Message::generated(pattern, 3, 300), headed(b"", b"tail")]
     {
-        assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Taken);
+        assert_eq!(stream.send(&message, Address::NONE).unwrap(), Sent::Taken);
     }
     assert!(!stream.flush().unwrap());
     drop(stream);
@@ -62,7 +62,7 @@ fn room_comes_back_as_the_peer_reads_and_no_octet_is_lost() {
         while room >= 9001 && sent < total {
             let from = first(sent);
             let message = headed(&[from], &[from.wrapping_add(1); 9000]);
-            assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Taken);
+            assert_eq!(stream.send(&message, Address::NONE).unwrap(), Sent::Taken);
             sent += 9001;
             room -= 9001;
         }
@@ -86,7 +86,7 @@ fn what_came_before_the_end_of_file_is_read_first() {
     theirs.write_all(b"last words").unwrap();
     theirs.shutdown(Shutdown::Both).unwrap();
     let message = headed(b"", b"to nobody");
-    stream.send(&message, Address::None).unwrap();
+    stream.send(&message, Address::NONE).unwrap();
     assert!(!stream.flush().unwrap(), "nothing waits for a peer that is gone");
     let Ok(Some(Arrival::Unit { data, .. })) = stream.receive() else {
         panic!("octets first");
@@ -94,7 +94,7 @@ fn what_came_before_the_end_of_file_is_read_first() {
     assert_eq!(data.to_vec(), b"last words");
     assert!(matches!(stream.receive(), Ok(Some(Arrival::Down))));
     assert!(matches!(stream.receive(), Ok(None)));
-    assert_eq!(stream.send(&message, Address::None).unwrap(), Sent::Refused);
+    assert_eq!(stream.send(&message, Address::NONE).unwrap(), Sent::Refused);
     assert!(stream.descriptors().read.is_none(), "nothing to wait for any more");
 }
 
@@ -138,7 +138,7 @@ fn who_sends_to_a_peer_that_is_gone_is_not_kept_waiting_for_room() {
     drop(theirs);
     for _ in 0..3 {
         let message = headed(b"head", &[7; 5000]);
-        stream.send(&message, Address::None).unwrap();
+        stream.send(&message, Address::NONE).unwrap();
         assert!(!stream.flush().unwrap());
         assert!(stream.descriptors().read.is_some());
         let Ok(Some(Arrival::Room(room))) = stream.receive() else {
@@ -172,7 +172,7 @@ fn what_was_read_is_acknowledged_at_once() {
         }
         assert!(rustix::net::sockopt::tcp_quickack(&stream.socket).unwrap());
         // What is answered turns the kernel to delaying.
-        stream.send(&Message::from_octets(b"answer"), Address::None).unwrap();
+        stream.send(&Message::from_octets(b"answer"), Address::NONE).unwrap();
         stream.flush().unwrap();
         peer.read_exact(&mut [0; 6]).unwrap();
     }

@@ -1,5 +1,6 @@
 //! Over the loopback interface, with sockets of the standard library at the other end.
 
+use core::net::SocketAddr;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::*;
@@ -17,7 +18,7 @@ fn peer() -> UdpSocket {
 }
 
 fn socket(address: SocketAddr) -> Address {
-    Address::Socket { ip: address.ip(), port: address.port() }
+    Address::from(SocketAddr::new(address.ip(), address.port()))
 }
 
 /// The next unit and who sent it, once there is one.
@@ -46,7 +47,7 @@ fn each_unit_says_who_sent_it_and_where_it_goes() {
     let mut octets = [0; 2000];
     assert_eq!(other.recv_from(&mut octets).unwrap(), (1002, udp.local()));
     assert_eq!(&octets[..3], b"ab\x09");
-    let nobody = udp.send(&unit, Address::None).unwrap();
+    let nobody = udp.send(&unit, Address::NONE).unwrap();
     assert_eq!((nobody, udp.peer()), (Sent::Refused, None));
 }
 
@@ -54,7 +55,7 @@ fn each_unit_says_who_sent_it_and_where_it_goes() {
 fn the_first_who_sends_is_the_peer_and_others_are_strangers() {
     let (mut udp, one, other) = (open(Far::First), peer(), peer());
     let unit = Message::from_octets(b"back");
-    assert_eq!(udp.send(&unit, Address::None).unwrap(), Sent::Refused);
+    assert_eq!(udp.send(&unit, Address::NONE).unwrap(), Sent::Refused);
     one.send_to(b"first", udp.local()).unwrap();
     next(&mut udp);
     other.send_to(b"stranger", udp.local()).unwrap();
@@ -62,7 +63,7 @@ fn the_first_who_sends_is_the_peer_and_others_are_strangers() {
     assert_eq!(next(&mut udp).0, b"second");
     assert_eq!(udp.strangers(), 1);
     assert_eq!(udp.peer(), one.local_addr().ok());
-    assert_eq!(udp.send(&unit, Address::None).unwrap(), Sent::Taken);
+    assert_eq!(udp.send(&unit, Address::NONE).unwrap(), Sent::Taken);
     let mut octets = [0; 9];
     assert_eq!(one.recv(&mut octets).unwrap(), 4);
 }
@@ -83,9 +84,9 @@ fn what_is_too_long_is_refused_and_the_next_one_goes() {
     let mut udp = open(Far::Given(one.local_addr().unwrap()));
     // 65,535 octets less the headers of IPv4 and UDP are the most.
     let long = Message::from_octets(&vec![1; 65_508]);
-    assert_eq!(udp.send(&long, Address::None).unwrap(), Sent::Refused);
+    assert_eq!(udp.send(&long, Address::NONE).unwrap(), Sent::Refused);
     let most = Message::from_octets(&vec![1; 65_507]);
-    assert_eq!(udp.send(&most, Address::None).unwrap(), Sent::Taken);
+    assert_eq!(udp.send(&most, Address::NONE).unwrap(), Sent::Taken);
     assert_eq!(one.recv(&mut vec![0; 1 << 16]).unwrap(), 65_507);
     // An address of the other version.
     let ipv6 = socket("[::1]:9".parse().unwrap());
@@ -93,7 +94,7 @@ fn what_is_too_long_is_refused_and_the_next_one_goes() {
     // Nobody is there, which ICMP says and nobody here reads.
     drop(one);
     for _ in 0..3 {
-        assert_eq!(udp.send(&most, Address::None).unwrap(), Sent::Taken);
+        assert_eq!(udp.send(&most, Address::NONE).unwrap(), Sent::Taken);
         assert!(udp.receive().unwrap().is_none());
     }
 }

@@ -14,6 +14,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -268,7 +269,7 @@ enum Form {
 
 impl Form {
     fn of(captured: &Captured, access_point: AccessPoint, content: Content) -> Self {
-        let has_channel = |tapped: &Tapped| tapped.access_point == access_point && channel(tapped) != Address::None;
+        let has_channel = |tapped: &Tapped| tapped.access_point == access_point && channel(tapped) != Address::NONE;
         match content {
             Content::Llc if captured.seen.iter().any(has_channel) => Self::Channel,
             Content::Llc => Self::Llc,
@@ -299,7 +300,8 @@ impl Form {
     fn header(self, tapped: &Tapped, direction: Direction) -> Vec<u8> {
         match self {
             Self::Channel => {
-                let (vpi, vci) = if let Address::Vc { vpi, vci } = channel(tapped) { (vpi, vci) } else { (0, 0) };
+                let (vpi, vci) =
+                    if let Some(Vc { vpi, vci }) = channel(tapped).get::<Vc>() { (vpi, vci) } else { (0, 0) };
                 // The header has the eight bits of a user-network interface.
                 let [_, vpi] = vpi.to_be_bytes();
                 sunatm(direction, vpi, vci).to_vec()
@@ -313,7 +315,7 @@ impl Form {
 
 /// The virtual channel that a unit went or came by, if there is one.
 fn channel(tapped: &Tapped) -> Address {
-    let found = [tapped.source, tapped.destination].into_iter().find(|address| matches!(address, Address::Vc { .. }));
+    let found = [tapped.source, tapped.destination].into_iter().find(|address| address.get::<Vc>().is_some());
     found.unwrap_or_default()
 }
 

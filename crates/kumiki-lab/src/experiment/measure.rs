@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, Duration, Instant, Reason};
+use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_sim::{HostId, World};
 
 use super::programs::{Kind, Load};
@@ -375,7 +375,7 @@ fn unconnected(host: &str, source: &Source) -> Option<String> {
         return None;
     }
     let peer = source.peer()?;
-    let peer = if let Address::Socket { ip, .. } = peer { ip.to_string() } else { peer.to_string() };
+    let peer = peer.socket().map_or_else(|| peer.to_string(), |at| at.ip().to_string());
     let why = source.sent().find_map(|sent| sent.aborted);
     Some(match why {
         Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),

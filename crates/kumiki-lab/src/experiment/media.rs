@@ -1,8 +1,9 @@
 //! From the lines and switches of a scenario to media in the world.
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, DeviceId, Duration, Instant};
+use kumiki_graph::{DeviceId, Duration, Instant};
 use kumiki_link::atm::{self, Aal34, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
 use kumiki_link::sonet::{Level, LineConfig, OctetClock, Section, SectionConfig, Trouble, Troubled};
 use kumiki_link::{
@@ -605,9 +606,7 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
     let end = |text: &str| {
         let (port, vc) = text.trim().split_once(' ')?;
         let port: usize = port.parse().ok().filter(|port| *port < ports)?;
-        let Address::Vc { vpi, vci } = channel(&[], vc.trim()).ok()? else {
-            return None;
-        };
+        let Vc { vpi, vci } = channel(&[], vc.trim()).ok()?.get()?;
         Some(PortVc { port, vpi, vci })
     };
     let (Some(from), Some(to)) = (end(from), end(to)) else {

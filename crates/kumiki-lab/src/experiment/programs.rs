@@ -264,7 +264,7 @@ impl Setup<'_> {
     fn listening(&self) -> Address {
         match self.local.ip() {
             Some(_) => Self::any().into(),
-            None => Address::None,
+            None => Address::NONE,
         }
     }
 
@@ -273,8 +273,8 @@ impl Setup<'_> {
         let quality = quality(workload)?;
         let source = Source::new(SourceConfig {
             local: match self.local.ip() {
-                Some(ip) => Address::Socket { ip, port: 0 },
-                None => Address::None,
+                Some(ip) => Address::from(SocketAddr::new(ip, 0)),
+                None => Address::NONE,
             },
             peers: self.peers.iter().map(|peer| at_port(*peer, PORT)).collect(),
             sessions: workload.sessions,
@@ -437,8 +437,8 @@ fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<
         let settings = || spec.settings.get(&node).ok_or_else(missing);
         let found = match super::hosts::kind_of(spec, &node) {
             "ip" | "ipv6" | "vnet" => protocols::address(settings()?).map(Address::from),
-            "x25" => protocols::number(settings()?).map(Address::X121),
-            "loopback" => Ok(Address::None),
+            "x25" => protocols::number(settings()?).map(Address::from),
+            "loopback" => Ok(Address::NONE),
             _ => continue,
         };
         return found.map_err(|fault| fault.under(&["host", host, &node]));
@@ -449,7 +449,7 @@ fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<
 /// `address` as programs call it: with a port, where it is one of IP.
 fn at_port(address: Address, port: u16) -> Address {
     match address.ip() {
-        Some(ip) => Address::Socket { ip, port },
+        Some(ip) => Address::from(SocketAddr::new(ip, port)),
         None => address,
     }
 }

@@ -2,6 +2,7 @@
 //! [`kumiki_stack`] does the rest.
 
 use core::net::{IpAddr, Ipv4Addr};
+use kumiki_wire::atm::cell::Vc;
 
 use kumiki_graph::{Address, Coalesce, Duration, Protocol};
 use kumiki_osi_service::x25::Number;
@@ -140,7 +141,7 @@ fn said(error: BuildError) -> Fault {
 pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
     let parsed = text.split_once('/').and_then(|(vpi, vci)| {
         let vpi: u16 = vpi.trim().parse().ok().filter(|vpi| *vpi < 4096)?;
-        Some(Address::Vc { vpi, vci: vci.trim().parse().ok()? })
+        Some(Vc { vpi, vci: vci.trim().parse().ok()? }.address())
     });
     parsed.ok_or_else(|| fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\""))
 }

@@ -160,7 +160,7 @@ impl Protocol for Sink {
             user: LISTEN,
             mode: Mode::Passive { backlog: self.config.backlog },
             local: self.config.local,
-            remote: Address::None,
+            remote: Address::NONE,
             quality: self.config.quality,
             ..Open::default()
         };

@@ -357,7 +357,7 @@ impl Protocol for Talker {
                     user: LISTEN,
                     mode: Mode::Passive { backlog },
                     local: Address::from(local),
-                    remote: Address::None,
+                    remote: Address::NONE,
                     quality,
                     ..Open::default()
                 };

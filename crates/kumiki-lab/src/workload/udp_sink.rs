@@ -167,7 +167,7 @@ impl Protocol for UdpSink {
             user: Handle::default(),
             mode: Mode::Passive { backlog: 0 },
             local: Address::from(self.config.local),
-            remote: Address::None,
+            remote: Address::NONE,
             quality: Quality::default(),
             ..Open::default()
         };

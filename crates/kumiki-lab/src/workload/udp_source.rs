@@ -161,8 +161,8 @@ pub(super) const fn content_offset(number: u64, octets: usize) -> u64 {
 }
 
 /// The port of a socket.
-const fn port(address: Address) -> Option<u16> {
-    if let Some(socket) = address.socket() { Some(socket.port()) } else { None }
+fn port(address: Address) -> Option<u16> {
+    address.socket().map(|at| at.port())
 }
 
 const fn handle(number: u32) -> Handle {

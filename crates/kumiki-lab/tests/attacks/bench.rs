@@ -66,7 +66,7 @@ struct Attacker {
 }
 
 fn frame(octets: &[u8]) -> Unit {
-    Unit::Frame { data: Message::from_octets(octets), address: Address::None }
+    Unit::Frame { data: Message::from_octets(octets), address: Address::NONE }
 }
 
 impl Element for Attacker {

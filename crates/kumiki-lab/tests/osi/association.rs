@@ -3,6 +3,7 @@
 use core::net::SocketAddr;
 use kumiki_graph::Parameters;
 use kumiki_graph::Special;
+use kumiki_octets::Number;
 use std::sync::{Arc, Mutex};
 
 use kumiki_files::file_user::{self, FileClient, Operation, Plan, PutMode, Settings as Wishes, Sink};
@@ -63,7 +64,7 @@ pub(crate) fn lower(bench: &mut Bench, network: Network) {
 pub(crate) fn remote(network: Network) -> Address {
     match network {
         Network::Tcp => Address::from("10.0.0.2:102".parse::<SocketAddr>().unwrap()),
-        Network::X25 => Address::X121("2".parse().unwrap()),
+        Network::X25 => Address::from("2".parse::<Number>().unwrap()),
     }
 }
 

@@ -30,7 +30,7 @@ fn pair(near: &Settings, far: &Settings) -> (Bench, [NodeId; 2]) {
 }
 
 fn number(digits: &str) -> Address {
-    Address::X121(digits.parse().unwrap())
+    Address::from(digits.parse::<kumiki_octets::Number>().unwrap())
 }
 
 fn call(bench: &mut Bench, user: NodeId, data: &[u8], facilities: Vec<Facility>) {

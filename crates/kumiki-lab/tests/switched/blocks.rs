@@ -52,7 +52,11 @@ impl Talker {
         let Some(number) = self.calls else {
             return;
         };
-        let open = Open { user: CALLER, remote: Address::X121(number.parse().unwrap()), ..Open::default() };
+        let open = Open {
+            user: CALLER,
+            remote: Address::from(number.parse::<kumiki_octets::Number>().unwrap()),
+            ..Open::default()
+        };
         cx.down(Below(0), Request::Open(Box::new(open)));
     }
 

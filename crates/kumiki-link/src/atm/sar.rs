@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | AAL5 common part: ITU-T I.363.5; AAL3/4: [`aal34`]; checksum on the fly: paper 2, section 3.2 |
-//! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with [`Address::Vc`]. [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
+//! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with a [`Vc`](kumiki_wire::atm::cell::Vc). [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
 //! | Left out | OAM and RM cells, traffic shaping, corrupted-data delivery; AAL1 and AAL2 |
 //!
 //! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the
@@ -17,6 +17,7 @@ use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Checksum, Message, Pattern, Slice, Sum};
 use kumiki_wire::atm::aal5::{self, Fault, Trailer};
+use kumiki_wire::atm::cell::Vc;
 
 use super::Slots;
 use crate::{Element, Outlet, Unit};
@@ -281,8 +282,8 @@ impl Element for Sar {
 }
 
 /// The channel of an address, if it is one.
-const fn channel(address: Address) -> Option<(u16, u16)> {
-    if let Address::Vc { vpi, vci } = address { Some((vpi, vci)) } else { None }
+fn channel(address: Address) -> Option<(u16, u16)> {
+    address.get().map(|Vc { vpi, vci }| (vpi, vci))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn config() -> ExchangeConfig {
 }
 
 fn frame(tag: u8, len: usize) -> Unit {
-    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::None }
+    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::NONE }
 }
 
 /// What a port has heard, in ms.

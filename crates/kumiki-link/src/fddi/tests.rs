@@ -18,7 +18,7 @@ fn frame(from: usize, destination: MacAddr, information: usize, id: u16) -> Unit
     let mut octets = vec![0; LEN + information.max(2)];
     header.emit(&mut octets[..LEN]);
     octets[LEN..LEN + 2].copy_from_slice(&id.to_be_bytes());
-    Unit::Frame { data: Message::from_octets(&octets), address: Address::None }
+    Unit::Frame { data: Message::from_octets(&octets), address: Address::NONE }
 }
 
 fn station(number: usize, latency: u64, propagation: u64) -> StationConfig {
@@ -143,7 +143,7 @@ fn what_is_no_frame_is_refused_and_said_so() {
     let mut out = Outlet::default();
     for len in [LEN - 1, LEN + MAX_INFORMATION + 1] {
         let data = Message::from_octets(&vec![0x50; len]);
-        let address = Address::None;
+        let address = Address::NONE;
         ring.offer(ns(0), 0, Unit::Frame { data, address }, &mut out);
     }
     let sent: Vec<(usize, Unit)> = out.drain().collect();

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Address, Rng};
 use kumiki_octets::{Checksum, Message, Pattern, Sum};
+use kumiki_wire::atm::cell::Vc;
 use proptest::prelude::*;
 
 use super::*;
@@ -17,7 +18,7 @@ fn pass(impairment: Impairment, seed: u64, frames: u64) -> (Vec<(u64, u64)>, Ben
     for number in 0..frames {
         let mut data = Message::generated(Pattern::Zeros, 0, 92);
         data.push(8).copy_from_slice(&number.to_be_bytes());
-        let address = Address::None;
+        let address = Address::NONE;
         bench.offer(Instant::ZERO + Duration::from_micros(number), (0, 0), Unit::Frame { data, address });
     }
     bench.run();
@@ -50,7 +51,7 @@ fn frames_are_marked_as_often_as_is_said_and_nothing_else_changes() {
             };
             let mut octets = [0; 20];
             header.emit_summed(&mut octets);
-            let (data, address) = (Message::from_octets(&octets), Address::None);
+            let (data, address) = (Message::from_octets(&octets), Address::NONE);
             let at = Instant::ZERO + Duration::from_micros(number);
             bench.offer(at, (0, 0), Unit::Frame { data, address });
         }
@@ -145,7 +146,7 @@ fn a_wrong_bit_is_one_bit_and_forgets_sums() {
     for _ in 0..2 {
         let mut data = Message::from_octets(&[0; 100]);
         let _ = data.sum();
-        let address = Address::None;
+        let address = Address::NONE;
         bench.offer(Instant::ZERO, (0, 1), Unit::Frame { data, address });
     }
     bench.run();
@@ -251,7 +252,7 @@ fn run(case: &Case, max_run: u32) -> (Vec<Arrival>, Vec<Counters>) {
         let len = 1 + rng.below(48 * 30) as usize;
         let unit = Unit::Frame {
             data: Message::generated(Pattern::Random { seed: number }, 0, len),
-            address: Address::Vc { vpi: 0, vci: 100 + rng.below(3) as u16 },
+            address: Vc { vpi: 0, vci: 100 + rng.below(3) as u16 }.address(),
         };
         bench.offer(at, (sar, HOST), unit);
     }
@@ -346,7 +347,7 @@ fn changed(before: Impairment, after: Impairment, at: u64, times: &[u64]) -> Vec
         }
         for (tag, _) in times.iter().enumerate().filter(|(_, at)| **at == now) {
             let data = Message::from_octets(&[tag as u8]);
-            let address = Address::None;
+            let address = Address::NONE;
             path.offer(ms(now), 0, Unit::Frame { data, address }, &mut out);
         }
         path.poll(ms(now), &mut out);

@@ -10,7 +10,7 @@ fn config(rate: Rate) -> SerialConfig {
 }
 
 fn frame(len: usize, tag: u8) -> Unit {
-    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::None }
+    Unit::Frame { data: Message::from_octets(&vec![tag; len]), address: Address::NONE }
 }
 
 fn counter(line: &Serial, name: &str) -> u64 {
@@ -52,7 +52,7 @@ fn a_long_queue_marks_those_that_may_be_marked() {
         let mut octets = [0; 20];
         header.emit_summed(&mut octets);
         let data = Message::from_octets(&octets);
-        let address = Address::None;
+        let address = Address::NONE;
         line.offer(Instant::ZERO, 0, Unit::Frame { data, address }, &mut out);
     }
     let mut classes = Vec::new();
@@ -91,7 +91,7 @@ fn a_million_frames_end_exactly_where_they_should() {
     let mut now = Instant::ZERO;
     let data = Message::generated(kumiki_octets::Pattern::Zeros, 0, 1498);
     for _ in 0..1_000_000 {
-        let unit = Unit::Frame { data: data.clone(), address: Address::None };
+        let unit = Unit::Frame { data: data.clone(), address: Address::NONE };
         line.offer(now, 0, unit, &mut out);
         now = line.next_deadline().unwrap();
         line.poll(now, &mut out);
@@ -270,7 +270,7 @@ fn synchronous(opening_flag: bool) -> SerialConfig {
 fn a_frame_on_a_synchronous_line_waits_for_the_end_of_a_flag() {
     let mut line = Serial::new(synchronous(false), DropTail::UNLIMITED);
     let mut out = Outlet::default();
-    let zeros = || Unit::Frame { data: Message::from_octets(&[0; 10]), address: Address::None };
+    let zeros = || Unit::Frame { data: Message::from_octets(&[0; 10]), address: Address::NONE };
     let framing = kumiki_wire::ppp::hdlc::BitFraming::default();
     let bits = framing.bits_of(&Message::from_octets(&[0; 10]));
     // Ten octets, two of check sequence and a flag, and what the sequence is stuffed with.
@@ -316,7 +316,7 @@ proptest! {
                 line.poll(due, &mut out);
                 seen.extend(out.drain().map(|_| due.as_nanos()));
             }
-            line.offer(Instant::from_nanos(at), 0, Unit::Frame { data, address: Address::None }, &mut out);
+            line.offer(Instant::from_nanos(at), 0, Unit::Frame { data, address: Address::NONE }, &mut out);
         }
         seen.extend(drain(&mut line).into_iter().map(|(due, ..)| due));
         prop_assert_eq!(seen, expected);

@@ -86,7 +86,7 @@ const IDLE: u64 = 4;
 
 /// A SONET/SDH line between port 0 and port 1, both directions at once: see the module.
 ///
-/// Only octets cross it, so that the address of a [`Unit::Frame`] that comes out is [`Address::None`]. Of a line that rests only the counters
+/// Only octets cross it, so that the address of a [`Unit::Frame`] that comes out is [`Address::NONE`]. Of a line that rests only the counters
 /// go on, and these when something next happens.
 ///
 /// Counters, `a_` for what comes from port 0 and `b_` for what comes from port 1: those of [`crate::Serial`], then what the receiver at the other
@@ -299,7 +299,7 @@ impl Element for Section {
             }
             for came in line.take_came() {
                 let unit = match came {
-                    Came::Frame(data) => Unit::Frame { data, address: Address::None },
+                    Came::Frame(data) => Unit::Frame { data, address: Address::NONE },
                     Came::Report(report) => Unit::Report(Box::new(report)),
                 };
                 out.put(1 - port, unit);

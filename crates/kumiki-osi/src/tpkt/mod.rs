@@ -221,19 +221,7 @@ fn split(mut message: Message, n: usize) -> (Message, Message) {
 
 /// `address` with the port of RFC 1006, where it has none.
 fn with_port(address: Address) -> Address {
-    match address {
-        Address::Ip4(_) | Address::Ip6(_) => match address.ip() {
-            Some(ip) => Address::Socket { ip, port: tpkt::PORT },
-            None => address,
-        },
-        Address::Socket { ip, port: 0 } => Address::Socket { ip, port: tpkt::PORT },
-        Address::None
-        | Address::Socket { .. }
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_)
-        | Address::X121(_) => address,
-    }
+    address.socket_at(tpkt::PORT).map_or(address, Address::from)
 }
 
 impl Tpkt {
@@ -270,8 +258,8 @@ impl Tpkt {
         let mut local = open.local;
         let entry = match open.mode {
             Mode::Passive { .. } => {
-                if local == Address::None {
-                    local = Address::Ip6(Ipv6Addr::UNSPECIFIED);
+                if local == Address::NONE {
+                    local = Address::from(Ipv6Addr::UNSPECIFIED);
                 }
                 local = with_port(local);
                 Entry::Listener { above, user, lower }

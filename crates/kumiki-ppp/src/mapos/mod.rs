@@ -31,6 +31,8 @@
 
 use core::net::Ipv4Addr;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
+use kumiki_wire::ppp::mapos::ADDRESS_FIELD;
+use kumiki_wire::ppp::mapos::AddressField;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
@@ -155,7 +157,7 @@ const fn token(kind: u32) -> Token {
 
 /// Hands `data` to the driver, for `address` and under the number `protocol`.
 fn transmit(address: mapos::Address, protocol: u16, mut unit: Unit, cx: &mut Context<'_>) {
-    unit.destination = Address::Hdlc(address.bits());
+    unit.destination = Address::from(AddressField(address.bits()));
     unit.options.under = Some(Key::of(MAPOS_PROTOCOL, protocol));
     cx.down(BELOW, Request::Unit(unit));
 }
@@ -237,7 +239,7 @@ impl Mapos {
     }
 
     fn send(&mut self, unit: Unit, cx: &mut Context<'_>) {
-        let Address::Ip4(next_hop) = unit.destination else {
+        let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
         };
@@ -379,7 +381,9 @@ impl Mapos {
     fn report(&mut self, report: Report, cx: &mut Context<'_>) {
         match report {
             // What the driver says of frames to all nodes: that address shows how wide they are.
-            Report::Route { to: Address::Hdlc(all), source: Address::Hdlc(own), .. } => {
+            Report::Route { to, source, .. } if to.is(&ADDRESS_FIELD) && source.is(&ADDRESS_FIELD) => {
+                let bits = |of: Address| of.get().map_or(0, |AddressField(bits)| bits);
+                let (all, own) = (bits(to), bits(source));
                 let width = if u8::try_from(all).is_ok() { Width::Eight } else { Width::Sixteen };
                 self.width = Some(width);
                 self.own = mapos::Address::new(width, own.into());

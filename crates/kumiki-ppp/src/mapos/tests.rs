@@ -60,7 +60,7 @@ impl Node {
     }
 
     fn send(&mut self, to: Ipv4Addr) {
-        let unit = Unit { destination: Address::Ip4(to), ..Unit::of(Message::from_octets(&[7])) };
+        let unit = Unit { destination: Address::from(to), ..Unit::of(Message::from_octets(&[7])) };
         self.bench.send(self.user, unit);
     }
 

@@ -93,7 +93,7 @@ const DEFAULT_FCS: u8 = 16;
 
 /// Tells the layer below that `protocol` may pass, or may not any more.
 fn tell_below(protocol: u16, pass: bool, cx: &mut Context<'_>) {
-    let link = LinkManage::Pass { protocol, pass, local: Address::None, remote: Address::None };
+    let link = LinkManage::Pass { protocol, pass, local: Address::NONE, remote: Address::NONE };
     cx.down(BELOW, Request::Manage(Box::new(Manage::special(link))));
 }
 

@@ -86,8 +86,8 @@ fn with_a_daemon_nothing_passes_before_it_says_so() {
     assert_eq!(driver.bench.sent_octets(), [hex("ff03c021 02010004")]);
 
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
-    let local = Address::Ip4(Ipv4Addr::new(10, 0, 0, 1));
-    let remote = Address::Ip4(Ipv4Addr::new(10, 0, 0, 2));
+    let local = Address::from(Ipv4Addr::new(10, 0, 0, 1));
+    let remote = Address::from(Ipv4Addr::new(10, 0, 0, 2));
     let pass = |pass| LinkManage::Pass { protocol: 0x0021, pass, local, remote };
     say(&mut driver, pass(true));
     let reports = driver.bench.reports(ip);
@@ -106,7 +106,7 @@ fn with_a_daemon_nothing_passes_before_it_says_so() {
 fn a_line_that_goes_down_ends_what_was_agreed() {
     let mut driver = with_daemon();
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
-    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::None, remote: Address::None };
+    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::NONE, remote: Address::NONE };
     say(&mut driver, pass);
     let (ip, daemon) = (driver.ip, driver.daemon);
     let _ = (driver.bench.reports(ip), driver.bench.reports(daemon));
@@ -143,7 +143,7 @@ fn reports_of_quality_are_filled_in_as_they_pass() {
     assert_eq!(out[..10], [0; 10]);
 
     say(&mut driver, LinkManage::Agreed(Some(AGREED)));
-    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::None, remote: Address::None };
+    let pass = LinkManage::Pass { protocol: 0x0021, pass: true, local: Address::NONE, remote: Address::NONE };
     say(&mut driver, pass);
     driver.bench.send(driver.ip, unit(&[0x45; 100]));
     driver.bench.send(driver.daemon, unit(&report));

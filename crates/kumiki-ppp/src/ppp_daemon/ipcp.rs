@@ -39,7 +39,7 @@ fn some(address: Ipv4Addr) -> Option<Ipv4Addr> {
 }
 
 fn known(address: Option<Ipv4Addr>) -> Address {
-    address.map_or(Address::None, Address::Ip4)
+    address.map_or(Address::NONE, Address::from)
 }
 
 impl Ipcp {

@@ -36,7 +36,7 @@ fn octets(opt: Opt<'_>) -> Vec<u8> {
 }
 
 fn address(identifier: InterfaceIdentifier) -> Address {
-    if identifier.is_none() { Address::None } else { Address::Ip6(identifier.link_local()) }
+    if identifier.is_none() { Address::NONE } else { Address::from(identifier.link_local()) }
 }
 
 impl Ipv6cp {

@@ -208,7 +208,7 @@ impl PppDaemon {
         self.lcp.state()
     }
 
-    /// Our address and the peer's, where the network `protocol` (0021, 0057) may pass; [`Address::None`] for one that was not agreed on.
+    /// Our address and the peer's, where the network `protocol` (0021, 0057) may pass; [`Address::NONE`] for one that was not agreed on.
     #[must_use]
     pub fn network(&self, protocol: u16) -> Option<(Address, Address)> {
         if !self.passing.contains(&protocol) {

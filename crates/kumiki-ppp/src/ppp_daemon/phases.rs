@@ -165,7 +165,7 @@ impl PppDaemon {
             return;
         };
         if self.passing.remove(&protocol) {
-            let pass = LinkManage::Pass { protocol, pass: false, local: Address::None, remote: Address::None };
+            let pass = LinkManage::Pass { protocol, pass: false, local: Address::NONE, remote: Address::NONE };
             Self::tell(pass, cx);
         }
     }

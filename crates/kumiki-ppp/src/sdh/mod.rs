@@ -9,7 +9,7 @@
 //!
 //! # MAPOS
 //!
-//! A unit's destination is the HDLC address, [`Address::Hdlc`]. No frame says where it comes from, so an indicated unit has no source.
+//! A unit's destination is the HDLC address, an [`AddressField`](kumiki_wire::ppp::mapos::AddressField). No frame says where it comes from, so an indicated unit has no source.
 //! Frames with a wrong control field or an impossible address are dropped and counted, and so are those for other nodes.
 //!
 //! Where MAPOS has users, the driver asks the switch for its address (NSP) when the line comes up, every 5 s until it has an answer, and
@@ -51,6 +51,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
+use kumiki_wire::ppp::mapos::AddressField;
 use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
 
 use crate::MaposProtocol;
@@ -220,16 +221,8 @@ impl Sdh {
             }
             return;
         }
-        let destination = match unit.destination {
-            Address::Hdlc(bits) => mapos::Address::new(self.config.width, bits.into()),
-            Address::None
-            | Address::Ip4(_)
-            | Address::Ip6(_)
-            | Address::Socket { .. }
-            | Address::Mac(_)
-            | Address::Vc { .. }
-            | Address::X121(_) => None,
-        };
+        let destination = unit.destination.get::<AddressField>();
+        let destination = destination.and_then(|it| mapos::Address::new(self.config.width, it.0.into()));
         let Some(destination) = destination else {
             return self.refuse("destination is not an HDLC address", cx);
         };
@@ -276,7 +269,7 @@ impl Sdh {
             cx.drop("unknown MAPOS protocol");
             return;
         };
-        unit.destination = Address::Hdlc(header.destination.bits());
+        unit.destination = Address::from(AddressField(header.destination.bits()));
         unit.options =
             UnitOptions { group, under: Some(Key::of(MAPOS_PROTOCOL, header.protocol)), ..UnitOptions::NONE };
         self.counters.received += 1;
@@ -341,7 +334,7 @@ impl Sdh {
         let own = self.address().map(mapos::Address::bits);
         Report::Route {
             to,
-            source: own.map_or(Address::None, Address::Hdlc),
+            source: own.map_or(Address::NONE, |own| AddressField(own).into()),
             unit: self.config.mtu,
             burst: 1,
             bypass: None,
@@ -358,7 +351,7 @@ impl Sdh {
 
     fn tell_address(&self, cx: &mut Context<'_>) {
         let all = mapos::Address::broadcast(self.config.width).bits();
-        self.tell_mapos(&self.route(Address::Hdlc(all)), cx);
+        self.tell_mapos(&self.route(Address::from(AddressField(all))), cx);
         self.tell_mapos(&Report::Up, cx);
     }
 

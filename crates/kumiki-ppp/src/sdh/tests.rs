@@ -3,6 +3,7 @@ use kumiki_link::sonet::Defect;
 use kumiki_link::sonet::DefectReport;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
 use kumiki_wire::numbering::PPP_PROTOCOL;
+use kumiki_wire::ppp::mapos::AddressField;
 use kumiki_wire::ppp::ppp::protocol::IPV4 as PPP_IPV4;
 
 use super::*;
@@ -57,7 +58,7 @@ impl Driver {
     }
 
     fn pass(&mut self, daemon: NodeId, pass: bool) {
-        let link = LinkManage::Pass { protocol: PPP_IPV4, pass, local: Address::None, remote: Address::None };
+        let link = LinkManage::Pass { protocol: PPP_IPV4, pass, local: Address::NONE, remote: Address::NONE };
         let request = Request::Manage(Box::new(Manage::special(link)));
         self.bench.say(daemon, request);
     }
@@ -69,7 +70,7 @@ impl Driver {
 }
 
 fn to(address: u16, octets: &[u8]) -> Unit {
-    Unit { destination: Address::Hdlc(address), ..Unit::of(Message::from_octets(octets)) }
+    Unit { destination: Address::from(AddressField(address)), ..Unit::of(Message::from_octets(octets)) }
 }
 
 fn alarm(defect: Defect, present: bool) -> Report {
@@ -96,7 +97,7 @@ fn the_address_is_asked_for_every_5_s_and_then_verified_every_30_s() {
     let [Report::Route { source, .. }, Report::Up] = &reports[..] else {
         panic!("{reports:?}");
     };
-    assert_eq!(*source, Address::Hdlc(0x23));
+    assert_eq!(*source, Address::from(AddressField(0x23)));
     driver.bench.pass(Duration::from_millis(29_999));
     assert_eq!(asked(&mut driver), 0);
     driver.bench.pass(Duration::from_millis(1));
@@ -112,7 +113,7 @@ fn the_address_is_asked_for_every_5_s_and_then_verified_every_30_s() {
     let [Report::Route { source, .. }, Report::Up] = &reports[..] else {
         panic!("{reports:?}");
     };
-    assert_eq!(*source, Address::Hdlc(0x49));
+    assert_eq!(*source, Address::from(AddressField(0x49)));
 }
 
 #[test]
@@ -204,9 +205,9 @@ fn frames_for_others_or_with_a_wrong_header_are_dropped_and_counted() {
     assert_eq!(
         groups,
         [
-            (vec![1], Address::Hdlc(0x23), false),
-            (vec![2], Address::Hdlc(0xff), true),
-            (vec![3], Address::Hdlc(0xa5), true)
+            (vec![1], Address::from(AddressField(0x23)), false),
+            (vec![2], Address::from(AddressField(0xff)), true),
+            (vec![3], Address::from(AddressField(0xa5)), true)
         ]
     );
     let counters = driver.counters();

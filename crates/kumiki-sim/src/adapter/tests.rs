@@ -109,7 +109,7 @@ fn a_second_notice_of_having_sent_starts_nothing() {
     use super::{Adapter, Want};
 
     let mut adapter = Adapter::new(single(us(1)));
-    adapter.submit(at(0), Message::from_octets(b"a"), Address::None);
+    adapter.submit(at(0), Message::from_octets(b"a"), Address::NONE);
     assert!(matches!(adapter.poll(at(0)), Some(Want::Start(_))));
     adapter.sent(at(0));
     assert!(adapter.poll(at(5)).is_none() && adapter.next_deadline().is_none());

@@ -1,5 +1,6 @@
 //! Linux's packet layer (`AF_X25`) in user-mode Linux, packets as records on a Unix socket. It has no LAPB there.
 
+use kumiki_octets::Number;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -228,8 +229,11 @@ fn a_call_to_linux_carries_messages_both_ways() {
         let folder = Folder::new(&format!("calls-{number}"));
         let line = folder.path("line");
         let (x25, theirs) = settings(extended, packet, window);
-        let person =
-            Person { calls: Some(Address::X121("12345".parse().unwrap())), messages: messages(), ..Person::default() };
+        let person = Person {
+            calls: Some(Address::from("12345".parse::<Number>().unwrap())),
+            messages: messages(),
+            ..Person::default()
+        };
         // The socket is there before the peer, and the peer listens before it is called.
         let mut ours = ours(&line, &x25, person);
         let theirs: Vec<(&str, &str)> = theirs.iter().map(|(a, b)| (*a, b.as_str())).collect();
@@ -271,7 +275,7 @@ fn linux_clears_a_call_to_a_number_on_which_nobody_listens() {
     let Some(kit) = linux() else { return };
     let folder = Folder::new("nobody");
     let line = folder.path("line");
-    let person = Person { calls: Some(Address::X121("777".parse().unwrap())), ..Person::default() };
+    let person = Person { calls: Some(Address::from("777".parse::<Number>().unwrap())), ..Person::default() };
     let mut ours = ours(&line, &Settings::new(), person);
     let mut linux = peer(&kit, &line, &["echo"], &[]);
     linux.wait_for("PEER x25 listening");

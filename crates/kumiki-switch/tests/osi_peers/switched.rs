@@ -1,5 +1,6 @@
 //! Linux's packet layer behind a switch: our end is on XOT, on the operating system's TCP.
 
+use kumiki_octets::Number;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -159,8 +160,11 @@ strip = 2
     let mut linux = peer(&kit, &line, &["echo"], &THEIRS);
     linux.wait_for("PEER x25 listening");
     switch.wait_for("guest: up");
-    let person =
-        Person { calls: Some(Address::X121("9912345".parse().unwrap())), messages: messages(), ..Person::default() };
+    let person = Person {
+        calls: Some(Address::from("9912345".parse::<Number>().unwrap())),
+        messages: messages(),
+        ..Person::default()
+    };
     let xot = Settings::new().with("routes", texts(format!("99 = {at}")));
     let mut ours = Ours::new(person, sockets(), &xot);
     let person = ours.run();

@@ -9,6 +9,8 @@ use core::fmt;
 use core::str::FromStr;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use kumiki_octets::address::{self, Address, AddressKind, AddressType};
+
 use crate::Malformed;
 
 /// Octets of the header.
@@ -38,9 +40,30 @@ pub mod ethertype {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MacAddr(pub [u8; 6]);
 
+/// MAC addresses.
+pub static MAC: AddressKind = AddressKind { name: "MAC address", write: address::write_as::<MacAddr> };
+
+impl AddressType for MacAddr {
+    const KIND: &'static AddressKind = &MAC;
+
+    fn to_address(self) -> Address {
+        self.address()
+    }
+
+    fn of_octets(octets: &[u8]) -> Option<Self> {
+        octets.first_chunk().copied().map(Self)
+    }
+}
+
 impl MacAddr {
     /// All stations.
     pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// This, as an address of any kind.
+    #[must_use]
+    pub const fn address(self) -> Address {
+        Address::new(&MAC, self.0)
+    }
 
     /// Whether this names a group of stations, the broadcast address included.
     #[must_use]

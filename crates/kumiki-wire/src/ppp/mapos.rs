@@ -33,7 +33,7 @@ pub mod ssp;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Address, Meaning, NotAddress, Subnet, Width};
+pub use address::{ADDRESS_FIELD, Address, AddressField, Meaning, NotAddress, Subnet, Width};
 
 /// Octets of a header, of either width: what MAPOS 16 adds to the address it saves on the control field.
 pub const LEN: usize = 4;

@@ -234,7 +234,7 @@ impl Lapb {
             let data = None;
             cx.up(USER, Indication::Aborted { session, reason, data });
         };
-        if open.local != Address::None || open.remote != Address::None {
+        if open.local != Address::NONE || open.remote != Address::NONE {
             refuse(Reason::BadAddress, cx);
             return;
         }

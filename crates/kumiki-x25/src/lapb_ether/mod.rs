@@ -11,6 +11,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
+use kumiki_wire::inet::ethernet::MacAddr;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +46,7 @@ impl Protocol for LapbEther {
                     return cx.drop("frame longer than any");
                 };
                 unit.data.push_header(HEADER).copy_from_slice(&length.to_le_bytes());
-                unit.destination = Address::Mac([0xff; 6]);
+                unit.destination = Address::from(MacAddr([0xff; 6]));
                 cx.down(Below(0), Request::Unit(unit));
             }
             UnitRequest::Manage(manage) => match *manage {

@@ -124,7 +124,7 @@ impl Default for Config {
             linger: Some(Duration::from_secs(2)),
             drains: true,
             is_stream: false,
-            door: Address::None,
+            door: Address::NONE,
             room: 4096,
             window: 2,
             reselection: false,
@@ -482,7 +482,7 @@ impl Protocol for Pad {
             let open = Open {
                 user: BELL,
                 mode: Mode::Passive { backlog: 1 },
-                local: if number.is_empty() { Address::None } else { Address::X121(number) },
+                local: if number.is_empty() { Address::NONE } else { Address::from(number) },
                 ..Open::default()
             };
             cx.down(NETWORK, Request::Open(Box::new(open)));

@@ -89,8 +89,8 @@ impl Pad {
         let open = Open {
             user,
             mode: Mode::Active,
-            local: if self.config.address.is_empty() { Address::None } else { Address::X121(self.config.address) },
-            remote: Address::X121(called),
+            local: if self.config.address.is_empty() { Address::NONE } else { Address::from(self.config.address) },
+            remote: Address::from(called),
             quality: self.quality(),
             data: Some(Message::from_octets(&[&x29::CALL_USER_DATA[..], data].concat())),
             parameters: Parameters::of(Facts { facilities, ..Facts::default() }),
@@ -136,7 +136,7 @@ impl Pad {
         let accept = Accept { session, user, quality: self.quality(), ..Accept::default() };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
         self.drop_line();
-        let signal = if let Address::X121(number) = &offered.remote
+        let signal = if let Some(number) = offered.remote.get::<Number>()
             && !number.is_empty()
         {
             format!("{number} COM")

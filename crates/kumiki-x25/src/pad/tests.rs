@@ -306,7 +306,7 @@ fn a_call_carries_lines_both_ways_and_is_cleared() {
     };
     let data = offered.data.as_ref().map(Message::to_vec);
     assert_eq!(data, Some(b"\x01\0\0\0hi".to_vec()));
-    assert_eq!(offered.local, Address::X121("12345".parse().unwrap()));
+    assert_eq!(offered.local, Address::from("12345".parse::<Number>().unwrap()));
     let facts = offered.parameters.get::<x25::Call>().unwrap();
     assert!(facts.facilities.charging().reverse);
     let session = offered.provider;
@@ -425,7 +425,7 @@ fn reselection_makes_the_other_call_where_it_is_allowed() {
     let Some(Indication::Offered(offered)) = heard.last() else {
         panic!("{heard:?}");
     };
-    assert_eq!(offered.local, Address::X121("678".parse().unwrap()));
+    assert_eq!(offered.local, Address::from("678".parse::<Number>().unwrap()));
     let data = offered.data.as_ref().map(Message::to_vec);
     assert_eq!(data, Some(b"\x01\0\0\0x".to_vec()));
 }
@@ -802,8 +802,8 @@ fn a_call_is_taken_at_the_terminal() {
     let call = |data: &[u8]| {
         Request::Open(Box::new(Open {
             user: PARTY,
-            local: Address::X121("777".parse().unwrap()),
-            remote: Address::X121("1".parse().unwrap()),
+            local: Address::from("777".parse::<Number>().unwrap()),
+            remote: Address::from("1".parse::<Number>().unwrap()),
             data: Some(Message::from_octets(data)),
             ..Open::default()
         }))

@@ -596,17 +596,8 @@ impl PadHost {
 }
 
 /// The number of whoever calls.
-const fn caller(offered: &Offered) -> Number {
-    match offered.remote {
-        Address::X121(number) => number,
-        Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Socket { .. }
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_) => Number::NONE,
-    }
+fn caller(offered: &Offered) -> Number {
+    offered.remote.get().unwrap_or_default()
 }
 
 fn of(pairs: &[(u8, u8)]) -> Vec<Pair> {
@@ -624,7 +615,7 @@ impl Protocol for PadHost {
         let open = Open {
             user: LISTENER,
             mode: Mode::Passive { backlog: 1 },
-            local: if number.is_empty() { Address::None } else { Address::X121(number) },
+            local: if number.is_empty() { Address::NONE } else { Address::from(number) },
             ..Open::default()
         };
         cx.down(NETWORK, Request::Open(Box::new(open)));

@@ -23,16 +23,7 @@ impl X25 {
         if let Some(channel) = open.parameters.get::<Call>().and_then(|call| call.channel) {
             return self.take_permanent(above, &open, channel, cx);
         }
-        let number = |address| match address {
-            Address::X121(number) => Some(number),
-            Address::None => Some(Number::NONE),
-            Address::Ip4(_)
-            | Address::Ip6(_)
-            | Address::Socket { .. }
-            | Address::Mac(_)
-            | Address::Vc { .. }
-            | Address::Hdlc(_) => None,
-        };
+        let number = |address: Address| if address.is_none() { Some(Number::NONE) } else { address.get() };
         let (Some(local), Some(remote)) = (number(open.local), number(open.remote)) else {
             return Self::refuse(above, open.user, Reason::BadAddress, cx);
         };
@@ -311,8 +302,8 @@ impl X25 {
         let offered = Offered {
             user,
             provider: handle,
-            local: Address::X121(block.called),
-            remote: Address::X121(block.calling),
+            local: Address::from(block.called),
+            remote: Address::from(block.calling),
             unit: circuit.flow.packet_out.into(),
             data,
             parameters: Parameters::of(call),
@@ -528,8 +519,8 @@ impl X25 {
             let opened = Opened {
                 user,
                 provider: handle,
-                local: Address::X121(circuit.local),
-                remote: Address::X121(circuit.remote),
+                local: Address::from(circuit.local),
+                remote: Address::from(circuit.remote),
                 unit: flow.packet_out.into(),
                 data: (!block.data.is_empty()).then(|| Message::from_octets(&block.data)),
                 parameters: Parameters::of(call),

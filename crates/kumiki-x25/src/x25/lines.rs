@@ -48,20 +48,6 @@ pub(super) struct Line {
     timer: TimerSlot,
 }
 
-/// The address of a socket.
-const fn socket(of: Address) -> Option<SocketAddr> {
-    match of {
-        Address::Socket { ip, port } => Some(SocketAddr::new(ip, port)),
-        Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_)
-        | Address::X121(_) => None,
-    }
-}
-
 impl X25 {
     pub(super) fn add_line(&mut self) -> Handle {
         let own = self.lines.insert(Line {
@@ -177,7 +163,7 @@ impl X25 {
         };
         line.lower = opened.provider;
         line.unit = opened.unit;
-        line.peer = socket(opened.remote);
+        line.peer = opened.remote.socket();
         // What came late for an earlier link is not this one's.
         (line.credit, line.owed) = (0, 0);
         self.line_up(own, cx);
@@ -249,7 +235,7 @@ impl X25 {
         if let Some(line) = self.lines.get(own) {
             line.lower = offered.provider;
             line.unit = offered.unit;
-            line.peer = socket(offered.remote);
+            line.peer = offered.remote.socket();
         }
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(BELOW, Request::Accept(Box::new(accept)));

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.25 sections 3 to 7 and annexes C, D and E; ISO 8208 for the DTE and for two DTEs without a network (both recalled; judged by Linux's packet layer, xotpad and tshark) |
-//! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Address::X121`]; facilities and the rest of a call are in its [`Call`](x25::Call) |
+//! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Number`](kumiki_octets::Number)s; facilities and the rest of a call are in its [`Call`](x25::Call) |
 //! | Below | one link ([`crate::lapb`]), whole packets ([`Over::Frames`]), or a connection for each circuit ([`Over::Circuits`]: XOT) |
 //! | Left out | on-line facility registration (such packets are dropped), networks (a DCE here answers its own users and routes nothing), what facilities beyond packet size, window and fast select mean: they are carried; data packets of a datagram service |
 //!
@@ -255,15 +255,9 @@ impl X25 {
     }
 
     fn listen(&mut self, above: Above, open: &Open, backlog: u32, cx: &mut Context<'_>) {
-        let number = match open.local {
-            Address::None => Number::NONE,
-            Address::X121(number) => number,
-            Address::Ip4(_)
-            | Address::Ip6(_)
-            | Address::Socket { .. }
-            | Address::Mac(_)
-            | Address::Vc { .. }
-            | Address::Hdlc(_) => return Self::refuse(above, open.user, Reason::BadAddress, cx),
+        let number = if open.local.is_none() { Some(Number::NONE) } else { open.local.get() };
+        let Some(number) = number else {
+            return Self::refuse(above, open.user, Reason::BadAddress, cx);
         };
         let taken = |entry: &Entry| matches!(entry, Entry::Listener(it) if it.number == number);
         if self.entries.find(taken).is_some() {
@@ -276,7 +270,7 @@ impl X25 {
             backlog: backlog.max(1),
             waiting: 0,
         }));
-        let opened = Opened { user: open.user, provider, local: Address::X121(number), ..Opened::default() };
+        let opened = Opened { user: open.user, provider, local: Address::from(number), ..Opened::default() };
         cx.up(above, Indication::Opened(Box::new(opened)));
         self.listen_below(cx);
     }

@@ -60,11 +60,11 @@ const fn handle(index: u32) -> Handle {
 }
 
 fn number(text: &str) -> Address {
-    Address::X121(Number::or_none(text).unwrap())
+    Address::from(Number::or_none(text).unwrap())
 }
 
 fn listen(local: &str) -> Request {
-    let local = if local.is_empty() { Address::None } else { number(local) };
+    let local = if local.is_empty() { Address::NONE } else { number(local) };
     Request::Open(Box::new(Open { user: handle(5), mode: Mode::Passive { backlog: 4 }, local, ..Open::default() }))
 }
 

@@ -10,17 +10,8 @@ use super::call::{Call, Half, Phase, Wanted};
 use super::{Happened, MEMORY, Route, Switch, causes, cleared, half_handle};
 
 /// The number that an address is, where it is one.
-const fn number(address: Address) -> Number {
-    match address {
-        Address::X121(number) => number,
-        Address::None
-        | Address::Ip4(_)
-        | Address::Ip6(_)
-        | Address::Socket { .. }
-        | Address::Mac(_)
-        | Address::Vc { .. }
-        | Address::Hdlc(_) => Number::NONE,
-    }
+fn number(address: Address) -> Number {
+    address.get().unwrap_or_default()
 }
 
 /// What goes on of the facilities: packet sizes and windows are each interface's own.
@@ -166,8 +157,8 @@ impl Switch {
         };
         let open = Open {
             user: half_handle(own, 1),
-            local: Address::X121(wanted.calling),
-            remote: Address::X121(wanted.called),
+            local: Address::from(wanted.calling),
+            remote: Address::from(wanted.called),
             data: wanted.offered.data.clone(),
             parameters: asked(wanted.offered.parameters.get::<x25::Call>()),
             ..Open::default()

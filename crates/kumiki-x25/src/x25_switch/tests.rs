@@ -252,8 +252,8 @@ impl Net {
             n,
             Request::Open(Box::new(Open {
                 user: OWN,
-                local: Address::X121(number(&format!("{}00", n + 1))),
-                remote: Address::X121(number(to)),
+                local: Address::from(number(&format!("{}00", n + 1))),
+                remote: Address::from(number(to)),
                 data: Some(Message::from_octets(data)),
                 parameters: Parameters::of(call),
                 ..Open::default()

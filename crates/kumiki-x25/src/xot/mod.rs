@@ -24,12 +24,14 @@
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
 //! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
 
+use core::net::SocketAddr;
 use kumiki_graph::Parameters;
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Quality,
     Reason, Request, Service, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::Message;
+use kumiki_octets::Number;
 use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::Call;
 use kumiki_wire::Malformed;
@@ -124,7 +126,7 @@ impl Connection {
             lower: Handle::default(),
             phase,
             channel: None,
-            remote: Address::None,
+            remote: Address::NONE,
             listener: Handle::default(),
             room: 0,
             waiting: Message::new(),
@@ -217,14 +219,10 @@ impl Connection {
 
 /// `address` with XOT's port, where it has none.
 fn with_port(address: Address) -> Address {
-    let port = xot::PORT;
-    match address {
-        Address::Ip4(ip) => Address::Socket { ip: ip.into(), port },
-        Address::Ip6(ip) => Address::Socket { ip: ip.into(), port },
-        Address::Socket { ip, port: 0 } => Address::Socket { ip, port },
-        Address::None => Address::Socket { ip: core::net::Ipv4Addr::UNSPECIFIED.into(), port },
-        Address::Socket { .. } | Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) | Address::X121(_) => address,
+    if address.is_none() {
+        return SocketAddr::new(core::net::Ipv4Addr::UNSPECIFIED.into(), xot::PORT).into();
     }
+    address.socket_at(xot::PORT).map_or(address, Address::from)
 }
 
 impl Xot {
@@ -260,16 +258,13 @@ impl Xot {
             let pvc = known.find(|pvc| pvc.channel == channel)?;
             return pvc.peer.map(|peer| with_port(peer.into()));
         }
-        match remote {
-            Address::X121(number) => {
-                let routes = self.config.routes.iter();
-                let fitting = routes.filter(|(prefix, _)| number.begins_with(prefix));
-                let longest = fitting.max_by_key(|(prefix, _)| prefix.len())?;
-                Some(with_port(longest.1.into()))
-            }
-            Address::Ip4(_) | Address::Ip6(_) | Address::Socket { .. } => Some(with_port(remote)),
-            Address::None | Address::Mac(_) | Address::Vc { .. } | Address::Hdlc(_) => None,
-        }
+        let Some(number) = remote.get::<Number>() else {
+            return remote.socket_at(xot::PORT).map(Address::from);
+        };
+        let routes = self.config.routes.iter();
+        let fitting = routes.filter(|(prefix, _)| number.begins_with(prefix));
+        let longest = fitting.max_by_key(|(prefix, _)| prefix.len())?;
+        Some(with_port(longest.1.into()))
     }
 
     fn quality(&self) -> Quality {
@@ -292,9 +287,9 @@ impl Xot {
                     let opened = Opened { user: own, ..Opened::default() };
                     return self.opened(&opened, cx);
                 }
-                let local = match (open.local, self.config.listen) {
-                    (Address::None, Some(listen)) => listen.into(),
-                    (local, _) => local,
+                let local = match self.config.listen {
+                    Some(listen) if open.local.is_none() => listen.into(),
+                    _ => open.local,
                 };
                 Open { user: own, mode: open.mode, local: with_port(local), quality, ..Open::default() }
             }
@@ -409,7 +404,7 @@ impl Xot {
             }
             Some(Entry::Connection(connection)) => {
                 connection.lower = opened.provider;
-                if matches!(opened.remote, Address::Socket { .. }) {
+                if opened.remote.socket().is_some() {
                     connection.remote = opened.remote;
                 }
                 match connection.channel {

@@ -1,5 +1,6 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 
+use core::net::SocketAddr;
 use kumiki_graph::Duration;
 
 use super::*;
@@ -122,8 +123,8 @@ fn a_call_crosses_a_stream_in_pieces_of_any_size() {
         let mut bench = bench(piece, permanent(4, "Serial1", "serial0", 3, false));
         let [a, b] = ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
         bench.start();
-        bench.say(b, open(Mode::Passive { backlog: 1 }, Address::None, None));
-        let to = Address::X121("12345".parse().unwrap());
+        bench.say(b, open(Mode::Passive { backlog: 1 }, Address::NONE, None));
+        let to = Address::from("12345".parse::<Number>().unwrap());
         bench.say(a, open(Mode::Active, to, None));
         let offered = bench.heard(b).into_iter().find_map(|it| match it {
             Indication::Offered(offered) => Some(offered),
@@ -170,8 +171,8 @@ fn a_permanent_circuit_is_set_up_and_reset() {
         let mut bench = bench(1000, pvc);
         let [a, b] = ["a", "b"].map(|end| bench.user(&format!("user {end}"), &format!("x25 {end}"), &[]));
         bench.start();
-        bench.say(b, open(Mode::Passive { backlog: 1 }, Address::None, None));
-        bench.say(a, open(Mode::Active, Address::None, Some(3)));
+        bench.say(b, open(Mode::Passive { backlog: 1 }, Address::NONE, None));
+        bench.say(a, open(Mode::Active, Address::NONE, Some(3)));
         let heard = bench.heard(a);
         let opened = heard.iter().any(|it| matches!(it, Indication::Opened(_)));
         let credit = heard.iter().any(|it| matches!(it, Indication::Credit { .. }));
@@ -191,9 +192,9 @@ fn another_version_or_a_length_that_is_none_closes_the_connection() {
         let listener = bench.user("listener", "xot", &[]);
         let caller = bench.user("caller", "stream", &[]);
         bench.start();
-        bench.say(listener, open(Mode::Passive { backlog: 1 }, Address::None, None));
+        bench.say(listener, open(Mode::Passive { backlog: 1 }, Address::NONE, None));
         bench.heard(listener);
-        let to = Address::Socket { ip: core::net::Ipv4Addr::LOCALHOST.into(), port: 1998 };
+        let to = Address::from(SocketAddr::new(core::net::Ipv4Addr::LOCALHOST.into(), 1998));
         bench.say(caller, open(Mode::Active, to, None));
         bench.say(
             caller,
@@ -226,7 +227,7 @@ fn on_pipe(room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
     bench.node("x25", &["xot"], X25::new(config).unwrap());
     let user = bench.user("user", "x25", &[]);
     bench.start();
-    bench.say(user, open(Mode::Passive { backlog: 1 }, Address::None, None));
+    bench.say(user, open(Mode::Passive { backlog: 1 }, Address::NONE, None));
     let up = Indication::Report(Box::new(kumiki_graph::Report::Up));
     bench.indicate(device, up);
     if room > 0 {

@@ -323,7 +323,7 @@ mod tests {
     }
 
     fn who(n: u8) -> Address {
-        Address::Mac([n; 6])
+        Address::from(core::net::Ipv4Addr::from([n; 4]))
     }
 
     fn receiver(rseq: u64, alloc: u64, echo: u32) -> Receiver {

@@ -2,6 +2,7 @@
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::xtp::{Format, Options, Traffic, TrafficControl, code, service, val};
 
 use super::pair::*;
@@ -10,7 +11,7 @@ use super::pair::*;
 fn data_goes_with_the_first_packet_and_keys_are_exchanged() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 5);
-    let Request::Open(mut call) = open(Mode::Active, Address::None, address(B, PORT)) else {
+    let Request::Open(mut call) = open(Mode::Active, Address::NONE, address(B, PORT)) else {
         panic!();
     };
     call.data = Some(Message::from_octets(b"hello"));
@@ -151,11 +152,11 @@ fn nobody_answers_and_the_call_is_given_up() {
 #[test]
 fn addresses_are_checked() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    for remote in [Address::None, address(B, 0), Address::Mac([2; 6])] {
-        pair.ask(A, vec![open(Mode::Active, Address::None, remote)]);
+    for remote in [Address::NONE, address(B, 0), Address::from(MacAddr([2; 6]))] {
+        pair.ask(A, vec![open(Mode::Active, Address::NONE, remote)]);
     }
     let passive = Mode::Passive { backlog: 1 };
-    pair.ask(A, vec![open(passive, address(A, 0), Address::None)]);
+    pair.ask(A, vec![open(passive, address(A, 0), Address::NONE)]);
     pair.listen(A, 1);
     pair.listen(A, 1);
     assert_eq!(pair.heard(A), ["aborted: BadAddress"; 5]);
@@ -231,7 +232,7 @@ fn over_ipv6_a_call_has_longer_addresses() {
     bench.node("xtp", &["wire"], xtp);
     let user = bench.user("user", "xtp", &[]);
     bench.start();
-    bench.say(user, open(Mode::Active, Address::None, socket(2, 7)));
+    bench.say(user, open(Mode::Active, Address::NONE, socket(2, 7)));
     let asked = bench
         .requests()
         .into_iter()
@@ -263,7 +264,7 @@ fn over_ipv6_a_call_has_longer_addresses() {
     peer.start();
     let any = Address::from(core::net::SocketAddr::new(core::net::Ipv6Addr::UNSPECIFIED.into(), 7));
     let passive = Mode::Passive { backlog: 1 };
-    peer.say(listener, open(passive, any, Address::None));
+    peer.say(listener, open(passive, any, Address::NONE));
     peer.receive(wire, unit.clone());
     let offered = peer.heard(listener).into_iter().find_map(|it| match it {
         Indication::Offered(offered) => Some(*offered),

@@ -66,7 +66,7 @@ fn a_whole_exchange_can_begin_and_end_in_one_round_trip() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.app(B).release_when_released = true;
     pair.listen(B, 1);
-    let Request::Open(mut call) = open(Mode::Active, Address::None, address(B, PORT)) else {
+    let Request::Open(mut call) = open(Mode::Active, Address::NONE, address(B, PORT)) else {
         panic!();
     };
     call.data = Some(kumiki_octets::Message::from_octets(b"one"));

@@ -32,11 +32,11 @@ pub(super) fn hosts_with(config: &Config, receivers: usize, rule: impl FnMut(&Pa
 impl Pair {
     pub(super) fn listen_to_group(&mut self, host: usize) {
         let passive = Mode::Passive { backlog: 5 };
-        self.ask(host, vec![open(passive, group(PORT), Address::None)]);
+        self.ask(host, vec![open(passive, group(PORT), Address::NONE)]);
     }
 
     pub(super) fn call_group(&mut self, host: usize) {
-        let Request::Open(mut call) = open(Mode::Active, Address::None, group(PORT)) else {
+        let Request::Open(mut call) = open(Mode::Active, Address::NONE, group(PORT)) else {
             return;
         };
         call.quality = self.app(host).quality;
@@ -586,7 +586,7 @@ fn the_least_that_a_receiver_takes_at_a_time_is_what_is_sent() {
 fn groups_are_left_when_nobody_listens_any_more() {
     let mut pair = hosts(&of_group(1), 1);
     pair.listen_to_group(1);
-    assert_eq!(pair.members, [(1, Address::Ip4(GROUP))]);
+    assert_eq!(pair.members, [(1, Address::from(GROUP))]);
     let listener = pair.app(1).listener.unwrap();
     let (reason, data) = (Reason::User, None);
     pair.ask(1, vec![Request::Abort { session: listener, reason: reason.clone(), data }]);

@@ -153,7 +153,7 @@ fn who_asks_to_join_what_is_not_there_is_refused() {
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, beyond, Key(5)));
     pair.deliver(of_host(7).into(), 0, &octets);
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, ROOM, Key(5)));
-    pair.deliver(Address::Ip4(GROUP), 0, &octets);
+    pair.deliver(Address::from(GROUP), 0, &octets);
     assert_eq!((pair.counters(0).joined, pair.counters(0).lies), (2, 1));
     goes_on(pair, &[1, 2]);
 }
@@ -168,7 +168,7 @@ fn a_port_that_nobody_sends_to_is_asked_for_once() {
     pair.run_for(ms(100));
     let listener = pair.app(2).session.unwrap();
     let _ = listener;
-    pair.ask(2, vec![open(passive, at.into(), Address::None)]);
+    pair.ask(2, vec![open(passive, at.into(), Address::NONE)]);
     pair.run_for(ms(2000));
     let asked = pair.log.iter().filter(|it| it.from == 2 && it.is(Format::Jcntl));
     assert_eq!(asked.count(), 1);
@@ -187,7 +187,7 @@ fn calls_to_a_group_and_to_a_host_are_not_mixed_up() {
         source: SocketAddr::new(of_host(0), PORT),
     };
     let header = |options| Header { key: Key(1), format: Format::First, options, ..Header::default() };
-    let (host, all) = (ip(1), Address::Ip4(GROUP));
+    let (host, all) = (ip(1), Address::from(GROUP));
     let cases = [
         (Options::MULTI, first(to_host.clone()), host),
         (Options::MULTI, first(at_group(PORT, 0)), host),
@@ -243,7 +243,7 @@ fn what_is_heard_of_unknown_streams_is_bounded() {
     pair.listen_to_group(1);
     for n in 0..2000 {
         let octets = octets_of(multi(Key(n), Format::Data), b"data");
-        pair.deliver_as(ip(0), Address::Ip4(GROUP), 1, &octets);
+        pair.deliver_as(ip(0), Address::from(GROUP), 1, &octets);
     }
     assert_eq!(pair.xtp(1).contexts(), 5);
     pair.run_for(ms(100_000));
@@ -317,7 +317,7 @@ proptest! {
         for (format, options, sync, seq, words, how) in packets {
             let (to, destination) = match how {
                 0 | 1 => (0, ip(0)),
-                2 => (1, Address::Ip4(GROUP)),
+                2 => (1, Address::from(GROUP)),
                 _ => (1, ip(1)),
             };
             let header = Header {

@@ -2,6 +2,7 @@
 
 use crate::WithTags;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use kumiki_wire::inet::ethernet::MacAddr;
 
 use kumiki_graph::*;
 use kumiki_octets::{Message, Sum};
@@ -235,11 +236,11 @@ impl Pair {
 
     pub(super) fn listen(&mut self, host: usize, backlog: u32) {
         let any = Address::from(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), PORT));
-        self.ask(host, vec![open(Mode::Passive { backlog }, any, Address::None)]);
+        self.ask(host, vec![open(Mode::Passive { backlog }, any, Address::NONE)]);
     }
 
     pub(super) fn call(&mut self, host: usize) {
-        let Request::Open(mut call) = open(Mode::Active, Address::None, address(1 - host, PORT)) else {
+        let Request::Open(mut call) = open(Mode::Active, Address::NONE, address(1 - host, PORT)) else {
             return;
         };
         call.quality = self.app(host).quality;
@@ -396,12 +397,12 @@ impl Pair {
         let (header, len) = Header::parse(&octets, octets.len()).unwrap();
         assert_eq!(octets.len(), len + header.dlen as usize);
         let mut packet = Packet { at: self.now, from, to: from, header, payload: octets[len..].to_vec() };
-        if unit.source == Address::None {
+        if unit.source == Address::NONE {
             unit.source = ip(from);
         }
         assert_eq!(unit.source, ip(from));
         if self.nameless {
-            unit.source = Address::Mac([2, 0, 0, 0, 0, from as u8]);
+            unit.source = Address::from(MacAddr([2, 0, 0, 0, 0, from as u8]));
         }
         let group = unit.destination.ip().is_some_and(|it| it.is_multicast());
         let to: Vec<usize> = if group {

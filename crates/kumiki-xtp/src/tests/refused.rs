@@ -4,6 +4,7 @@
 use kumiki_graph::Rng;
 use kumiki_graph::*;
 use kumiki_octets::Message;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::xtp::{
     self, Control, Diagnosis, Errors, First, Format, Header, Join, Key, Options, Rates, Span, Traffic, TrafficControl,
     code, service,
@@ -494,7 +495,7 @@ fn a_refused_packet_does_not_say_where_the_peer_is() {
     let lie = Control { rseq: 9_000_000, alloc: 0, echo: 0 };
     let header = Header { key: pair.log[0].header.key.returned(), format: Cntl, ..Header::default() };
     let octets = octets_of(header, &written!(lie));
-    pair.deliver_as(Address::Mac([9; 6]), Address::None, A, &octets);
+    pair.deliver_as(Address::from(MacAddr([9; 6])), Address::NONE, A, &octets);
     assert_eq!(pair.counters(A).lies, 1);
     pair.write(A, &numbered(3000));
     pair.run_for(ms(5000));

@@ -88,7 +88,7 @@ fn exchange(request: usize, answer: usize, amplification: u32) -> u64 {
     pair.listen(B, 5);
     let data = Message::from_octets(&numbered(answer));
     pair.app(B).outbox.push_back((data, None, true));
-    let Request::Open(mut open) = open(Mode::Active, Address::None, address(B, PORT)) else {
+    let Request::Open(mut open) = open(Mode::Active, Address::NONE, address(B, PORT)) else {
         return 0;
     };
     open.data = Some(Message::from_octets(&numbered(request)));

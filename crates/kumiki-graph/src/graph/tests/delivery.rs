@@ -243,7 +243,7 @@ fn a_tap_sees_both_directions_with_their_times_and_addresses() {
     let (mut graph, task, device) = stack(vec![("top", echo("top", &log)), ("low", relay("low", &log))]);
     let (between, ..) = graph.access_points().next().unwrap();
     graph.tap(between);
-    let from = Address::Vc { vpi: 0, vci: 32 };
+    let from = Address::from(core::net::Ipv4Addr::new(10, 0, 0, 32));
     graph.input(ns(3), device, Indication::Unit(Unit { source: from, ..unit(1) }));
     graph.input(ns(3), device, Indication::Report(Box::new(crate::Report::Up)));
     graph.run(task, ns(4), 10);
@@ -257,7 +257,7 @@ fn a_tap_sees_both_directions_with_their_times_and_addresses() {
         .collect();
     assert_eq!(
         seen,
-        [(4, false, from, 1), (4, true, Address::None, 2), (4, true, Address::None, 1)],
+        [(4, false, from, 1), (4, true, Address::NONE, 2), (4, true, Address::NONE, 1)],
         "what carries no message is not a frame of a capture"
     );
     assert!(graph.take_tapped().is_empty());
@@ -318,7 +318,10 @@ fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     let log = Log::default();
     let mut bypass = None;
     let top = node(move |event, cx| match event {
-        Event::Start => cx.down(Below(0), Request::Manage(Box::new(crate::Manage::Route { to: Address::Mac([2; 6]) }))),
+        Event::Start => cx.down(
+            Below(0),
+            Request::Manage(Box::new(crate::Manage::Route { to: Address::from(core::net::Ipv4Addr::from([2; 4])) })),
+        ),
         Event::Pop(_, Indication::Report(report)) => {
             if let crate::Report::Route { bypass: past, .. } = *report {
                 bypass = past;
@@ -334,8 +337,8 @@ fn what_is_sent_past_a_layer_comes_to_the_one_below_as_though_from_it() {
     let aside = node(move |event, cx| match event {
         Event::Push(from, Request::Manage(_)) => {
             let route = crate::Report::Route {
-                to: Address::Mac([2; 6]),
-                source: Address::None,
+                to: Address::from(core::net::Ipv4Addr::from([2; 4])),
+                source: Address::NONE,
                 unit: 1500,
                 burst: 1,
                 bypass: cx.access_point(Below(0)),

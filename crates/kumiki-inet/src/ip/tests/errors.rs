@@ -79,7 +79,7 @@ fn an_error_goes_to_the_user_whose_datagram_it_quotes() {
         bench.octets(eth, &icmp(kind, code, rest, &quoted));
         let reports = bench.reports(user);
         let Report::Unreachable { source, destination, problem, start } = &reports[0] else { panic!("{reports:?}") };
-        assert_eq!((*source, *destination), (Address::Ip4(A), Address::Ip4(B)));
+        assert_eq!((*source, *destination), (Address::from(A), Address::from(B)));
         assert_eq!(*problem, expected);
         assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
@@ -200,7 +200,7 @@ fn an_error_about_a_routed_datagram_names_who_it_was_for() {
         bench.octets(eth, &icmp(11, 0, [0; 4], &quoted));
         let reports = bench.reports(user);
         let Report::Unreachable { destination, .. } = &reports[0] else { panic!("{reports:?}") };
-        assert_eq!(*destination, Address::Ip4(B), "{pointer}");
+        assert_eq!(*destination, Address::from(B), "{pointer}");
     }
 }
 
@@ -214,8 +214,8 @@ fn who_waited_for_a_silent_neighbour_is_told() {
         };
         let waited = datagram(change, &[1, 2, 3, 4, 5, 6, 7, 8]);
         let report = Report::Unreachable {
-            source: Address::None,
-            destination: Address::Ip4(B),
+            source: Address::NONE,
+            destination: Address::from(B),
             problem: Problem::NoNeighbour,
             start: Message::from_octets(&waited),
         };
@@ -224,7 +224,7 @@ fn who_waited_for_a_silent_neighbour_is_told() {
     bench.indicate(eth, silent(A).0);
     let reports = bench.reports(user);
     let [Report::Unreachable { source, destination, problem, start }] = &reports[..] else { panic!("{reports:?}") };
-    assert_eq!((*source, *destination), (Address::Ip4(A), Address::Ip4(B)));
+    assert_eq!((*source, *destination), (Address::from(A), Address::from(B)));
     assert_eq!(*problem, Problem::NoNeighbour);
     assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert!(bench.sent().is_empty());
@@ -251,8 +251,8 @@ fn of_the_fragments_of_a_datagram_only_the_first_is_told_of() {
         };
         let waited = datagram(change, &[1, 2, 3, 4, 5, 6, 7, 8]);
         let report = Report::Unreachable {
-            source: Address::None,
-            destination: Address::Ip4(B),
+            source: Address::NONE,
+            destination: Address::from(B),
             problem: Problem::NoNeighbour,
             start: Message::from_octets(&waited),
         };

@@ -42,7 +42,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv4Addr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Ip4(destination), data: Message::from_octets(data), ..Unit::default() }
+    Unit { destination: Address::from(destination), data: Message::from_octets(data), ..Unit::default() }
 }
 
 /// A datagram from B to A as it comes from a device.
@@ -122,8 +122,8 @@ fn a_datagram_for_us_goes_to_the_user_of_its_protocol() {
     bench.octets(eth, &[octets, vec![0; 20]].concat());
     let units = bench.units(user);
     assert_eq!(units[0].data.to_vec(), [5, 6]);
-    assert_eq!(units[0].source, Address::Ip4(B));
-    assert_eq!(units[0].destination, Address::Ip4(A));
+    assert_eq!(units[0].source, Address::from(B));
+    assert_eq!(units[0].destination, Address::from(A));
     assert_eq!(
         units[0].options,
         UnitOptions { ttl: 64, tos: 1, under: Some(UDP), identification: 77, ..UnitOptions::default() }
@@ -199,7 +199,7 @@ fn what_a_user_joins_is_taken_until_it_leaves() {
     let octets = datagram(|header| header.destination = group, &[1]);
     let mut taken = Vec::new();
     for member in [true, false] {
-        let manage = Manage::Group { group: Address::Ip4(group), member };
+        let manage = Manage::Group { group: Address::from(group), member };
         bench.say(user, Request::Manage(Box::new(manage)));
         bench.octets(eth, &octets);
         taken.push(bench.units(user).len());
@@ -216,9 +216,9 @@ fn what_is_for_ourselves_stays_here() {
     bench.send(user, to(Ipv4Addr::LOCALHOST, &[4]));
     assert!(bench.sent().is_empty());
     let units = bench.units(user);
-    assert_eq!(units[0].source, Address::Ip4(A));
+    assert_eq!(units[0].source, Address::from(A));
     assert_eq!(units[0].data.meta().checksum, Checksum::Verified);
-    assert_eq!(units[1].source, Address::Ip4(Ipv4Addr::LOCALHOST));
+    assert_eq!(units[1].source, Address::from(Ipv4Addr::LOCALHOST));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn an_interface_that_goes_down_takes_its_routes_along() {
 #[test]
 fn a_source_that_is_not_ours_is_not_sent() {
     let (mut bench, _, user) = bench(host(1500));
-    let source = Address::Ip4(B);
+    let source = Address::from(B);
     bench.send(user, Unit { source, ..to(B, &[1]) });
     assert!(bench.sent().is_empty());
     assert_eq!(bench.drops("ip", "source is not ours"), 1);

@@ -1,4 +1,5 @@
 use super::*;
+use kumiki_wire::atm::cell::Vc;
 
 const C: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 7);
@@ -51,7 +52,7 @@ fn a_datagram_for_others_leaves_by_the_longest_prefix_with_a_smaller_ttl() {
 
 #[test]
 fn next_hops_get_the_addresses_of_the_table() {
-    let vc = Address::Vc { vpi: 0, vci: 77 };
+    let vc = Vc { vpi: 0, vci: 77 }.address();
     let gateway = Ipv4Addr::new(10, 0, 0, 9);
     let config = Config {
         routes: vec![Route::default_by(gateway)],
@@ -72,14 +73,14 @@ fn where_the_layer_below_resolves_it_gets_the_next_hop() {
     let config = Config::host(Interface { neighbours: Neighbours::Below, ..Interface::new("eth", A, 24) });
     let (mut bench, _, user) = bench(config);
     bench.send(user, to(B, &[1]));
-    assert_eq!(bench.sent()[0].1.destination, Address::Ip4(B));
+    assert_eq!(bench.sent()[0].1.destination, Address::from(B));
 }
 
 #[test]
 fn a_route_says_source_and_size() {
     let (mut bench, _, _, user) = router();
     for to in [B, FAR, Ipv4Addr::new(8, 8, 8, 8)] {
-        let to = Address::Ip4(to);
+        let to = Address::from(to);
         bench.say(user, Request::Manage(Box::new(Manage::Route { to })));
     }
     let routes: Vec<(Address, u32)> = bench
@@ -90,7 +91,7 @@ fn a_route_says_source_and_size() {
             (*source, *unit)
         })
         .collect();
-    let expected = [(Address::Ip4(A), 1480), (Address::Ip4(C), 556), (Address::None, 0)];
+    let expected = [(Address::from(A), 1480), (Address::from(C), 556), (Address::NONE, 0)];
     assert_eq!(routes, expected);
 }
 
@@ -267,7 +268,7 @@ proptest! {
 }
 
 fn agreed(local: Ipv4Addr, remote: Ipv4Addr) -> Indication {
-    let (local, remote) = (Address::Ip4(local), Address::Ip4(remote));
+    let (local, remote) = (Address::from(local), Address::from(remote));
     let agreed = Report::special(LinkAddresses { local, remote });
     Indication::Report(Box::new(agreed))
 }

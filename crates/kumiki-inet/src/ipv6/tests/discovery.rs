@@ -102,7 +102,7 @@ fn silence_is_told_after_three_questions() {
     bench.pass(Duration::from_millis(1));
     let reports = bench.reports(user);
     let [Report::Unreachable { destination, problem, start, .. }] = &reports[..] else { panic!("{reports:?}") };
-    assert_eq!(*destination, Address::Ip6(B));
+    assert_eq!(*destination, Address::from(B));
     assert_eq!(*problem, Problem::NoNeighbour);
     assert_eq!(start.to_vec(), [7; 60]);
 }

@@ -159,7 +159,7 @@ fn errors_about_what_we_sent_reach_their_user() {
         bench.octets(device, &icmp(message, &quoted, |_| {}));
         let reports = bench.reports(user);
         let [Report::Unreachable { destination, problem, start, .. }] = &reports[..] else { panic!("{reports:?}") };
-        assert_eq!((*destination, *problem), (Address::Ip6(C), expected));
+        assert_eq!((*destination, *problem), (Address::from(C), expected));
         assert_eq!(start.to_vec(), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
     // With a wrong checksum, or about somebody else's packet, nobody hears of it.
@@ -195,7 +195,7 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
     bench.send(user, whole(true));
     assert!(bench.reports(user).is_empty());
     assert_eq!(bench.sent().len(), 1);
-    let (to, mtu) = (Address::Ip6(C), 1300);
+    let (to, mtu) = (Address::from(C), 1300);
     bench.say(user, Request::Manage(Box::new(Manage::Narrow { to, mtu })));
     bench.send(user, whole(true));
     assert!(too_big(&bench.reports(user)[0]));

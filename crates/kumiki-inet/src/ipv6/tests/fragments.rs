@@ -29,7 +29,7 @@ fn what_was_cut_is_put_together_again_in_any_order() {
         }
         let units = receiver.units(user);
         assert_eq!(units[0].data.to_vec(), data);
-        assert_eq!(units[0].source, Address::Ip6(A));
+        assert_eq!(units[0].source, Address::from(A));
         assert_eq!(counters(&receiver).reasm_oks, 1);
     }
 }

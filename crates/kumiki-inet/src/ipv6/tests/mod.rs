@@ -40,7 +40,7 @@ fn bench(config: Config) -> (Bench, DeviceId, NodeId) {
 }
 
 fn to(destination: Ipv6Addr, data: &[u8]) -> Unit {
-    Unit { destination: Address::Ip6(destination), data: Message::from_octets(data), ..Unit::default() }
+    Unit { destination: Address::from(destination), data: Message::from_octets(data), ..Unit::default() }
 }
 
 /// A packet from B to A as it comes from a device.
@@ -121,8 +121,8 @@ fn a_packet_for_us_goes_to_the_user_of_its_protocol_without_padding_and_headers(
     bench.octets(device, &[octets, vec![0; 20]].concat());
     let units = bench.units(user);
     assert_eq!(units[0].data.to_vec(), [5, 6]);
-    assert_eq!(units[0].source, Address::Ip6(B));
-    assert_eq!(units[0].destination, Address::Ip6(A));
+    assert_eq!(units[0].source, Address::from(B));
+    assert_eq!(units[0].destination, Address::from(A));
     assert_eq!(units[0].options.under, Some(UDP));
 }
 
@@ -197,7 +197,7 @@ fn what_is_for_ourselves_stays_here() {
 fn routes_are_told_with_source_and_room() {
     let (mut bench, _, user) = bench(host());
     for to in [B, C] {
-        let to = Address::Ip6(to);
+        let to = Address::from(to);
         bench.say(user, Request::Manage(Box::new(Manage::Route { to })));
     }
     let told: Vec<(Address, u32)> = bench
@@ -208,7 +208,7 @@ fn routes_are_told_with_source_and_room() {
             (*source, *unit)
         })
         .collect();
-    assert_eq!(told, [(Address::Ip6(A), 1460), (Address::None, 0)]);
+    assert_eq!(told, [(Address::from(A), 1460), (Address::NONE, 0)]);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn the_address_on_the_link_is_the_one_that_ppp_has_agreed_on() {
     let (mut bench, device, user) = bench(host());
     let local = "fe80::1234:5678:9abc:def0".parse().unwrap();
     let peer: Ipv6Addr = "fe80::2".parse().unwrap();
-    let agreed = Report::special(LinkAddresses { local: Address::Ip6(local), remote: Address::Ip6(peer) });
+    let agreed = Report::special(LinkAddresses { local: Address::from(local), remote: Address::from(peer) });
     bench.indicate(device, Indication::Report(Box::new(agreed)));
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();

@@ -42,8 +42,8 @@ fn segments_from_and_to_groups_and_nobody_are_dropped_in_silence() {
         let mut data = Message::from_octets(&syn());
         data.meta_mut().checksum = kumiki_octets::Checksum::Verified;
         Unit {
-            source: Address::Ip4(source.into()),
-            destination: Address::Ip4(destination.into()),
+            source: Ipv4Addr::from(source).into(),
+            destination: Ipv4Addr::from(destination).into(),
             options: UnitOptions { group, ..UnitOptions::default() },
             data,
             ..Unit::default()
@@ -86,9 +86,9 @@ fn a_port_that_calls_may_be_listened_on() {
 fn a_passive_open_disturbs_neither_connections_nor_other_passive_opens() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
     // Of this port for any address there is one already, which stays.
-    pair.ask(B, vec![passive([0; 4], Address::None)]);
+    pair.ask(B, vec![passive([0; 4], Address::NONE)]);
     assert_eq!(pair.app(B).heard.last().unwrap(), "aborted: BadAddress");
-    pair.ask(B, vec![passive([10, 0, 0, 2], Address::None)]);
+    pair.ask(B, vec![passive([10, 0, 0, 2], Address::NONE)]);
     assert_eq!(pair.app(B).heard.len(), 2);
     pair.write(A, b"undisturbed");
     pair.run_for(ms(100));
@@ -102,7 +102,7 @@ fn a_passive_open_disturbs_neither_connections_nor_other_passive_opens() {
 #[test]
 fn a_passive_open_may_name_its_address_and_its_caller() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
-    pair.ask(B, vec![passive([10, 0, 0, 77], Address::None)]);
+    pair.ask(B, vec![passive([10, 0, 0, 77], Address::NONE)]);
     pair.call(A);
     pair.run_for(ms(100));
     assert_eq!(pair.app(A).heard, ["aborted: Refused"]);
@@ -154,7 +154,7 @@ fn a_caller_may_say_the_way_and_nothing_that_comes_changes_it() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 5);
     pair.return_route = Some((B, by(9)));
-    let call = Open { local: Address::None, remote: address(B, PORT), route: Some(Box::new(by(8))), ..Open::default() };
+    let call = Open { local: Address::NONE, remote: address(B, PORT), route: Some(Box::new(by(8))), ..Open::default() };
     pair.ask(A, vec![Request::Open(Box::new(call))]);
     pair.run_for(ms(100));
     pair.write(A, &numbered(2000));

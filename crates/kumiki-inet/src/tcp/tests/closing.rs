@@ -179,7 +179,7 @@ fn a_later_syn_ends_time_wait_and_begins_beyond_it() {
         pair.listen(A, 2);
         // A called, so its port is not the one listened on: a listener there.
         let port = pair.header(A).source_port;
-        let listen = open(kumiki_graph::Mode::Passive { backlog: 2 }, kumiki_graph::Address::None, port);
+        let listen = open(kumiki_graph::Mode::Passive { backlog: 2 }, kumiki_graph::Address::NONE, port);
         pair.ask(A, vec![listen]);
         let last = pair.log.iter().rfind(|p| p.from == B).unwrap();
         let recent = last.header.options.timestamps.map_or(0, |(value, _)| value);

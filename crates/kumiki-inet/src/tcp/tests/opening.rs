@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Address, Mode, Problem, Report, Request};
 use kumiki_octets::Message;
+use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::IPV6;
@@ -187,7 +188,7 @@ fn a_passive_open_can_be_ended() {
 fn bad_addresses_are_refused() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     let broadcast = core::net::SocketAddr::new(core::net::Ipv4Addr::BROADCAST.into(), 1);
-    for remote in [Address::None, Address::Mac([0; 6]), Address::from(broadcast), address(B, 0)] {
+    for remote in [Address::NONE, Address::from(MacAddr([0; 6])), Address::from(broadcast), address(B, 0)] {
         pair.app(A).heard.clear();
         pair.ask(A, vec![open(Mode::Active, remote, 0)]);
         assert_eq!(pair.app(A).heard, ["aborted: BadAddress"], "{remote}");
@@ -306,7 +307,7 @@ fn an_open_waits_to_know_its_route_but_not_for_ever() {
     pair.report(A, route(source, 820));
     assert_eq!(pair.log[0].header.options.mss, Some(800));
     pair.call(A);
-    pair.report(A, route(Address::None, 0));
+    pair.report(A, route(Address::NONE, 0));
     assert_eq!(pair.app(A).heard, ["aborted: Unreachable"]);
 }
 

@@ -206,7 +206,7 @@ impl Pair {
     }
 
     pub(super) fn listen(&mut self, host: usize, backlog: u32) {
-        let open = open(Mode::Passive { backlog }, Address::None, PORT);
+        let open = open(Mode::Passive { backlog }, Address::NONE, PORT);
         self.ask(host, vec![open]);
     }
 

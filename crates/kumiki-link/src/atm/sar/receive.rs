@@ -1,8 +1,9 @@
 //! From cells to SDUs.
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, Instant};
+use kumiki_graph::Instant;
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::atm::aal5::{self, Fault};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
@@ -80,7 +81,7 @@ impl Receiver {
             && self.reassemblies.len() < self.config.max_reassemblies
         {
             let head = run.payload.share(0, PAYLOAD_LEN).unwrap_or_default();
-            let address = Address::Vc { vpi, vci };
+            let address = Vc { vpi, vci }.address();
             out.put(HOST, Unit::Arriving { address, head });
         }
     }
@@ -156,7 +157,7 @@ impl Receiver {
 
     fn judge(&mut self, vc: (u16, u16), mut pdu: Message, sum: Option<Sum>, out: &mut Outlet) {
         let (vpi, vci) = vc;
-        let address = Address::Vc { vpi, vci };
+        let address = Vc { vpi, vci }.address();
         if self.config.monitor {
             let data = pdu.clone();
             out.put(MONITOR, Unit::Frame { data, address });

@@ -3,8 +3,9 @@
 use super::*;
 use crate::testing::Bench;
 use crate::{CellRun, Rate, Wire};
+use kumiki_wire::atm::cell::Vc;
 
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
 
 fn frame(data: Message) -> Unit {
     Unit::Frame { data, address: VC }
@@ -111,7 +112,7 @@ fn goodput_of_paper_2_is_134_580() {
 #[test]
 fn channels_take_turns_cell_by_cell() {
     let mut bench = back_to_back(SarConfig { interleave: true, checksum_unit: true, ..SarConfig::new(slots()) });
-    let other = Address::Vc { vpi: 1, vci: 33 };
+    let other = Vc { vpi: 1, vci: 33 }.address();
     let long = Message::generated(Pattern::Random { seed: 1 }, 0, 48 * 10 - 8);
     let short = Message::generated(Pattern::Random { seed: 2 }, 0, 48 * 2 - 8);
     bench.offer(Instant::ZERO, (0, HOST), frame(long.clone()));

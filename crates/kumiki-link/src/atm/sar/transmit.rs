@@ -3,6 +3,7 @@
 //! A slot goes to whoever is ready when it begins, so it is decided no earlier than that. Only while a single channel has
 //! something to send are all cells of its PDU given slots at once, and taken back when another channel comes.
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Address, Instant};
@@ -274,7 +275,7 @@ impl Transmitter {
             let (vpi, vci) = pdu.vc;
             self.waiting -= 1;
             self.pdus += 1;
-            self.say(pdu.number, Address::Vc { vpi, vci }, true, out);
+            self.say(pdu.number, Vc { vpi, vci }.address(), true, out);
         }
         self.line.send(now, out);
     }

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Address, Rng};
 use kumiki_octets::{Message, Pattern};
+use kumiki_wire::atm::cell::Vc;
 use proptest::prelude::*;
 
 use super::*;
@@ -15,7 +16,7 @@ const fn vc(port: usize, vci: u16) -> PortVc {
 }
 
 fn frame(vci: u16, len: usize, seed: u64) -> Unit {
-    Unit::Frame { data: Message::generated(Pattern::Random { seed }, 0, len), address: Address::Vc { vpi: 0, vci } }
+    Unit::Frame { data: Message::generated(Pattern::Random { seed }, 0, len), address: Vc { vpi: 0, vci }.address() }
 }
 
 fn slots() -> Slots {
@@ -47,7 +48,7 @@ fn two_adapters_talk_through_a_switch() {
     }
     // 21 cells: the first is whole at the switch after one slot, waits the latency, and takes the next slot.
     let lag = slots().first_at_or_after(slots().at(1) + Duration::from_micros(10));
-    let address = |vci| Address::Vc { vpi: 0, vci };
+    let address = |vci| Vc { vpi: 0, vci }.address();
     assert_eq!(
         seen,
         [(slots().at(lag + 21), b, address(200)), (slots().at(lag + 22), a, address(100)),]
@@ -261,7 +262,7 @@ fn numbered(seed: u64, interleave: bool) -> [Vec<(Address, u32)>; 2] {
         let mut data = Message::generated(Pattern::Zeros, 0, rng.below(2000) as usize);
         data.push(4).copy_from_slice(&number.to_be_bytes());
         let vci = 100 + rng.below(3) as u16;
-        let address = Address::Vc { vpi: 0, vci };
+        let address = Vc { vpi: 0, vci }.address();
         sent.push((address, number));
         let at = Instant::from_nanos(u64::from(number) * 10_000);
         let sar = if vci == 102 { 2 } else { 1 };

@@ -81,7 +81,7 @@ impl<E: Element> Bench<E> {
         self.run(at, !self.offers_first);
         let mut out = Outlet::default();
         let data = Message::from_octets(octets);
-        let address = Address::None;
+        let address = Address::NONE;
         self.element.offer(at, port, Unit::Frame { data, address }, &mut out);
         self.take(at, &mut out);
     }

@@ -186,7 +186,7 @@ impl Network {
     fn send(&mut self, from: usize, to: Ipv4Addr) {
         self.datagrams += 1;
         let unit =
-            Unit { destination: Address::Ip4(to), ..Unit::of(Message::from_octets(&self.datagrams.to_be_bytes())) };
+            Unit { destination: Address::from(to), ..Unit::of(Message::from_octets(&self.datagrams.to_be_bytes())) };
         self.bench.send(self.users[from - 1], unit);
         self.carry();
     }

@@ -24,7 +24,7 @@ pub(super) fn pair() -> [Config; 2] {
 }
 
 fn ip(last: u8) -> Address {
-    Address::Ip4(Ipv4Addr::new(10, 0, 0, last))
+    Address::from(Ipv4Addr::new(10, 0, 0, last))
 }
 
 /// The pair, the second end with a script.

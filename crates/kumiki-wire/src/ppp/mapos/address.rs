@@ -21,6 +21,34 @@ use core::fmt;
 use core::str::FromStr;
 use std::net::Ipv4Addr;
 
+use kumiki_octets::AddressKind;
+use kumiki_octets::address::{self, AddressType};
+
+/// The address field of a frame, of either width: which, who reads and writes the frames knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AddressField(pub u16);
+
+/// Address fields of MAPOS.
+pub static ADDRESS_FIELD: AddressKind = AddressKind { name: "HDLC address", write: address::write_as::<AddressField> };
+
+impl AddressType for AddressField {
+    const KIND: &'static AddressKind = &ADDRESS_FIELD;
+
+    fn to_address(self) -> kumiki_octets::Address {
+        kumiki_octets::Address::new(&ADDRESS_FIELD, self.0.to_be_bytes())
+    }
+
+    fn of_octets(octets: &[u8]) -> Option<Self> {
+        octets.first_chunk().map(|octets| Self(u16::from_be_bytes(*octets)))
+    }
+}
+
+impl fmt::Display for AddressField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#04x}", self.0)
+    }
+}
+
 /// How wide addresses are, and with them which MAPOS it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {

@@ -2,6 +2,7 @@
 
 use kumiki_graph::{Address, Duration, Handle, Mode, Open, Request};
 use kumiki_octets::Message;
+use kumiki_octets::Number;
 use kumiki_osi::tp0::{self, Network, Tp0};
 
 use crate::lapb::tests::wire::{A, B, Wire};
@@ -25,8 +26,8 @@ fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     let open = |user, mode, remote| {
         Request::Open(Box::new(Open { user: Handle { index: user, generation: 1 }, mode, remote, ..Open::default() }))
     };
-    let number = Address::X121("1".parse().unwrap());
-    let none = Address::None;
+    let number = Address::from("1".parse::<Number>().unwrap());
+    let none = Address::NONE;
     wire.say(B, open(5, Mode::Passive { backlog: 1 }, none));
     wire.say(A, open(1, Mode::Active, number));
     wire.pass(Duration::from_millis(20));

@@ -12,8 +12,8 @@ fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     let asked = x25::Call { facilities, ..x25::Call::default() };
     net.call(0, "277", b"hello", asked);
     let mut offered = net.dtes[1].offered.clone().unwrap();
-    assert_eq!(offered.local, Address::X121(number("277")));
-    assert_eq!(offered.remote, Address::X121(number("100")));
+    assert_eq!(offered.local, Address::from(number("277")));
+    assert_eq!(offered.remote, Address::from(number("100")));
     assert_eq!(offered.data.unwrap().to_vec(), b"hello");
     let said = offered.parameters.take::<x25::Call>().unwrap();
     assert!(said.facilities.0.contains(&Facility::ClosedGroup(7)));
@@ -133,8 +133,8 @@ fn routes_ask_for_ports_and_user_data_and_change_numbers() {
     assert!(net.dtes[2].offered.is_some());
     net.call(2, "277", &[1, 0, 0, 0], x25::Call::default());
     let offered = net.dtes[0].offered.take().unwrap();
-    assert_eq!(offered.local, Address::X121(number("977")));
-    assert_eq!(offered.remote, Address::X121(number("44300")));
+    assert_eq!(offered.local, Address::from(number("977")));
+    assert_eq!(offered.remote, Address::from(number("44300")));
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Protocol for App {
         }
         match indication {
             Indication::Opened(opened) => {
-                if opened.remote == Address::None {
+                if opened.remote == Address::NONE {
                     self.listener = Some(opened.provider);
                 } else {
                     self.heard.push("opened".into());

@@ -36,7 +36,7 @@ fn each_open_has_its_own_choice() {
     let quality = |ecn| Quality { ecn: Some(ecn), ..Quality::default() };
     for (ecn, expected) in [(EcnUse::Off, (0, 0)), (EcnUse::Classic, (1, 0)), (EcnUse::Accurate, (0, 1))] {
         let mut pair = between(EcnUse::Off, EcnUse::Classic);
-        let listen = open(Mode::Passive { backlog: 5 }, Address::None, PORT);
+        let listen = open(Mode::Passive { backlog: 5 }, Address::NONE, PORT);
         let call = open(Mode::Active, address(B, PORT), 0);
         for (host, mut request, ecn) in [(B, listen, EcnUse::Passive), (A, call, ecn)] {
             if let Request::Open(open) = &mut request {

@@ -4,9 +4,10 @@
 //! such. Cells are taken when they have arrived, one by one; the receiver wakes up only for those with which something
 //! leaves it, and for the last of a run.
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, Duration, Instant};
+use kumiki_graph::{Duration, Instant};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::atm::aal34::sar::{self, SegmentType};
 use kumiki_wire::atm::aal34::{self, cpcs};
@@ -231,7 +232,7 @@ impl Receiver {
         if self.config.announce {
             let begin = if self.aal34.cpcs { cpcs::HEADER_LEN } else { 0 };
             let head = Message::from_octets(octets.get(begin..).unwrap_or_default());
-            let address = Address::Vc { vpi, vci };
+            let address = Vc { vpi, vci }.address();
             out.put(HOST, Unit::Arriving { address, head });
         }
         let sum = if self.config.checksum_unit { Sum::of(octets) } else { Sum::default() };
@@ -276,7 +277,7 @@ impl Receiver {
 
     fn judge(&mut self, key: Key, found: &Reassembly, out: &mut Outlet) {
         let (vpi, vci, _) = key;
-        let address = Address::Vc { vpi, vci };
+        let address = Vc { vpi, vci }.address();
         let mut pdu = Message::from_octets(&found.octets);
         if self.config.monitor {
             let data = pdu.clone();

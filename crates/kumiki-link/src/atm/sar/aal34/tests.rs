@@ -1,5 +1,6 @@
 #![allow(clippy::cast_possible_truncation, reason = "small numbers in tests")]
 
+use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Duration, Instant};
@@ -14,7 +15,7 @@ use crate::{CellRun, Rate, Unit, Wire};
 
 type Cell = [u8; PAYLOAD_LEN];
 
-const VC: Address = Address::Vc { vpi: 0, vci: 100 };
+const VC: Address = Vc { vpi: 0, vci: 100 }.address();
 
 fn slots() -> Slots {
     Slots::new(Rate::OC3C)
