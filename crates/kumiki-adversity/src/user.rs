@@ -9,13 +9,14 @@
 use core::net::SocketAddr;
 use core::sync::atomic::Ordering;
 use kumiki_graph::Parameters;
+use kumiki_wire::inet::SourceRoute;
 use kumiki_xtp::Tagged;
 use kumiki_xtp::WithTags;
 use std::sync::Arc;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, MustWait, Open, Pool, Protocol,
-    Reason, Request, Service, Shape, SourceRoute, TimerSlot, Token,
+    Reason, Request, Service, Shape, TimerSlot, Token,
 };
 use kumiki_inet::tcp::config::Rounding;
 use kumiki_octets::{Message, Pattern};
@@ -196,11 +197,12 @@ impl User {
             local: Address::from(self.own),
             remote,
             quality: if mode == Mode::Active { self.plan.quality } else { kumiki_graph::Quality::default() },
-            route: self
-                .plan
-                .by_gateway
-                .then(|| Box::new(SourceRoute { gateways: vec![gateway::ADDRESS], strict: false })),
-            parameters: Parameters::of(WithTags),
+            // Each transport takes what is its own.
+            parameters: if self.plan.by_gateway {
+                Parameters::of(SourceRoute { gateways: vec![gateway::ADDRESS], strict: false })
+            } else {
+                Parameters::of(WithTags)
+            },
             ..Open::default()
         };
         self.ask(Request::Open(Box::new(open)), cx);

@@ -3,7 +3,7 @@
 use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Address, Duration, Instant};
+use kumiki_graph::{Duration, Instant};
 use kumiki_link::atm::sar::{self, Adaptation, aal34::Aal34};
 use kumiki_link::atm::{Sar, SarConfig, Slots};
 use kumiki_link::{CellRun, Element, Outlet, Rate, Unit};

@@ -39,7 +39,7 @@ pub use rng::Rng;
 pub use service::{
     Accept, AccessPoint, Cause, Coalesce, Credit, EcnUse, ErrorControl, FlowControl, Handle, Indication, KeepAlive,
     Key, Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
-    Reason, Report, Request, Service, SourceRoute, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
+    Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
 };
 pub use time::{Duration, Instant};
 pub use timers::{TimerId, Timers};

@@ -10,8 +10,6 @@
 //! **Credit.** Nobody sends data without credit for it. Credit is granted in octets or in messages, per session (or per
 //! access point, where the service has no sessions), by whoever has the room; see [`Credit`].
 
-use core::net::Ipv4Addr;
-
 use kumiki_octets::{Message, Payload};
 
 use crate::{Address, Duration};
@@ -135,8 +133,8 @@ pub struct Unit {
     pub destination: Address,
     /// How it should travel.
     pub options: UnitOptions,
-    /// By which gateways: on requests the way to go, on indications the way back to the source.
-    pub route: Option<Box<SourceRoute>>,
+    /// What the service says beside, where it is more than [`UnitOptions::special`] holds.
+    pub parameters: Parameters,
     /// The user's data.
     pub data: Message,
 }
@@ -146,40 +144,38 @@ impl Unit {
     /// message made and thrown away.
     #[must_use]
     pub const fn of(data: Message) -> Self {
-        Self { source: Address::NONE, destination: Address::NONE, options: UnitOptions::NONE, route: None, data }
+        Self {
+            source: Address::NONE,
+            destination: Address::NONE,
+            options: UnitOptions::NONE,
+            parameters: Parameters::NONE,
+            data,
+        }
     }
 }
 
-/// A source route (RFC 791 section 3.1).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SourceRoute {
-    /// The gateways in order, without the destination; at most eight.
-    pub gateways: Vec<Ipv4Addr>,
-    /// No others may be between them.
-    pub strict: bool,
-}
-
-/// How a datagram should travel, or how it did.
+/// How a unit should travel, or how it did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitOptions {
-    /// IP time to live; 0 takes the provider's default.
-    pub ttl: u8,
-    /// IP type of service octet: DSCP and ECN (RFC 2474, RFC 3168).
-    pub tos: u8,
-    /// Do not fragment (RFC 791).
-    pub dont_fragment: bool,
-    /// On indications: it was sent to a broadcast or multicast address.
+    /// On indications: it was sent to more than one.
     pub group: bool,
     /// For a user connected under several keys: the one that this unit goes or came under. On requests `None` takes the
     /// user's first.
     pub under: Option<Key>,
-    /// On indications: the identification that IP gave it, so that its header can be quoted.
-    pub identification: u16,
+    /// What only the provider's protocol has, as a type of its family reads and writes it; 0: all of it is left to the provider.
+    pub special: u64,
 }
 
 impl UnitOptions {
     /// All of it left to the provider.
-    pub const NONE: Self = Self { ttl: 0, tos: 0, dont_fragment: false, group: false, under: None, identification: 0 };
+    pub const NONE: Self = Self { group: false, under: None, special: 0 };
+
+    /// What only the provider's protocol has, and no more.
+    #[inline]
+    #[must_use]
+    pub fn of(special: impl Into<u64>) -> Self {
+        Self { special: special.into(), ..Self::NONE }
+    }
 }
 
 impl Default for UnitOptions {
@@ -221,9 +217,9 @@ pub struct Quality {
     pub half_close: Option<bool>,
     /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
     pub notices: Option<bool>,
-    /// As [`UnitOptions::ttl`], for all units of the session.
+    /// How many hops units of the session may go (IP: time to live); 0: the provider's default.
     pub ttl: Option<u8>,
-    /// As [`UnitOptions::tos`], for all units of the session; where the provider has its own use of the ECN bits, these stay its.
+    /// Which service units of the session ask the network for (IP: the type of service octet); where the provider has its own use of the ECN bits, these stay its.
     pub tos: Option<u8>,
     /// What the provider does about explicit congestion notification; decided when the session is opened.
     pub ecn: Option<EcnUse>,
@@ -327,8 +323,6 @@ pub struct Open {
     pub remote: Address,
     /// What the user asks for.
     pub quality: Quality,
-    /// By which gateways units of the session go.
-    pub route: Option<Box<SourceRoute>>,
     /// Data to go with the request, where the service can carry it.
     pub data: Option<Message>,
     /// What the service says beside.

@@ -5,6 +5,7 @@
 
 use core::net::Ipv4Addr;
 use kumiki_wire::atm::cell::Vc;
+use kumiki_wire::inet::IpParameters;
 use std::net::SocketAddr;
 
 use kumiki_graph::{
@@ -175,7 +176,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
 
     // To a port that is closed, and too big for the second link.
     net.a.send(udp, unit(socket(B, 9), 10));
-    let options = UnitOptions { dont_fragment: true, ..UnitOptions::default() };
+    let options = UnitOptions::of(IpParameters { dont_fragment: true, ..IpParameters::NONE });
     let too_big = unit(socket(B, 7), 4000);
     net.a.send(udp, Unit { options, ..too_big });
     net.settle();
@@ -196,7 +197,7 @@ fn datagrams_fragments_errors_and_echoes_cross_and_tshark_finds_nothing_wrong() 
 
     // An echo there and back, and one that does not live long enough.
     net.a.send(icmp, unit(Address::from(B), 2000));
-    let options = UnitOptions { ttl: 1, ..UnitOptions::default() };
+    let options = UnitOptions::of(IpParameters { ttl: 1, ..IpParameters::NONE });
     let short = unit(Address::from(B), 64);
     net.a.send(icmp, Unit { options, ..short });
     net.settle();

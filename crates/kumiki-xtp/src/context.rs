@@ -3,10 +3,11 @@
 
 use crate::Tagged;
 use core::net::SocketAddr;
+use kumiki_wire::inet::IpParameters;
 
 use kumiki_graph::{
     Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication, Instant, KeepAlive,
-    Notice, Opened, Quality, RateLimit, Reason, UnitOptions,
+    Notice, Opened, Quality, RateLimit, Reason,
 };
 use kumiki_wire::xtp::{Key, Options, Rates, Traffic, service};
 
@@ -41,8 +42,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) const fn unit_options(&self) -> UnitOptions {
-        UnitOptions { ttl: self.config.ttl, tos: self.config.tos & 0xfc, ..UnitOptions::NONE }
+    pub(crate) const fn unit_options(&self) -> IpParameters {
+        IpParameters { ttl: self.config.ttl, tos: self.config.tos & 0xfc, ..IpParameters::NONE }
     }
 
     /// The most octets of tag and data in packets that the layer below carries, which may be `unit` octets long.

@@ -1,8 +1,9 @@
 //! Packets in and out: header, segments and checksum against octets.
 
 use core::net::IpAddr;
+use kumiki_wire::inet::IpParameters;
 
-use kumiki_graph::{AccessPoint, Address, Below, Context, Request, Unit, UnitOptions, Work};
+use kumiki_graph::{AccessPoint, Address, Below, Context, Parameters, Request, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::xtp::{
     self, BTAG_LEN, CHECK_OFFSET, Control, Diagnosis, Errors, First, Format, Header, Join, Key, LEN, Options, Span,
@@ -213,7 +214,7 @@ pub(crate) struct Path {
     pub(crate) remote: IpAddr,
     /// Past a layer that adds no header.
     pub(crate) bypass: Option<AccessPoint>,
-    pub(crate) options: UnitOptions,
+    pub(crate) options: IpParameters,
 }
 
 /// What stands in front of the data.
@@ -270,8 +271,8 @@ pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut t
     let request = Request::Unit(Unit {
         source: if path.local.is_unspecified() { Address::NONE } else { path.local.into() },
         destination: path.remote.into(),
-        options: path.options,
-        route: None,
+        options: UnitOptions::of(path.options),
+        parameters: Parameters::NONE,
         data: text,
     });
     match path.bypass {

@@ -12,10 +12,11 @@
 //!
 //! A unit to an IP address is sent as the data of an echo. Each user has an identifier of its own and its echoes are
 //! counted from 1. The reply comes as a unit from the peer with the echoed data;
-//! [`kumiki_graph::UnitOptions::identification`] says which echo it answers. Replies to nobody's echo are dropped. Errors
+//! [`IpParameters::identification`] says which echo it answers. Replies to nobody's echo are dropped. Errors
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
 
 use core::net::IpAddr;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
@@ -245,8 +246,8 @@ impl IcmpEcho {
                 if let Some(user) = self.user(identifier) {
                     // The header was read, so it is there.
                     let _ = unit.data.pop_header(MIN_LEN);
-                    unit.options.under = None;
-                    unit.options.identification = sequence;
+                    let parameters = IpParameters { identification: sequence, ..unit.options.special.into() };
+                    unit.options = UnitOptions { group: unit.options.group, ..UnitOptions::of(parameters) };
                     self.counters.replies_received += 1;
                     cx.up(user, Indication::Unit(unit));
                 } else {
@@ -264,7 +265,8 @@ impl IcmpEcho {
 
     /// Sends an echo's data back, not a single octet of it touched.
     fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, unit: Unit, cx: &mut Context<'_>) {
-        let Unit { source, destination, options: UnitOptions { tos, group, .. }, route, mut data } = unit;
+        let Unit { source, destination, options, parameters, mut data } = unit;
+        let (group, tos) = (options.group, IpParameters::from(options.special).tos);
         let _ = data.pop_header(MIN_LEN);
         // The sum that came covered the old header.
         data.meta_mut().checksum = Checksum::Unknown;
@@ -277,9 +279,8 @@ impl IcmpEcho {
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
         let options = UnitOptions {
-            tos: tos & DSCP,
             under: Some(Key::of(IP_PROTOCOL, number(peer).into())),
-            ..UnitOptions::default()
+            ..UnitOptions::of(IpParameters { tos: tos & DSCP, ..IpParameters::NONE })
         };
         cx.down(
             BELOW,
@@ -289,7 +290,7 @@ impl IcmpEcho {
                 destination: source,
                 options,
                 // RFC 1122 section 3.2.2.6: by the way it came.
-                route,
+                parameters,
                 data,
             }),
         );

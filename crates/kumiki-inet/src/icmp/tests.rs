@@ -1,4 +1,5 @@
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpParameters;
 
 use kumiki_graph::{DeviceId, NodeId, Problem};
 use kumiki_wire::inet::ipv4;
@@ -101,8 +102,11 @@ fn each_user_hears_the_replies_to_its_own_echoes() {
     assert_eq!(units.len(), 1);
     assert_eq!(units[0].data.to_vec(), b"1");
     assert_eq!(units[0].source, Address::from(B));
-    let heard: Vec<(u16, Vec<u8>)> =
-        bench.units(second).iter().map(|unit| (unit.options.identification, unit.data.to_vec())).collect();
+    let heard: Vec<(u16, Vec<u8>)> = bench
+        .units(second)
+        .iter()
+        .map(|unit| (IpParameters::from(unit.options.special).identification, unit.data.to_vec()))
+        .collect();
     assert_eq!(heard, [(1, b"2".to_vec()), (2, b"3".to_vec())]);
 }
 

@@ -2,8 +2,9 @@
 
 use crate::IpProtocol;
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpParameters;
 
-use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
+use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, Work};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unreachable};
 use kumiki_wire::inet::ipv4::{self, Header, protocol};
@@ -80,7 +81,7 @@ impl Ip {
         header.emit(error.push(icmpv4::MIN_LEN));
         // From the address that was spoken to, or that of the interface it leaves by.
         let from = Some(destination).filter(|&address| self.is_ours(address));
-        let options = UnitOptions { tos: PRECEDENCE | type_of_service & TOS, ..UnitOptions::default() };
+        let options = IpParameters { tos: PRECEDENCE | type_of_service & TOS, ..IpParameters::NONE };
         self.counters.icmp_out_errors += 1;
         // An error that cannot be sent is lost.
         let _ = self.originate(protocol::ICMP, from, source, (options, ipv4::Options::NONE), error, cx);
@@ -120,12 +121,13 @@ impl Ip {
             return;
         };
         // As it came, but for options, which no sender needs to know its own datagram by.
+        let how = IpParameters::from(options.special);
         let header = Header {
-            type_of_service: options.tos,
+            type_of_service: how.tos,
             total_length,
-            identification: options.identification,
-            dont_fragment: options.dont_fragment,
-            time_to_live: options.ttl,
+            identification: how.identification,
+            dont_fragment: how.dont_fragment,
+            time_to_live: how.ttl,
             protocol,
             source,
             destination,

@@ -2,9 +2,11 @@
 
 use crate::IpProtocol;
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::SourceRoute;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
-use kumiki_graph::{Address, Below, Context, Indication, Key, SourceRoute, Unit, UnitOptions};
+use kumiki_graph::{Address, Below, Context, Indication, Key, Parameters, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::icmpv4::unreachable;
 use kumiki_wire::inet::ipv4::options::kind;
@@ -36,7 +38,7 @@ fn has_live_source_route(header: &Header) -> bool {
 
 /// The way back of a datagram whose source route has come to its end: what it recorded, turned around (RFC 1122 section
 /// 3.2.1.8 (c)).
-fn return_route(header: &Header) -> Option<Box<SourceRoute>> {
+fn return_route(header: &Header) -> Option<SourceRoute> {
     if header.options.is_empty() {
         return None;
     }
@@ -48,7 +50,7 @@ fn return_route(header: &Header) -> Option<Box<SourceRoute>> {
     };
     let gateways: Vec<Ipv4Addr> = hops.iter().rev().map(|&hop| hop.into()).collect();
     let strict = option.kind == kind::STRICT_SOURCE_ROUTE;
-    (!gateways.is_empty()).then(|| Box::new(SourceRoute { gateways, strict }))
+    (!gateways.is_empty()).then_some(SourceRoute { gateways, strict })
 }
 
 /// Whether no datagram may come from `source` (RFC 1122 section 3.2.1.3, RFC 1812 section 5.3.7); [`Ip`] knows more.
@@ -141,18 +143,21 @@ impl Ip {
         };
         let _ = datagram.pop_header(len);
         self.counters.in_delivers += 1;
+        let how = IpParameters {
+            ttl: header.time_to_live,
+            tos: header.type_of_service,
+            dont_fragment: header.dont_fragment,
+            identification: header.identification,
+        };
         let unit = Unit {
             source: Address::from(header.source),
             destination: Address::from(header.destination),
             options: UnitOptions {
-                ttl: header.time_to_live,
-                tos: header.type_of_service,
-                dont_fragment: header.dont_fragment,
                 group,
                 under: Some(Key::of(IP_PROTOCOL, header.protocol.into())),
-                identification: header.identification,
+                ..UnitOptions::of(how)
             },
-            route: return_route(&header),
+            parameters: return_route(&header).map_or(Parameters::NONE, Parameters::of),
             data: datagram,
         };
         cx.up(user, Indication::Unit(unit));

@@ -2,8 +2,10 @@
 
 use crate::IpProtocol;
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::SourceRoute;
 
-use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Request, SourceRoute, Unit, UnitOptions};
+use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Request, Unit, UnitOptions};
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::inet::icmpv4::{QUOTED_DATA, unreachable};
 use kumiki_wire::inet::ipv4::options::kind;
@@ -55,11 +57,11 @@ impl Ip {
             self.discard("source is not ours", cx);
             return;
         }
-        let Some((towards, by)) = routed(destination, unit.route.as_deref()) else {
+        let Some((towards, by)) = routed(destination, unit.parameters.get()) else {
             self.discard("source route too long", cx);
             return;
         };
-        let how = (unit.options, by);
+        let how = (unit.options.special.into(), by);
         let sent = self.originate(protocol, source, towards, how, unit.data, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
@@ -82,7 +84,7 @@ impl Ip {
         protocol: u8,
         source: Option<Ipv4Addr>,
         destination: Ipv4Addr,
-        (options, by): (UnitOptions, ipv4::Options),
+        (options, by): (IpParameters, ipv4::Options),
         mut data: Message,
         cx: &mut Context<'_>,
     ) -> Result<(), Unsent> {
@@ -171,8 +173,9 @@ impl Ip {
         let Some(link) = self.link_address(hop) else {
             return Err((Refused::NoNeighbour, datagram));
         };
-        let options = UnitOptions { tos: header.type_of_service, group, ..UnitOptions::NONE };
-        let unit = |data| Request::Unit(Unit { source: Address::NONE, destination: link, options, route: None, data });
+        let how = IpParameters { tos: header.type_of_service, ..IpParameters::NONE };
+        let options = UnitOptions { group, ..UnitOptions::of(how) };
+        let unit = |data| Request::Unit(Unit { destination: link, options, ..Unit::of(data) });
         if wire_len(&datagram) <= mtu as usize {
             cx.down(below, unit(datagram));
             return Ok(());

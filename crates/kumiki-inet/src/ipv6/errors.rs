@@ -1,8 +1,9 @@
 //! The errors of ICMPv6: sent about packets that we refuse, taken about packets that we sent.
 
 use crate::IpProtocol;
-use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, UnitOptions, Work};
+use kumiki_graph::{Above, Address, Context, Indication, Problem, Report, Unit, Work};
 use kumiki_octets::{Message, Sum};
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::icmpv6::{self, Header as IcmpHeader, Message as Icmp, kind, parameter, unreachable};
 use kumiki_wire::inet::ipv6::extension::Chain;
 use kumiki_wire::inet::ipv6::{self, Header, MIN_MTU, next_header};
@@ -105,7 +106,7 @@ impl Ip {
         header.checksum = Sum::of(&octets).plus(error.sum()).checksum();
         header.emit(error.push(icmpv6::MIN_LEN));
         self.counters.icmp_out_errors += 1;
-        let options = UnitOptions::default();
+        let options = IpParameters::NONE;
         // An error that cannot be sent is lost.
         let _ = self.originate(next_header::ICMPV6, Some(from), source, options, error, cx);
     }
@@ -148,13 +149,14 @@ impl Ip {
         else {
             return;
         };
+        let how = IpParameters::from(options.special);
         // As it came, but for flow label and extension headers, which no sender needs to know its own packet by.
         let header = Header {
-            traffic_class: options.tos,
+            traffic_class: how.tos,
             flow_label: 0,
             payload_length,
             next_header: protocol,
-            hop_limit: options.ttl,
+            hop_limit: how.ttl,
             source,
             destination,
         };

@@ -4,6 +4,7 @@ use crate::IpProtocol;
 use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::Malformed;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::icmpv6::{Message as Icmp, kind, parameter};
 use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
@@ -260,19 +261,12 @@ impl Ip {
         };
         let _ = packet.pop_header(at);
         self.counters.in_delivers += 1;
+        let how = IpParameters { ttl: header.hop_limit, tos: header.traffic_class, ..IpParameters::NONE };
         let unit = Unit {
             source: Address::from(header.source),
             destination: Address::from(header.destination),
-            options: UnitOptions {
-                ttl: header.hop_limit,
-                tos: header.traffic_class,
-                dont_fragment: false,
-                group,
-                under: Some(Key::of(IP_PROTOCOL, protocol.into())),
-                identification: 0,
-            },
-            route: None,
-            data: packet,
+            options: UnitOptions { group, under: Some(Key::of(IP_PROTOCOL, protocol.into())), ..UnitOptions::of(how) },
+            ..Unit::of(packet)
         };
         cx.up(user, Indication::Unit(unit));
     }

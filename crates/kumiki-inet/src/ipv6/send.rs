@@ -2,6 +2,7 @@
 
 use crate::IpProtocol;
 use core::net::Ipv6Addr;
+use kumiki_wire::inet::IpParameters;
 
 use kumiki_graph::{
     Above, Address, Context, Duration, Indication, Instant, Problem, Report, Request, Unit, UnitOptions,
@@ -64,7 +65,7 @@ impl Ip {
             self.discard("source is not ours", cx);
             return;
         }
-        let sent = self.originate(protocol, source, destination, unit.options, unit.data, cx);
+        let sent = self.originate(protocol, source, destination, unit.options.special.into(), unit.data, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
         {
@@ -86,7 +87,7 @@ impl Ip {
         protocol: u8,
         source: Option<Ipv6Addr>,
         destination: Ipv6Addr,
-        options: UnitOptions,
+        options: IpParameters,
         mut data: Message,
         cx: &mut Context<'_>,
     ) -> Result<(), Unsent> {
@@ -229,13 +230,9 @@ impl Ip {
         let Some(below) = self.ports.get(interface).and_then(|port| port.below) else {
             return;
         };
-        let unit = Unit {
-            source: Address::NONE,
-            destination: link,
-            options: UnitOptions { tos: packet.tos, group, ..UnitOptions::default() },
-            route: None,
-            data: packet.data,
-        };
+        let how = IpParameters { tos: packet.tos, ..IpParameters::NONE };
+        let options = UnitOptions { group, ..UnitOptions::of(how) };
+        let unit = Unit { destination: link, options, ..Unit::of(packet.data) };
         cx.down(below, Request::Unit(unit));
     }
 

@@ -1,8 +1,9 @@
 //! Calls: from a SYN that finds a passive open to the acknowledgment that makes a session of it.
 
 use core::net::IpAddr;
+use kumiki_wire::inet::IpParameters;
 
-use kumiki_graph::{Context, EcnUse, Instant, Quality, UnitOptions};
+use kumiki_graph::{Context, EcnUse, Instant, Quality};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
@@ -123,9 +124,9 @@ impl Tcp {
     }
 
     /// How segments of a caller travel: as who listens has it (MUST-48, MUST-49).
-    fn call_options(&self, quality: &Quality) -> UnitOptions {
+    fn call_options(&self, quality: &Quality) -> IpParameters {
         let options = self.shared.unit_options();
-        UnitOptions {
+        IpParameters {
             ttl: quality.ttl.unwrap_or(options.ttl),
             tos: quality.tos.map_or(options.tos, |tos| tos & DSCP),
             ..options

@@ -6,9 +6,10 @@
 //! | Memory | at most [`super::Config::half_open`] entries of less than 200 octets, with what indexes them, and [`TEXT`] octets of text that came with SYNs |
 //! | Afterwards | the acknowledgment makes a [`super::session::Session`] of an entry, and is then its first segment |
 
+use kumiki_wire::inet::SourceRoute;
 use std::collections::BTreeSet;
 
-use kumiki_graph::{Context, Handle, Instant, SourceRoute, TimerSlot, Token};
+use kumiki_graph::{Context, Handle, Instant, TimerSlot, Token};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Options, Seq};
 

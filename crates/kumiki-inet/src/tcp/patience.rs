@@ -8,10 +8,9 @@
 //! | FIN-WAIT-2 | the standard waits there for ever, which lets a peer that never sends its FIN hold a connection for good. Where the user has closed both ways nobody misses it, and it is forgotten after [`Config::fin_wait_2`], without a reset, as in Linux (tcp_fin_timeout) |
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
 
-use kumiki_graph::{
-    Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request, UnitOptions,
-};
+use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request};
 use kumiki_octets::Message;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
@@ -154,13 +153,11 @@ impl Session {
     }
 
     /// How segments travel; what the user said goes down unchanged (SHLD-22).
-    pub(crate) const fn unit_options(&self) -> UnitOptions {
-        UnitOptions {
+    pub(crate) const fn unit_options(&self) -> IpParameters {
+        IpParameters {
             ttl: self.patience.ttl,
             tos: self.patience.tos,
             dont_fragment: !self.path.fragments,
-            group: false,
-            under: None,
             identification: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! What users ask of TCP: opening and accepting, and giving up before there is a session (RFC 9293 section 3.9.1).
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use kumiki_wire::inet::SourceRoute;
 
 use kumiki_graph::{
     Above, AccessPoint, Address, Below, Context, Handle, Indication, Manage, Mode, Open, Opened, Quality, Reason,
@@ -106,8 +107,8 @@ impl Tcp {
         let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
         self.with(handle, cx, |session, io| {
             session.way.past = past;
-            if let Some(route) = &open.route {
-                session.choose_way(route.clone());
+            if let Some(route) = open.parameters.get::<SourceRoute>() {
+                session.choose_way(Box::new(route.clone()));
             }
             session.call(io);
         });

@@ -1,8 +1,9 @@
 //! Segments in and out: header and checksum against octets.
 
 use core::net::{IpAddr, SocketAddr};
+use kumiki_wire::inet::{IpParameters, SourceRoute};
 
-use kumiki_graph::{AccessPoint, Below, Context, Request, SourceRoute, Unit, UnitOptions, Work};
+use kumiki_graph::{AccessPoint, Below, Context, Parameters, Request, Unit, UnitOptions, Work};
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 use kumiki_wire::inet::ipv4::{Ecn as Codepoint, protocol};
 use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN, Options, Seq};
@@ -79,9 +80,9 @@ pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment
         // MUST-57, MUST-63.
         return Err("address that no connection can have");
     }
-    let route = unit.route;
-    let ecn = Codepoint::from_bits(unit.options.tos);
-    let mut text = unit.data;
+    let ecn = Codepoint::from_bits(IpParameters::from(unit.options.special).tos);
+    let (mut parameters, mut text) = (unit.parameters, unit.data);
+    let route = parameters.take();
     if !is_intact(&mut text, source, destination, cx) {
         return Err("bad checksum");
     }
@@ -146,7 +147,7 @@ pub(crate) fn transmit_train(
     header: &Header,
     mut text: Message,
     (size, ace, past): (u32, bool, Option<AccessPoint>),
-    options: UnitOptions,
+    options: IpParameters,
     cx: &mut Context<'_>,
 ) {
     let size = u16::try_from(size).unwrap_or(u16::MAX);
@@ -170,8 +171,12 @@ pub(crate) fn transmit_train(
         ace,
         checksum: Checksum::Partial { start: 0, field: u16::try_from(CHECKSUM_OFFSET).unwrap_or(0) },
     };
-    let unit =
-        Unit { source: pair.local.ip().into(), destination: pair.remote.ip().into(), options, route: None, data: text };
+    let unit = Unit {
+        source: pair.local.ip().into(),
+        destination: pair.remote.ip().into(),
+        options: UnitOptions::of(options),
+        ..Unit::of(text)
+    };
     hand_down(past, unit, cx);
 }
 
@@ -184,7 +189,7 @@ fn hand_down(past: Option<AccessPoint>, unit: Unit, cx: &mut Context<'_>) {
 }
 
 /// Sends `header` and `text` from `pair.local` to `pair.remote`.
-pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: UnitOptions, cx: &mut Context<'_>) {
+pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: IpParameters, cx: &mut Context<'_>) {
     transmit_by(By::default(), pair, header, text, options, cx);
 }
 
@@ -224,7 +229,7 @@ pub(crate) fn transmit_by<'a>(
     pair: &Pair,
     header: &Header,
     mut text: Message,
-    options: UnitOptions,
+    options: IpParameters,
     cx: &mut Context<'_>,
 ) {
     let By { route, past } = by.into();
@@ -244,8 +249,8 @@ pub(crate) fn transmit_by<'a>(
     let unit = Unit {
         source: pair.local.ip().into(),
         destination: pair.remote.ip().into(),
-        options,
-        route: route.map(|route| Box::new(route.clone())),
+        options: UnitOptions::of(options),
+        parameters: route.map_or(Parameters::NONE, |route| Parameters::of(route.clone())),
         data: text,
     };
     hand_down(past, unit, cx);
@@ -253,7 +258,7 @@ pub(crate) fn transmit_by<'a>(
 
 /// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none
 /// that may be answered.
-pub(crate) fn reset(pair: &Pair, segment: &Segment, options: UnitOptions, cx: &mut Context<'_>) -> bool {
+pub(crate) fn reset(pair: &Pair, segment: &Segment, options: IpParameters, cx: &mut Context<'_>) -> bool {
     if segment.has(Flags::RST) {
         return false;
     }

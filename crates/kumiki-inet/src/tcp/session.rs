@@ -2,8 +2,9 @@
 //! out in [`super::output`], what timers do in [`super::deadlines`].
 
 use core::net::IpAddr;
+use kumiki_wire::inet::IpParameters;
 
-use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason, UnitOptions};
+use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
@@ -67,13 +68,11 @@ impl Shared {
         link.min(cap).max(1)
     }
 
-    pub(crate) const fn unit_options(&self) -> UnitOptions {
-        UnitOptions {
+    pub(crate) const fn unit_options(&self) -> IpParameters {
+        IpParameters {
             ttl: self.config.ttl,
             tos: self.config.tos & DSCP,
             dont_fragment: !matches!(self.config.path_mtu, PathMtu::Off),
-            group: false,
-            under: None,
             identification: 0,
         }
     }

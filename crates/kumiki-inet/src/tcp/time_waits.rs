@@ -7,9 +7,10 @@
 //! | Refused | as in [`super::states`]: a FIN whose acknowledgment or timestamps cannot be begins nothing anew, and a SYN for which there is no room leaves the entry where it is. Copies and all else have one answer each in [`super::Config::challenge_interval`] |
 //! | Memory | what is left of a connection is an entry of less than 160 octets, index included; of more than [`super::Config::time_waits`] the oldest is forgotten, which a busy server bears better than having no room |
 
+use kumiki_wire::inet::{IpParameters, SourceRoute};
 use std::collections::VecDeque;
 
-use kumiki_graph::{Context, Duration, Handle, Instant, SourceRoute, TimerSlot, Token, UnitOptions};
+use kumiki_graph::{Context, Duration, Handle, Instant, TimerSlot, Token};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
@@ -232,7 +233,7 @@ impl Tcp {
         };
         self.shared.counters.segments_sent += 1;
         self.shared.counters.acks_other += 1;
-        let options = UnitOptions { ttl: remains.ttl, tos: remains.tos, ..self.shared.unit_options() };
+        let options = IpParameters { ttl: remains.ttl, tos: remains.tos, ..self.shared.unit_options() };
         let route = remains.route.as_deref();
         segment::transmit_by(route, &pair, &header, Message::new(), options, cx);
         None

@@ -7,7 +7,8 @@
 //!
 //! All other IP options are IP's; no layer passes them up.
 
-use kumiki_graph::{AccessPoint, SourceRoute};
+use kumiki_graph::AccessPoint;
+use kumiki_wire::inet::SourceRoute;
 
 use super::segment::{By, Segment};
 use super::session::{Io, Session};

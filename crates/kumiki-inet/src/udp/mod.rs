@@ -243,8 +243,7 @@ impl Udp {
                 source: source.ip().into(),
                 destination: peer.ip().into(),
                 options,
-                route: None,
-                data,
+                ..Unit::of(data)
             }),
         );
     }

@@ -8,6 +8,7 @@
 //! | Left out | record route, flood, and more than 65535 echoes without answer |
 
 use core::net::IpAddr;
+use kumiki_wire::inet::IpParameters;
 use std::collections::BTreeMap;
 
 use kumiki_graph::{
@@ -154,7 +155,7 @@ impl Ping {
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, unit.data.len() as u64 * self.config.transfer.copies);
         let echoes = &mut self.echoes;
-        let Some(left) = self.open.remove(&unit.options.identification) else {
+        let Some(left) = self.open.remove(&IpParameters::from(unit.options.special).identification) else {
             echoes.stray += 1;
             return;
         };

@@ -9,5 +9,8 @@ pub mod ipv4;
 pub mod ipv6;
 pub mod llc;
 pub mod llc_snap;
+mod parameters;
 pub mod tcp;
 pub mod udp;
+
+pub use parameters::{IpParameters, SourceRoute};

@@ -94,7 +94,6 @@ impl Pad {
             quality: self.quality(),
             data: Some(Message::from_octets(&[&x29::CALL_USER_DATA[..], data].concat())),
             parameters: Parameters::of(Facts { facilities, ..Facts::default() }),
-            ..Open::default()
         };
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }

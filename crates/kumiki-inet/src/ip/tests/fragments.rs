@@ -1,4 +1,5 @@
 use super::*;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 const FRAGMENTABLE: u8 = 17;
@@ -88,7 +89,7 @@ fn a_checksum_left_to_the_device_is_completed_before_the_cut() {
 #[test]
 fn what_must_not_be_cut_is_reported_to_its_user() {
     let mut unit = to(B, &pattern(200));
-    unit.options.dont_fragment = true;
+    unit.options.special = IpParameters { dont_fragment: true, ..unit.options.special.into() }.into();
     // What IP is set to counts for TCP.
     let (mut cutting, _, user) = bench(Config { path_mtu_discovery: false, ..host(100) });
     cutting.send(user, unit.clone());
@@ -225,7 +226,7 @@ fn a_mark_on_one_fragment_is_a_mark_on_the_whole_or_there_is_no_whole() {
             bench.octets(eth, &datagram(change, &[0; 8]));
         }
         let units = bench.units(user);
-        let found = units.first().map(|unit| unit.options.tos);
+        let found = units.first().map(|unit| IpParameters::from(unit.options.special).tos);
         assert_eq!(found, whole, "{fields:?}");
         assert_eq!(counters(&bench).reasm_fails, u64::from(whole.is_none()));
     }

@@ -3,11 +3,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "lengths in tests are small")]
 
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::SourceRoute;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{
-    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, SourceRoute, Unit,
-    UnitOptions,
+    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions,
 };
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use kumiki_wire::inet::ipv4::{Header, Options};
@@ -73,7 +74,7 @@ fn parsed(octets: &[u8]) -> (Header, Vec<u8>) {
 fn a_unit_becomes_a_datagram_octet_by_octet() {
     let (mut bench, _, user) = bench(host(1500));
     let mut unit = to(B, &[1, 2, 3, 4]);
-    unit.options.dont_fragment = true;
+    unit.options.special = IpParameters { dont_fragment: true, ..unit.options.special.into() }.into();
     bench.send(user, unit);
     // TCP is not fragmented and so has no identification. The words before the checksum's add up to d921.
     let expected = hex("4500 0018 0000 4000 4006 26de 0a000001 0a000002 01020304");
@@ -83,13 +84,8 @@ fn a_unit_becomes_a_datagram_octet_by_octet() {
 #[test]
 fn a_users_options_are_in_the_header() {
     let (mut bench, _, user) = bench(host(1500));
-    bench.send(
-        user,
-        Unit {
-            options: UnitOptions { ttl: 3, tos: 0xb9, dont_fragment: true, under: Some(UDP), ..UnitOptions::default() },
-            ..to(B, &[9])
-        },
-    );
+    let how = IpParameters { ttl: 3, tos: 0xb9, dont_fragment: true, ..IpParameters::NONE };
+    bench.send(user, Unit { options: UnitOptions { under: Some(UDP), ..UnitOptions::of(how) }, ..to(B, &[9]) });
     let (header, data) = parsed(&bench.sent_octets()[0]);
     assert_eq!((header.time_to_live, header.type_of_service), (3, 0xb9));
     assert_eq!((header.protocol, header.dont_fragment), (17, true));
@@ -124,10 +120,8 @@ fn a_datagram_for_us_goes_to_the_user_of_its_protocol() {
     assert_eq!(units[0].data.to_vec(), [5, 6]);
     assert_eq!(units[0].source, Address::from(B));
     assert_eq!(units[0].destination, Address::from(A));
-    assert_eq!(
-        units[0].options,
-        UnitOptions { ttl: 64, tos: 1, under: Some(UDP), identification: 77, ..UnitOptions::default() }
-    );
+    let how = IpParameters { ttl: 64, tos: 1, identification: 77, ..IpParameters::NONE };
+    assert_eq!(units[0].options, UnitOptions { under: Some(UDP), ..UnitOptions::of(how) });
 }
 
 // RFC 9293: MUST-50

@@ -1,4 +1,5 @@
 use super::*;
+use kumiki_graph::Parameters;
 use kumiki_wire::atm::cell::Vc;
 
 const C: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
@@ -178,7 +179,7 @@ fn a_user_may_say_the_way_and_learns_the_way_back() {
     let gateways = vec![Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 4)];
     let mut unit = to(FAR, &[7]);
     let strict = false;
-    unit.route = Some(Box::new(SourceRoute { gateways, strict }));
+    unit.parameters = Parameters::of(SourceRoute { gateways, strict });
     bench.say(user, Request::Unit(unit));
     let sent = bench.sent_octets();
     let (header, _) = Header::parse(&sent[0], sent[0].len()).unwrap();
@@ -192,7 +193,7 @@ fn a_user_may_say_the_way_and_learns_the_way_back() {
     let option = [131, 11, 12, 10, 0, 0, 3, 10, 0, 0, 4, 0];
     let options = Options::new(&option).unwrap();
     bench.octets(eth, &datagram(|header| header.options = options, &[1]));
-    let back = bench.units(user)[0].route.clone().unwrap();
+    let back = bench.units(user)[0].parameters.get::<SourceRoute>().cloned().unwrap();
     let gateways = [Ipv4Addr::new(10, 0, 0, 4), Ipv4Addr::new(10, 0, 0, 3)];
     assert_eq!(back.gateways, gateways);
     assert!(!back.strict);

@@ -1,5 +1,6 @@
 //! Errors, sent and heard.
 
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::icmpv6::{parameter, time_exceeded, unreachable};
 
 use super::*;
@@ -189,8 +190,10 @@ fn a_narrow_path_is_remembered_for_ten_minutes() {
         matches!(report, Report::Unreachable { problem, .. } if *problem == expected)
     };
     assert!(too_big(&reports[0]));
-    let whole =
-        |dont_fragment| Unit { options: UnitOptions { dont_fragment, ..UnitOptions::default() }, ..to(C, &[0; 1400]) };
+    let whole = |dont_fragment| Unit {
+        options: UnitOptions::of(IpParameters { dont_fragment, ..IpParameters::NONE }),
+        ..to(C, &[0; 1400])
+    };
     // And nothing that no user knows of.
     bench.send(user, whole(true));
     assert!(bench.reports(user).is_empty());

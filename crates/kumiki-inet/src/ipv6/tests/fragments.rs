@@ -1,5 +1,6 @@
 //! Packets in pieces.
 
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::icmpv6::{parameter, time_exceeded};
 
 use super::*;
@@ -47,7 +48,7 @@ fn a_mark_on_one_fragment_is_a_mark_on_the_whole_or_there_is_no_whole() {
             bench.octets(device, &octets);
         }
         let units = bench.units(user);
-        let found = units.first().map(|unit| unit.options.tos & 3);
+        let found = units.first().map(|unit| IpParameters::from(unit.options.special).tos & 3);
         assert_eq!(found, whole, "{fields:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Behaviour of IPv6, seen from its users and its devices.
 
 use core::net::Ipv6Addr;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
 use kumiki_graph::{Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions};
@@ -104,7 +105,8 @@ fn said(octets: &[u8]) -> (Header, Icmp, Vec<u8>) {
 #[test]
 fn a_unit_becomes_a_packet_octet_by_octet() {
     let (mut bench, _, user) = bench(host());
-    let options = UnitOptions { ttl: 3, tos: 0xb9, under: Some(UDP), ..UnitOptions::default() };
+    let how = IpParameters { ttl: 3, tos: 0xb9, ..IpParameters::NONE };
+    let options = UnitOptions { under: Some(UDP), ..UnitOptions::of(how) };
     let unit = Unit { options, ..to(B, &[1, 2, 3, 4]) };
     bench.send(user, unit);
     let addresses = "fd00 0000 0000 0000 0000 0000 0000 0001 fd00 0000 0000 0000 0000 0000 0000 0002";

@@ -1,8 +1,9 @@
 //! Who may open what, and who may speak: addresses and ports.
 
 use core::net::{Ipv4Addr, SocketAddr};
+use kumiki_wire::inet::SourceRoute;
 
-use kumiki_graph::{Address, EcnUse, Mode, Open, Request, SourceRoute, Unit, UnitOptions};
+use kumiki_graph::{Address, EcnUse, Mode, Open, Parameters, Request, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
@@ -154,7 +155,8 @@ fn a_caller_may_say_the_way_and_nothing_that_comes_changes_it() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.listen(B, 5);
     pair.return_route = Some((B, by(9)));
-    let call = Open { local: Address::NONE, remote: address(B, PORT), route: Some(Box::new(by(8))), ..Open::default() };
+    let call =
+        Open { local: Address::NONE, remote: address(B, PORT), parameters: Parameters::of(by(8)), ..Open::default() };
     pair.ask(A, vec![Request::Open(Box::new(call))]);
     pair.run_for(ms(100));
     pair.write(A, &numbered(2000));

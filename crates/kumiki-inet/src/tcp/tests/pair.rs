@@ -2,6 +2,7 @@
 //! that the module above says: these files are compiled once for each.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use kumiki_wire::inet::SourceRoute;
 
 use kumiki_graph::*;
 use kumiki_octets::Message;

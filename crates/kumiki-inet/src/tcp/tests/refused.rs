@@ -11,6 +11,7 @@ use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, Seq, UserTimeout};
+use kumiki_wire::inet::{IpParameters, SourceRoute};
 use proptest::prelude::*;
 
 use super::pair::*;
@@ -330,8 +331,8 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     Some(Unit {
         source: ip(1 - to),
         destination: ip(to),
-        options: UnitOptions { tos: Codepoint::Ce.bits(), ..UnitOptions::NONE },
-        route: Some(Box::new(SourceRoute { gateways: vec![[192, 0, 2, 9].into()], strict: false })),
+        options: UnitOptions::of(IpParameters { tos: Codepoint::Ce.bits(), ..IpParameters::NONE }),
+        parameters: Parameters::of(SourceRoute { gateways: vec![[192, 0, 2, 9].into()], strict: false }),
         data,
     })
 }

@@ -1,8 +1,9 @@
 //! What RFC 9293 asks for and no other test is about.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::SourceRoute;
 
-use kumiki_graph::{Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request, SourceRoute};
+use kumiki_graph::{Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 

@@ -2,6 +2,7 @@
 
 use kumiki_graph::*;
 use kumiki_octets::Message;
+use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::{Flags, Header};
 
@@ -147,31 +148,31 @@ impl Pair {
             self.first[from] = Some(header.seq);
         }
         let base = |at: usize| self.first[at].unwrap_or_default();
+        let options = IpParameters::from(unit.options.special);
         let packet = Packet {
             at: self.now,
             number: self.log.len(),
             from,
             header,
-            ecn: Codepoint::from_bits(unit.options.tos),
+            ecn: Codepoint::from_bits(options.tos),
             cut: (unit.data.meta().segment_size, unit.data.meta().ace),
             seq: header.seq - base(from),
             ack: header.ack - base(1 - from),
             text: octets[len..].to_vec(),
             size: octets.len() as u32 + IP,
-            whole: unit.options.dont_fragment,
+            whole: options.dont_fragment,
         };
-        let options = unit.options;
         self.travelled.push((from, options.ttl, options.tos));
-        self.ways.push(unit.route.take());
-        unit.route = match &self.return_route {
-            Some((sender, route)) if *sender == from => Some(Box::new(route.clone())),
-            _ => None,
+        self.ways.push(unit.parameters.take());
+        unit.parameters = match &self.return_route {
+            Some((sender, route)) if *sender == from => Parameters::of(route.clone()),
+            _ => Parameters::NONE,
         };
         let mut rewritten = false;
         if let Some(path) = &mut self.path {
             let mut changed = packet.clone();
             path(&mut changed);
-            unit.options.tos = unit.options.tos & !3 | changed.ecn.bits();
+            unit.options.special = IpParameters { tos: options.tos & !3 | changed.ecn.bits(), ..options }.into();
             if changed.header != packet.header {
                 let mut octets = vec![0; changed.header.len()];
                 changed.header.emit(&mut octets);
