@@ -4,6 +4,7 @@
 
 mod direction;
 mod exceptions;
+mod graph;
 pub(crate) mod licences;
 mod links;
 mod names;
@@ -22,6 +23,7 @@ pub(crate) fn all(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in [
         direction::check,
+        graph::check,
         links::check,
         names::check,
         protocols::check,

@@ -3,10 +3,11 @@
 //! One thing after the other is made simpler, and stays so where the rule is still broken: less data, one impairment
 //! less, one option of TCP less. What is left is what the failure needs, or nearly so.
 
-use kumiki_graph::{Duration, EcnUse, Quality};
+use kumiki_graph::{Duration, Quality};
 use kumiki_inet::tcp::congestion::Algorithm;
 use kumiki_inet::tcp::defaults;
 use kumiki_link::{Impairment, Loss};
+use kumiki_wire::inet::EcnUse;
 use kumiki_xtp as xtp;
 
 use super::case::{Case, End, Finish, Opening, Reading, Stack, Version};

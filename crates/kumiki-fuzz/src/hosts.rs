@@ -5,9 +5,10 @@
 //! believed: then nothing panics, nobody talks without end, and nothing is left.
 
 use core::net::SocketAddr;
+use kumiki_wire::inet::EcnUse;
 
 use kumiki_decode::Decoder;
-use kumiki_graph::{Duration, EcnUse, Instant};
+use kumiki_graph::{Duration, Instant};
 use kumiki_inet::ip;
 use kumiki_inet::ipv6;
 use kumiki_inet::tcp::config::SynCookies;

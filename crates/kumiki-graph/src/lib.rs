@@ -37,8 +37,8 @@ pub use protocol::{Above, Below, Protocol, Shape, Token};
 pub use rate::{Bucket, Rate};
 pub use rng::Rng;
 pub use service::{
-    Accept, AccessPoint, Cause, Coalesce, Credit, EcnUse, ErrorControl, FlowControl, Handle, Indication, KeepAlive,
-    Key, Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
+    Accept, AccessPoint, Cause, Coalesce, Credit, ErrorControl, FlowControl, Handle, Indication, KeepAlive, Key,
+    Manage, Membership, Mode, Notice, Offered, Open, Opened, Parameters, PeerCause, Problem, Quality, RateLimit,
     Reason, Report, Request, Service, Special, Unit, UnitIndication, UnitOptions, UnitRequest, Violation,
 };
 pub use time::{Duration, Instant};

@@ -36,7 +36,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            // Twice what Linux's TCP hands over at once on a fast path.
+            // Twice what an operating system hands over at once on a fast path.
             receive_buffer: 256 * 1024,
             remote: Address::NONE,
             local: Address::NONE,

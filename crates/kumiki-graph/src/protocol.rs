@@ -56,8 +56,8 @@ pub trait Protocol: Any + Send {
         Ok(())
     }
 
-    /// Whether the layers below tell its users apart, because it hands on their units without a number of its own: VNET, which
-    /// has no header, and ARP, whose users share its cache.
+    /// Whether the layers below tell its users apart, because it hands on their units without a number of its own: it has no
+    /// header, or its users share what it knows.
     ///
     /// The graph then makes an access point to each layer below for the node itself, where [`Shape::keys`] has any, and one for
     /// each of its users, bound under the user's keys; in this order, users in theirs. [`Protocol::attach`] is called for each

@@ -1,6 +1,6 @@
 //! Service primitives: all that ever crosses from one layer to the next.
 //!
-//! The words are those of the OSI service conventions (ITU-T X.210) and of DLPI: a *user* stands above an access point, a
+//! The words are those of the service conventions of ITU-T X.210: a *user* stands above an access point, a
 //! *provider* below. Requests and responses go down ([`Request`]); indications and confirms come up ([`Indication`]).
 //! `docs/services.md` shows how each protocol uses them.
 //!
@@ -217,12 +217,9 @@ pub struct Quality {
     pub half_close: Option<bool>,
     /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
     pub notices: Option<bool>,
-    /// How many hops units of the session may go (IP: time to live); 0: the provider's default.
-    pub ttl: Option<u8>,
-    /// Which service units of the session ask the network for (IP: the type of service octet); where the provider has its own use of the ECN bits, these stay its.
-    pub tos: Option<u8>,
-    /// What the provider does about explicit congestion notification; decided when the session is opened.
-    pub ecn: Option<EcnUse>,
+    /// What only the provider's protocol or the one below it has, as a type of its family reads and writes it; 0: all of it is left to the
+    /// provider.
+    pub special: u64,
     /// Whether a checksum covers the data; where not, it covers the header alone.
     pub check: Option<bool>,
     /// What is done about data that was lost on its way.
@@ -268,21 +265,6 @@ pub struct RateLimit {
     pub burst: u32,
 }
 
-/// What a session has to do with explicit congestion notification: marks in IP headers that take the place of losses (RFC
-/// 3168).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum EcnUse {
-    /// Nothing.
-    #[default]
-    Off,
-    /// It is not asked for; whichever kind a peer asks for is agreed to.
-    Passive,
-    /// It is asked for and agreed to, with one answer for each round trip (RFC 3168).
-    Classic,
-    /// It is asked for with an exact count of the marks (RFC 9768); what a peer asks for is agreed to.
-    Accurate,
-}
-
 /// When an idle peer is asked whether it is still there (RFC 9293 section 3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeepAlive {
@@ -302,7 +284,7 @@ impl KeepAlive {
 /// What to do with a small segment while data is unacknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coalesce {
-    /// Send it at once (TCP_NODELAY).
+    /// Send it at once.
     Never,
     /// Hold it while anything is unacknowledged (RFC 896, Nagle).
     Nagle,

@@ -8,6 +8,7 @@
 //! | Left out | prices |
 
 use core::net::SocketAddr;
+use kumiki_wire::inet::IpQuality;
 use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
@@ -287,8 +288,8 @@ fn ask_for(quality: &mut Quality, set: Set) {
             quality.keep_alive = Some(KeepAlive { idle, interval, count });
         }
         Set::UserTimeout(time) => quality.user_timeout = Some(time),
-        Set::Ttl(ttl) => quality.ttl = Some(ttl),
-        Set::Tos(tos) => quality.tos = Some(tos),
+        Set::Ttl(ttl) => quality.special = IpQuality { ttl: Some(ttl), ..quality.special.into() }.into(),
+        Set::Tos(tos) => quality.special = IpQuality { tos: Some(tos), ..quality.special.into() }.into(),
     }
 }
 

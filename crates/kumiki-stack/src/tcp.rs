@@ -1,6 +1,7 @@
 //! The settings of TCP.
 
-use kumiki_graph::{Coalesce, Duration, EcnUse};
+use kumiki_graph::{Coalesce, Duration};
+use kumiki_wire::inet::EcnUse;
 
 use super::kinds::Built;
 use super::reader::Reader;

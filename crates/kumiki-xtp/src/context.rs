@@ -4,6 +4,7 @@
 use crate::Tagged;
 use core::net::SocketAddr;
 use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::IpQuality;
 
 use kumiki_graph::{
     Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication, Instant, KeepAlive,
@@ -269,8 +270,9 @@ impl Endpoint {
         let for_good = modes.errors == ErrorControl::None;
         let receive_room = first_room(config, quality, reserved);
         let mut options = io.shared.unit_options();
-        options.ttl = quality.ttl.unwrap_or(options.ttl);
-        options.tos = quality.tos.unwrap_or(options.tos) & 0xfc;
+        let asked = IpQuality::from(quality.special);
+        options.ttl = asked.ttl.unwrap_or(options.ttl);
+        options.tos = asked.tos.unwrap_or(options.tos) & 0xfc;
         let mut endpoint = Self {
             handle: begin.handle,
             above: begin.above,
@@ -534,10 +536,11 @@ impl Endpoint {
             let now = self.receive.room.saturating_add(self.receive.user);
             self.receive.room += u64::from(size).saturating_sub(now);
         }
-        if let Some(ttl) = quality.ttl {
+        let asked = IpQuality::from(quality.special);
+        if let Some(ttl) = asked.ttl {
             self.path.options.ttl = ttl;
         }
-        if let Some(tos) = quality.tos {
+        if let Some(tos) = asked.tos {
             self.path.options.tos = tos & 0xfc;
         }
         if quality.rate.is_some() {

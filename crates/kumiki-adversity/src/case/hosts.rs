@@ -1,11 +1,12 @@
 //! The hosts: what their TCP can be set to.
 
-use kumiki_graph::{Coalesce, Duration, EcnUse, Quality};
+use kumiki_graph::{Coalesce, Duration, Quality};
 use kumiki_inet::tcp::config::{
     AckRule, AckTimer, Beat, EdgeRule, HalfWindow, LossDetection, RateReduction, Rounding, WindowUpdate,
 };
 use kumiki_inet::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_inet::tcp::{self, defaults, rtt};
+use kumiki_wire::inet::EcnUse;
 
 use super::dice::{Dice, ms, s, us};
 use super::{End, Finish, Opening, Reading, Writing};

@@ -1,6 +1,8 @@
 //! How long an end may wait: what its retransmission timer can have come to, and when the acknowledgment clock must go on.
 
-use kumiki_graph::{Duration, EcnUse, Instant};
+use kumiki_graph::{Duration, Instant};
+use kumiki_wire::inet::EcnUse;
+use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::tcp::Seq;
 
 use super::space::Sending;
@@ -45,7 +47,7 @@ impl Bounds {
             granularity: tcp.rto.granularity,
             tick: tcp.rto.tick,
             overrides: tcp.override_timeout,
-            ecn: end.quality.ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
+            ecn: IpQuality::from(end.quality.special).ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
             // A cookie is not sent again.
             // RFC 4987 section 3.4: among many callers each is given up sooner.
             syn_retries: match (end.may_send_cookies(), end.strangers) {

@@ -16,7 +16,7 @@ pub enum Key {
     },
     /// The one user of a layer that does not tell users apart, or that it has beside those with numbers.
     Only,
-    /// Takes what is for no other user, and hands down what it likes: whole frames, unprocessed (DLPI's RAW access).
+    /// Takes what is for no other user, and hands down what it likes: whole frames, unprocessed.
     Raw,
 }
 

@@ -93,7 +93,7 @@ pub enum Report {
     Up,
     /// The layer cannot carry data.
     Down,
-    /// A unit sent earlier met an error on its way, as ICMP tells it.
+    /// A unit sent earlier met an error on its way, as the network tells it.
     Unreachable {
         /// Its source.
         source: Address,
@@ -126,16 +126,16 @@ pub enum Problem {
     },
     /// Something that may pass: no route at present, time to live run out.
     Soft {
-        /// ICMP type.
+        /// Its kind, in the numbers of the protocol that tells it.
         kind: u8,
-        /// ICMP code.
+        /// Its code among those of its kind.
         code: u8,
     },
     /// Something that will stay: no such protocol or port.
     Hard {
-        /// ICMP type.
+        /// Its kind, in the numbers of the protocol that tells it.
         kind: u8,
-        /// ICMP code.
+        /// Its code among those of its kind.
         code: u8,
     },
     /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that anybody

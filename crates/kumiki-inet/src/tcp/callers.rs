@@ -1,9 +1,11 @@
 //! Calls: from a SYN that finds a passive open to the acknowledgment that makes a session of it.
 
 use core::net::IpAddr;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::IpQuality;
 
-use kumiki_graph::{Context, EcnUse, Instant, Quality};
+use kumiki_graph::{Context, Instant, Quality};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
@@ -72,7 +74,7 @@ impl Tcp {
                 _ => iss,
             }
         };
-        let wish = quality.ecn.unwrap_or(config.ecn);
+        let wish = IpQuality::from(quality.special).ecn.unwrap_or(config.ecn);
         let fin = segment.has(Flags::FIN);
         let keep = (!segment.text.is_empty() || fin) && !cookie && self.half_open.has_room_for(segment.text.len());
         let mut caller = Caller {
@@ -126,9 +128,10 @@ impl Tcp {
     /// How segments of a caller travel: as who listens has it (MUST-48, MUST-49).
     fn call_options(&self, quality: &Quality) -> IpParameters {
         let options = self.shared.unit_options();
+        let asked = IpQuality::from(quality.special);
         IpParameters {
-            ttl: quality.ttl.unwrap_or(options.ttl),
-            tos: quality.tos.map_or(options.tos, |tos| tos & DSCP),
+            ttl: asked.ttl.unwrap_or(options.ttl),
+            tos: asked.tos.map_or(options.tos, |tos| tos & DSCP),
             ..options
         }
     }
@@ -310,7 +313,7 @@ impl Tcp {
         let config = self.shared.config.ecn;
         let listener = self.half_open.get(index).map(|caller| caller.listener);
         let listener = listener.and_then(|listener| self.table.listener(listener));
-        listener.map_or(config, |listener| listener.quality.ecn.unwrap_or(config))
+        listener.map_or(config, |listener| IpQuality::from(listener.quality.special).ecn.unwrap_or(config))
     }
 
     fn has_place(&mut self, listener: kumiki_graph::Handle) -> bool {
@@ -416,7 +419,7 @@ impl Tcp {
             // What is echoed says that and is no time: no round trip is measured by it.
             segment.options.timestamps = Some((value, 0));
         }
-        let wish = self.table.listener(listener).and_then(|it| it.quality.ecn);
+        let wish = self.table.listener(listener).and_then(|it| IpQuality::from(it.quality.special).ecn);
         let ecn = recalled(wish.unwrap_or(self.shared.config.ecn), classic, &segment);
         let caller = Caller {
             pair: *pair,

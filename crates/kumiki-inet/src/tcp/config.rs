@@ -1,8 +1,9 @@
 //! What can be chosen about a TCP. [`super::defaults`] has the profiles.
 
 use core::net::IpAddr;
+use kumiki_wire::inet::EcnUse;
 
-use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::congestion::{self, Algorithm, InitialWindow};
 use super::rtt;

@@ -1,8 +1,9 @@
 //! Profiles of defaults, as data. Every value has its source beside it, or the word "assumed".
 
 use core::net::{IpAddr, Ipv4Addr};
+use kumiki_wire::inet::EcnUse;
 
-use kumiki_graph::{Coalesce, Duration, EcnUse, KeepAlive};
+use kumiki_graph::{Coalesce, Duration, KeepAlive};
 
 use super::config::{
     AckRule, AckTimer, Beat, Config, EdgeRule, HalfWindow, LossDetection, PathMtu, RateReduction, Rounding, SynCookies,

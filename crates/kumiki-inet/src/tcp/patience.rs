@@ -11,6 +11,7 @@
 use kumiki_graph::{Below, Duration, Indication, Instant, KeepAlive, Manage, Notice, Quality, Reason, Request};
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
@@ -90,8 +91,9 @@ impl Patience {
         self.half_close = quality.half_close.unwrap_or(self.half_close);
         self.notices = quality.notices.unwrap_or(self.notices);
         // MUST-48, MUST-49, SHLD-21.
-        self.ttl = quality.ttl.unwrap_or(self.ttl);
-        self.tos = quality.tos.map_or(self.tos, |tos| tos & DSCP);
+        let asked = IpQuality::from(quality.special);
+        self.ttl = asked.ttl.unwrap_or(self.ttl);
+        self.tos = asked.tos.map_or(self.tos, |tos| tos & DSCP);
     }
 
     /// USER_TIMEOUT: min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT)) where the peer has a say (RFC 5482 section 3.1).

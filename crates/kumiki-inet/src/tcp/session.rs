@@ -3,6 +3,7 @@
 
 use core::net::IpAddr;
 use kumiki_wire::inet::IpParameters;
+use kumiki_wire::inet::IpQuality;
 
 use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instant, Opened, Reason};
 use kumiki_octets::Message;
@@ -182,7 +183,7 @@ impl Session {
             rtt: Rtt::new(config.rto),
             congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
-            ecn: Ecn::new(quality.ecn.unwrap_or(config.ecn)),
+            ecn: Ecn::new(IpQuality::from(quality.special).ecn.unwrap_or(config.ecn)),
             pacer: config.pacing.then(|| Box::new(Pacer::new(io.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),

@@ -13,4 +13,4 @@ mod parameters;
 pub mod tcp;
 pub mod udp;
 
-pub use parameters::{IpParameters, SourceRoute};
+pub use parameters::{EcnUse, IpParameters, IpQuality, SourceRoute};

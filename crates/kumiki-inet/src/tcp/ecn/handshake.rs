@@ -5,7 +5,7 @@
 //! | Specification | RFC 3168 section 6.1.1; RFC 9768 sections 3.1 and 3.2.2.1, tables 2 to 4 |
 //! | Left out | ECT on SYNs (RFC 5562, RFC 8311); the retry without ECN after a reset (RFC 3168 section 6.1.1.1); remembering which peers do not answer such SYNs |
 
-use kumiki_graph::EcnUse;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::Flags;
 

@@ -14,8 +14,9 @@
 //! | `receiver`, `sender` | accurate feedback: who counts, and who is told |
 //! | this file | how a session uses them, and the response |
 
-use kumiki_graph::{EcnUse, Instant};
+use kumiki_graph::Instant;
 use kumiki_octets::Message;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::{AccEcn, Flags, Options, Seq};
 

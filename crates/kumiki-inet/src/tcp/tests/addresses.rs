@@ -1,9 +1,10 @@
 //! Who may open what, and who may speak: addresses and ports.
 
 use core::net::{Ipv4Addr, SocketAddr};
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::SourceRoute;
 
-use kumiki_graph::{Address, EcnUse, Mode, Open, Parameters, Request, Unit, UnitOptions};
+use kumiki_graph::{Address, Mode, Open, Parameters, Request, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 

@@ -11,7 +11,7 @@ use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, Seq, UserTimeout};
-use kumiki_wire::inet::{IpParameters, SourceRoute};
+use kumiki_wire::inet::{EcnUse, IpParameters, SourceRoute};
 use proptest::prelude::*;
 
 use super::pair::*;

@@ -1,6 +1,7 @@
 //! What RFC 9293 asks for and no other test is about.
 
 use core::net::Ipv4Addr;
+use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::SourceRoute;
 
 use kumiki_graph::{Coalesce, Duration, Mode, Open, Problem, Quality, Report, Request};
@@ -327,7 +328,8 @@ fn what_is_sent_in_time_wait_travels_as_the_connection_did() {
     let mut pair = Pair::new(plain(), plain(), ms(10));
     pair.return_route = Some((A, SourceRoute { gateways, strict }));
     let mut pair = pair.connected();
-    let quality = Quality { ttl: Some(33), tos: Some(0xb8), ..Quality::default() };
+    let quality =
+        Quality { special: IpQuality { ttl: Some(33), tos: Some(0xb8), ecn: None }.into(), ..Quality::default() };
     pair.change(B, quality);
     pair.release(B);
     pair.run_for(ms(100));

@@ -1,6 +1,6 @@
 //! Accurate ECN: both ends count the same marks, and no path that spoils the field, the flags or the option does harm.
 
-use kumiki_graph::EcnUse;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::Flags;
 

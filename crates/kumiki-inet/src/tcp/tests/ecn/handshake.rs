@@ -1,6 +1,8 @@
 //! What the SYNs of a connection agree on, whatever becomes of them.
 
-use kumiki_graph::{Address, EcnUse, Mode, Quality, Request};
+use kumiki_graph::{Address, Mode, Quality, Request};
+use kumiki_wire::inet::EcnUse;
+use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{Flags, Header};
@@ -33,7 +35,8 @@ fn both_ends_agree_on_the_best_that_both_know() {
 /// The user of a connection may choose otherwise than the configuration.
 #[test]
 fn each_open_has_its_own_choice() {
-    let quality = |ecn| Quality { ecn: Some(ecn), ..Quality::default() };
+    let quality =
+        |ecn| Quality { special: IpQuality { ecn: Some(ecn), ..IpQuality::NONE }.into(), ..Quality::default() };
     for (ecn, expected) in [(EcnUse::Off, (0, 0)), (EcnUse::Classic, (1, 0)), (EcnUse::Accurate, (0, 1))] {
         let mut pair = between(EcnUse::Off, EcnUse::Classic);
         let listen = open(Mode::Passive { backlog: 5 }, Address::NONE, PORT);

@@ -1,6 +1,6 @@
 //! Explicit congestion notification, in virtual time: RFC 3168, RFC 8511 and RFC 9768.
 
-use kumiki_graph::EcnUse;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 
 use super::pair::*;

@@ -1,6 +1,7 @@
 //! Which segments have ECT, how a mark comes back, and what the sender does about it.
 
-use kumiki_graph::{EcnUse, Report};
+use kumiki_graph::Report;
+use kumiki_wire::inet::EcnUse;
 use kumiki_wire::inet::ipv4::Ecn as Codepoint;
 use kumiki_wire::inet::tcp::Flags;
 
