@@ -74,7 +74,7 @@ impl Protocol for Station {
     }
 
     fn expire(&mut self, _: Token, cx: &mut Context<'_>) {
-        cx.down(Below(0), Request::Unit(Datagram::of(Message::from_octets(self.name.as_bytes()))));
+        cx.down(Below(0), Request::Unit(Box::new(Datagram::of(Message::from_octets(self.name.as_bytes())))));
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {

@@ -64,7 +64,7 @@ impl Protocol for Talker {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         for word in self.0 {
-            cx.down(Below(0), Request::Unit(Unit::of(Message::from_octets(word.as_bytes()))));
+            cx.down(Below(0), Request::Unit(Box::new(Unit::of(Message::from_octets(word.as_bytes())))));
         }
     }
 

@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             if let Some(user) = host.graph.protocol_mut::<User>(*user) {
                 user.tell_to_give_up();
             }
-            host.graph.input(now, *control, Indication::Unit(Unit::default()));
+            host.graph.input(now, *control, Indication::Unit(Box::new(Unit::default())));
         }
     }
 

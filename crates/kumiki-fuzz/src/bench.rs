@@ -21,7 +21,7 @@ impl Protocol for Ear {
 
     fn pop(&mut self, _: Below, indication: Indication, _: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
-            self.units.push(unit);
+            self.units.push(*unit);
         }
     }
 }
@@ -62,7 +62,7 @@ impl Bench {
     /// Lets octets come in.
     pub(crate) fn octets(&mut self, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph.input(self.now, self.line, Indication::Unit(unit));
+        self.graph.input(self.now, self.line, Indication::Unit(Box::new(unit)));
         self.run();
     }
 

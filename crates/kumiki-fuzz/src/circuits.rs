@@ -219,7 +219,7 @@ impl World {
         match self.line {
             Line::Lapb(line, ..) | Line::Frames(line) => {
                 let unit = Unit::of(Message::from_octets(octets));
-                self.graph.input(self.now, line, Indication::Unit(unit));
+                self.graph.input(self.now, line, Indication::Unit(Box::new(unit)));
                 self.run();
             }
             Line::Xot(wires) => {

@@ -216,7 +216,7 @@ impl Exchange {
 
     fn unit(&mut self, port: usize, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph.input(self.now, self.devices[port], Indication::Unit(unit));
+        self.graph.input(self.now, self.devices[port], Indication::Unit(Box::new(unit)));
         self.run();
     }
 

@@ -67,14 +67,14 @@ impl Host {
     /// Tells the program what to do.
     pub(crate) fn tell(&mut self, now: Instant, commands: Vec<Command>) {
         self.program().todo.extend(commands);
-        self.graph.input(now, self.control, Indication::Unit(Unit::default()));
+        self.graph.input(now, self.control, Indication::Unit(Box::new(Unit::default())));
         self.run(now);
     }
 
     /// Lets a packet come in.
     pub(crate) fn receive(&mut self, now: Instant, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph.input(now, self.line, Indication::Unit(unit));
+        self.graph.input(now, self.line, Indication::Unit(Box::new(unit)));
         self.run(now);
     }
 

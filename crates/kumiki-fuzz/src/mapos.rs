@@ -265,7 +265,7 @@ impl Network {
             return;
         }
         let data = Message::from_octets(octets);
-        let unit = Indication::Unit(Unit::of(data));
+        let unit = Indication::Unit(Box::new(Unit::of(data)));
         self.graph.input(self.now, self.devices[at], unit);
         self.settle(Some((at, octets)));
     }
@@ -296,7 +296,7 @@ impl Network {
                 _ => None,
             };
             if let Some(peer) = peer {
-                let unit = Indication::Unit(Unit::of(Message::from_octets(&octets)));
+                let unit = Indication::Unit(Box::new(Unit::of(Message::from_octets(&octets))));
                 self.graph.input(self.now, self.devices[peer], unit);
             }
         }

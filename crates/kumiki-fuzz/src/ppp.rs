@@ -214,7 +214,7 @@ impl Pair {
 
     fn receive(&mut self, to: usize, frame: &[u8]) {
         let unit = Unit::of(Message::from_octets(frame));
-        self.graph.input(self.now, self.lines[to], Indication::Unit(unit));
+        self.graph.input(self.now, self.lines[to], Indication::Unit(Box::new(unit)));
         self.run();
     }
 
@@ -362,7 +362,7 @@ impl Pair {
 
     fn say(&mut self, end: usize, octets: &[u8]) {
         let unit = Unit::of(Message::from_octets(octets));
-        self.graph.input(self.now, self.mouths[end], Indication::Unit(unit));
+        self.graph.input(self.now, self.mouths[end], Indication::Unit(Box::new(unit)));
         self.run();
     }
 

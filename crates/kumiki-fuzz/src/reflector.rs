@@ -35,7 +35,7 @@ impl Protocol for Reflector {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Unit(unit) = indication {
             let back = Unit { source: unit.destination, destination: unit.source, ..Unit::of(unit.data) };
-            cx.down(Below(0), Request::Unit(back));
+            cx.down(Below(0), Request::Unit(Box::new(back)));
         }
     }
 }

@@ -213,7 +213,7 @@ impl World {
     }
 
     /// A packet crosses the line, or does not.
-    fn carry(&mut self, to: DeviceId, unit: Unit) {
+    fn carry(&mut self, to: DeviceId, unit: Box<Unit>) {
         if self.lost > 0 {
             self.lost -= 1;
             return;
@@ -266,7 +266,7 @@ impl World {
         if most > 0 {
             stream.granted -= most as u64;
             let unit = Unit::of(Message::from_octets(&octets[..most]));
-            self.input(device, Indication::Unit(unit));
+            self.input(device, Indication::Unit(Box::new(unit)));
         }
     }
 

@@ -201,7 +201,7 @@ impl Pipe {
 
     fn send(&mut self, data: Message, cx: &mut Context<'_>) {
         self.counters.sent += data.len() as u64;
-        cx.down(DEVICE, Request::Unit(Unit::of(data)));
+        cx.down(DEVICE, Request::Unit(Box::new(Unit::of(data))));
     }
 
     fn release(&mut self, cx: &mut Context<'_>) {

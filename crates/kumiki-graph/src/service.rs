@@ -378,8 +378,8 @@ pub struct AccessPoint(pub(crate) u32);
 /// What goes down: requests and responses.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Sends a datagram or a frame.
-    Unit(Unit),
+    /// Sends a datagram or a frame. In a box, so that all that crosses is small: who hands a unit on hands on the box.
+    Unit(Box<Unit>),
     /// Begins a session.
     Open(Box<Open>),
     /// Takes an offered session.
@@ -452,7 +452,7 @@ pub enum Request {
 #[derive(Clone, Debug)]
 pub enum Indication {
     /// A datagram or a frame arrived.
-    Unit(Unit),
+    Unit(Box<Unit>),
     /// The session asked for stands.
     Opened(Box<Opened>),
     /// A peer wants a session.

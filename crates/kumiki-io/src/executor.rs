@@ -181,7 +181,7 @@ struct Host {
 /// A frame has come to `device`.
 fn input(graph: &mut Graph, now: Instant, device: DeviceId, source: Address, data: Message) {
     let unit = UnitData { source, ..UnitData::of(data) };
-    graph.input(now, device, Indication::Unit(unit));
+    graph.input(now, device, Indication::Unit(Box::new(unit)));
 }
 
 impl Host {

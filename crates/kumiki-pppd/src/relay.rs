@@ -44,7 +44,7 @@ impl Protocol for Relay {
         if from == LINK {
             // A datagram under the other version's number has not been agreed on (RFC 1661 section 3.5).
             if unit.options.under == Some(Key::of(PPP_PROTOCOL, number)) {
-                cx.down(KERNEL, Request::Unit(Unit::of(unit.data)));
+                cx.down(KERNEL, Request::Unit(Box::new(Unit::of(unit.data))));
             } else {
                 cx.drop("datagram of another protocol");
             }
@@ -54,6 +54,6 @@ impl Protocol for Relay {
             options: UnitOptions { under: Some(Key::of(PPP_PROTOCOL, number)), ..UnitOptions::NONE },
             ..Unit::of(unit.data)
         };
-        cx.down(LINK, Request::Unit(unit));
+        cx.down(LINK, Request::Unit(Box::new(unit)));
     }
 }

@@ -159,13 +159,13 @@ fn a_relay_sorts_datagrams_by_their_version() {
     graph.start(now).unwrap();
     for octets in [&[0x45, 1][..], &[0x60, 2], &[0x10, 3], &[]] {
         let unit = Unit::of(Message::from_octets(octets));
-        graph.input(now, tun, Indication::Unit(unit));
+        graph.input(now, tun, Indication::Unit(Box::new(unit)));
     }
     // The last has come under the other version's number.
     for (number, octets) in [(0x0021, [0x45, 4]), (0x0057, [0x60, 5]), (0x0021, [0x60, 6])] {
         let options = UnitOptions { under: Some(Key::of(PPP_PROTOCOL, number)), ..UnitOptions::NONE };
         let back = Unit { options, ..Unit::of(Message::from_octets(&octets)) };
-        graph.input(now, link, Indication::Unit(back));
+        graph.input(now, link, Indication::Unit(Box::new(back)));
     }
     graph.input(now, link, Indication::Report(Box::new(Report::Down)));
     while graph.waiting(task).is_some() {

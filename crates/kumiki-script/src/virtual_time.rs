@@ -175,7 +175,7 @@ impl Subject for Virtual {
 
     fn inject(&mut self, packet: &[u8]) -> Result<(), String> {
         let unit = Unit::of(Message::from_octets(packet));
-        self.graph.input(self.now, self.line, Indication::Unit(unit));
+        self.graph.input(self.now, self.line, Indication::Unit(Box::new(unit)));
         self.settle();
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Subject for Virtual {
         if let Some(user) = self.user() {
             user.ask(connection, call);
         }
-        let poke = Indication::Unit(Unit::default());
+        let poke = Indication::Unit(Box::new(Unit::default()));
         self.graph.input(self.now, self.control, poke);
         self.settle();
         match self.user().and_then(|user| user.refused.take()) {

@@ -187,7 +187,7 @@ impl Host {
         data.forget_sums();
         data.meta_mut().checksum = summed;
         adapter.counters.received += 1;
-        let indication = Indication::Unit(UnitData { source: address, ..UnitData::of(data) });
+        let indication = Indication::Unit(Box::new(UnitData { source: address, ..UnitData::of(data) }));
         self.tell(now, device, indication);
     }
 

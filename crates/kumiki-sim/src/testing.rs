@@ -144,7 +144,7 @@ pub(crate) fn token(kind: u32) -> Token {
 /// Hands down a unit with these octets.
 pub(crate) fn send(cx: &mut Context<'_>, octets: &[u8]) {
     let data = Message::from_octets(octets);
-    cx.down(Below(0), Request::Unit(UnitData::of(data)));
+    cx.down(Below(0), Request::Unit(Box::new(UnitData::of(data))));
 }
 
 /// The text that a unit carries.

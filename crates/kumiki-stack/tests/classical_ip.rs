@@ -72,13 +72,13 @@ impl Net {
                 moved = true;
                 self.atm.push(unit.data.to_vec());
                 assert_eq!(unit.destination, Vc { vpi: 0, vci: 100 }.address());
-                self.router.receive(self.router_atm, from_circuit(unit, 200));
+                self.router.receive(self.router_atm, from_circuit(Box::new(unit), 200));
             }
             for (device, unit) in self.router.sent() {
                 moved = true;
                 if device == self.router_atm {
                     self.atm.push(unit.data.to_vec());
-                    self.a.receive(self.a_atm, from_circuit(unit, 100));
+                    self.a.receive(self.a_atm, from_circuit(Box::new(unit), 100));
                 } else {
                     assert_eq!(device, self.router_eth);
                     self.eth.push(unit.data.to_vec());
@@ -94,8 +94,8 @@ impl Net {
     }
 }
 
-fn from_circuit(unit: Unit, vci: u16) -> Unit {
-    Unit { source: Vc { vpi: 0, vci }.address(), destination: Address::NONE, ..unit }
+fn from_circuit(unit: Box<Unit>, vci: u16) -> Unit {
+    Unit { source: Vc { vpi: 0, vci }.address(), destination: Address::NONE, ..*unit }
 }
 
 fn net() -> (Net, [NodeId; 2], NodeId) {

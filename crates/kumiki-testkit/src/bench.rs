@@ -133,8 +133,8 @@ impl Bench {
     }
 
     /// As [`Bench::say`], for a unit.
-    pub fn send(&mut self, user: NodeId, unit: Unit) {
-        self.say(user, Request::Unit(unit));
+    pub fn send(&mut self, user: NodeId, unit: impl Into<Box<Unit>>) {
+        self.say(user, Request::Unit(unit.into()));
     }
 
     /// What `user` has heard since this was last asked.
@@ -148,7 +148,7 @@ impl Bench {
             let Indication::Unit(unit) = heard else {
                 return None;
             };
-            Some(unit)
+            Some(*unit)
         };
         self.heard(user).into_iter().filter_map(unit).collect()
     }
@@ -165,8 +165,8 @@ impl Bench {
     }
 
     /// Lets `unit` come in from `device`.
-    pub fn receive(&mut self, device: DeviceId, unit: Unit) {
-        self.indicate(device, Indication::Unit(unit));
+    pub fn receive(&mut self, device: DeviceId, unit: impl Into<Box<Unit>>) {
+        self.indicate(device, Indication::Unit(unit.into()));
     }
 
     /// Lets octets come in from `device`.
@@ -192,7 +192,7 @@ impl Bench {
             let Request::Unit(unit) = request else {
                 return None;
             };
-            Some((device, unit))
+            Some((device, *unit))
         };
         self.requests().into_iter().filter_map(unit).collect()
     }

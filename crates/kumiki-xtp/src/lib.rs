@@ -265,7 +265,7 @@ impl Xtp {
     }
 
     /// A unit from below.
-    fn unit(&mut self, unit: Unit, cx: &mut Context<'_>) {
+    fn unit(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
         let packet = match packet::receive(unit, cx) {
             Ok(packet) => packet,
             Err(refused) => {

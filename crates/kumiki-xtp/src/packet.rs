@@ -68,7 +68,7 @@ const fn silently(why: &'static str) -> Refused {
 }
 
 /// Reads what the layer below indicated and verifies its checksum. Padding of the link goes.
-pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<Arrived, Refused> {
+pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Arrived, Refused> {
     let (source, destination) = (unit.source, unit.destination);
     let group = unit.options.group || destination.ip().is_some_and(|it| it.is_multicast());
     let mut text = unit.data;
@@ -268,13 +268,13 @@ pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut t
     if let Some(field) = room.get_mut(CHECK_OFFSET..CHECK_OFFSET + 2) {
         field.copy_from_slice(&check.to_be_bytes());
     }
-    let request = Request::Unit(Unit {
+    let request = Request::Unit(Box::new(Unit {
         source: if path.local.is_unspecified() { Address::NONE } else { path.local.into() },
         destination: path.remote.into(),
         options: UnitOptions::of(path.options),
         parameters: Parameters::NONE,
         data: text,
-    });
+    }));
     match path.bypass {
         Some(lower) => cx.down_past(lower, request),
         None => cx.down(Below(0), request),

@@ -66,7 +66,7 @@ impl Aal34 {
         &self.counters
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(length) = self.config.admit(&mut unit.data, cx) else {
             self.counters.refused += 1;
             return;
@@ -84,7 +84,7 @@ impl Aal34 {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let len = unit.data.len();
         let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
         let whole = unit.data.copy_to(0, &mut front) && unit.data.copy_to(len.saturating_sub(TRAILER_LEN), &mut back);

@@ -65,7 +65,7 @@ impl Aal5 {
         &self.counters
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(length) = self.config.admit(&mut unit.data, cx) else {
             self.counters.refused += 1;
             return;
@@ -92,7 +92,7 @@ impl Aal5 {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let len = unit.data.len();
         let mut back = [0; LEN];
         let made_of_cells =

@@ -86,7 +86,7 @@ struct Waiting {
     next_hop: Ipv4Addr,
     since: Instant,
     user: Above,
-    unit: Unit,
+    unit: Box<Unit>,
 }
 
 /// The protocol.
@@ -132,7 +132,7 @@ impl AtmArp {
         self.entries.iter().find(good).map(|entry| entry.vc)
     }
 
-    fn send(&mut self, user: Above, unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, user: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
@@ -245,7 +245,7 @@ impl AtmArp {
     }
 
     /// A packet of our own protocol.
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let vc = unit.source;
         let Ok((header, _)) = Header::parse(unit.data.front_at_least(MAX_LEN)) else {
             self.counters.ignored += 1;

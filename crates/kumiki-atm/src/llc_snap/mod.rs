@@ -71,7 +71,7 @@ impl LlcSnap {
         &self.counters
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) else {
             cx.drop("no EtherType");
             return;
@@ -84,7 +84,7 @@ impl LlcSnap {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.config.vc != Address::NONE && unit.source != Address::NONE && unit.source != self.config.vc {
             self.counters.other_vc += 1;
             cx.drop("other VC");

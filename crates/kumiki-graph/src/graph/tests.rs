@@ -119,11 +119,11 @@ fn unit(octet: u8) -> Unit {
 }
 
 fn down(octet: u8) -> Request {
-    Request::Unit(unit(octet))
+    Request::Unit(Box::new(unit(octet)))
 }
 
 fn up(octet: u8) -> Indication {
-    Indication::Unit(unit(octet))
+    Indication::Unit(Box::new(unit(octet)))
 }
 
 /// The first octet of the user data of `message`; 0 where there is none.

@@ -18,7 +18,7 @@ pub enum Manage {
     /// Tells the source of a unit that its user would not have it, where the protocol has a way to say so.
     Refuse {
         /// The unit as it was indicated.
-        unit: Unit,
+        unit: Box<Unit>,
         /// What to say.
         problem: Problem,
     },

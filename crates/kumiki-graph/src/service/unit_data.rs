@@ -10,7 +10,7 @@ use super::{Credit, Indication, Manage, Report, Request, Unit};
 #[derive(Clone, Debug)]
 pub enum UnitRequest {
     /// Send a datagram or a frame.
-    Unit(Unit),
+    Unit(Box<Unit>),
     /// Ask for or set what belongs to the layer.
     Manage(Box<Manage>),
 }
@@ -19,7 +19,7 @@ pub enum UnitRequest {
 #[derive(Clone, Debug)]
 pub enum UnitIndication {
     /// A datagram or a frame arrived.
-    Unit(Unit),
+    Unit(Box<Unit>),
     /// The provider has room for so much more.
     Credit(Credit),
     /// Something happened that concerns the layer, or a request to manage was answered.

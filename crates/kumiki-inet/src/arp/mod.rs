@@ -102,7 +102,7 @@ pub struct Arp {
     /// Our own station, once Ethernet has told it.
     mac: Option<MacAddr>,
     /// What waits is a user's.
-    cache: Cache<MacAddr, (Above, Unit)>,
+    cache: Cache<MacAddr, (Above, Box<Unit>)>,
     timer: TimerSlot,
     counters: Counters,
 }
@@ -155,7 +155,7 @@ impl Arp {
         self.cache.held()
     }
 
-    fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
@@ -242,7 +242,7 @@ impl Arp {
     }
 
     /// A packet of our own protocol, in the order of RFC 826's packet reception.
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Ok((header, _)) = Header::parse(unit.data.front_at_least(LEN)) else {
             self.counters.ignored += 1;
             cx.drop("ARP packet malformed");
@@ -297,7 +297,7 @@ impl Arp {
     }
 }
 
-fn transmit(station: MacAddr, (user, unit): (Above, Unit), cx: &mut Context<'_>) {
+fn transmit(station: MacAddr, (user, unit): (Above, Box<Unit>), cx: &mut Context<'_>) {
     resolution::transmit(user, Address::from(station), unit, cx);
 }
 

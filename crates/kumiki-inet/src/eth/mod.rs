@@ -126,7 +126,7 @@ impl Eth {
         &self.counters
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(destination) = unit.destination.get() else {
             self.counters.refused += 1;
             cx.drop("destination is not a MAC address");
@@ -162,7 +162,7 @@ impl Eth {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let total = unit.data.len();
         let most = self.config.mtu as usize + LEN;
         let header = Header::parse(unit.data.front_at_least(LEN), total);

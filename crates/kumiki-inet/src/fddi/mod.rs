@@ -120,7 +120,7 @@ impl Fddi {
         &self.counters
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(destination) = unit.destination.get() else {
             self.counters.refused += 1;
             cx.drop("destination is not a MAC address");
@@ -142,7 +142,7 @@ impl Fddi {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let total = unit.data.len();
         let header = Header::parse(unit.data.front_at_least(LEN)).ok();
         let fits = total <= MAX_INFORMATION + LEN;

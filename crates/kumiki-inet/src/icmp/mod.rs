@@ -196,7 +196,7 @@ impl IcmpEcho {
         (usize::from(number) < self.sequences.len()).then_some(Above(number))
     }
 
-    fn echo(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn echo(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(peer) = unit.destination.ip() else {
             cx.drop("destination is not an IP address");
             return;
@@ -217,7 +217,7 @@ impl IcmpEcho {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let (Some(peer), Some(own)) = (unit.source.ip(), unit.destination.ip()) else {
             self.ignore(cx);
             return;
@@ -264,8 +264,8 @@ impl IcmpEcho {
     }
 
     /// Sends an echo's data back, not a single octet of it touched.
-    fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, unit: Unit, cx: &mut Context<'_>) {
-        let Unit { source, destination, options, parameters, mut data } = unit;
+    fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, unit: Box<Unit>, cx: &mut Context<'_>) {
+        let Unit { source, destination, options, parameters, mut data } = *unit;
         let (group, tos) = (options.group, IpParameters::from(options.special).tos);
         let _ = data.pop_header(MIN_LEN);
         // The sum that came covered the old header.
@@ -284,7 +284,7 @@ impl IcmpEcho {
         };
         cx.down(
             BELOW,
-            Request::Unit(Unit {
+            Request::Unit(Box::new(Unit {
                 // From the address that was asked, unless that is everybody's.
                 source: if group { Address::NONE } else { destination },
                 destination: source,
@@ -292,7 +292,7 @@ impl IcmpEcho {
                 // RFC 1122 section 3.2.2.6: by the way it came.
                 parameters,
                 data,
-            }),
+            })),
         );
     }
 

@@ -100,11 +100,11 @@ impl Ip {
     }
 
     /// A user sends a unit back.
-    pub(super) fn refuse(&mut self, from: Above, unit: Unit, problem: Problem, cx: &mut Context<'_>) {
-        let Unit { options, mut data, .. } = unit;
+    pub(super) fn refuse(&mut self, from: Above, unit: Box<Unit>, problem: Problem, cx: &mut Context<'_>) {
         let (Some(source), Some(destination)) = (unit.source.get(), unit.destination.get()) else {
             return;
         };
+        let Unit { options, mut data, .. } = *unit;
         let message = match problem {
             Problem::Hard { kind, code } | Problem::Soft { kind, code } => match kind {
                 kind::UNREACHABLE => unreachable_by(code),

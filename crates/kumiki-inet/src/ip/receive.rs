@@ -59,7 +59,7 @@ const fn is_martian(source: Ipv4Addr) -> bool {
 }
 
 impl Ip {
-    pub(super) fn receive(&mut self, from: Below, unit: Unit, cx: &mut Context<'_>) {
+    pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.in_receives += 1;
         let interface = self.by_below.get(usize::from(from.0)).copied();
         self.take(interface, unit.options.group, unit.data, cx);
@@ -160,6 +160,6 @@ impl Ip {
             parameters: return_route(&header).map_or(Parameters::NONE, Parameters::of),
             data: datagram,
         };
-        cx.up(user, Indication::Unit(unit));
+        cx.up(user, Indication::Unit(Box::new(unit)));
     }
 }

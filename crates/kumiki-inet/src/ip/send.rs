@@ -40,7 +40,7 @@ pub(super) struct Unsent {
 }
 
 impl Ip {
-    pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+    pub(super) fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
         let Some(destination) = unit.destination.get::<Ipv4Addr>() else {
             self.discard("destination is not an IPv4 address", cx);
@@ -175,7 +175,7 @@ impl Ip {
         };
         let how = IpParameters { tos: header.type_of_service, ..IpParameters::NONE };
         let options = UnitOptions { group, ..UnitOptions::of(how) };
-        let unit = |data| Request::Unit(Unit { destination: link, options, ..Unit::of(data) });
+        let unit = |data| Request::Unit(Box::new(Unit { destination: link, options, ..Unit::of(data) }));
         if wire_len(&datagram) <= mtu as usize {
             cx.down(below, unit(datagram));
             return Ok(());

@@ -99,7 +99,7 @@ fn has_all_headers(header: &Header, fragment: Fragment, at: usize, front: &[u8])
 }
 
 impl Ip {
-    pub(super) fn receive(&mut self, from: Below, unit: Unit, cx: &mut Context<'_>) {
+    pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.in_receives += 1;
         let interface = self.by_below.get(usize::from(from.0)).copied();
         self.take(interface, unit.options.group, unit.data, cx);
@@ -268,6 +268,6 @@ impl Ip {
             options: UnitOptions { group, under: Some(Key::of(IP_PROTOCOL, protocol.into())), ..UnitOptions::of(how) },
             ..Unit::of(packet)
         };
-        cx.up(user, Indication::Unit(unit));
+        cx.up(user, Indication::Unit(Box::new(unit)));
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Unsent {
 }
 
 impl Ip {
-    pub(super) fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+    pub(super) fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
         let Some(destination) = unit.destination.get::<Ipv6Addr>() else {
             self.discard("destination is not an IPv6 address", cx);
@@ -233,7 +233,7 @@ impl Ip {
         let how = IpParameters { tos: packet.tos, ..IpParameters::NONE };
         let options = UnitOptions { group, ..UnitOptions::of(how) };
         let unit = Unit { destination: link, options, ..Unit::of(packet.data) };
-        cx.down(below, Request::Unit(unit));
+        cx.down(below, Request::Unit(Box::new(unit)));
     }
 
     /// The largest packet that the path to `to` is known to carry.

@@ -123,7 +123,7 @@ impl Llc {
         &self.counters
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         match self.users.number(from, unit.options.under) {
             Some(Selector::EtherType(ethertype)) => {
                 let header = llc_snap::Header::EtherType(ethertype);
@@ -142,7 +142,7 @@ impl Llc {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Ok((header, len)) = Header::parse(unit.data.front_at_least(llc::LEN + 1)) else {
             self.malformed("no LLC header", cx);
             return;
@@ -176,7 +176,7 @@ impl Llc {
     }
 
     /// Unnumbered information.
-    fn information(&mut self, header: Header, mut unit: Unit, cx: &mut Context<'_>) {
+    fn information(&mut self, header: Header, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if header.dsap == sap::GLOBAL {
             let _ = unit.data.pop_header(llc::LEN);
             let saps = self.users.numbers().filter_map(|number| match number {
@@ -210,7 +210,7 @@ impl Llc {
         self.hand_up(selector, unit, cx);
     }
 
-    fn hand_up(&mut self, selector: Selector, mut unit: Unit, cx: &mut Context<'_>) {
+    fn hand_up(&mut self, selector: Selector, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(user) = self.users.find(selector) else {
             self.counters.unknown_sap += 1;
             cx.drop("no user for the SAP or EtherType");
@@ -222,7 +222,7 @@ impl Llc {
     }
 
     /// Answers an XID or TEST command, `unit` being what came behind its header (RFC 1390, "Elements of Procedure").
-    fn answer(&mut self, command: Header, (function, poll): (u8, bool), unit: Unit, cx: &mut Context<'_>) {
+    fn answer(&mut self, command: Header, (function, poll): (u8, bool), unit: Box<Unit>, cx: &mut Context<'_>) {
         let ssap = match command.dsap {
             sap::SNAP | sap::GLOBAL => sap::SNAP,
             sap::NULL => sap::NULL,
@@ -248,7 +248,7 @@ impl Llc {
             Header { dsap: command.ssap, ssap, response: true, control: Control::Unnumbered { function, poll } };
         header.emit(data.push_header(llc::LEN));
         let answer = Unit { destination: unit.source, ..Unit::of(data) };
-        cx.down(BELOW, Request::Unit(answer));
+        cx.down(BELOW, Request::Unit(Box::new(answer)));
     }
 
     /// Tells each user `report` of so many octets below, less its own header.

@@ -61,13 +61,13 @@ pub fn bind(name: &str, keys: &[Key]) -> Result<(), String> {
 }
 
 /// Sends a unit of `user`'s to `station`.
-pub fn transmit(user: Above, station: Address, mut unit: Unit, cx: &mut Context<'_>) {
+pub fn transmit(user: Above, station: Address, mut unit: Box<Unit>, cx: &mut Context<'_>) {
     unit.destination = station;
     cx.down(below(user), Request::Unit(unit));
 }
 
 /// Tells `user` that nobody answers for a unit of its that waited.
-pub fn silent(user: Above, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>) {
+pub fn silent(user: Above, next_hop: Ipv4Addr, unit: Box<Unit>, cx: &mut Context<'_>) {
     let report = Report::Unreachable {
         source: unit.source,
         destination: Address::from(next_hop),
@@ -80,5 +80,5 @@ pub fn silent(user: Above, next_hop: Ipv4Addr, unit: Unit, cx: &mut Context<'_>)
 /// Sends a packet of the resolver's own protocol to `station`.
 pub fn packet(station: Address, data: Message, cx: &mut Context<'_>) {
     let packet = Unit { destination: station, ..Unit::of(data) };
-    cx.down(OWN, Request::Unit(packet));
+    cx.down(OWN, Request::Unit(Box::new(packet)));
 }

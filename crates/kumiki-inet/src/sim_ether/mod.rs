@@ -153,7 +153,7 @@ impl SimEther {
         cx.drop(why);
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let total = unit.data.len();
         let header = Header::parse(unit.data.front_at_least(LEN), total);
         let Ok((header, _)) = header else {
@@ -182,7 +182,7 @@ impl SimEther {
         }
     }
 
-    fn transmit(&mut self, station: SocketAddrV4, mut unit: Unit, cx: &mut Context<'_>) {
+    fn transmit(&mut self, station: SocketAddrV4, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.sent += 1;
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, self.config.copies * unit.data.len() as u64);
@@ -192,7 +192,7 @@ impl SimEther {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let total = unit.data.len();
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, self.config.copies * total as u64);

@@ -12,7 +12,7 @@ use super::segment::{self, Segment};
 use super::states::Verdict;
 
 impl Tcp {
-    pub(super) fn unit(&mut self, unit: Unit, cx: &mut Context<'_>) {
+    pub(super) fn unit(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
         let (pair, segment) = match segment::receive(unit, cx) {
             Ok(received) => received,
             Err(reason) => {

@@ -72,7 +72,7 @@ fn pseudo(source: IpAddr, destination: IpAddr, len: usize) -> Sum {
 }
 
 /// Reads what IP indicated and verifies its checksum (MUST-3); `Err` says why it was dropped.
-pub(crate) fn receive(unit: Unit, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
+pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<(Pair, Segment), &'static str> {
     let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
         return Err("not from IP");
     };
@@ -177,11 +177,11 @@ pub(crate) fn transmit_train(
         options: UnitOptions::of(options),
         ..Unit::of(text)
     };
-    hand_down(past, unit, cx);
+    hand_down(past, Box::new(unit), cx);
 }
 
 /// To the layer below, or past it where it has stepped out of the path.
-fn hand_down(past: Option<AccessPoint>, unit: Unit, cx: &mut Context<'_>) {
+fn hand_down(past: Option<AccessPoint>, unit: Box<Unit>, cx: &mut Context<'_>) {
     match past {
         None => cx.down(Below(0), Request::Unit(unit)),
         Some(past) => cx.down_past(past, Request::Unit(unit)),
@@ -253,7 +253,7 @@ pub(crate) fn transmit_by<'a>(
         parameters: route.map_or(Parameters::NONE, |route| Parameters::of(route.clone())),
         data: text,
     };
-    hand_down(past, unit, cx);
+    hand_down(past, Box::new(unit), cx);
 }
 
 /// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none

@@ -97,7 +97,7 @@ pub struct Udp {
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<IpAddr, IpAddr>,
     /// Units whose source IP has been asked for: socket, peer, unit.
-    waiting: VecDeque<(Handle, SocketAddr, Unit)>,
+    waiting: VecDeque<(Handle, SocketAddr, Box<Unit>)>,
     counters: Counters,
 }
 
@@ -178,7 +178,7 @@ impl Udp {
         cx.drop(why);
     }
 
-    fn send(&mut self, from: Above, unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(index) = self.sockets.sending(from, unit.source.socket()) else {
             self.discard("no such socket", cx);
             return;
@@ -205,7 +205,7 @@ impl Udp {
     }
 
     /// Asks IP for the source that goes with `peer`; `unit` waits.
-    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
+    fn ask(&mut self, socket: Handle, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.waiting.len() >= WAITING {
             self.discard("too many units wait for their source", cx);
             return;
@@ -215,8 +215,8 @@ impl Udp {
         cx.down(BELOW, Request::Manage(Box::new(Manage::Route { to })));
     }
 
-    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Unit, cx: &mut Context<'_>) {
-        let Unit { mut options, mut data, .. } = unit;
+    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
+        let Unit { mut options, mut data, .. } = *unit;
         let length = u16::try_from(data.len().saturating_add(LEN));
         let Some(length) = length.ok().filter(|&it| u32::from(it) <= MAX_DATA + 8) else {
             self.discard("longer than a datagram can be", cx);
@@ -239,12 +239,12 @@ impl Udp {
         self.counters.out_datagrams += 1;
         cx.down(
             BELOW,
-            Request::Unit(Unit {
+            Request::Unit(Box::new(Unit {
                 source: source.ip().into(),
                 destination: peer.ip().into(),
                 options,
                 ..Unit::of(data)
-            }),
+            })),
         );
     }
 
@@ -286,7 +286,7 @@ impl Udp {
         }
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let (Some(source), Some(destination)) = (unit.source.ip(), unit.destination.ip()) else {
             return;
         };

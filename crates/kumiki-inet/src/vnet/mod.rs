@@ -228,7 +228,7 @@ impl Vnet {
         users.get(usize::from(user.0)).copied()
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(to) = unit.destination.ip() else {
             self.counters.no_route += 1;
             cx.drop("destination is not an IP address");
@@ -268,7 +268,7 @@ impl Vnet {
         }
     }
 
-    fn send_by(&mut self, interface: usize, from: Above, unit: Unit, cx: &mut Context<'_>) {
+    fn send_by(&mut self, interface: usize, from: Above, unit: Box<Unit>, cx: &mut Context<'_>) {
         if let Some(below) = self.below(interface, from) {
             self.counters.sent += 1;
             cx.down(below, Request::Unit(unit));

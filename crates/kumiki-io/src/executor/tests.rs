@@ -45,7 +45,7 @@ const fn handle(index: u32) -> Handle {
 
 fn send(frame: &[u8], cx: &mut Context<'_>) {
     let unit = UnitData { data: Message::from_octets(frame), ..UnitData::default() };
-    cx.down(Below(0), Request::Unit(unit));
+    cx.down(Below(0), Request::Unit(Box::new(unit)));
 }
 
 impl Session {
@@ -275,7 +275,7 @@ fn in_virtual_time(seed: u64) -> (Heard, Heard) {
                 panic!("not a frame");
             };
             let unit = UnitData { data, ..UnitData::default() };
-            graphs[port].input(now, DEVICE, Indication::Unit(unit));
+            graphs[port].input(now, DEVICE, Indication::Unit(Box::new(unit)));
         }
         for (port, graph) in graphs.iter_mut().enumerate() {
             graph.fire(now);
@@ -522,16 +522,16 @@ impl Protocol for Mirror {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         if self.0 {
-            cx.down(Below(0), Request::Unit(UnitData::default()));
+            cx.down(Below(0), Request::Unit(Box::new(UnitData::default())));
         }
     }
 
     fn push(&mut self, from: Above, _: Request, cx: &mut Context<'_>) {
-        cx.up(from, Indication::Unit(UnitData::default()));
+        cx.up(from, Indication::Unit(Box::new(UnitData::default())));
     }
 
     fn pop(&mut self, from: Below, _: Indication, cx: &mut Context<'_>) {
-        cx.down(from, Request::Unit(UnitData::default()));
+        cx.down(from, Request::Unit(Box::new(UnitData::default())));
     }
 }
 

@@ -146,7 +146,7 @@ impl Ping {
         }
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, u64::from(data) * transfer.copies);
-        cx.down(STACK, Request::Unit(Unit { destination: self.config.peer.into(), ..Unit::of(message) }));
+        cx.down(STACK, Request::Unit(Box::new(Unit { destination: self.config.peer.into(), ..Unit::of(message) })));
         let at = (self.began + interval * self.echoes.sent).max(now);
         cx.set_timer(&mut self.timer, Token::default(), at);
     }

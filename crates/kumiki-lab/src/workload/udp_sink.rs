@@ -117,7 +117,7 @@ impl UdpSink {
         self.sessions.iter().map(|session| session.received)
     }
 
-    fn read(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn read(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let UdpSinkConfig { expect, transfer, .. } = self.config;
         let octets = unit.data.len() as u64;
         cx.charge(Work::Call, 1);

@@ -145,7 +145,7 @@ impl UdpSource {
         cx.charge(Work::Call, 1);
         cx.charge(Work::Map, transfer.pages_to_map(message));
         cx.charge(Work::Copy, u64::from(message) * transfer.copies);
-        cx.down(STACK, Request::Unit(Unit { source: session.local, ..Unit::of(unit) }));
+        cx.down(STACK, Request::Unit(Box::new(Unit { source: session.local, ..Unit::of(unit) })));
         // From the beginning on, so that no rounding adds up.
         let bits = u128::from(session.sent.units) * u128::from(message) * 8;
         let elapsed = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));

@@ -219,7 +219,7 @@ impl Bench {
             self.now = self.now.max(next);
             if arrival == Some(next) {
                 let (_, device, data) = self.under_way.pop_front().unwrap();
-                self.input(device, Indication::Unit(Unit::of(data)));
+                self.input(device, Indication::Unit(Box::new(Unit::of(data))));
             } else {
                 self.graph.fire(next);
                 self.run();

@@ -228,7 +228,7 @@ impl Hdlc {
         if self.config.asynchronous { Accm::new(bits) } else { Accm::NONE }
     }
 
-    fn send(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let kind = Kind::of(unit.data.front_at_least(ppp::MAX_LEN + 1));
         self.line.clear();
         self.sending(kind).emit(&unit.data, &mut self.line);
@@ -311,7 +311,7 @@ impl Hdlc {
     fn hand_up(&mut self, frame: Message, cx: &mut Context<'_>) -> bool {
         let mut unit = Unit::of(frame);
         let kind = Kind::of(unit.data.front_at_least(ppp::MAX_LEN + 1));
-        cx.up(USER, Indication::Unit(unit));
+        cx.up(USER, Indication::Unit(Box::new(unit)));
         matches!(kind, Kind::Turning | Kind::Passing)
     }
 
@@ -357,7 +357,7 @@ impl Hdlc {
                 return;
             }
             is_held = matches!(kind, Kind::Turning | Kind::Passing);
-            cx.up(USER, Indication::Unit(Unit::of(message)));
+            cx.up(USER, Indication::Unit(Box::new(Unit::of(message))));
         });
         if octets.ends_with(&[FLAG]) {
             raw.clear();

@@ -129,7 +129,7 @@ pub struct Counters {
 pub struct Mapos {
     config: Config,
     known: BTreeMap<Ipv4Addr, mapos::Address>,
-    cache: Cache<mapos::Address, Unit>,
+    cache: Cache<mapos::Address, Box<Unit>>,
     /// How wide addresses are, once the driver has told it.
     width: Option<Width>,
     /// Our own address, once the driver has one.
@@ -156,7 +156,7 @@ const fn token(kind: u32) -> Token {
 }
 
 /// Hands `data` to the driver, for `address` and under the number `protocol`.
-fn transmit(address: mapos::Address, protocol: u16, mut unit: Unit, cx: &mut Context<'_>) {
+fn transmit(address: mapos::Address, protocol: u16, mut unit: Box<Unit>, cx: &mut Context<'_>) {
     unit.destination = Address::from(AddressField(address.bits()));
     unit.options.under = Some(Key::of(MAPOS_PROTOCOL, protocol));
     cx.down(BELOW, Request::Unit(unit));
@@ -165,7 +165,7 @@ fn transmit(address: mapos::Address, protocol: u16, mut unit: Unit, cx: &mut Con
 fn packet(to: mapos::Address, header: &Header, cx: &mut Context<'_>) {
     let mut data = Message::new();
     header.emit(data.push(header.len()));
-    transmit(to, protocol::ARP, Unit::of(data), cx);
+    transmit(to, protocol::ARP, Box::new(Unit::of(data)), cx);
 }
 
 impl Mapos {
@@ -238,7 +238,7 @@ impl Mapos {
         self.cache.held()
     }
 
-    fn send(&mut self, unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(next_hop) = unit.destination.get::<Ipv4Addr>() else {
             cx.drop("next hop is not an IPv4 address");
             return;
@@ -332,7 +332,7 @@ impl Mapos {
     }
 
     /// A packet of our own protocol.
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let header = Header::parse(unit.data.front_at_least(LEN));
         let (Ok((header, _)), Some(width)) = (header, self.width) else {
             self.counters.ignored += 1;

@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{
     Above, Below, Context, Duration, Indication, Instant, Protocol, Report, Request, Service, Shape, TimerSlot, Token,
-    Unit, UnitIndication,
+    UnitIndication,
 };
 use kumiki_octets::Message;
 use kumiki_wire::ppp::mapos::ssp::{self, Metric};
@@ -424,7 +424,7 @@ impl Protocol for MaposSwitch {
         }
         let from = usize::from(from.0);
         match indication.of_unit_data() {
-            Some(UnitIndication::Unit(Unit { data, .. })) => self.receive(from, data, cx),
+            Some(UnitIndication::Unit(unit)) => self.receive(from, unit.data, cx),
             Some(UnitIndication::Report(report)) => self.report(from, &report, cx),
             Some(UnitIndication::Credit(_)) => {}
             None => cx.drop("not a unit"),

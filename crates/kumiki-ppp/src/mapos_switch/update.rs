@@ -14,7 +14,7 @@ impl MaposSwitch {
         let Ok(port) = u16::try_from(port) else {
             return;
         };
-        cx.down(Below(port), Request::Unit(Unit::of(data)));
+        cx.down(Below(port), Request::Unit(Box::new(Unit::of(data))));
     }
 
     /// Sends entries to the switch at `port`, in as many packets as they need.

@@ -136,7 +136,7 @@ impl Ppp {
         Report::Limits { unit, burst: 1 }
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.daemon == Some(from) {
             self.counters.raw_sent += 1;
             self.counts.count_out(&unit.data, self.send_fcs());
@@ -171,7 +171,7 @@ impl Ppp {
         }
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Ok((header, len)) = Header::parse(unit.data.front_at_least(MAX_LEN)) else {
             self.counters.malformed += 1;
             self.counts.count_discard();

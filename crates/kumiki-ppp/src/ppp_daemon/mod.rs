@@ -386,7 +386,7 @@ impl PppDaemon {
     fn put(&mut self, frame: &[u8], cx: &mut Context<'_>) {
         self.counters.sent += 1;
         let data = Message::from_octets(frame);
-        cx.down(BELOW, Request::Unit(Unit::of(data)));
+        cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
     }
 
     fn tell(link: LinkManage, cx: &mut Context<'_>) {

@@ -158,7 +158,7 @@ pub struct Sdh {
 const BELOW: Below = Below(0);
 
 fn transmit(data: Message, cx: &mut Context<'_>) {
-    cx.down(BELOW, Request::Unit(Unit::of(data)));
+    cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
 }
 
 impl Sdh {
@@ -211,7 +211,7 @@ impl Sdh {
         cx.drop(why);
     }
 
-    fn send(&mut self, from: Above, mut unit: Unit, cx: &mut Context<'_>) {
+    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if self.sharing.ppp == Some(from) {
             if self.sharing.is_clear(unit.data.front_at_least(2)) {
                 self.counters.ppp_sent += 1;
@@ -240,7 +240,7 @@ impl Sdh {
         cx.down(BELOW, Request::Unit(unit));
     }
 
-    fn receive(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if let Some(ppp) = self.sharing.ppp
             && self.sharing.is_ppp(unit.data.front_at_least(LEN), cx.now())
         {

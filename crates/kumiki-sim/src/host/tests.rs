@@ -338,7 +338,7 @@ fn waiting(wake_up: WakeUp) -> (String, u64) {
                     let mut data = Message::from_octets(format!("{session}").as_bytes());
                     data.set_lease(lease.as_ref());
                     let unit = kumiki_graph::Unit { data, ..kumiki_graph::Unit::default() };
-                    cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(unit));
+                    cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(Box::new(unit)));
                 }
                 Err(_) => writing.say(cx.now(), &format!("{session} waits")),
             }
@@ -384,7 +384,7 @@ fn a_message_dropped_for_want_of_room_gives_its_page_back_at_once() {
                 data.set_lease(lease.as_ref());
                 let unit = kumiki_graph::Unit { data, ..kumiki_graph::Unit::default() };
                 cx.spend(us(1));
-                cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(unit));
+                cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Unit(Box::new(unit)));
             }
             // One on the line, one in the queue, one about to find no room.
             assert!(cx.lease(Pool::Send, token(0)).is_err());

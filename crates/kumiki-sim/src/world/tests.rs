@@ -223,7 +223,7 @@ fn what_is_put_into_a_host_between_runs_takes_effect_when_the_next_begins() {
     world.run_until(at(10));
     let unit = Unit { data: Message::from_octets(b"x"), ..Unit::default() };
     let graph = &mut world.host_mut(host).unwrap().graph;
-    graph.input(at(10), DeviceId(0), Indication::Unit(unit));
+    graph.input(at(10), DeviceId(0), Indication::Unit(Box::new(unit)));
     world.run_until(at(20));
     assert_eq!(log.take(), "10 x");
 }

@@ -212,7 +212,7 @@ impl Lapb {
     fn send(&self, address: u8, control: Control, mut data: Message, cx: &mut Context<'_>) {
         let header = Header { address, control, modulo: self.config.modulo };
         header.emit(data.push_header(header.len()));
-        cx.down(BELOW, Request::Unit(Unit::of(data)));
+        cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
     }
 
     /// Sends an unnumbered command.

@@ -76,7 +76,7 @@ impl Protocol for LapbEther {
                 }
                 // What is behind is the padding of Ethernet.
                 data.truncate(length);
-                cx.up(Above(0), Indication::Unit(Unit::of(data)));
+                cx.up(Above(0), Indication::Unit(Box::new(Unit::of(data))));
             }
             UnitIndication::Credit(credit) => {
                 let session = kumiki_graph::Handle::default();

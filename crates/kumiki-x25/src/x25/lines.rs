@@ -618,7 +618,7 @@ impl X25 {
         };
         self.counters.sent += 1;
         if over == Over::Frames {
-            cx.down(BELOW, Request::Unit(Unit::of(data)));
+            cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
         } else if line.credit > 0 && line.queue.is_empty() {
             line.credit -= 1;
             let (session, end) = (line.lower, true);

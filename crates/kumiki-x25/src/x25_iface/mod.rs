@@ -36,7 +36,7 @@ pub struct X25Iface {
 impl X25Iface {
     fn say(kind: u8, cx: &mut Context<'_>) {
         let unit = Unit::of(Message::from_octets(&[kind]));
-        cx.down(Below(0), Request::Unit(unit));
+        cx.down(Below(0), Request::Unit(Box::new(unit)));
     }
 
     fn tell(&mut self, is_up: bool, cx: &mut Context<'_>) {
@@ -99,7 +99,7 @@ impl Protocol for X25Iface {
                 }
                 match first {
                     [kind::DATA] if self.is_up => {
-                        cx.up(Above(0), Indication::Unit(Unit::of(data)));
+                        cx.up(Above(0), Indication::Unit(Box::new(Unit::of(data))));
                     }
                     [kind::DATA] => cx.drop("packet of a link that does not stand"),
                     [kind::CONNECT] => {

@@ -381,7 +381,7 @@ impl X32 {
 
     /// A frame of the link's, or of identification's.
     fn send(&mut self, data: Message, cx: &mut Context<'_>) {
-        cx.down(BELOW, Request::Unit(Unit::of(data)));
+        cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
     }
 
     fn link_frame(&mut self, data: Message, cx: &mut Context<'_>) {
@@ -421,7 +421,7 @@ impl X32 {
     }
 
     /// A frame has come.
-    fn take(&mut self, mut unit: Unit, cx: &mut Context<'_>) {
+    fn take(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         if let Some(user) = self.identification
             && matches!(self.state, State::Identifying | State::Connected)
         {

@@ -230,7 +230,7 @@ impl Pair {
     pub(super) fn ask(&mut self, host: usize, requests: Vec<Request>) {
         self.app(host).todo.extend(requests);
         let Host { graph, control, .. } = &mut self.hosts[host];
-        graph.input(self.now, *control, Indication::Unit(Unit::default()));
+        graph.input(self.now, *control, Indication::Unit(Box::new(Unit::default())));
         self.run_until(self.now);
     }
 
@@ -302,7 +302,7 @@ impl Pair {
         let options = UnitOptions { group: destination.ip().is_some_and(|it| it.is_multicast()), ..UnitOptions::NONE };
         let unit = Unit { source, destination, options, data: Message::from_octets(octets), ..Unit::default() };
         let Host { graph, wire, .. } = &mut self.hosts[host];
-        graph.input(self.now, *wire, Indication::Unit(unit));
+        graph.input(self.now, *wire, Indication::Unit(Box::new(unit)));
         self.run_until(self.now);
     }
 
@@ -367,7 +367,7 @@ impl Pair {
             {
                 let (at, _, to, unit) = self.in_flight.remove(0);
                 let Host { graph, wire, .. } = &mut self.hosts[to];
-                graph.input(at, *wire, Indication::Unit(unit));
+                graph.input(at, *wire, Indication::Unit(Box::new(unit)));
             }
         }
         self.now = self.now.max(end);
@@ -389,7 +389,7 @@ impl Pair {
         }
     }
 
-    fn send(&mut self, from: usize, mut unit: Unit) {
+    fn send(&mut self, from: usize, mut unit: Box<Unit>) {
         let octets = unit.data.to_vec();
         assert!(octets.len() <= self.unit as usize, "too long");
         let sum = covered(&octets, octets.len()).unwrap();
@@ -420,7 +420,7 @@ impl Pair {
                 self.order += 1;
                 let mut unit = unit.clone();
                 unit.data.forget_sums();
-                self.in_flight.push((self.now + delay, self.order, to, unit));
+                self.in_flight.push((self.now + delay, self.order, to, *unit));
             }
         }
         self.log.push(packet);

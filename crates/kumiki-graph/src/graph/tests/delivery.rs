@@ -244,7 +244,7 @@ fn a_tap_sees_both_directions_with_their_times_and_addresses() {
     let (between, ..) = graph.access_points().next().unwrap();
     graph.tap(between);
     let from = Address::from(core::net::Ipv4Addr::new(10, 0, 0, 32));
-    graph.input(ns(3), device, Indication::Unit(Unit { source: from, ..unit(1) }));
+    graph.input(ns(3), device, Indication::Unit(Box::new(Unit { source: from, ..unit(1) })));
     graph.input(ns(3), device, Indication::Report(Box::new(crate::Report::Up)));
     graph.run(task, ns(4), 10);
     let seen: Vec<_> = graph

@@ -123,7 +123,7 @@ fn a_unit_sent_back_is_quoted_as_it_came() {
     bench.octets(eth, &octets);
     let unit = bench.units(user).remove(0);
     let problem = Problem::Hard { kind: 3, code: 3 };
-    let refuse = Manage::Refuse { unit, problem };
+    let refuse = Manage::Refuse { unit: Box::new(unit), problem };
     bench.say(user, Request::Manage(Box::new(refuse)));
     let (header, icmp) = parsed(&bench.sent_octets()[0]);
     assert_eq!(header.type_of_service, 0xc8);

@@ -180,7 +180,7 @@ fn a_user_may_say_the_way_and_learns_the_way_back() {
     let mut unit = to(FAR, &[7]);
     let strict = false;
     unit.parameters = Parameters::of(SourceRoute { gateways, strict });
-    bench.say(user, Request::Unit(unit));
+    bench.say(user, Request::Unit(Box::new(unit)));
     let sent = bench.sent_octets();
     let (header, _) = Header::parse(&sent[0], sent[0].len()).unwrap();
     assert_eq!(header.destination, Ipv4Addr::new(10, 0, 0, 3));

@@ -136,7 +136,7 @@ fn a_port_that_nobody_has_is_told_by_its_user() {
     let unit = bench.units(user).remove(0);
     let (kind, code) = (1, unreachable::PORT);
     let problem = Problem::Hard { kind, code };
-    let refuse = Manage::Refuse { unit, problem };
+    let refuse = Manage::Refuse { unit: Box::new(unit), problem };
     bench.say(user, Request::Manage(Box::new(refuse)));
     let (_, message, quoted) = said(&bench.sent_octets()[0]);
     assert_eq!(message, Icmp::DestinationUnreachable { code });

@@ -202,7 +202,7 @@ impl Pair {
     pub(super) fn ask(&mut self, host: usize, requests: Vec<Request>) {
         self.app(host).todo.extend(requests);
         let Host { graph, control, .. } = &mut self.hosts[host];
-        graph.input(self.now, *control, Indication::Unit(Unit::default()));
+        graph.input(self.now, *control, Indication::Unit(Box::new(Unit::default())));
         self.run_until(self.now);
     }
 
@@ -304,7 +304,7 @@ impl Pair {
 
     pub(super) fn deliver_unit(&mut self, host: usize, unit: Unit) {
         let Host { graph, wire, .. } = &mut self.hosts[host];
-        graph.input(self.now, *wire, Indication::Unit(unit));
+        graph.input(self.now, *wire, Indication::Unit(Box::new(unit)));
         self.run_until(self.now);
     }
 

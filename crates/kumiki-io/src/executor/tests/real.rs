@@ -274,7 +274,7 @@ impl Protocol for Answer {
         if let Indication::Unit(unit) = indication {
             self.0.push(unit.source);
             let back = UnitData { destination: unit.source, ..UnitData::of(unit.data) };
-            cx.down(Below(0), Request::Unit(back));
+            cx.down(Below(0), Request::Unit(Box::new(back)));
         }
     }
 }

@@ -172,7 +172,7 @@ impl Link {
         let (user, peer) = (self.users[from], self.users[1 - from]);
         self.bench.units(peer);
         let unit = Unit::of(Message::from_octets(octets));
-        self.bench.say(user, Request::Unit(unit));
+        self.bench.say(user, Request::Unit(Box::new(unit)));
         self.pass(DELAY * 4);
         let units = self.bench.units(peer);
         units.iter().any(|unit| unit.data.to_vec() == octets)

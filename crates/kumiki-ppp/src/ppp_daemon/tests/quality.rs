@@ -31,7 +31,7 @@ fn talk(link: &mut Link, seconds: u64) {
         for _ in 0..50 {
             let unit = Unit::of(Message::from_octets(&[0x45; 100]));
             let user = link.users[0];
-            link.bench.say(user, Request::Unit(unit));
+            link.bench.say(user, Request::Unit(Box::new(unit)));
         }
         link.pass(SECOND);
     }

@@ -172,7 +172,7 @@ impl Storm {
         assert!(agreement.is_some() || !passes);
         let user = self.user;
         let unit = Unit::of(Message::from_octets(&[0x45; 30]));
-        self.bench.say(user, Request::Unit(unit));
+        self.bench.say(user, Request::Unit(Box::new(unit)));
         let frames = self.bench.sent_octets();
         assert_eq!(frames.len(), usize::from(passes));
         if let (Some(frame), Some(agreed)) = (frames.first(), agreement) {

@@ -103,7 +103,7 @@ impl Pair {
             while self.in_flight.first().is_some_and(|packet| packet.0 <= self.now) {
                 let (at, _, to, unit) = self.in_flight.remove(0);
                 let Host { graph, wire, .. } = &mut self.hosts[to];
-                graph.input(at, *wire, Indication::Unit(unit));
+                graph.input(at, *wire, Indication::Unit(Box::new(unit)));
             }
             let now = self.now;
             for (at, to, report) in self.reports.extract_if(.., |report| report.0 <= now) {
@@ -122,7 +122,7 @@ impl Pair {
             }
             while let Some(output) = self.hosts[from].graph.output() {
                 if let Request::Unit(unit) = output.request {
-                    self.send(from, unit);
+                    self.send(from, *unit);
                 } else if let Request::Manage(manage) = output.request {
                     self.answer(from, *manage);
                 }
