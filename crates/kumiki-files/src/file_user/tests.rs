@@ -16,6 +16,7 @@ use super::*;
 use crate::filestore::tests::{name, octets, today};
 use crate::filestore::{Do, Guard, Memory, Responder, ResponderConfig};
 use crate::ftam::{Machine, Side, Step};
+use crate::node::{InitiatingUser as _, RespondingUser as _};
 
 /// A sink that a test can look into.
 #[derive(Clone, Default)]
@@ -64,11 +65,11 @@ struct Pair {
 
 impl Pair {
     fn new(settings: Settings, config: ResponderConfig, store: Memory, plan: Vec<Operation>) -> Self {
+        let request = settings.request();
         let client = Client::new(settings, plan);
         let mut guard = Guard::new(Box::new(store));
         let mut responder = Responder::new(config);
         let mut machines = [Machine::new(Side::Initiator), Machine::new(Side::Responder)];
-        let request = client.request();
         let response = responder.initialize(&request, &mut guard);
         for machine in &mut machines {
             let request = Fpdu::InitializeRequest(Box::new(request.clone()));
@@ -345,10 +346,11 @@ fn a_transfer_restarts_from_a_checkpoint() {
         ..Settings::default()
     };
     let plan = vec![put("a", PutMode::New, &contents)];
+    let request = settings.request();
     let mut client = Client::new(settings, plan);
     let mut guard = Guard::new(Box::new(Memory::new()));
     let mut responder = Responder::new(small());
-    let response = responder.initialize(&client.request(), &mut guard);
+    let response = responder.initialize(&request, &mut guard);
     let mut wishes = Vec::new();
     client.on_initialized(&response, &mut wishes);
     let mut restarted = false;
