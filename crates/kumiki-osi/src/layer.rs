@@ -78,6 +78,11 @@ impl<S> Ends<S> {
         cx.down(BELOW, Request::Special { session: self.lower, what });
     }
 
+    /// Releases below, or answers a release.
+    pub fn release(&self, data: Option<Message>, cx: &mut Context<'_>) {
+        cx.down(BELOW, Request::Release { session: self.lower, data });
+    }
+
     /// Hands data down.
     pub fn hand_down(&self, data: Message, cx: &mut Context<'_>) {
         cx.down(BELOW, Request::Data { session: self.lower, data, end: true });

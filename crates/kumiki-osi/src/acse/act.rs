@@ -133,8 +133,7 @@ impl Acse {
         };
         let release = Release { reason: Some(reason::NORMAL), information: informed(connection.own(), false, data) };
         let apdu = if request { Apdu::ReleaseRequest(release) } else { Apdu::ReleaseResponse(release) };
-        let (session, data) = (connection.ends.lower, Some(apdu.emit()));
-        cx.down(PRESENTATION, Request::Release { session, data });
+        connection.ends.release(Some(apdu.emit()), cx);
     }
 
     /// P-RELEASE indication or confirm: which, the APDU says, and without one the state.

@@ -166,8 +166,7 @@ impl Presentation {
         if said && data.is_none() {
             cx.drop("user data in a context that does not stand");
         }
-        let (session, data) = (connection.ends.lower, data.map(UserData::emit));
-        cx.down(SESSION, Request::Release { session, data });
+        connection.ends.release(data.map(UserData::emit), cx);
     }
 
     /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
