@@ -23,7 +23,7 @@ mod run;
 mod settings;
 mod stage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::GraphicString;

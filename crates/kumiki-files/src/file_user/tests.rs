@@ -2,7 +2,6 @@
 //! what each sends.
 
 mod moved;
-mod nodes;
 mod whole;
 
 use std::collections::VecDeque;
@@ -20,13 +19,13 @@ use crate::node::{InitiatingUser as _, RespondingUser as _};
 
 /// A sink that a test can look into.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Kept>>);
+pub(crate) struct Shelf(Arc<Mutex<Kept>>);
 
 /// What came, whether it is all, and how much there is room for.
 type Kept = (Vec<u8>, bool, Option<usize>);
 
 impl Shelf {
-    fn taken(&self) -> Vec<u8> {
+    pub(crate) fn taken(&self) -> Vec<u8> {
         self.0.lock().unwrap().0.clone()
     }
 
@@ -175,11 +174,11 @@ impl Pair {
     }
 }
 
-fn get(name: &str, shelf: &Shelf) -> Operation {
+pub(crate) fn get(name: &str, shelf: &Shelf) -> Operation {
     Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
-fn put(name: &str, mode: PutMode, contents: &[u8]) -> Operation {
+pub(crate) fn put(name: &str, mode: PutMode, contents: &[u8]) -> Operation {
     Operation::Put {
         name: name.to_owned(),
         contents_type: ContentsType::binary(),

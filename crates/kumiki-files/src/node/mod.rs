@@ -17,6 +17,8 @@
 mod client;
 mod door;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use core::fmt::Debug;
 

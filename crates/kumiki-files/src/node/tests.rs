@@ -1,12 +1,15 @@
-//! Both nodes on a service that only hands across what it is given.
+//! Both nodes, of FTAM, on a service that only hands across what it is given.
 
 use kumiki_graph::{
     Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered, Opened, Protocol,
     Request, Service, Shape,
 };
 
-use super::*;
-use crate::filestore::{Config as ServerConfig, FileServer};
+use kumiki_osi_service::ftam::{Fpdu, Primitive};
+
+use crate::file_user::tests::{Shelf, get, put};
+use crate::file_user::{Config, FileClient, Operation, PutMode};
+use crate::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
 
 /// The file service between two users. Where it is `dead`, it swallows what comes behind F-INITIALIZE.
 #[derive(Default)]
