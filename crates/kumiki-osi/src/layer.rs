@@ -150,6 +150,9 @@ impl<P> Input<P> {
     }
 }
 
+/// A cell.
+pub type Cell<M> = (<M as Machine>::Do, Option<<M as Machine>::State>);
+
 /// An action.
 pub type Act<M> =
     fn(&mut Layer<M>, Handle, <M as Machine>::Do, <M as Machine>::State, Input<<M as Machine>::Pdu>, &mut Context<'_>);
@@ -158,7 +161,7 @@ pub type Act<M> =
 #[derive(Debug)]
 pub struct Table<M: Machine> {
     /// What is done where an event comes in a state, and the next state; `None` where it stays, or the action says it.
-    pub cell: fn(M::State, M::Event) -> (M::Do, Option<M::State>),
+    pub cell: fn(M::State, M::Event) -> Cell<M>,
     /// Does that, with the state as it was before.
     pub act: Act<M>,
     /// A user calls, or waits to be called. There is room for it.
