@@ -13,7 +13,7 @@
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
 //! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
 //! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
-//! | [`FileClient`] | the node: [`node`](crate::node) |
+//! | [`FileClient`] | the node: [`node`] |
 
 mod client;
 mod failure;

@@ -12,7 +12,7 @@
 //! | [`Filestore`], [`Fault`] | what a store does, and how it says no |
 //! | [`Guard`] | who may: locks, permitted actions, access passwords and interrupted transfers, for all stores in one place |
 //! | [`Responder`] | one association: takes primitives, gives primitives; no graph, no clock |
-//! | [`FileServer`] | the node: [`node`](crate::node), many associations |
+//! | [`FileServer`] | the node: [`node`], many associations |
 //!
 //! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or nothing. A
 //! transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its old attributes: that empties the

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ISO 9506-1 annex D (file services), and obtainFile. The text was not at hand: recalled, and judged by libiec61850 |
 //! | Above | the client: [`Operation`](crate::file_user::Operation)s, as the file service's; the server: any [`Filestore`](crate::filestore::Filestore), behind the [`Guard`](crate::filestore::Guard) that FTAM has, too |
-//! | Below | [`mms`](crate::mms) |
+//! | Below | [`mms`] |
 //! | Left out | files of a third (`sourceFileServer`); names with wildcards; directories are neither made nor removed, for MMS has no service for that; adding to a file; more than one obtainFile at a time (others wait) |
 //!
 //! **Fetching** is fileOpen, fileRead as often as there is more, fileClose. What a file is, its size and date, fileOpen says; a
@@ -22,7 +22,7 @@
 //! |---|---|
 //! | [`Client`], [`FileClient`] | the plan as a state machine; the node |
 //! | [`Responder`], [`FileServer`] | one association as the server sees it; the node |
-//! | [`Plan`](crate::file_user::Plan), [`node`](crate::node) | what client and server have in common with those of FTAM |
+//! | [`Plan`](crate::file_user::Plan), [`node`] | what client and server have in common with those of FTAM |
 
 mod client;
 mod listing;
