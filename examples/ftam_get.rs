@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         graph.run(task, Instant::ZERO, 1);
     }
     let client = graph.protocol::<FileClient>(client).ok_or("the client")?;
-    for outcome in client.client().plan().outcomes() {
+    for outcome in client.plan().outcomes() {
         println!("{}: {:?}", outcome.title, outcome.result);
     }
     let octets = received.0.lock().unwrap_or_else(PoisonError::into_inner);

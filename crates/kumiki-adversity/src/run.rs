@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
-use kumiki_graph::{DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service, Unit};
+use kumiki_graph::{DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service};
 use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Pattern;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             if let Some(user) = host.graph.protocol_mut::<User>(*user) {
                 user.tell_to_give_up();
             }
-            host.graph.input(now, *control, Indication::Unit(Box::new(Unit::default())));
+            host.graph.input(now, *control, Indication::Unit(Box::default()));
         }
     }
 

@@ -5,6 +5,7 @@
 //! | layer | protocols |
 //! |---|---|
 //! | users | [`file_user`] and [`filestore`] of FTAM, [`mms_files`] of MMS |
+//! | their nodes | [`node`] |
 //! | application | [`ftam`], [`mms`] |
 
 pub mod file_user;
@@ -12,6 +13,7 @@ pub mod filestore;
 pub mod ftam;
 pub mod mms;
 pub mod mms_files;
+pub mod node;
 
 #[cfg(test)]
 mod test_cut;

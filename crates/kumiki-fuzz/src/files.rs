@@ -82,7 +82,11 @@ impl Kind {
             }
             Self::Mms => {
                 let mut config = mms_files::ClientConfig {
-                    settings: mms_files::Settings { element: settings.element, window: settings.checkpoint_window },
+                    settings: mms_files::Settings {
+                        element: settings.element,
+                        window: settings.checkpoint_window,
+                        ..mms_files::Settings::default()
+                    },
                     ..mms_files::ClientConfig::default()
                 };
                 if is_patient {
@@ -315,11 +319,11 @@ impl World {
         match self.kind {
             Kind::Ftam => {
                 let client: &FileClient = self.graph.protocol(node).unwrap();
-                (client.is_over(), client.client().plan().failure().cloned())
+                (client.is_over(), client.plan().failure().cloned())
             }
             Kind::Mms => {
                 let client: &mms_files::FileClient = self.graph.protocol(node).unwrap();
-                (client.is_over(), client.client().plan().failure().cloned())
+                (client.is_over(), client.plan().failure().cloned())
             }
         }
     }

@@ -67,7 +67,7 @@ impl Host {
     /// Tells the program what to do.
     pub(crate) fn tell(&mut self, now: Instant, commands: Vec<Command>) {
         self.program().todo.extend(commands);
-        self.graph.input(now, self.control, Indication::Unit(Box::new(Unit::default())));
+        self.graph.input(now, self.control, Indication::Unit(Box::default()));
         self.run(now);
     }
 

@@ -7,10 +7,11 @@
 //! | application | [`acse`] |
 //! | presentation, session | [`presentation`], [`session`] |
 //! | transport | [`tp0`] over [`tpkt`], or over a packet layer of X.25 |
-//! | all of them | [`entries`]: connections and listeners by handle |
+//! | all of them but [`tpkt`] | [`layer`]: what is the same in each; [`entries`]: connections and listeners by handle |
 
 pub mod acse;
 pub mod entries;
+pub mod layer;
 pub mod presentation;
 pub mod session;
 pub mod tp0;

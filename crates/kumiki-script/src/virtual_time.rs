@@ -184,7 +184,7 @@ impl Subject for Virtual {
         if let Some(user) = self.user() {
             user.ask(connection, call);
         }
-        let poke = Indication::Unit(Box::new(Unit::default()));
+        let poke = Indication::Unit(Box::default());
         self.graph.input(self.now, self.control, poke);
         self.settle();
         match self.user().and_then(|user| user.refused.take()) {

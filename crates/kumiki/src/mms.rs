@@ -160,8 +160,11 @@ fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
     work::call(url, &common.line, || {
         Ok(Calls::Mms {
             password: password::of(VARIABLE, None, common.password_file.as_deref())?,
-            initiate: initiate(&common.pdu, common.window)?,
-            settings: MmsSettings { window: common.window, ..MmsSettings::default() },
+            settings: MmsSettings {
+                initiate: initiate(&common.pdu, common.window)?,
+                window: common.window,
+                ..MmsSettings::default()
+            },
         })
     })
 }

@@ -1,8 +1,9 @@
 //! The layers, from the users down to transport, and what the users move.
 
-use kumiki_files::file_user::{Config, FileClient, Gain, Operation, PutMode, Settings, Sink, Want};
+use kumiki_files::file_user::{Config, FileClient, Gain, Operation, PutMode, Settings, Sink};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, ResponderConfig};
 use kumiki_files::ftam::{self, Ftam};
+use kumiki_files::node::{WAKE, Want};
 use kumiki_graph::{Graph, Instant, Misfit, NodeId, Protocol, TaskId};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::acse::{self, Acse};
@@ -177,7 +178,7 @@ pub(crate) fn add(
 pub(crate) fn want(graph: &mut Graph, node: NodeId, now: Instant, want: Want) {
     if let Some(client) = graph.protocol_mut::<FileClient>(node) {
         client.want(want);
-        graph.wake(now, node, FileClient::WAKE);
+        graph.wake(now, node, WAKE);
     }
 }
 
@@ -187,7 +188,7 @@ pub(crate) fn want(graph: &mut Graph, node: NodeId, now: Instant, want: Want) {
 /// Why one of them, or the association, has failed.
 pub(crate) fn done(graph: &Graph, node: NodeId, count: usize, octets: usize) -> Result<bool, String> {
     let client: &FileClient = graph.protocol(node).ok_or("no client")?;
-    let client = client.client().plan();
+    let client = client.plan();
     if let Some(failure) = client.failure() {
         return Err(failure.to_string());
     }

@@ -4,8 +4,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-use kumiki_files::file_user::{FileClient, Want};
+use kumiki_files::file_user::FileClient;
 use kumiki_files::filestore::FileServer;
+use kumiki_files::node::Want;
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
 use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};

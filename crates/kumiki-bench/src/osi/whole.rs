@@ -1,6 +1,6 @@
 //! All in one graph: two users of the same seven layers, which meet below transport.
 
-use kumiki_files::file_user::Want;
+use kumiki_files::node::Want;
 use kumiki_graph::loopback::{Config, Loopback};
 use kumiki_graph::{Graph, Instant, TaskId};
 

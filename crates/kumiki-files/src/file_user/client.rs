@@ -5,22 +5,26 @@
 
 mod recovery;
 
-use kumiki_graph::Reason;
+use kumiki_graph::{Reason, Rng};
 use kumiki_octets::Message;
+use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::attributes::{Pathname, ReadAttributes};
 use kumiki_osi_service::ftam::bulk::{Cancel, Restart};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::data::DataElement;
-use kumiki_osi_service::ftam::regime::{Abort, InitializeRequest, InitializeResponse};
+use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi_service::ftam::{
     ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Kind, Outcome as Said,
     Primitive, StateResult,
 };
+use kumiki_osi_service::layer;
 
 use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
 use super::{Failure, Gain, Layer, Operation, Plan, Secured, Settings};
 use crate::filestore::{Do, Form, Lengths};
+use crate::ftam::Ftam;
+use crate::node::InitiatingUser;
 
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
@@ -53,10 +57,12 @@ impl core::fmt::Debug for Client {
     }
 }
 
-impl Client {
-    /// One that is to do `plan`, in order.
-    #[must_use]
-    pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
+impl InitiatingUser for Client {
+    type Protocol = Ftam;
+    type Settings = Settings;
+    const LAYER: Layer = Layer::Ftam;
+
+    fn new(settings: Settings, plan: Vec<Operation>) -> Self {
         let (recoveries, activity) = (settings.recoveries, settings.activity);
         Self {
             settings,
@@ -75,137 +81,60 @@ impl Client {
         }
     }
 
-    /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
-    pub const fn hold(&mut self) {
-        self.plan.hold(true);
+    fn plan(&self) -> &Plan {
+        &self.plan
     }
 
-    /// Adds to the plan.
-    pub fn add(&mut self, operation: Operation, out: &mut Vec<Do>) {
-        self.plan.add(operation);
-        self.go_on(out);
+    fn plan_mut(&mut self) -> &mut Plan {
+        &mut self.plan
     }
 
-    /// Ends the association in order when the plan is done.
-    pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.plan.hold(false);
-        self.go_on(out);
+    fn is_busy(&self) -> bool {
+        self.run.is_some()
     }
 
-    /// Begins what is next, where nothing is under way.
     fn go_on(&mut self, out: &mut Vec<Do>) {
         if self.plan.may_begin() && self.run.is_none() {
             self.advance(out);
         }
     }
 
-    /// Whether the association stands and nothing is to be done.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.plan.may_begin() && self.run.is_none() && self.plan.is_empty()
-    }
-
-    /// What is being done.
-    #[must_use]
-    pub fn under_way(&self) -> Option<String> {
-        self.run.as_ref().map(|run| run.operation.title())
-    }
-
-    /// The functional units agreed; none before the association stands.
-    #[must_use]
-    pub const fn units(&self) -> FunctionalUnits {
-        self.units
-    }
-
-    /// F-INITIALIZE request.
-    #[must_use]
-    pub fn request(&self) -> InitializeRequest {
-        self.settings.request()
-    }
-
-    /// What is still to be done, and what came of the rest.
-    #[must_use]
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// F-INITIALIZE response.
-    pub fn on_initialized(&mut self, response: &InitializeResponse, out: &mut Vec<Do>) {
-        if response.state_result == StateResult::Failure {
-            self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
-            return;
-        }
-        self.units = response.functional_units & self.settings.units;
-        self.groups = response.attribute_groups & self.settings.groups;
-        self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
-        self.plan.begins();
-        if !self.recover(out) {
-            self.advance(out);
-        }
-    }
-
-    /// The association is gone.
-    pub fn on_aborted(&mut self, reason: Reason) {
-        let stood = self.plan.stands();
-        self.plan.breaks();
-        let failure = self.abort.take().unwrap_or_else(|| {
-            let failure = Failure::of_reason(&reason, Layer::Ftam);
-            if stood { failure.amid() } else { failure }
-        });
-        if !self.breaks(&failure) {
-            self.end_all(failure);
-        }
-    }
-
-    /// The association has ended in order.
-    pub fn on_closed(&mut self) {
-        if self.run.is_some() || !self.plan.is_empty() {
-            self.end_all(Failure::of_reason(&Reason::Down, Layer::Ftam));
-        }
-        self.plan.close();
-    }
-
-    /// Gives up: cancels a transfer under way, does nothing else of the plan, and ends in order.
-    pub fn give_up(&mut self, out: &mut Vec<Do>) {
-        let given_up = || Failure::local("given up");
-        self.plan.give_up(&given_up());
-        if self.forget_broken().is_some() {
-            return self.end_all(given_up());
-        }
-        self.go_on(out);
-        if self.run.as_ref().is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out)) {
-            self.cancel(given_up(), out);
-        }
-    }
-
-    /// Ends the association at once: F-U-ABORT.
-    pub fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+    fn end_all(&mut self, failure: Failure) {
         if self.plan.is_over() {
             return;
         }
-        let abort = Abort {
-            action_result: ActionResult::PermanentError,
-            diagnostic: vec![Diagnostic { further_details: Some(why.meaning.as_str().into()), ..diagnostic(1) }],
+        if let Some(run) = &mut self.run {
+            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could do it twice.
+            if !run.transferred {
+                run.fail(failure.clone());
+            }
+            self.finish();
+        }
+        self.plan.fail(failure);
+        self.broken = None;
+    }
+
+    fn starts(&mut self, rng: &mut Rng) {
+        if self.settings.activity == 0 {
+            self.settings.activity = i64::from(rng.next_u32()) << 16;
+            self.activity = self.settings.activity;
+        }
+    }
+
+    fn propose(&self, association: &mut Association) {
+        let request = Fpdu::InitializeRequest(Box::new(self.settings.request()));
+        association.initialize = Some(Box::new(request));
+    }
+
+    fn on_opened(&mut self, association: Association, out: &mut Vec<Do>) -> Result<(), Reason> {
+        let Some(Fpdu::InitializeResponse(response)) = association.initialize.map(|fpdu| *fpdu) else {
+            return Err(Reason::violation(layer::FTAM, "an acceptance without F-INITIALIZE"));
         };
-        out.push(Fpdu::UserAbort(Box::new(abort)).into());
-        self.end_all(why);
+        self.on_initialized(&response, out);
+        Ok(())
     }
 
-    /// So many more data elements may be sent.
-    pub fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
-        self.credit = self.credit.saturating_add(messages);
-        self.pump(out);
-    }
-
-    /// A data element of the open document's own type.
-    pub fn on_data(&mut self, data: Message, out: &mut Vec<Do>) {
-        self.plan.progress.elements += 1;
-        self.on_string(data, out);
-        out.push(Do::Grant(1));
-    }
-
-    /// A primitive of the responder.
-    pub fn on(&mut self, primitive: Primitive, out: &mut Vec<Do>) {
+    fn on(&mut self, primitive: Primitive, out: &mut Vec<Do>) {
         match primitive {
             Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, out),
             Primitive::Data(element) => {
@@ -245,6 +174,114 @@ impl Client {
                 }
                 self.pump(out);
             }
+        }
+    }
+
+    fn on_data(&mut self, data: Message, out: &mut Vec<Do>) {
+        self.plan.progress.elements += 1;
+        self.on_string(data, out);
+        out.push(Do::Grant(1));
+    }
+
+    fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.pump(out);
+    }
+
+    fn on_aborted(&mut self, reason: Reason) {
+        let stood = self.plan.stands();
+        self.plan.breaks();
+        let failure = self.abort.take().unwrap_or_else(|| {
+            let failure = Failure::of_reason(&reason, Layer::Ftam);
+            if stood { failure.amid() } else { failure }
+        });
+        if !self.breaks(&failure) {
+            self.end_all(failure);
+        }
+    }
+
+    fn give_up(&mut self, out: &mut Vec<Do>) {
+        let given_up = || Failure::local("given up");
+        self.plan.give_up(&given_up());
+        if self.forget_broken().is_some() {
+            return self.end_all(given_up());
+        }
+        self.go_on(out);
+        if self.run.as_ref().is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out)) {
+            self.cancel(given_up(), out);
+        }
+    }
+
+    /// By F-U-ABORT.
+    fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+        if self.plan.is_over() {
+            return;
+        }
+        let abort = Abort {
+            action_result: ActionResult::PermanentError,
+            diagnostic: vec![Diagnostic { further_details: Some(why.meaning.as_str().into()), ..diagnostic(1) }],
+        };
+        out.push(Fpdu::UserAbort(Box::new(abort)).into());
+        self.end_all(why);
+    }
+
+    fn agreed(&self) -> String {
+        self.units.to_string()
+    }
+
+    fn wants_again(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    fn can_go_on(&self) -> bool {
+        let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
+        run && !self.plan.is_over() && self.recoveries > 0
+    }
+
+    fn on_lost(&mut self, why: Failure) {
+        self.plan.breaks();
+        let lost = Failure { transient: true, ..why.clone() };
+        if !self.breaks(&lost) {
+            self.end_all(why);
+        }
+    }
+
+    fn breaks_off(&mut self) -> bool {
+        let run = self.run.as_ref();
+        let keeps = self.plan.stands() && self.settings.resumes;
+        if !keeps || !run.is_some_and(|run| run.can_go_on() && run.place().is_some()) {
+            return false;
+        }
+        let given_up = Failure::local("given up");
+        self.plan.give_up(&given_up);
+        self.end_all(given_up);
+        true
+    }
+
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        self.anew.take()
+    }
+}
+
+impl Client {
+    /// What is being done.
+    #[must_use]
+    pub fn under_way(&self) -> Option<String> {
+        self.run.as_ref().map(|run| run.operation.title())
+    }
+
+    /// F-INITIALIZE response.
+    pub(super) fn on_initialized(&mut self, response: &InitializeResponse, out: &mut Vec<Do>) {
+        if response.state_result == StateResult::Failure {
+            self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
+            return;
+        }
+        self.units = response.functional_units & self.settings.units;
+        self.groups = response.attribute_groups & self.settings.groups;
+        self.window = usize::try_from(response.checkpoint_window.max(1)).unwrap_or(1);
+        self.plan.begins();
+        if !self.recover(out) {
+            self.advance(out);
         }
     }
 
@@ -487,22 +524,6 @@ impl Client {
         let gain = Gain::of(&run.operation, run.counted(), run.entries, run.attributes);
         let result = failure.map_or(Ok(gain), Err);
         self.plan.note(run.operation.title(), result);
-    }
-
-    /// Nothing more can be done.
-    fn end_all(&mut self, failure: Failure) {
-        if self.plan.is_over() {
-            return;
-        }
-        if let Some(run) = &mut self.run {
-            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could do it twice.
-            if !run.transferred {
-                run.fail(failure.clone());
-            }
-            self.finish();
-        }
-        self.plan.fail(failure);
-        self.broken = None;
     }
 
     fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Do>) {

@@ -13,18 +13,17 @@
 //! | [`Failure`] | why not: layer, code, meaning, remedy |
 //! | [`Client`] | the plan as a state machine: primitives in, primitives out; no graph, no clock. Where an association breaks in a transfer that can be recovered, it wants another one, and goes on or begins anew there |
 //! | [`Plan`] | what is still to be done and what came of the rest: of MMS's client, too |
-//! | [`FileClient`] | the node |
+//! | [`FileClient`] | the node: [`node`] |
 
 mod client;
 mod failure;
 mod fitting;
-mod node;
 mod plan;
 mod run;
 mod settings;
 mod stage;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::GraphicString;
@@ -33,9 +32,16 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 
 pub use client::Client;
 pub use failure::{Failure, Layer};
-pub use node::{Config, FileClient, Want};
 pub use plan::Plan;
 pub use settings::Settings;
+
+use crate::node;
+
+/// Whom to call, and as whom, by FTAM. Activities are numbered from a random number on where [`Settings::activity`] is 0.
+pub type Config = node::ClientConfig<Settings>;
+
+/// The node that calls by FTAM.
+pub type FileClient = node::FileClient<Client>;
 
 /// A place from which a transfer can go on, also by another run of a program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

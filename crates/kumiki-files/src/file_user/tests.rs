@@ -2,7 +2,6 @@
 //! what each sends.
 
 mod moved;
-mod nodes;
 mod whole;
 
 use std::collections::VecDeque;
@@ -16,16 +15,17 @@ use super::*;
 use crate::filestore::tests::{name, octets, today};
 use crate::filestore::{Do, Guard, Memory, Responder, ResponderConfig};
 use crate::ftam::{Machine, Side, Step};
+use crate::node::{InitiatingUser as _, RespondingUser as _};
 
 /// A sink that a test can look into.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Kept>>);
+pub(crate) struct Shelf(Arc<Mutex<Kept>>);
 
 /// What came, whether it is all, and how much there is room for.
 type Kept = (Vec<u8>, bool, Option<usize>);
 
 impl Shelf {
-    fn taken(&self) -> Vec<u8> {
+    pub(crate) fn taken(&self) -> Vec<u8> {
         self.0.lock().unwrap().0.clone()
     }
 
@@ -64,11 +64,11 @@ struct Pair {
 
 impl Pair {
     fn new(settings: Settings, config: ResponderConfig, store: Memory, plan: Vec<Operation>) -> Self {
+        let request = settings.request();
         let client = Client::new(settings, plan);
         let mut guard = Guard::new(Box::new(store));
         let mut responder = Responder::new(config);
         let mut machines = [Machine::new(Side::Initiator), Machine::new(Side::Responder)];
-        let request = client.request();
         let response = responder.initialize(&request, &mut guard);
         for machine in &mut machines {
             let request = Fpdu::InitializeRequest(Box::new(request.clone()));
@@ -174,11 +174,11 @@ impl Pair {
     }
 }
 
-fn get(name: &str, shelf: &Shelf) -> Operation {
+pub(crate) fn get(name: &str, shelf: &Shelf) -> Operation {
     Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
-fn put(name: &str, mode: PutMode, contents: &[u8]) -> Operation {
+pub(crate) fn put(name: &str, mode: PutMode, contents: &[u8]) -> Operation {
     Operation::Put {
         name: name.to_owned(),
         contents_type: ContentsType::binary(),
@@ -345,10 +345,11 @@ fn a_transfer_restarts_from_a_checkpoint() {
         ..Settings::default()
     };
     let plan = vec![put("a", PutMode::New, &contents)];
+    let request = settings.request();
     let mut client = Client::new(settings, plan);
     let mut guard = Guard::new(Box::new(Memory::new()));
     let mut responder = Responder::new(small());
-    let response = responder.initialize(&client.request(), &mut guard);
+    let response = responder.initialize(&request, &mut guard);
     let mut wishes = Vec::new();
     client.on_initialized(&response, &mut wishes);
     let mut restarted = false;

@@ -1,7 +1,11 @@
 //! What a user of the file service wants to have done.
 
+use kumiki_graph::{Credit, Handle, Request, Service};
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::{Fpdu, Primitive};
+
+use crate::ftam::{self, Ftam};
+use crate::node::FileProtocol;
 
 /// One request or response to the provider, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,5 +21,20 @@ pub enum Do {
 impl From<Fpdu> for Do {
     fn from(fpdu: Fpdu) -> Self {
         Self::Say(Primitive::Pdu(fpdu))
+    }
+}
+
+impl FileProtocol for Ftam {
+    type Said = Primitive;
+    type Do = Do;
+    const SERVICE: Service = ftam::SERVICE;
+    const FOREIGN: &'static str = "not of the file service";
+
+    fn request(session: Handle, wish: Do) -> Request {
+        match wish {
+            Do::Say(primitive) => Request::special(session, primitive),
+            Do::Data(data) => Request::Data { session, data, end: true },
+            Do::Grant(messages) => Request::Credit { session, credit: Credit::messages(messages) },
+        }
     }
 }

@@ -12,15 +12,13 @@
 //! | [`Filestore`], [`Fault`] | what a store does, and how it says no |
 //! | [`Guard`] | who may: locks, permitted actions, access passwords and interrupted transfers, for all stores in one place |
 //! | [`Responder`] | one association: takes primitives, gives primitives; no graph, no clock |
-//! | [`FileServer`] | the node: many associations |
-//! | [`Door`] | their limits, and how they ended: of MMS's node, too |
+//! | [`FileServer`] | the node: [`node`], many associations |
 //!
 //! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or nothing. A
 //! transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its old attributes: that empties the
 //! file only if nothing was written by F-DESELECT. A file that F-CREATE has made is gone again where a transfer was cancelled or the association
 //! has broken, and nothing was written to it.
 
-pub(crate) mod door;
 mod exchange;
 mod form;
 mod guard;
@@ -28,7 +26,6 @@ mod memory;
 mod name;
 mod newlines;
 mod responder;
-mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -43,7 +40,6 @@ use kumiki_osi_service::ftam::{
 };
 use thiserror::Error;
 
-pub use door::{Counters, Door, End};
 pub use exchange::Do;
 pub use form::{Form, Lengths};
 pub use guard::{Guard, Selection, Shelf, Table};
@@ -52,8 +48,14 @@ pub use name::Name;
 pub use newlines::{Globaliser, Localiser};
 pub(crate) use responder::renaming;
 pub use responder::{Config as ResponderConfig, Responder};
-pub(crate) use server::perform;
-pub use server::{Config, FileServer};
+
+use crate::node;
+
+/// What can be set of a server.
+pub type Config = node::ServerConfig<ResponderConfig>;
+
+/// The node that serves a filestore by FTAM.
+pub type FileServer = node::FileServer<Responder>;
 
 /// What is said of a file that would be too long, up to the number of octets: room made elsewhere does not help then.
 pub(crate) const TOO_LONG: &str = "a file may have no more than";

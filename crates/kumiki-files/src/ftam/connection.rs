@@ -4,7 +4,7 @@ use kumiki_graph::Special;
 use kumiki_osi_service::presentation::PData;
 use std::collections::VecDeque;
 
-use kumiki_graph::{Above, Context, Credit, Handle, Indication, Request, TimerSlot};
+use kumiki_graph::{Context, Credit};
 use kumiki_octets::Message;
 use kumiki_osi_service::Oid;
 use kumiki_osi_service::ftam::regime::InitializeRequest;
@@ -12,9 +12,9 @@ use kumiki_osi_service::ftam::{Diagnostic, Fpdu, Primitive, oids};
 use kumiki_osi_service::presentation::{ContextId, ContextResult, Value, Values};
 use kumiki_osi_service::session::{self, FunctionalUnits as SessionUnits, SyncPoint, TokenSetting, Tokens};
 
-use super::ACSE;
 use super::document::Document;
 use super::states::{Machine, Side, State};
+use kumiki_osi::layer::Ends;
 
 /// How far an association has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,13 +140,7 @@ pub(super) const MOST_WAITING: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) above: Above,
-    pub(super) user: Handle,
-    /// The association's handle; none before it stands.
-    pub(super) lower: Handle,
-    pub(super) phase: Phase,
-    /// Whose user was asked for an answer to F-INITIALIZE.
-    pub(super) listener: Handle,
+    pub(super) ends: Ends<Phase>,
     pub(super) side: Side,
     pub(super) machine: Machine,
     /// F-INITIALIZE request, until it is answered.
@@ -166,7 +160,6 @@ pub(super) struct Connection {
     pub(super) granted: u32,
     /// Data elements handed up beyond one for each P-DATA.
     pub(super) surplus: u32,
-    pub(super) timer: TimerSlot,
     /// Session's functional units, as far as they matter.
     pub(super) units: SessionUnits,
     /// Whether the token for minor synchronisation points is here.
@@ -184,13 +177,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(above: Above, user: Handle, phase: Phase, side: Side) -> Self {
+    pub(super) fn new(ends: Ends<Phase>, side: Side) -> Self {
         Self {
-            above,
-            user,
-            lower: Handle::default(),
-            phase,
-            listener: Handle::default(),
+            ends,
             side,
             machine: Machine::new(side),
             request: None,
@@ -202,7 +191,6 @@ impl Connection {
             room: 0,
             granted: 0,
             surplus: 0,
-            timer: TimerSlot::default(),
             units: SessionUnits::KERNEL,
             token: false,
             giving: false,
@@ -266,9 +254,7 @@ impl Connection {
 
     /// The user is told of a primitive.
     pub(super) fn tell(&self, primitive: impl Into<Primitive>, cx: &mut Context<'_>) {
-        let what = Special::new(primitive.into());
-        let session = self.user;
-        cx.up(self.above, Indication::Special { session, what });
+        self.ends.tell(Special::new(primitive.into()), cx);
     }
 
     /// Puts one P-DATA behind what waits.
@@ -299,8 +285,7 @@ impl Connection {
     pub(super) fn give_back(&mut self, messages: u32, cx: &mut Context<'_>) {
         if messages > 0 {
             self.granted = self.granted.saturating_add(messages);
-            let (session, credit) = (self.user, Credit::messages(messages));
-            cx.up(self.above, Indication::Credit { session, credit });
+            self.ends.let_send(Credit::messages(messages), cx);
         }
     }
 
@@ -315,8 +300,7 @@ impl Connection {
     /// Credit for data that came.
     pub(super) fn take_more(&self, messages: u32, cx: &mut Context<'_>) {
         if messages > 0 {
-            let (session, credit) = (self.lower, Credit::messages(messages));
-            cx.down(ACSE, Request::Credit { session, credit });
+            self.ends.let_come(Credit::messages(messages), cx);
         }
     }
 
@@ -366,11 +350,10 @@ impl Connection {
 
     /// Sends what waits, as far as presentation takes it and the session allows it, and tells the user what room that leaves.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
-        let sends = matches!(self.phase, Phase::Standing | Phase::Terminating);
+        let sends = matches!(self.ends.state, Phase::Standing | Phase::Terminating);
         if !sends || self.resyncing != Resyncing::No {
             return;
         }
-        let session = self.lower;
         while let Some(next) = self.out.pop_front() {
             let needs_token = match &next {
                 Out::Session(primitive) => {
@@ -385,42 +368,33 @@ impl Connection {
                 if needs_token && !self.pleased {
                     self.pleased = true;
                     let (tokens, data) = (Tokens::MINOR, None);
-                    let please = session::Primitive::PleaseTokens { tokens, data };
-                    let what = Special::new(please);
-                    cx.down(ACSE, Request::Special { session, what });
+                    self.ends.say(Special::new(session::Primitive::PleaseTokens { tokens, data }), cx);
                 }
                 return;
             }
-            cx.down(
-                ACSE,
-                match next {
-                    Out::Values { values, .. } => {
-                        self.room -= 1;
-                        Request::special(session, PData(values))
+            match next {
+                Out::Values { values, .. } => {
+                    self.room -= 1;
+                    self.ends.say(Special::new(PData(values)), cx);
+                }
+                Out::Session(primitive) => {
+                    if let session::Primitive::GiveTokens { .. } = primitive {
+                        self.token = false;
+                        self.giving = false;
                     }
-                    Out::Session(primitive) => {
-                        if let session::Primitive::GiveTokens { .. } = primitive {
-                            self.token = false;
-                            self.giving = false;
-                        }
-                        if let session::Primitive::Resync { .. } = primitive {
-                            self.resyncing = Resyncing::Ours;
-                        }
-                        let what = Special::new(primitive);
-                        Request::Special { session, what }
+                    if let session::Primitive::Resync { .. } = primitive {
+                        self.resyncing = Resyncing::Ours;
                     }
-                    Out::Release(data) => {
-                        let data = Some(data);
-                        Request::Release { session, data }
-                    }
-                },
-            );
+                    self.ends.say(Special::new(primitive), cx);
+                }
+                Out::Release(data) => self.ends.release(Some(data), cx),
+            }
             if self.resyncing != Resyncing::No {
                 return;
             }
         }
         let more = self.room.saturating_sub(self.granted);
-        if self.phase == Phase::Standing {
+        if self.ends.state == Phase::Standing {
             self.give_back(more, cx);
         }
         self.repay(cx);

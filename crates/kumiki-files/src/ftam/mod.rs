@@ -51,6 +51,7 @@ use kumiki_osi_service::{Association, Oid};
 use kumiki_wire::osi::ber;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
+use kumiki_osi::layer::Ends;
 
 mod connection;
 mod document;
@@ -192,7 +193,7 @@ impl Ftam {
     /// Gives up an association.
     fn forget(&mut self, own: Handle, cx: &mut Context<'_>) -> Option<Box<Connection>> {
         let mut connection = self.entries.forget(own)?;
-        cx.clear_timer(&mut connection.timer);
+        cx.clear_timer(&mut connection.ends.timer);
         Some(connection)
     }
 
@@ -210,10 +211,10 @@ impl Ftam {
             diagnostic: vec![diagnostic],
         }));
         let data = Some(connection::written(&abort));
-        end_below(ACSE, (own, connection.lower), data, cx);
+        end_below(ACSE, (own, connection.ends.lower), data, cx);
         connection.tell(abort, cx);
         let why = self.broken(what);
-        tell_aborted(connection.above, connection.user, why, None, cx);
+        connection.ends.tell_aborted(why, None, cx);
     }
 
     /// The peer has broken the protocol by the value in hand, so.
@@ -285,7 +286,7 @@ impl Protocol for Ftam {
             Request::Release { session, .. } => self.release(session, cx),
             Request::Abort { session, reason, .. } => self.abort(session, reason, None, cx),
             Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                let own = self.entries.named(from, user, |it| (it.ends.above, it.ends.user));
                 self.abort(own, Reason::User, None, cx);
             }
             Request::Expedited { .. } | Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => {
@@ -326,7 +327,7 @@ impl Protocol for Ftam {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        if (token.kind, connection.phase) == (PATIENCE, Phase::Offered) {
+        if (token.kind, connection.ends.state) == (PATIENCE, Phase::Offered) {
             self.overdue(own, cx);
         }
     }

@@ -21,7 +21,7 @@ impl Ftam {
             self.in_hand = Beginning::default();
             return self.mistake(own, error::PROTOCOL, details, cx);
         }
-        if !matches!(connection.phase, Phase::Standing) {
+        if !matches!(connection.ends.state, Phase::Standing) {
             let details = "a value while the association begins or ends".to_owned();
             self.in_hand = values.first().map(|value| ber::beginning(&value.data)).unwrap_or_default();
             return self.mistake(own, error::PROTOCOL, details, cx);
@@ -133,10 +133,7 @@ impl Ftam {
                 Ok(element) => {
                     elements = elements.saturating_add(1);
                     match document.content(element) {
-                        Content::String(data) => {
-                            let (session, end) = (connection.user, true);
-                            cx.up(connection.above, Indication::Data { session, data, end });
-                        }
+                        Content::String(data) => connection.ends.hand_up(data, cx),
                         Content::Other(element) => {
                             connection.tell(Primitive::Data(element), cx);
                         }
@@ -154,7 +151,8 @@ impl Ftam {
 
     /// Synchronisation, and tokens.
     pub(super) fn session_said(&mut self, own: Handle, primitive: session::Primitive, cx: &mut Context<'_>) {
-        let standing = self.connection(own).is_some_and(|it| matches!(it.phase, Phase::Standing | Phase::Terminating));
+        let standing =
+            self.connection(own).is_some_and(|it| matches!(it.ends.state, Phase::Standing | Phase::Terminating));
         if !standing {
             return cx.drop("no such association, or not while it begins or ends");
         }

@@ -43,7 +43,7 @@ impl Ftam {
             self.fill(&mut request);
             session_units(&mut association, request.functional_units);
             let fpdu = Fpdu::InitializeRequest(Box::new(request.clone()));
-            let mut connection = Connection::new(above, user, Phase::Opening, Side::Initiator);
+            let mut connection = Connection::new(Ends::new(above, user, Phase::Opening), Side::Initiator);
             connection.request = Some(Box::new(request));
             if connection.machine.on(Side::Initiator, &fpdu).is_err() {
                 return;
@@ -129,7 +129,7 @@ impl Ftam {
             let response = deny(action, number, "too many associations");
             return refuse_with(lower, &response, cx);
         }
-        let mut connection = Connection::new(above, Handle::default(), Phase::Offered, Side::Responder);
+        let mut connection = Connection::new(Ends::new(above, Handle::default(), Phase::Offered), Side::Responder);
         let request = match self.read_one(offered.data.take()) {
             Ok(Fpdu::InitializeRequest(request)) => request,
             Ok(fpdu) => {
@@ -148,8 +148,8 @@ impl Ftam {
         if connection.machine.on(Side::Initiator, &fpdu).is_err() {
             return;
         }
-        connection.lower = lower;
-        connection.listener = offered.user;
+        connection.ends.lower = lower;
+        connection.ends.listener = offered.user;
         connection.request = Some(request);
         take_contexts(&mut connection, &association);
         if !connection.speaks() {
@@ -164,7 +164,7 @@ impl Ftam {
         let deadline = cx.now() + self.config.patience;
         let token = Token { session: own, kind: PATIENCE };
         if let Some(connection) = self.connection(own) {
-            cx.set_timer(&mut connection.timer, token, deadline);
+            cx.set_timer(&mut connection.ends.timer, token, deadline);
         }
         self.counters.received += 1;
         let offered = Offered { user, provider: own, parameters: association.into(), data: None, ..offered };
@@ -174,7 +174,7 @@ impl Ftam {
     /// F-INITIALIZE response.
     pub(super) fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
-        let waits = self.connection(own).map(|it| it.phase) == Some(Phase::Offered);
+        let waits = self.connection(own).map(|it| it.ends.state) == Some(Phase::Offered);
         if !waits {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         }
@@ -204,9 +204,9 @@ impl Ftam {
         let Fpdu::InitializeResponse(response) = &fpdu else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
-        connection.user = accept.user;
-        connection.phase = Phase::Standing;
+        cx.clear_timer(&mut connection.ends.timer);
+        connection.ends.user = accept.user;
+        connection.ends.state = Phase::Standing;
         connection.request = None;
         connection.points.window = response.checkpoint_window.max(1);
         let offered = connection.units;
@@ -217,7 +217,7 @@ impl Ftam {
         connection.units = offered.and(association.session.functional_units);
         narrow(connection, &association);
         let accept = Accept {
-            session: connection.lower,
+            session: connection.ends.lower,
             user: own,
             data: Some(written(&fpdu)),
             parameters: association.into(),
@@ -272,7 +272,7 @@ impl Ftam {
         if let Some(connection) = self.forget(own, cx) {
             self.counters.refused += 1;
             self.refusal = None;
-            refuse_with(connection.lower, response, cx);
+            refuse_with(connection.ends.lower, response, cx);
         }
     }
 
@@ -295,7 +295,7 @@ impl Ftam {
         let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
             return;
         };
-        connection.lower = opened.provider;
+        connection.ends.lower = opened.provider;
         let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let read = self.read_one(opened.data.take());
         let Some(connection) = self.connection(own) else {
@@ -311,7 +311,7 @@ impl Ftam {
         };
         if response.state_result == StateResult::Failure {
             // Association control should have refused, too.
-            end_below(ACSE, (own, connection.lower), None, cx);
+            end_below(ACSE, (own, connection.ends.lower), None, cx);
             let fpdu = Fpdu::InitializeResponse(response);
             return self.over(own, Reason::Refused, Some(fpdu), cx);
         }
@@ -333,11 +333,11 @@ impl Ftam {
         }
         let options = &association.session;
         connection.agreed(options, options.tokens.unwrap_or(TokenSetting::INITIATOR));
-        connection.phase = Phase::Standing;
+        connection.ends.state = Phase::Standing;
         association.initialize = Some(Box::new(fpdu));
         let told =
-            Opened { user: connection.user, provider: own, parameters: association.into(), data: None, ..*opened };
-        cx.up(connection.above, Indication::Opened(Box::new(told)));
+            Opened { user: connection.ends.user, provider: own, parameters: association.into(), data: None, ..*opened };
+        cx.up(connection.ends.above, Indication::Opened(Box::new(told)));
         connection.flush(cx);
         self.counters.received += 1;
     }
@@ -347,7 +347,7 @@ impl Ftam {
         let Some(connection) = self.connection(own) else {
             return cx.drop("no such association");
         };
-        let fpdu = if connection.phase == Phase::Terminated {
+        let fpdu = if connection.ends.state == Phase::Terminated {
             Fpdu::TerminateResponse(Box::default())
         } else {
             Fpdu::TerminateRequest(Box::default())
@@ -364,17 +364,16 @@ impl Ftam {
         let (before, next) =
             if asks { (Phase::Standing, Phase::Terminating) } else { (Phase::Terminated, Phase::Ending) };
         let side = connection.side;
-        if connection.phase != before || connection.machine.on(side, fpdu).is_err() {
+        if connection.ends.state != before || connection.machine.on(side, fpdu).is_err() {
             return cx.drop("F-TERMINATE at the wrong time");
         }
-        connection.phase = next;
+        connection.ends.state = next;
         let data = written(fpdu);
         if asks {
             connection.out.push_back(Out::Release(data));
             connection.flush(cx);
         } else {
-            let (session, data) = (connection.lower, Some(data));
-            cx.down(ACSE, Request::Release { session, data });
+            connection.ends.release(Some(data), cx);
         }
         self.counters.sent += 1;
     }
@@ -384,10 +383,10 @@ impl Ftam {
         let Some(connection) = self.connection(own) else {
             return cx.drop("no such association");
         };
-        let phase = connection.phase;
+        let phase = connection.ends.state;
         // A peer that ends without a word of FTAM's has ended nevertheless.
         if data.is_none() && phase == Phase::Terminating {
-            connection.phase = Phase::Ending;
+            connection.ends.state = Phase::Ending;
             return;
         }
         let fpdu = match self.read_one(data) {
@@ -410,7 +409,7 @@ impl Ftam {
         let side = connection.side;
         match connection.machine.on(side.other(), &fpdu) {
             Ok(_) => {
-                connection.phase = next;
+                connection.ends.state = next;
                 connection.tell(fpdu, cx);
                 self.counters.received += 1;
             }
@@ -422,11 +421,10 @@ impl Ftam {
         let Some(connection) = self.forget(own, cx) else {
             return;
         };
-        let session = connection.user;
-        if connection.phase == Phase::Ending {
-            cx.up(connection.above, Indication::Closed { session });
+        if connection.ends.state == Phase::Ending {
+            connection.ends.tell_closed(cx);
         } else {
-            tell_aborted(connection.above, session, Reason::Down, None, cx);
+            connection.ends.tell_aborted(Reason::Down, None, cx);
         }
     }
 
@@ -437,7 +435,7 @@ impl Ftam {
             self.refuse_offers(own, cx);
             return cx.down(ACSE, request);
         }
-        if self.connection(own).map(|it| it.phase) == Some(Phase::Offered) {
+        if self.connection(own).map(|it| it.ends.state) == Some(Phase::Offered) {
             return self.refuse_offer(own, reason, cx);
         }
         let Some(connection) = self.forget(own, cx) else {
@@ -460,7 +458,7 @@ impl Ftam {
             }
         });
         self.counters.sent += 1;
-        end_below(ACSE, (own, connection.lower), Some(written(&fpdu)), cx);
+        end_below(ACSE, (own, connection.ends.lower), Some(written(&fpdu)), cx);
     }
 
     /// The user does not take what was offered: for now, where it has no room.
@@ -482,7 +480,7 @@ impl Ftam {
 
     /// Those whom the user of a listener has not answered are refused, for now.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.phase, it.listener) == (Phase::Offered, listener);
+        let offered = |it: &Connection| (it.ends.state, it.ends.listener) == (Phase::Offered, listener);
         for own in self.entries.connections(offered) {
             self.abort(own, Reason::NoResources, None, cx);
         }
@@ -493,7 +491,7 @@ impl Ftam {
         if self.entries.on_ended(own, reason.clone(), cx) {
             return;
         }
-        let opening = self.connection(own).map(|it| it.phase) == Some(Phase::Opening);
+        let opening = self.connection(own).map(|it| it.ends.state) == Some(Phase::Opening);
         // What cannot be read does not matter any more.
         let said = data.and_then(|data| self.read_one(Some(data)).ok());
         let said = said.filter(|fpdu| {
@@ -519,8 +517,8 @@ impl Ftam {
             connection.tell(fpdu, cx);
             self.counters.received += 1;
         }
-        if connection.phase != Phase::Offered {
-            tell_aborted(connection.above, connection.user, reason, None, cx);
+        if connection.ends.state != Phase::Offered {
+            connection.ends.tell_aborted(reason, None, cx);
         }
     }
 

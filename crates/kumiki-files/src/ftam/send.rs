@@ -80,7 +80,7 @@ impl Ftam {
 
     /// The association, where its regime stands.
     fn standing(&mut self, own: Handle, cx: &mut Context<'_>) -> Option<&mut Connection> {
-        let standing = self.connection(own).is_some_and(|it| it.phase == Phase::Standing);
+        let standing = self.connection(own).is_some_and(|it| it.ends.state == Phase::Standing);
         if !standing {
             cx.drop("no such association, or not while it begins or ends");
             return None;
@@ -234,7 +234,7 @@ impl Connection {
     fn answer_resync(&mut self, fpdu: &Fpdu, number: u32, data: Message, cx: &mut Context<'_>) {
         let tokens = self.setting();
         let reply = session::Primitive::ResyncReply { number, tokens, data: Some(data) };
-        self.say(reply, cx);
+        self.ends.say(Special::new(reply), cx);
         self.resynchronized(tokens);
         if let Fpdu::RestartResponse(restart) = fpdu {
             let identifier = checkpoint(restart).unwrap_or(0);
@@ -242,11 +242,5 @@ impl Connection {
         } else {
             self.points.abandoned(number);
         }
-    }
-
-    fn say(&self, primitive: session::Primitive, cx: &mut Context<'_>) {
-        let what = Special::new(primitive);
-        let session = self.lower;
-        cx.down(ACSE, Request::Special { session, what });
     }
 }

@@ -4,12 +4,12 @@ use kumiki_graph::Special;
 use kumiki_osi_service::presentation::PData;
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{Above, Context, Credit, Handle, Indication, Request};
+use kumiki_graph::{Context, Credit};
 use kumiki_octets::Message;
+use kumiki_osi::layer::Ends;
 use kumiki_osi_service::mms::{Initiate, Pdu, Service};
 use kumiki_osi_service::presentation::{ContextId, Value};
 
-use super::ACSE;
 use super::states::State;
 
 /// So many PDUs may wait to be sent before the peer's wait, too: a peer that asks and does not take the answers is not heard any more.
@@ -26,13 +26,7 @@ pub(super) enum Out {
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) above: Above,
-    pub(super) user: Handle,
-    /// The association's handle; none before it stands.
-    pub(super) lower: Handle,
-    pub(super) state: State,
-    /// Whose user was told of initiate.
-    pub(super) listener: Handle,
+    pub(super) ends: Ends<State>,
     /// Whether this side has called.
     pub(super) calls: bool,
     /// The context of MMS.
@@ -75,16 +69,13 @@ impl Connection {
 
     /// Something for the user.
     pub(super) fn tell(&self, pdu: Pdu, cx: &mut Context<'_>) {
-        let what = Special::new(pdu);
-        let session = self.user;
-        cx.up(self.above, Indication::Special { session, what });
+        self.ends.tell(Special::new(pdu), cx);
     }
 
     /// The user may ask for so many more.
     pub(super) fn grant(&self, messages: u32, cx: &mut Context<'_>) {
         if messages > 0 {
-            let (session, credit) = (self.user, Credit::messages(messages));
-            cx.up(self.above, Indication::Credit { session, credit });
+            self.ends.let_send(Credit::messages(messages), cx);
         }
     }
 
@@ -95,7 +86,6 @@ impl Connection {
 
     /// Hands down what there is room for.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
-        let session = self.lower;
         while let Some(next) = self.out.pop_front() {
             match next {
                 Out::Pdu(data, over) => {
@@ -109,17 +99,14 @@ impl Connection {
                     }
                     let context = self.context;
                     let values = core::iter::once(Value { context, data }).collect();
-                    cx.down(ACSE, Request::special(session, PData(values)));
+                    self.ends.say(Special::new(PData(values)), cx);
                 }
-                Out::Release => {
-                    let data = None;
-                    cx.down(ACSE, Request::Release { session, data });
-                }
+                Out::Release => self.ends.release(None, cx),
             }
         }
         if self.owed > 0 && self.out.len() < MOST_WAITING {
             let owed = core::mem::take(&mut self.owed);
-            self.take_more(owed, cx);
+            self.ends.let_come(Credit::messages(owed), cx);
         }
     }
 
@@ -128,12 +115,7 @@ impl Connection {
         if self.out.len() >= MOST_WAITING {
             self.owed = self.owed.saturating_add(messages);
         } else {
-            self.take_more(messages, cx);
+            self.ends.let_come(Credit::messages(messages), cx);
         }
-    }
-
-    fn take_more(&self, messages: u32, cx: &mut Context<'_>) {
-        let (session, credit) = (self.lower, Credit::messages(messages));
-        cx.down(ACSE, Request::Credit { session, credit });
     }
 }

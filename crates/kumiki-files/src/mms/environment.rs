@@ -45,7 +45,7 @@ impl Mms {
         } else {
             self.counters.sent += 1;
             let data = kumiki_wire::files::mms::emit(Pdu::InitiateRequest(ours));
-            let connection = new(above, user, State::Opening, ours);
+            let connection = new(Ends::new(above, user, State::Opening), ours);
             (self.entries.keep(connection), Some(data))
         };
         let open = Open { user: own, parameters: association.into(), data, ..open };
@@ -85,11 +85,11 @@ impl Mms {
                 return abort_below(ACSE, lower, rejected(NO_REASON, true), Some(data), cx);
             }
         };
-        let mut connection = new(above, Handle::default(), State::Offered, ours);
+        let mut connection = new(Ends::new(above, Handle::default(), State::Offered), ours);
         connection.agreed = agreed;
         connection.calls = false;
-        connection.lower = lower;
-        connection.listener = offered.user;
+        connection.ends.lower = lower;
+        connection.ends.listener = offered.user;
         connection.context = context;
         association.initiate = Some(Box::new(agreed));
         let own = self.entries.keep(connection);
@@ -101,19 +101,24 @@ impl Mms {
     /// initiate response.
     pub(super) fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
         let own = accept.session;
-        let waits = self.connection(own).map(|it| it.state) == Some(State::Offered);
+        let waits = self.connection(own).map(|it| it.ends.state) == Some(State::Offered);
         let Some(connection) = self.connection(own).filter(|_| waits) else {
             return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
         };
-        connection.user = accept.user;
-        connection.state = State::Standing;
+        connection.ends.user = accept.user;
+        connection.ends.state = State::Standing;
         let answer = Initiate { services_supported: connection.ours, ..connection.agreed };
         let data = kumiki_wire::files::mms::emit(Pdu::InitiateResponse(answer));
         let mut association = accept.parameters.take::<Association>().unwrap_or_default();
         association.initiate = None;
         association.session.functional_units = SessionUnits::DUPLEX;
-        let down =
-            Accept { session: connection.lower, user: own, data: Some(data), parameters: association.into(), ..accept };
+        let down = Accept {
+            session: connection.ends.lower,
+            user: own,
+            data: Some(data),
+            parameters: association.into(),
+            ..accept
+        };
         cx.down(ACSE, Request::Accept(Box::new(down)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);
@@ -126,7 +131,7 @@ impl Mms {
         let Some((connection, mut opened)) = self.entries.on_opened(opened, ACSE, cx) else {
             return;
         };
-        connection.lower = opened.provider;
+        connection.ends.lower = opened.provider;
         let mut association = opened.parameters.take::<Association>().unwrap_or_default();
         let pdu = opened.data.take().unwrap_or_default();
         let beginning = ber::beginning(&pdu);
@@ -153,11 +158,11 @@ impl Mms {
         agreed.services_supported = said.services_supported;
         connection.context = context;
         connection.agreed = agreed;
-        connection.state = State::Standing;
+        connection.ends.state = State::Standing;
         association.initiate = Some(Box::new(agreed));
         let told =
-            Opened { user: connection.user, provider: own, parameters: association.into(), data: None, ..*opened };
-        cx.up(connection.above, Indication::Opened(Box::new(told)));
+            Opened { user: connection.ends.user, provider: own, parameters: association.into(), data: None, ..*opened };
+        cx.up(connection.ends.above, Indication::Opened(Box::new(told)));
         let most = u32::try_from(connection.most_asked()).unwrap_or(u32::MAX);
         connection.grant(most, cx);
         self.counters.received += 1;
@@ -166,8 +171,8 @@ impl Mms {
     /// Ends an association that cannot be; the user is told.
     fn fail(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         if let Some(connection) = self.entries.forget(own) {
-            end_below(ACSE, (own, connection.lower), None, cx);
-            tell_aborted(connection.above, connection.user, reason, None, cx);
+            end_below(ACSE, (own, connection.ends.lower), None, cx);
+            connection.ends.tell_aborted(reason, None, cx);
         }
     }
 
@@ -184,16 +189,13 @@ impl Mms {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let (session, data) = (connection.user, None);
         match todo {
             Do::Conclude => connection.put(Pdu::ConcludeRequest, None),
             Do::Agree | Do::Cross => connection.put(Pdu::ConcludeResponse, None),
             Do::Release => connection.out.push_back(Out::Release),
-            Do::TellReleased => {
-                cx.up(connection.above, Indication::Released { session, data });
-            }
+            Do::TellReleased => connection.ends.tell_released(None, cx),
             Do::TellAndRelease => {
-                cx.up(connection.above, Indication::Released { session, data });
+                connection.ends.tell_released(None, cx);
                 connection.out.push_back(Out::Release);
             }
             Do::Misuse => cx.drop("not possible in this state of the environment"),
@@ -217,10 +219,9 @@ impl Mms {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
-        let session = connection.user;
         match todo {
-            Do::TellClosed => cx.up(connection.above, Indication::Closed { session }),
-            Do::TellAborted => tell_aborted(connection.above, session, reason, None, cx),
+            Do::TellClosed => connection.ends.tell_closed(cx),
+            Do::TellAborted => connection.ends.tell_aborted(reason, None, cx),
             Do::Forget
             | Do::Misuse
             | Do::Reject
@@ -260,30 +261,26 @@ impl Mms {
         let Some(connection) = self.entries.forget(own) else {
             return cx.drop("no such association");
         };
-        if connection.state == State::Offered {
+        if connection.ends.state == State::Offered {
             self.counters.refused += 1;
-            abort_below(ACSE, connection.lower, reason, None, cx);
+            abort_below(ACSE, connection.ends.lower, reason, None, cx);
         } else {
-            end_below(ACSE, (own, connection.lower), None, cx);
+            end_below(ACSE, (own, connection.ends.lower), None, cx);
         }
     }
 
     /// Those whom the user of a listener has not answered are refused, for now.
     fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.state, it.listener) == (State::Offered, listener);
+        let offered = |it: &Connection| (it.ends.state, it.ends.listener) == (State::Offered, listener);
         for own in self.entries.connections(offered) {
             self.abort(own, Reason::NoResources, cx);
         }
     }
 }
 
-fn new(above: Above, user: Handle, state: State, ours: Initiate) -> Connection {
+fn new(ends: Ends<State>, ours: Initiate) -> Connection {
     Connection {
-        above,
-        user,
-        lower: Handle::default(),
-        state,
-        listener: Handle::default(),
+        ends,
         calls: true,
         context: 0,
         agreed: ours,

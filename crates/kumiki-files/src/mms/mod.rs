@@ -34,6 +34,7 @@ use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Values;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
+use kumiki_osi::layer::Ends;
 
 mod connection;
 mod environment;
@@ -145,9 +146,9 @@ impl Mms {
     /// What the table says of an event; the state is the next one already.
     fn cell(&mut self, own: Handle, event: Event) -> Option<Do> {
         let connection = self.connection(own)?;
-        let (todo, next) = states::cell(connection.state, event);
+        let (todo, next) = states::cell(connection.ends.state, event);
         if let Some(next) = next {
-            connection.state = next;
+            connection.ends.state = next;
         }
         Some(todo)
     }
@@ -169,7 +170,7 @@ impl Protocol for Mms {
             Request::Release { session, .. } => self.on_release(session, Event::UserRelease, cx),
             Request::Abort { session, reason, .. } => self.abort(session, reason, cx),
             Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
+                let own = self.entries.named(from, user, |it| (it.ends.above, it.ends.user));
                 self.abort(own, Reason::User, cx);
             }
             // Answers are bounded by what was asked for, and requests of the peer by what was agreed.

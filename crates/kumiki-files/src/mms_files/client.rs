@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::Reason;
+use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
+use kumiki_osi_service::layer;
 use kumiki_osi_service::mms::{
     DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened,
     FileRead, FileRename, Initiate, ObtainFile, Pdu, Request, Response, ServiceError, file_error,
@@ -14,8 +16,10 @@ use kumiki_osi_service::mms::{
 
 use super::listing;
 use super::serving::{Served, Serving, answer};
-use super::{Do, piece};
+use super::{CLIENT_SERVICES, Do, piece};
 use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
+use crate::mms::{self, Mms};
+use crate::node::InitiatingUser;
 
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
@@ -26,6 +30,8 @@ const MOST_PASSED: usize = 1000;
 /// Who asks, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
+    /// What is proposed; the services are the client's.
+    pub initiate: Initiate,
     /// The most fileReads of one file at a time. More than one makes use of a long line, with servers that answer in order.
     pub window: u32,
     /// The most octets in one piece of a file that is sent, where PDUs hold as many.
@@ -34,7 +40,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { window: 1, element: 1 << 20 }
+        Self { initiate: mms::Config::default().initiate, window: 1, element: 1 << 20 }
     }
 }
 
@@ -104,120 +110,27 @@ impl core::fmt::Debug for Client {
     }
 }
 
-impl Client {
-    /// One that is to do `plan`, in order.
-    #[must_use]
-    pub fn new(settings: Settings, plan: Vec<Operation>) -> Self {
+impl InitiatingUser for Client {
+    type Protocol = Mms;
+    type Settings = Settings;
+    const LAYER: Layer = Layer::Mms;
+
+    fn new(settings: Settings, plan: Vec<Operation>) -> Self {
         Self { settings, plan: Plan::new(plan), agreed: None, credit: 0, next: 1, run: None }
     }
 
-    /// Keeps the association when the plan is done, for what [`Client::add`] brings, until [`Client::end`].
-    pub const fn hold(&mut self) {
-        self.plan.hold(true);
-    }
-
-    /// Adds to the plan.
-    pub fn add(&mut self, operation: Operation, out: &mut Vec<Do>) {
-        self.plan.add(operation);
-        self.go_on(out);
-    }
-
-    /// Ends the association in order when the plan is done.
-    pub fn end(&mut self, out: &mut Vec<Do>) {
-        self.plan.hold(false);
-        self.go_on(out);
-    }
-
-    /// Whether the association stands and nothing is to be done.
-    #[must_use]
-    pub fn is_idle(&self) -> bool {
-        self.plan.may_begin() && self.run.is_none() && self.plan.is_empty()
-    }
-
-    /// What was agreed on, once the association stands.
-    #[must_use]
-    pub const fn agreed(&self) -> Option<&Initiate> {
-        self.agreed.as_ref()
-    }
-
-    /// What is still to be done, and what came of the rest.
-    #[must_use]
-    pub const fn plan(&self) -> &Plan {
+    fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The association stands.
-    pub fn on_opened(&mut self, agreed: Initiate, out: &mut Vec<Do>) {
-        self.agreed = Some(agreed);
-        self.plan.begins();
-        self.go_on(out);
+    fn plan_mut(&mut self) -> &mut Plan {
+        &mut self.plan
     }
 
-    /// So many more services may be asked for.
-    pub fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
-        self.credit = self.credit.saturating_add(messages);
-        self.go_on(out);
-        self.read_on(out);
+    fn is_busy(&self) -> bool {
+        self.run.is_some()
     }
 
-    /// The association is gone.
-    pub fn on_aborted(&mut self, reason: Reason) {
-        self.plan.breaks();
-        self.end_all(Failure::of_reason(&reason, Layer::Mms));
-    }
-
-    /// The association has ended in order.
-    pub fn on_closed(&mut self) {
-        if self.run.is_some() || !self.plan.is_empty() {
-            self.end_all(Failure::of_reason(&Reason::Down, Layer::Mms));
-        }
-        self.plan.close();
-    }
-
-    /// The server wants to end.
-    pub fn on_released(&mut self, out: &mut Vec<Do>) {
-        if !self.plan.is_ending() {
-            out.push(Do::Release);
-        }
-    }
-
-    /// Gives up: ends a transfer under way, does nothing else of the plan, and ends in order.
-    pub fn give_up(&mut self, out: &mut Vec<Do>) {
-        let given_up = || Failure::local("given up");
-        self.plan.give_up(&given_up());
-        if let Some(run) = &mut self.run {
-            run.fail(given_up());
-            if run.waiting.is_empty() {
-                self.unwind(out);
-            }
-        }
-        self.go_on(out);
-    }
-
-    /// Ends the association at once.
-    pub fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
-        if !self.plan.is_over() {
-            out.push(Do::Abort);
-            self.end_all(why);
-        }
-    }
-
-    /// Nothing more can be done.
-    fn end_all(&mut self, failure: Failure) {
-        if self.plan.is_over() {
-            return;
-        }
-        if let Some(mut run) = self.run.take() {
-            // What is only being closed is all there.
-            if !matches!(run.phase, Phase::Closing) {
-                run.fail(failure.clone());
-            }
-            self.finish(*run);
-        }
-        self.plan.fail(failure);
-    }
-
-    /// Begins what is next, where nothing is under way.
     fn go_on(&mut self, out: &mut Vec<Do>) {
         while self.plan.may_begin() && self.run.is_none() {
             let Some(operation) = self.plan.next() else {
@@ -234,6 +147,127 @@ impl Client {
         }
     }
 
+    fn end_all(&mut self, failure: Failure) {
+        if self.plan.is_over() {
+            return;
+        }
+        if let Some(mut run) = self.run.take() {
+            // What is only being closed is all there.
+            if !matches!(run.phase, Phase::Closing) {
+                run.fail(failure.clone());
+            }
+            self.finish(*run);
+        }
+        self.plan.fail(failure);
+    }
+
+    fn propose(&self, association: &mut Association) {
+        let initiate = Initiate { services_supported: CLIENT_SERVICES, ..self.settings.initiate };
+        association.initiate = Some(Box::new(initiate));
+    }
+
+    fn on_opened(&mut self, association: Association, out: &mut Vec<Do>) -> Result<(), Reason> {
+        let Some(agreed) = association.initiate else {
+            return Err(Reason::violation(layer::MMS, "an acceptance without an initiate-Response"));
+        };
+        self.agreed = Some(*agreed);
+        self.plan.begins();
+        self.go_on(out);
+        Ok(())
+    }
+
+    fn on(&mut self, pdu: Pdu, out: &mut Vec<Do>) {
+        match pdu {
+            Pdu::Response { invoke, service } => self.on_answer(invoke, Ok(service), out),
+            Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), out),
+            Pdu::Reject(reject) => {
+                let failure = Failure::of_reject(&reject);
+                let Some(invoke) = reject.invoke else {
+                    // Which of the requests it was, and whether others are still done, is anybody's guess.
+                    if self.run.is_some() {
+                        self.abort(failure, out);
+                    }
+                    return;
+                };
+                if let Some(run) = &mut self.run
+                    && run.waiting.contains(&invoke)
+                {
+                    run.waiting.retain(|it| *it != invoke);
+                    run.fail(failure);
+                    if run.waiting.is_empty() {
+                        self.unwind(out);
+                    }
+                }
+            }
+            Pdu::Request { invoke, service, .. } => self.serve(invoke, &service, out),
+            Pdu::CancelRequest(invoke) => {
+                // Whatever it was, it was answered at once.
+                let error = ServiceError::new(ErrorClass::CANCEL, 2);
+                out.push(Pdu::CancelError { invoke, error }.into());
+            }
+            Pdu::ConcludeError(error) => {
+                self.abort(Failure::of_service_error(&error), out);
+            }
+            Pdu::Unconfirmed(_)
+            | Pdu::CancelResponse(_)
+            | Pdu::CancelError { .. }
+            | Pdu::InitiateRequest(_)
+            | Pdu::InitiateResponse(_)
+            | Pdu::InitiateError(_)
+            | Pdu::ConcludeRequest
+            | Pdu::ConcludeResponse => {}
+        }
+    }
+
+    fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.go_on(out);
+        self.read_on(out);
+    }
+
+    fn on_released(&mut self, out: &mut Vec<Do>) {
+        if !self.plan.is_ending() {
+            out.push(Do::Release);
+        }
+    }
+
+    fn on_aborted(&mut self, reason: Reason) {
+        self.plan.breaks();
+        self.end_all(Failure::of_reason(&reason, Layer::Mms));
+    }
+
+    fn give_up(&mut self, out: &mut Vec<Do>) {
+        let given_up = || Failure::local("given up");
+        self.plan.give_up(&given_up());
+        if let Some(run) = &mut self.run {
+            run.fail(given_up());
+            if run.waiting.is_empty() {
+                self.unwind(out);
+            }
+        }
+        self.go_on(out);
+    }
+
+    fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+        if !self.plan.is_over() {
+            out.push(Do::Abort);
+            self.end_all(why);
+        }
+    }
+
+    fn agreed(&self) -> String {
+        let Some(agreed) = &self.agreed else {
+            return String::new();
+        };
+        let octets = agreed.local_detail.map_or_else(|| "any number of".to_owned(), |octets| octets.to_string());
+        format!(
+            "PDUs of {octets} octets, {} and {} services at a time; the peer answers {}",
+            agreed.max_serv_outstanding_calling, agreed.max_serv_outstanding_called, agreed.services_supported
+        )
+    }
+}
+
+impl Client {
     /// Asks for a service.
     fn ask(&mut self, service: Request, out: &mut Vec<Do>) {
         let invoke = self.next;
@@ -351,50 +385,6 @@ impl Client {
                 return;
             }
             self.ask(Request::FileRead(frsm), out);
-        }
-    }
-
-    /// A PDU of the server.
-    pub fn on(&mut self, pdu: Pdu, out: &mut Vec<Do>) {
-        match pdu {
-            Pdu::Response { invoke, service } => self.on_answer(invoke, Ok(service), out),
-            Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), out),
-            Pdu::Reject(reject) => {
-                let failure = Failure::of_reject(&reject);
-                let Some(invoke) = reject.invoke else {
-                    // Which of the requests it was, and whether others are still done, is anybody's guess.
-                    if self.run.is_some() {
-                        self.abort(failure, out);
-                    }
-                    return;
-                };
-                if let Some(run) = &mut self.run
-                    && run.waiting.contains(&invoke)
-                {
-                    run.waiting.retain(|it| *it != invoke);
-                    run.fail(failure);
-                    if run.waiting.is_empty() {
-                        self.unwind(out);
-                    }
-                }
-            }
-            Pdu::Request { invoke, service, .. } => self.serve(invoke, &service, out),
-            Pdu::CancelRequest(invoke) => {
-                // Whatever it was, it was answered at once.
-                let error = ServiceError::new(ErrorClass::CANCEL, 2);
-                out.push(Pdu::CancelError { invoke, error }.into());
-            }
-            Pdu::ConcludeError(error) => {
-                self.abort(Failure::of_service_error(&error), out);
-            }
-            Pdu::Unconfirmed(_)
-            | Pdu::CancelResponse(_)
-            | Pdu::CancelError { .. }
-            | Pdu::InitiateRequest(_)
-            | Pdu::InitiateResponse(_)
-            | Pdu::InitiateError(_)
-            | Pdu::ConcludeRequest
-            | Pdu::ConcludeResponse => {}
         }
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | ISO 9506-1 annex D (file services), and obtainFile. The text was not at hand: recalled, and judged by libiec61850 |
 //! | Above | the client: [`Operation`](crate::file_user::Operation)s, as the file service's; the server: any [`Filestore`](crate::filestore::Filestore), behind the [`Guard`](crate::filestore::Guard) that FTAM has, too |
-//! | Below | [`mms`](crate::mms) |
+//! | Below | [`mms`] |
 //! | Left out | files of a third (`sourceFileServer`); names with wildcards; directories are neither made nor removed, for MMS has no service for that; adding to a file; more than one obtainFile at a time (others wait) |
 //!
 //! **Fetching** is fileOpen, fileRead as often as there is more, fileClose. What a file is, its size and date, fileOpen says; a
@@ -22,28 +22,36 @@
 //! |---|---|
 //! | [`Client`], [`FileClient`] | the plan as a state machine; the node |
 //! | [`Responder`], [`FileServer`] | one association as the server sees it; the node |
-//! | [`Plan`](crate::file_user::Plan), [`Door`](crate::filestore::Door) | what client and server have in common with those of FTAM |
+//! | [`Plan`](crate::file_user::Plan), [`node`] | what client and server have in common with those of FTAM |
 
 mod client;
 mod listing;
-mod node;
 mod obtain;
 mod responder;
-mod server;
 mod serving;
 #[cfg(test)]
 mod tests;
 
-use kumiki_graph::{Below, Context, Handle, Reason, Request};
+use kumiki_graph::{self as graph, Handle, Reason, Request};
 use kumiki_osi_service::mms::{Pdu, Service, Services};
 
-pub use client::{Client, Settings};
-pub use node::{Config as ClientConfig, FileClient};
-pub use responder::{Config as ResponderConfig, Responder};
-pub use server::{Config, FileServer};
+use crate::mms::{self, Mms};
+use crate::node::{self, FileProtocol};
 
-/// MMS.
-const MMS: Below = Below(0);
+pub use client::{Client, Settings};
+pub use responder::{Config as ResponderConfig, Responder};
+
+/// Whom to call, and how, by MMS.
+pub type ClientConfig = node::ClientConfig<Settings>;
+
+/// The node that calls by MMS.
+pub type FileClient = node::FileClient<Client>;
+
+/// What can be set of a server.
+pub type Config = node::ServerConfig<ResponderConfig>;
+
+/// The node that serves a filestore by MMS.
+pub type FileServer = node::FileServer<Responder>;
 
 /// What a client answers while it sends a file.
 pub const CLIENT_SERVICES: Services =
@@ -81,15 +89,18 @@ impl From<Pdu> for Do {
     }
 }
 
-/// Hands what a user wants to have done to the provider.
-fn perform(session: Handle, wishes: Vec<Do>, cx: &mut Context<'_>) {
-    for wish in wishes {
-        let request = match wish {
+impl FileProtocol for Mms {
+    type Said = Pdu;
+    type Do = Do;
+    const SERVICE: graph::Service = mms::SERVICE;
+    const FOREIGN: &'static str = "not of MMS";
+
+    fn request(session: Handle, wish: Do) -> Request {
+        match wish {
             Do::Say(pdu) => Request::special(session, pdu),
             Do::Release => Request::Release { session, data: None },
             Do::Abort => Request::Abort { session, reason: Reason::User, data: None },
-        };
-        cx.down(MMS, request);
+        }
     }
 }
 

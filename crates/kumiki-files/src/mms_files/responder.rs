@@ -5,18 +5,29 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use kumiki_graph::Reason;
+use kumiki_osi_service::acse::{Credential, Diagnostic as AssociationDiagnostic};
 use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
-use kumiki_osi_service::ftam::{AccessRequest, GraphicString, Moment};
+use kumiki_osi_service::ftam::{AccessRequest, Diagnostic, GraphicString, Moment, Password};
 use kumiki_osi_service::mms::{
     ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName,
-    FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, Pdu, RejectedPdu, Request, Response, ServiceError,
-    Services, Status, file_error,
+    FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, PASSWORD_MECHANISM, Pdu, RejectedPdu, Request,
+    Response, ServiceError, Services, Status, file_error,
 };
+
+use kumiki_osi_service::{Association, OsiCause};
 
 use super::obtain::Obtain;
 use super::serving::answer;
-use super::{Do, piece};
-use crate::filestore::{Fault, FileId, Form, Guard, Name, Selection, User, renaming};
+use super::{Do, SERVER_SERVICES, piece};
+use crate::filestore::{Fault, FileId, Form, Guard, Login, Name, Selection, User, renaming};
+use crate::mms::{self, Mms};
+use crate::node::{Called, End, RespondingUser};
+
+/// X.227, Associate-source-diagnostic: no reason given, authentication failed, authentication required.
+const NO_REASON: u8 = 1;
+const AUTHENTICATION_FAILED: u8 = 13;
+const AUTHENTICATION_REQUIRED: u8 = 14;
 
 /// What can be set of a responder.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +40,10 @@ pub struct Config {
     pub longest_file: Option<u64>,
     /// The most entries of a directory that is told; one that has more is refused.
     pub entries: usize,
+    /// What is agreed to; the services are the server's.
+    pub initiate: Initiate,
+    /// As whom callers come in: association control carries a password and no name.
+    pub user: Option<GraphicString>,
 }
 
 impl Default for Config {
@@ -38,6 +53,8 @@ impl Default for Config {
             files: 16,
             longest_file: None,
             entries: 100_000,
+            initiate: mms::Config::default().initiate,
+            user: None,
         }
     }
 }
@@ -106,84 +123,54 @@ pub struct Responder {
     pub(super) next_invoke: u32,
     /// What the client answers.
     pub(super) peer: Services,
+    /// What is told of the end that this side has made, until the node knows.
+    stopped: Option<Vec<Diagnostic>>,
     over: bool,
 }
 
-impl Responder {
-    /// One for `user`, on an association for which this was agreed; the services are the client's.
-    #[must_use]
-    pub fn new(config: Config, user: User, agreed: &Initiate) -> Self {
-        let longest = agreed.local_detail.and_then(|it| usize::try_from(it).ok());
-        Self {
-            config,
-            user,
-            piece: piece(agreed.local_detail),
-            longest: longest.unwrap_or(super::LONGEST).min(super::LONGEST),
-            frsms: BTreeMap::new(),
-            next_frsm: 1,
-            obtaining: None,
-            waiting: VecDeque::new(),
-            credit: 0,
-            next_invoke: 1,
-            peer: agreed.services_supported,
-            over: false,
+impl RespondingUser for Responder {
+    type Protocol = Mms;
+    type Config = Config;
+
+    fn listen(config: &Config, association: &mut Association) {
+        association.initiate = Some(Box::new(Initiate { services_supported: SERVER_SERVICES, ..config.initiate }));
+    }
+
+    fn called(
+        config: &Config,
+        association: &mut Association,
+        room: Result<(), Fault>,
+        guard: &mut Guard,
+    ) -> Called<Self> {
+        let authentication = association.authentication.take();
+        let given =
+            authentication.filter(|it| it.mechanism.is_none_or(|it| it == PASSWORD_MECHANISM)).map(|it| {
+                match it.value {
+                    Credential::Text(octets) | Credential::Raw(octets) => Password::Octets(octets),
+                    Credential::Bits { octets, .. } => Password::Octets(octets),
+                }
+            });
+        let login = Login { initiator: config.user.as_ref(), account: None, password: given.as_ref() };
+        let let_in = room.and_then(|()| guard.authenticate(&login));
+        match (let_in, association.initiate.take()) {
+            (Ok(user), Some(agreed)) => Called::LetIn(Self::new(config.clone(), user, &agreed)),
+            (let_in, _) => {
+                let fault = let_in.err();
+                let diagnostic = match &fault {
+                    Some(fault) if fault.transient => NO_REASON,
+                    Some(_) if given.is_none() => AUTHENTICATION_REQUIRED,
+                    Some(_) => AUTHENTICATION_FAILED,
+                    None => NO_REASON,
+                };
+                let permanent = fault.as_ref().is_none_or(|it| !it.transient);
+                let told = OsiCause::Rejected { permanent, diagnostic: AssociationDiagnostic::User(diagnostic) };
+                let end = End::Rejected(told, fault.map(|it| it.text).unwrap_or_default());
+                Called::Refused(end, Reason::peer(told))
+            }
         }
     }
 
-    /// Whether the association has ended, or is about to by what was given out last.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// Who the client is.
-    #[must_use]
-    pub const fn user(&self) -> &User {
-        &self.user
-    }
-
-    /// So many more services may be asked for.
-    pub fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.credit = self.credit.saturating_add(messages);
-        self.go_on(guard, out);
-    }
-
-    /// The client wants to end.
-    pub fn on_released(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.leave(guard);
-        self.over = true;
-        out.push(Do::Release);
-    }
-
-    /// The association is gone.
-    pub fn on_broken(&mut self, guard: &mut Guard) {
-        self.leave(guard);
-        self.over = true;
-    }
-
-    /// Ends the association.
-    pub fn stop(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        if !self.over {
-            self.leave(guard);
-            self.over = true;
-            out.push(Do::Abort);
-        }
-    }
-
-    /// Gives up all that is open.
-    fn leave(&mut self, guard: &mut Guard) {
-        for frsm in core::mem::take(&mut self.frsms).into_values() {
-            guard.store().close(frsm.file);
-            guard.deselect(frsm.selection);
-        }
-        if let Some(obtain) = self.obtaining.take() {
-            obtain.discard(&self.user, guard);
-        }
-        self.waiting.clear();
-    }
-
-    /// A PDU of the client.
-    pub fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
         match pdu {
             Pdu::Request { invoke, service, .. } => self.on_request(invoke, service, now, guard, out),
             Pdu::Response { invoke, service } => {
@@ -213,6 +200,101 @@ impl Responder {
             | Pdu::ConcludeResponse
             | Pdu::ConcludeError(_) => {}
         }
+    }
+
+    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.go_on(guard, out);
+    }
+
+    fn on_released(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.leave(guard);
+        self.over = true;
+        out.push(Do::Release);
+    }
+
+    fn stop(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        if !self.over {
+            self.leave(guard);
+            self.over = true;
+            out.push(Do::Abort);
+        }
+        self.stopped = Some(vec![why.diagnostic()]);
+    }
+
+    fn take_stopped(&mut self) -> Option<Vec<Diagnostic>> {
+        self.stopped.take()
+    }
+
+    fn ended(&mut self, reason: Option<Reason>, guard: &mut Guard) -> End {
+        self.leave(guard);
+        self.over = true;
+        let Some(reason) = reason else {
+            return End::InOrder;
+        };
+        match reason.cause() {
+            // Some clients end by an abort as others do by conclude.
+            Some(OsiCause::AssociationAborted { provider: false }) => End::Aborted(Vec::new()),
+            Some(_) | None => End::Broken(reason),
+        }
+    }
+
+    /// When all is said, for the client to hang up.
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn keeps_others_out(&self, guard: &mut Guard) -> bool {
+        let open = self.frsms.values().map(|it| it.selection);
+        let written = self.obtaining.as_ref().and_then(Obtain::selection);
+        open.chain(written).any(|selection| guard.keeps_others_out(selection))
+    }
+}
+
+impl Responder {
+    /// One for `user`, on an association for which this was agreed; the services are the client's.
+    #[must_use]
+    pub fn new(config: Config, user: User, agreed: &Initiate) -> Self {
+        let longest = agreed.local_detail.and_then(|it| usize::try_from(it).ok());
+        Self {
+            config,
+            user,
+            piece: piece(agreed.local_detail),
+            longest: longest.unwrap_or(super::LONGEST).min(super::LONGEST),
+            frsms: BTreeMap::new(),
+            next_frsm: 1,
+            obtaining: None,
+            waiting: VecDeque::new(),
+            credit: 0,
+            next_invoke: 1,
+            peer: agreed.services_supported,
+            stopped: None,
+            over: false,
+        }
+    }
+
+    /// Whether the association has ended, or is about to by what was given out last.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Who the client is.
+    #[must_use]
+    pub const fn user(&self) -> &User {
+        &self.user
+    }
+
+    /// Gives up all that is open.
+    fn leave(&mut self, guard: &mut Guard) {
+        for frsm in core::mem::take(&mut self.frsms).into_values() {
+            guard.store().close(frsm.file);
+            guard.deselect(frsm.selection);
+        }
+        if let Some(obtain) = self.obtaining.take() {
+            obtain.discard(&self.user, guard);
+        }
+        self.waiting.clear();
     }
 
     fn on_request(&mut self, invoke: u32, request: Request, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
@@ -251,13 +333,6 @@ impl Responder {
             Ok(done) => out.push(answer(invoke, Ok(done))),
             Err(error) => refuse(invoke, asked, error, guard, out),
         }
-    }
-
-    /// Whether others wait for a file that this association has locked.
-    pub fn keeps_others_out(&self, guard: &mut Guard) -> bool {
-        let open = self.frsms.values().map(|it| it.selection);
-        let written = self.obtaining.as_ref().and_then(Obtain::selection);
-        open.chain(written).any(|selection| guard.keeps_others_out(selection))
     }
 
     fn open(&mut self, open: &FileOpen, now: Moment, guard: &mut Guard) -> Result<FileOpened, ServiceError> {

@@ -19,8 +19,9 @@ use kumiki_osi_service::mms::{
 use super::*;
 use crate::file_user::{Failure, Gain, Layer, Operation, Plan, PutMode, Sink, Source};
 use crate::filestore::tests::{name, today};
-use crate::filestore::{End, Guard, Memory, User};
+use crate::filestore::{Guard, Memory, User};
 use crate::mms::{self as environment, Mms};
+use crate::node::{End, InitiatingUser as _, RespondingUser as _};
 use crate::test_cut::Cut;
 use kumiki_graph::loopback::{self, Loopback};
 use kumiki_osi::acse::{self, Acse};
@@ -109,12 +110,10 @@ struct Usual {
 /// With PDUs of so many octets and so many services at a time.
 fn with(local_detail: i64, outstanding: i64, window: u32) -> Usual {
     let mut usual = Usual::default();
-    usual.client.initiate = Initiate {
-        local_detail: Some(local_detail),
-        max_serv_outstanding_calling: outstanding,
-        ..usual.client.initiate
-    };
-    usual.client.settings.window = window;
+    let settings = &mut usual.client.settings;
+    settings.initiate =
+        Initiate { local_detail: Some(local_detail), max_serv_outstanding_calling: outstanding, ..settings.initiate };
+    settings.window = window;
     usual
 }
 
@@ -165,7 +164,7 @@ fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
 
 fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client().plan()
+    graph.protocol::<FileClient>(node).unwrap().plan()
 }
 
 fn server(graph: &mut Graph) -> &mut FileServer {
@@ -414,7 +413,7 @@ fn said(pdus: Vec<Pdu>) -> Vec<Pdu> {
 
 /// The same with a store.
 fn said_of(guard: &mut Guard, pdus: Vec<Pdu>) -> Vec<Pdu> {
-    let agreed = Initiate { services_supported: CLIENT_SERVICES, ..ClientConfig::default().initiate };
+    let agreed = Initiate { services_supported: CLIENT_SERVICES, ..Settings::default().initiate };
     let mut server = Responder::new(responder::Config::default(), User::default(), &agreed);
     let mut out = Vec::new();
     server.on_credit(5, guard, &mut out);
@@ -465,7 +464,7 @@ fn what_is_cancelled_leaves_nothing_open_and_what_is_there_is_not_cancelled() {
 fn a_password_lets_in_and_a_wrong_one_is_refused_with_its_reason() {
     for (password, is_in) in [(Some("secret"), true), (Some("wrong"), false), (None, false)] {
         let mut usual = Usual::default();
-        usual.server.user = Some("operator".into());
+        usual.server.responder.user = Some("operator".into());
         usual.client.association = Association {
             authentication: password.map(|text| Authentication {
                 mechanism: Some(PASSWORD_MECHANISM),
@@ -556,10 +555,7 @@ impl Served {
         let mut served = Self { graph, task, below, server, session: Handle::default() };
         served.until(Instant::ZERO);
         let association = Association {
-            initiate: Some(Box::new(Initiate {
-                services_supported: CLIENT_SERVICES,
-                ..ClientConfig::default().initiate
-            })),
+            initiate: Some(Box::new(Initiate { services_supported: CLIENT_SERVICES, ..Settings::default().initiate })),
             ..Association::default()
         };
         let offered = Offered {
@@ -641,11 +637,12 @@ struct Asked {
 
 impl Asked {
     fn new(operation: Operation) -> Self {
-        let agreed = Initiate { services_supported: SERVER_SERVICES, ..ClientConfig::default().initiate };
+        let agreed = Initiate { services_supported: SERVER_SERVICES, ..Settings::default().initiate };
         let mut client = Client::new(Settings::default(), vec![operation]);
         let mut out = Vec::new();
         client.on_credit(1_000_000, &mut out);
-        client.on_opened(agreed, &mut out);
+        let association = Association { initiate: Some(Box::new(agreed)), ..Association::default() };
+        client.on_opened(association, &mut out).unwrap();
         Self { client, out }
     }
 

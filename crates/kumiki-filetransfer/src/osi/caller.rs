@@ -9,8 +9,9 @@
 
 use std::path::PathBuf;
 
-use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress, Want};
+use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, Outcome, Progress};
 use kumiki_files::mms_files;
+use kumiki_files::node::{InitiatingUser as _, WAKE, Want};
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, Wish, unguessable};
@@ -19,7 +20,7 @@ use kumiki_osi_service::mms::PASSWORD_MECHANISM;
 use kumiki_osi_service::x25::Number;
 use kumiki_osi_service::{Association as Upper, Oid, Selectors};
 
-use super::ends::{Calls, WAKE, caller, caller_mut};
+use super::ends::{Calls, caller, caller_mut, take_broken};
 use super::objection::of_carrier;
 use super::reach::{Host, connected};
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
@@ -324,7 +325,7 @@ fn client(call: &Call, remote: Address, upper: Upper, broken: Option<Box<Client>
                 None => FileClient::new(config, Vec::new()).held().once(),
             })
         }
-        Calls::Mms { initiate, settings, password } => {
+        Calls::Mms { settings, password } => {
             let authentication = password.as_ref().map(|password| Authentication {
                 mechanism: Some(PASSWORD_MECHANISM),
                 value: Credential::Text(password.octets().to_vec()),
@@ -332,7 +333,6 @@ fn client(call: &Call, remote: Address, upper: Upper, broken: Option<Box<Client>
             let config = mms_files::ClientConfig {
                 remote,
                 association: Upper { authentication, ..upper },
-                initiate: *initiate,
                 settings: *settings,
                 ..mms_files::ClientConfig::default()
             };
@@ -379,10 +379,13 @@ impl Conversation<'_, '_> {
         }
         calling.hear(client.plan().outcomes());
         calling.errand.progress(client.plan().progress());
-        if let Some(broken) = client.take_broken() {
+        if let Some(broken) = take_broken(graph, self.node) {
             self.broken = Some(Box::new(broken));
             return true;
         }
+        let Some(client) = caller_mut(graph, self.node, of) else {
+            return true;
+        };
         let (crossed, is_down) = self.watcher.crossed();
         if crossed != self.crossed.0 {
             self.crossed = (crossed, now);

@@ -522,16 +522,16 @@ impl Protocol for Mirror {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         if self.0 {
-            cx.down(Below(0), Request::Unit(Box::new(UnitData::default())));
+            cx.down(Below(0), Request::Unit(Box::default()));
         }
     }
 
     fn push(&mut self, from: Above, _: Request, cx: &mut Context<'_>) {
-        cx.up(from, Indication::Unit(Box::new(UnitData::default())));
+        cx.up(from, Indication::Unit(Box::default()));
     }
 
     fn pop(&mut self, from: Below, _: Indication, cx: &mut Context<'_>) {
-        cx.down(from, Request::Unit(Box::new(UnitData::default())));
+        cx.down(from, Request::Unit(Box::default()));
     }
 }
 

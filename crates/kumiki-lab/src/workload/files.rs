@@ -215,7 +215,7 @@ impl FileUser {
 
     /// Whether the association is over.
     #[must_use]
-    pub const fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.client.is_over()
     }
 
@@ -227,14 +227,14 @@ impl FileUser {
 
     /// Octets of it that were moved.
     #[must_use]
-    pub const fn moved(&self) -> u64 {
-        self.client.client().plan().progress().octets
+    pub fn moved(&self) -> u64 {
+        self.client.plan().progress().octets
     }
 
     /// What went wrong, in words.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let client = self.client.client().plan();
+        let client = self.client.plan();
         let operations = client.outcomes().iter();
         let failed = operations.filter_map(|outcome| outcome.result.as_ref().err());
         failed.chain(client.failure()).next().map(ToString::to_string)
@@ -259,12 +259,12 @@ impl Protocol for FileUser {
         if matches!(indication, Indication::Opened(_)) {
             self.opened.get_or_insert_with(|| cx.now());
         }
-        let before = self.client.client().plan().progress();
+        let before = self.client.plan().progress();
         if self.config.file.way == Way::Get {
             self.reader.pop(&indication, cx);
         }
         self.client.pop(below, indication, cx);
-        let after = self.client.client().plan().progress();
+        let after = self.client.plan().progress();
         if self.config.file.way == Way::Put {
             // Each F-DATA request is a call of the program, which reads its RAM disk.
             let octets = after.octets.saturating_sub(before.octets);

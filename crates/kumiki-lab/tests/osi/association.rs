@@ -113,7 +113,7 @@ fn run(network: Network, wishes: Wishes, memory: Memory, plan: Vec<Operation>) -
 
 fn client(bench: &Bench) -> &Plan {
     let node: NodeId = bench.graph.node(&of(NEAR, "client")).unwrap();
-    bench.graph.protocol::<FileClient>(node).unwrap().client().plan()
+    bench.graph.protocol::<FileClient>(node).unwrap().plan()
 }
 
 /// What tshark may remark: connections of TCP begin and end, and it knows no data types of documents. The last is its answer to an

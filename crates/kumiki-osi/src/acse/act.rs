@@ -3,24 +3,23 @@
 use std::borrow::Cow;
 
 use super::*;
-use kumiki_graph::Special;
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::ber;
 
 impl Acse {
     /// Does `todo`.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input { data, apdu, opened, accept, passing, why, malformed, beginning } = input;
+    pub(super) fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+        let Input { data, pdu, opened, accept, special, why, beginning, .. } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
             Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error if passing.is_some() => self.error(own, "data before the association stood", cx),
+            Do::Error if special.is_some() => self.error(own, "data before the association stood", cx),
             Do::Error => {
-                let found: Cow<'static, str> = match (apdu, malformed) {
-                    (Some(apdu), _) => format!("{} where none can be", apdu.name()).into(),
-                    (None, Some(why)) => why.to_string().into(),
-                    (None, None) => "an APDU or a release where none of its kind can be".into(),
+                let found: Cow<'static, str> = match pdu {
+                    Some(Ok(apdu)) => format!("{} where none can be", apdu.name()).into(),
+                    Some(Err(why)) => why.to_string().into(),
+                    None => "an APDU or a release where none of its kind can be".into(),
                 };
                 self.violated(own, Reason::violation_in(layer::ACSE, found, beginning), cx);
             }
@@ -29,30 +28,29 @@ impl Acse {
                     self.take_aare(own, *opened, cx);
                 }
             }
-            Do::TakeEnd => self.ended(own, why, data, cx),
+            Do::TakeEnd => self.take_end(own, why, data, cx),
             Do::TakeRlrq | Do::TakeCollision | Do::TakeRlre => {
                 if let Some(connection) = self.connection(own)
                     && todo == Do::TakeCollision
                     && !connection.initiator
                 {
-                    connection.state = State::CollisionResponder;
+                    connection.ends.state = State::CollisionResponder;
                 }
-                self.released(own, apdu, cx);
+                self.tell_released(own, pdu, cx);
             }
             Do::TakeRlreAndAnswer => {
-                self.released(own, apdu, cx);
+                self.tell_released(own, pdu, cx);
                 let held = self.connection(own).and_then(|it| it.held.take());
                 if let Some(data) = held {
-                    self.release(own, data, cx);
+                    self.on(own, Event::RlsReq, Input::data(data), cx);
                 }
             }
             Do::TellClosed => {
                 if let Some(connection) = self.entries.forget(own) {
-                    let session = connection.user;
-                    cx.up(connection.above, Indication::Closed { session });
+                    connection.ends.tell_closed(cx);
                 }
             }
-            Do::Pass | Do::Send => self.pass(own, todo == Do::Send, passing, cx),
+            Do::Pass | Do::Send => self.pass(own, todo == Do::Send, special, cx),
             Do::Forget => {
                 self.entries.remove(own);
             }
@@ -92,17 +90,17 @@ impl Acse {
         self.counters.errors += 1;
         self.refusal = Some(why.clone());
         send_abrt(own, &connection, source::PROVIDER, None, cx);
-        if connection.state != State::WaitResponse {
-            tell_aborted(connection.above, connection.user, why, None, cx);
+        if connection.ends.state != State::WaitResponse {
+            connection.ends.tell_aborted(why, None, cx);
         }
     }
 
     /// The presentation connection is over, or never was.
-    fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    fn take_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
-        let waits = connection.state == State::WaitAare;
+        let waits = connection.ends.state == State::WaitAare;
         let (reason, information) = match data.map(Apdu::parse) {
             Some(Ok(Apdu::Response(aare))) if waits => (rejected(aare.result, aare.diagnostic), Some(aare.information)),
             Some(Ok(Apdu::Abort(abrt))) => {
@@ -113,26 +111,20 @@ impl Acse {
             _ => (why, None),
         };
         let data = information.and_then(|it| said(it, connection.own()));
-        tell_aborted(connection.above, connection.user, reason, data, cx);
+        connection.ends.tell_aborted(reason, data, cx);
     }
 
     /// RLRQ or RLRE, or neither beside FN or DN.
-    fn released(&mut self, own: Handle, apdu: Option<Apdu>, cx: &mut Context<'_>) {
+    fn tell_released(&mut self, own: Handle, apdu: Option<Result<Apdu, Malformed>>, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
         let information = match apdu {
-            Some(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release)) => release.information,
+            Some(Ok(Apdu::ReleaseRequest(release) | Apdu::ReleaseResponse(release))) => release.information,
             _ => Vec::new(),
         };
         let data = said(information, connection.own());
-        let session = connection.user;
-        cx.up(connection.above, Indication::Released { session, data });
-    }
-
-    pub(super) fn release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let input = Input { data, ..Input::default() };
-        self.on(own, Event::RlsReq, input, cx);
+        connection.ends.tell_released(data, cx);
     }
 
     fn send_release(&mut self, own: Handle, request: bool, data: Option<Message>, cx: &mut Context<'_>) {
@@ -141,8 +133,7 @@ impl Acse {
         };
         let release = Release { reason: Some(reason::NORMAL), information: informed(connection.own(), false, data) };
         let apdu = if request { Apdu::ReleaseRequest(release) } else { Apdu::ReleaseResponse(release) };
-        let (session, data) = (connection.lower, Some(apdu.emit()));
-        cx.down(PRESENTATION, Request::Release { session, data });
+        connection.ends.release(Some(apdu.emit()), cx);
     }
 
     /// P-RELEASE indication or confirm: which, the APDU says, and without one the state.
@@ -156,7 +147,7 @@ impl Acse {
             Some(Ok(Apdu::ReleaseRequest(_))) => Event::Rlrq,
             Some(Ok(Apdu::ReleaseResponse(_))) => Event::Rlre,
             Some(_) => Event::Invalid,
-            None => match connection.state {
+            None => match connection.ends.state {
                 State::WaitRlre | State::CollisionResponder => Event::Rlre,
                 State::WaitAare
                 | State::WaitResponse
@@ -165,13 +156,7 @@ impl Acse {
                 | State::CollisionInitiator => Event::Rlrq,
             },
         };
-        let (apdu, malformed) = match apdu {
-            Some(Ok(apdu)) => (Some(apdu), None),
-            Some(Err(why)) => (None, Some(why)),
-            None => (None, None),
-        };
-        let input = Input { apdu, malformed, beginning, ..Input::default() };
-        self.on(own, event, input, cx);
+        self.on(own, event, Input { pdu: apdu, beginning, ..Input::default() }, cx);
     }
 
     /// What is the user's, down or up.
@@ -179,17 +164,15 @@ impl Acse {
         let Some((connection, what)) = self.connection(own).zip(passing) else {
             return;
         };
-        let (above, user, session) = (connection.above, connection.user, connection.lower);
         let values = what.get::<PData>();
         let ours = values.is_some_and(|PData(values)| values.iter().any(|it| connection.is_control(it.context)));
         match (down, ours) {
-            (true, false) => cx.down(PRESENTATION, Request::Special { session, what }),
+            (true, false) => connection.ends.say(what, cx),
             (true, true) => {
-                let (session, credit) = (user, Credit::messages(1));
-                cx.up(above, Indication::Credit { session, credit });
+                connection.ends.let_send(Credit::messages(1), cx);
                 cx.drop("a value in the context of association control");
             }
-            (false, false) => cx.up(above, Indication::Special { session: user, what }),
+            (false, false) => connection.ends.tell(what, cx),
             // No APDU rides on P-DATA.
             (false, true) => self.error(own, "an APDU among data", cx),
         }
@@ -205,7 +188,7 @@ pub(super) fn send_abrt(
     cx: &mut Context<'_>,
 ) {
     let abrt = Apdu::Abort(Abort { source, diagnostic: None, information: informed(connection.own(), false, data) });
-    end_below(PRESENTATION, (own, connection.lower), Some(abrt.emit()), cx);
+    end_below(PRESENTATION, (own, connection.ends.lower), Some(abrt.emit()), cx);
 }
 
 /// User data as user information, in the context `own`.

@@ -1,7 +1,6 @@
 //! Beginning: AARQ and AARE.
 
 use kumiki_osi_service::{OsiCause, layer};
-use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Request as Aarq, Response as Aare};
 use kumiki_wire::osi::ber;
 
@@ -16,9 +15,6 @@ const NO_COMMON_VERSION: u8 = 2;
 impl Acse {
     pub(super) fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        if self.entries.len() >= self.config.associations as usize {
-            return tell_aborted(above, user, Reason::NoResources, None, cx);
-        }
         let mut association = open.parameters.take::<Association>().unwrap_or_default();
         if let Mode::Passive { .. } = open.mode {
             let first = association.contexts.first().map(|it| it.abstract_syntax);
@@ -42,11 +38,7 @@ impl Acse {
         };
         let control = Proposed::basic(next_odd(&association.contexts), ABSTRACT_SYNTAX);
         let connection = Connection {
-            above,
-            user,
-            lower: Handle::default(),
-            state: State::WaitAare,
-            listener: Handle::default(),
+            ends: Ends::new(above, user, State::WaitAare),
             initiator: true,
             control: Some(control.clone()),
             contexts: association.contexts.clone(),
@@ -70,16 +62,6 @@ impl Acse {
             ..open
         };
         cx.down(PRESENTATION, Request::Open(Box::new(open)));
-    }
-
-    pub(super) fn connected(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
-        let own = opened.user;
-        let Some((connection, opened)) = self.entries.on_opened(opened, PRESENTATION, cx) else {
-            return;
-        };
-        connection.lower = opened.provider;
-        let input = Input { opened: Some(opened), ..Input::default() };
-        self.on(own, Event::Aare, input, cx);
     }
 
     /// A-ASSOCIATE indication.
@@ -111,7 +93,7 @@ impl Acse {
         let name = aarq.application_context;
         let (result, code) = if aarq.versions & VERSION_1 == 0 {
             (AssociateResult::RejectedPermanent, NO_COMMON_VERSION)
-        } else if self.entries.len() >= self.config.associations as usize {
+        } else if self.is_full() {
             (AssociateResult::RejectedTransient, NO_REASON)
         } else {
             (AssociateResult::Accepted, 0)
@@ -129,11 +111,7 @@ impl Acse {
         association.calling_names = aarq.calling;
         association.authentication = aarq.authentication;
         let connection = Connection {
-            above,
-            user: Handle::default(),
-            lower,
-            state: State::WaitResponse,
-            listener: offered.user,
+            ends: Ends { lower, listener: offered.user, ..Ends::new(above, Handle::default(), State::WaitResponse) },
             initiator: false,
             control: Some(control),
             contexts: association.contexts.clone(),
@@ -148,22 +126,12 @@ impl Acse {
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
-    pub(super) fn accept(&mut self, above: Above, accept: Box<Accept>, cx: &mut Context<'_>) {
-        let own = accept.session;
-        let waits = self.connection(own).map(|it| it.state) == Some(State::WaitResponse);
-        if !waits {
-            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
-        }
-        let input = Input { accept: Some(accept), ..Input::default() };
-        self.on(own, Event::AscRsp, input, cx);
-    }
-
     /// A-ASSOCIATE response, accepted.
     pub(super) fn send_aare(&mut self, own: Handle, mut accept: Accept, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        connection.user = accept.user;
+        connection.ends.user = accept.user;
         let mut answer = accept.parameters.take::<Association>().unwrap_or_default();
         let Some(name) = answer.application_context.or(connection.asked) else {
             return;
@@ -186,7 +154,7 @@ impl Acse {
             answer.results.insert(0, ContextResult::Accepted(None));
         }
         let accept = Accept {
-            session: connection.lower,
+            session: connection.ends.lower,
             user: own,
             data: Some(Apdu::Response(aare).emit()),
             parameters: answer.into(),
@@ -210,10 +178,10 @@ impl Acse {
         self.counters.rejected += 1;
         self.refusal = Some(rejected(result, diagnostic));
         let Some(name) = connection.asked else {
-            return refuse(connection.lower, None, cx);
+            return refuse(connection.ends.lower, None, cx);
         };
         let aare = Aare { information: informed(connection.own(), true, data), ..Aare::new(name, result, diagnostic) };
-        refuse(connection.lower, Some(Apdu::Response(aare)), cx);
+        refuse(connection.ends.lower, Some(Apdu::Response(aare)), cx);
     }
 
     /// A-ASSOCIATE confirm.
@@ -228,11 +196,11 @@ impl Acse {
             other => return self.violated(own, not_a("AARE", other, beginning), cx),
         };
         let data = said(aare.information, connection.own());
-        let user = connection.user;
+        let user = connection.ends.user;
         if aare.result != AssociateResult::Accepted {
             // It should have come in a CPR, without a presentation connection.
             let reason = rejected(aare.result, aare.diagnostic);
-            tell_aborted(connection.above, user, reason, data, cx);
+            connection.ends.tell_aborted(reason, data, cx);
             if let Some(connection) = self.entries.forget(own) {
                 send_abrt(own, &connection, source::PROVIDER, None, cx);
             }
@@ -250,7 +218,7 @@ impl Acse {
         association.calling_names = aare.responding;
         association.authentication = aare.authentication;
         let opened = Opened { user, provider: own, parameters: association.into(), data, ..opened };
-        cx.up(connection.above, Indication::Opened(Box::new(opened)));
+        cx.up(connection.ends.above, Indication::Opened(Box::new(opened)));
     }
 }
 

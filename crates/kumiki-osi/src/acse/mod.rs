@@ -28,19 +28,20 @@
 //! DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
 use crate::presentation;
-use kumiki_graph::Special;
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
-    Service, Shape,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Reason, Request, Service,
+    Special,
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult};
 use kumiki_osi_service::{Association, Oid};
+use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Abort, Apdu, Information, Release, reason, source};
 use kumiki_wire::osi::presentation::Form;
 
-use crate::entries::{Entries, abort_below, end_below, tell_aborted};
+use crate::entries::{abort_below, end_below, tell_aborted};
+use crate::layer::{Ends, Layer, Machine, Table};
 
 mod act;
 mod associating;
@@ -85,14 +86,8 @@ pub struct Counters {
 
 /// One association.
 #[derive(Debug)]
-struct Connection {
-    above: Above,
-    user: Handle,
-    /// The presentation connection's handle; none before it stands.
-    lower: Handle,
-    state: State,
-    /// Whose user was told of AARQ.
-    listener: Handle,
+pub struct Connection {
+    ends: Ends<State>,
     /// Whether this side has sent AARQ.
     initiator: bool,
     /// Association control's own context.
@@ -120,154 +115,61 @@ impl Connection {
 }
 
 /// The layer.
+pub type Acse = Layer<Acpm>;
+
+/// The association control protocol machine.
 #[derive(Debug, Default)]
-pub struct Acse {
-    config: Config,
-    /// A listener wants the abstract syntax that its user names first.
-    entries: Entries<Connection, Option<Oid>>,
-    counters: Counters,
-    refusal: Option<Reason>,
-}
+pub struct Acpm;
 
-/// What comes with an event.
-#[derive(Debug, Default)]
-struct Input {
-    /// User data, or what it is in.
-    data: Option<Message>,
-    apdu: Option<Apdu>,
-    opened: Option<Box<Opened>>,
-    accept: Option<Box<Accept>>,
-    /// What passes, by the way it goes.
-    passing: Option<Special>,
-    /// Why it ends.
-    why: Option<Reason>,
-    /// Why the APDU could not be read.
-    malformed: Option<kumiki_wire::Malformed>,
-    /// How it begins.
-    beginning: Beginning,
-}
+type Input = crate::layer::Input<Result<Apdu, Malformed>>;
 
-impl Acse {
-    /// A layer as `config` says.
-    #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self { config, ..Self::default() }
+impl Machine for Acpm {
+    type Config = Config;
+    type Counters = Counters;
+    type Connection = Connection;
+    /// The abstract syntax that its user names first.
+    type Wants = Option<Oid>;
+    type State = State;
+    type Event = Event;
+    type Do = Do;
+    type Pdu = Result<Apdu, Malformed>;
+
+    const SERVICE: Service = SERVICE;
+    const NEEDS: &'static [Service] = &[presentation::SERVICE];
+    const TABLE: Table<Self> = Table {
+        cell: states::cell,
+        act: Acse::act,
+        open: Acse::open,
+        called: Acse::take_aarq,
+        refuse_offer: |layer, own, cx| layer.abort(own, Reason::NoResources, None, cx),
+        most: |config| config.associations,
+        ends: |it| &it.ends,
+        ends_mut: |it| &mut it.ends,
+        offered: State::WaitResponse,
+        accepted: Event::AscRsp,
+        release: |_| Ok(Event::RlsReq),
+        abort: |_| Event::AbrReq,
+        confirmed: Event::Aare,
+        // RLRQ or RLRE: the APDU says which.
+        released: None,
+        closed: Some(Event::Closed),
+        ended: Event::End,
+        may_end_late: false,
+        unexpected: None,
+        timeout: None,
+        no_such: "no such association",
+        no_expedited: "a primitive of another service",
+    };
+
+    fn special(layer: &mut Acse, own: Handle, what: Special, cx: &mut Context<'_>) {
+        layer.on(own, Event::DataReq, Input::special(what), cx);
     }
 
-    /// What happened so far.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
+    fn said(layer: &mut Acse, own: Handle, what: Special, cx: &mut Context<'_>) {
+        layer.on(own, Event::Data, Input::special(what), cx);
     }
 
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was rejected, by association control or by its
-    /// user.
-    #[must_use]
-    pub const fn refusal(&self) -> Option<&Reason> {
-        self.refusal.as_ref()
-    }
-
-    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        self.entries.connection(handle)
-    }
-
-    /// An event and what came with it: the table says what is done.
-    fn on(&mut self, own: Handle, event: Event, input: Input, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return cx.drop("no such association");
-        };
-        let (todo, next) = states::cell(connection.state, event);
-        if let Some(state) = next {
-            connection.state = state;
-        }
-        self.act(own, todo, input, cx);
-    }
-
-    fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
-            self.refuse_offers(own, cx);
-            return cx.down(PRESENTATION, request);
-        }
-        let input = Input { data, why: Some(reason), ..Input::default() };
-        self.on(own, Event::AbrReq, input, cx);
-    }
-
-    /// Those whom the user of a listener has not answered are rejected, for now.
-    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
-        for own in self.entries.connections(offered) {
-            self.abort(own, Reason::NoResources, None, cx);
-        }
-    }
-
-    fn passing(&mut self, own: Handle, event: Event, passing: Special, cx: &mut Context<'_>) {
-        let input = Input { passing: Some(passing), ..Input::default() };
-        self.on(own, event, input, cx);
-    }
-}
-
-impl Protocol for Acse {
-    fn shape(&self) -> Shape {
-        Shape { offers: Some(SERVICE), needs: &[presentation::SERVICE], below: (1, 1), keys: Vec::new() }
-    }
-
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Open(open) => self.open(from, *open, cx),
-            Request::Accept(accept) => self.accept(from, accept, cx),
-            Request::Special { session, what } => self.passing(session, Event::DataReq, what, cx),
-            Request::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    let session = connection.lower;
-                    cx.down(PRESENTATION, Request::Credit { session, credit });
-                }
-            }
-            Request::Release { session, data } => self.release(session, data, cx),
-            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
-            Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
-                self.abort(own, Reason::User, None, cx);
-            }
-            Request::Data { session, .. } => {
-                if let Some(connection) = self.connection(session) {
-                    let (session, credit) = (connection.user, Credit::messages(1));
-                    cx.up(connection.above, Indication::Credit { session, credit });
-                }
-                cx.drop("data that is no presentation data value");
-            }
-            Request::Manage(_) | Request::Expedited { .. } | Request::Reset { .. } | Request::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => self.connected(opened, cx),
-            Indication::Offered(offered) => self.take_aarq(*offered, cx),
-            Indication::Special { session, what } => self.passing(session, Event::Data, what, cx),
-            Indication::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    let session = connection.user;
-                    cx.up(connection.above, Indication::Credit { session, credit });
-                }
-            }
-            Indication::Released { session, data } => self.came_release(session, data, cx),
-            Indication::Closed { session } => {
-                let input = Input { why: Some(Reason::Down), ..Input::default() };
-                self.on(session, Event::Closed, input, cx);
-            }
-            Indication::Aborted { session, reason, data } => {
-                if self.entries.on_ended(session, reason.clone(), cx) {
-                    return;
-                }
-                let input = Input { data, why: Some(reason), ..Input::default() };
-                self.on(session, Event::End, input, cx);
-            }
-            Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-        }
+    fn released(layer: &mut Acse, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
+        layer.came_release(own, data, cx);
     }
 }

@@ -6,7 +6,7 @@
 
 /// A state of the association control protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub enum State {
     /// STA1: AARQ was sent, AARE is waited for.
     WaitAare,
     /// STA2: the user was told of AARQ.
@@ -25,7 +25,7 @@ pub(super) enum State {
 
 /// What happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event {
+pub enum Event {
     /// P-CONNECT confirm: AARE.
     Aare,
     /// P-CONNECT confirm, refused (AARE, where there is one), P-U-ABORT (ABRT) or P-P-ABORT.
@@ -50,7 +50,7 @@ pub(super) enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Do {
+pub enum Do {
     /// Counted: the user asked for what cannot be at this time.
     Misuse,
     /// ABRT of the provider; the user is told (A-ABORT indication).

@@ -1,8 +1,6 @@
 //! What is done: one arm for each action of the table.
 
-use kumiki_graph::Special;
 use kumiki_octets::Payload;
-use kumiki_osi_service::presentation::PData;
 use kumiki_wire::Malformed;
 
 use super::connection::Wrong;
@@ -29,23 +27,20 @@ pub(super) mod event {
 
 impl Presentation {
     /// Does `todo`.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, input: Input, cx: &mut Context<'_>) {
-        let Input { data, values, opened, accept, primitive, why } = input;
+    pub(super) fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+        let Input { data, special, opened, accept, why, .. } = input;
         let why = why.unwrap_or(Reason::User);
-        match (todo, opened, accept, primitive) {
+        match (todo, opened, accept, special) {
             (Do::Misuse, ..) => cx.drop("not possible in this state of the connection"),
-            (Do::Error, ..) => self.unexpected(own, cx),
+            (Do::Error, ..) => self.misplaced(own, cx),
             (Do::TakeCpa, Some(opened), ..) => self.take_cpa(own, *opened, cx),
-            (Do::TakeRefusal | Do::TakeAbort, ..) => self.ended(own, why, data, cx),
+            (Do::TakeRefusal | Do::TakeAbort, ..) => self.take_end(own, why, data, cx),
             (Do::TakeValues, ..) => self.take_values(own, data.unwrap_or_default(), cx),
             (Do::TakeRelease, ..) => self.take_release(own, data, cx),
-            (Do::TakePrimitive, _, _, Some(primitive)) => {
-                self.take_primitive(own, primitive, cx);
-            }
+            (Do::TakePrimitive, _, _, Some(what)) => self.take_primitive(own, what, cx),
             (Do::TellClosed, ..) => {
                 if let Some(connection) = self.entries.forget(own) {
-                    let session = connection.user;
-                    cx.up(connection.above, Indication::Closed { session });
+                    connection.ends.tell_closed(cx);
                 }
             }
             (Do::Forget, ..) => {
@@ -53,28 +48,18 @@ impl Presentation {
             }
             (Do::SendCpa, _, Some(accept), _) => self.send_cpa(own, *accept, cx),
             (Do::SendCpr, ..) => self.send_cpr(own, why, data, cx),
-            (Do::SendValues, ..) => self.send_values(own, values, cx),
+            (Do::SendValues, _, _, Some(what)) => self.send_values(own, what, cx),
             (Do::SendRelease, ..) => self.send_release(own, data, cx),
-            (Do::SendPrimitive, _, _, Some(primitive)) => {
-                self.send_primitive(own, primitive, cx);
-            }
+            (Do::SendPrimitive, _, _, Some(what)) => self.send_primitive(own, what, cx),
             (Do::SendAru, ..) => self.send_aru(own, data, cx),
             (Do::Cancel, ..) => {
                 if let Some(connection) = self.entries.forget(own) {
-                    end_below(SESSION, (own, connection.lower), None, cx);
+                    end_below(SESSION, (own, connection.ends.lower), None, cx);
                 }
             }
-            (Do::TakeCpa | Do::TakePrimitive | Do::SendCpa | Do::SendPrimitive, ..) => {
+            (Do::TakeCpa | Do::TakePrimitive | Do::SendCpa | Do::SendValues | Do::SendPrimitive, ..) => {
                 cx.drop("what no connection has");
             }
-        }
-    }
-
-    /// A message's credit, where the message is not sent.
-    pub(super) fn give_back(&mut self, own: Handle, cx: &mut Context<'_>) {
-        if let Some(connection) = self.connection(own) {
-            let (session, credit) = (connection.user, Credit::messages(1));
-            cx.up(connection.above, Indication::Credit { session, credit });
         }
     }
 
@@ -83,7 +68,7 @@ impl Presentation {
         self.fail(own, wrong, Some(event), ppdu, cx);
     }
 
-    fn unexpected(&mut self, own: Handle, cx: &mut Context<'_>) {
+    fn misplaced(&mut self, own: Handle, cx: &mut Context<'_>) {
         let code = abort::UNEXPECTED_PRIMITIVE;
         self.fail(own, Wrong::of(code, abort::found(code)), None, Beginning::default(), cx);
     }
@@ -97,14 +82,14 @@ impl Presentation {
         let why = Reason::violation_in(layer::PRESENTATION, wrong.what, ppdu);
         self.refusal = Some(why.clone());
         let arp = Abort::Provider { reason, event };
-        end_below(SESSION, (own, connection.lower), Some(arp.emit()), cx);
-        if connection.state != State::WaitResponse {
-            tell_aborted(connection.above, connection.user, why, None, cx);
+        end_below(SESSION, (own, connection.ends.lower), Some(arp.emit()), cx);
+        if connection.ends.state != State::WaitResponse {
+            connection.ends.tell_aborted(why, None, cx);
         }
     }
 
     /// The session connection is over, or never was.
-    fn ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
+    fn take_end(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
@@ -116,7 +101,7 @@ impl Presentation {
             (why, Some(said)) => aborted(&connection, why, said),
             (why, None) => (why, None),
         };
-        tell_aborted(connection.above, connection.user, reason, data, cx);
+        connection.ends.tell_aborted(reason, data, cx);
     }
 
     /// What a CPR says.
@@ -135,17 +120,17 @@ impl Presentation {
         }
     }
 
-    fn send_values(&mut self, own: Handle, values: Values, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
+    fn send_values(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some((connection, values)) = self.connection(own).zip(what.take::<PData>()) else {
             return;
         };
+        let PData(values) = *values;
         let wrapped = (!values.is_empty()).then(|| connection.wrap(values));
         let Some(data) = wrapped.flatten() else {
-            self.give_back(own, cx);
+            connection.ends.let_send(Credit::messages(1), cx);
             return cx.drop("a value in a context that does not stand");
         };
-        let (session, data, end) = (connection.lower, data.emit(), true);
-        cx.down(SESSION, Request::Data { session, data, end });
+        connection.ends.hand_down(data.emit(), cx);
         self.counters.sent += 1;
     }
 
@@ -160,10 +145,10 @@ impl Presentation {
         };
         match read {
             Ok(values) => {
-                let (above, session) = (connection.above, connection.user);
+                let count = values.len() as u64;
+                connection.ends.tell(Special::new(PData(values)), cx);
                 self.counters.received += 1;
-                self.counters.values += values.len() as u64;
-                cx.up(above, Indication::special(session, PData(values)));
+                self.counters.values += count;
             }
             Err(wrong) => self.error(own, wrong, (event::TD, beginning), cx),
         }
@@ -181,8 +166,7 @@ impl Presentation {
         if said && data.is_none() {
             cx.drop("user data in a context that does not stand");
         }
-        let (session, data) = (connection.lower, data.map(UserData::emit));
-        cx.down(SESSION, Request::Release { session, data });
+        connection.ends.release(data.map(UserData::emit), cx);
     }
 
     /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
@@ -192,8 +176,8 @@ impl Presentation {
         };
         cx.drop("user data too long for its SPDU");
         let aru = Abort::User { contexts: Vec::new(), data: None };
-        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
-        tell_aborted(connection.above, connection.user, Reason::NoResources, None, cx);
+        end_below(SESSION, (own, connection.ends.lower), Some(aru.emit()), cx);
+        connection.ends.tell_aborted(Reason::NoResources, None, cx);
     }
 
     fn take_release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
@@ -203,10 +187,7 @@ impl Presentation {
         let first = connection.own;
         let beginning = data.as_ref().map(head).unwrap_or_default();
         match one(connection, first, data) {
-            Ok(data) => {
-                let session = connection.user;
-                cx.up(connection.above, Indication::Released { session, data });
-            }
+            Ok(data) => connection.ends.tell_released(data, cx),
             Err(wrong) => self.error(own, wrong, (event::RELEASE, beginning), cx),
         }
     }
@@ -219,21 +200,21 @@ impl Presentation {
         let data = data.and_then(|data| connection.wrap_one(connection.own, data));
         let contexts = if data.is_some() { connection.identified(connection.own) } else { Vec::new() };
         let aru = Abort::User { contexts, data };
-        end_below(SESSION, (own, connection.lower), Some(aru.emit()), cx);
+        end_below(SESSION, (own, connection.ends.lower), Some(aru.emit()), cx);
     }
 
     /// What session has and presentation passes on: only its user data is wrapped.
-    fn send_primitive(&mut self, own: Handle, primitive: Primitive, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
+    fn send_primitive(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some((connection, primitive)) = self.connection(own).zip(what.take::<Primitive>()) else {
             return;
         };
         let talk = connection.talk;
-        let is_typed = matches!(primitive, Primitive::TypedData { .. });
+        let is_typed = matches!(*primitive, Primitive::TypedData { .. });
         let longest = primitive.payload().map_or(0, Message::len);
         if longest > MOST_USER_DATA - HEADERS && !is_typed {
             return self.too_long(own, cx);
         }
-        let wrapped = map(primitive, |data, which| {
+        let wrapped = map(*primitive, |data, which| {
             let data = connection.wrap_one(talk, data).ok_or(())?;
             Ok(match which {
                 Which::Typed => Typed::Data(data).emit(),
@@ -245,28 +226,24 @@ impl Presentation {
             })
         });
         match wrapped {
-            Ok(primitive) => {
-                let what = Special::new(primitive);
-                let session = connection.lower;
-                cx.down(SESSION, Request::Special { session, what });
-            }
+            Ok(primitive) => connection.ends.say(Special::new(primitive), cx),
             Err(()) => {
                 if is_typed {
-                    self.give_back(own, cx);
+                    connection.ends.let_send(Credit::messages(1), cx);
                 }
                 cx.drop("user data in a context that does not stand");
             }
         }
     }
 
-    fn take_primitive(&mut self, own: Handle, primitive: Primitive, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
+    fn take_primitive(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some((connection, primitive)) = self.connection(own).zip(what.take::<Primitive>()) else {
             return;
         };
         let talk = connection.talk;
         let about = about(&primitive);
         let beginning = primitive.payload().map(head).unwrap_or_default();
-        let unwrapped = map(primitive, |data, which| {
+        let unwrapped = map(*primitive, |data, which| {
             let unrecognized = |why: Malformed| (Wrong::read(abort::UNRECOGNIZED_PPDU, &why), about);
             let managed =
                 || Wrong::of(abort::UNEXPECTED_PPDU, "an AC or ACA PPDU, though context management was not agreed on");
@@ -285,11 +262,7 @@ impl Presentation {
             connection.unwrap_one(talk, data).map_err(|wrong| (wrong, about))
         });
         match unwrapped {
-            Ok(primitive) => {
-                let what = Special::new(primitive);
-                let session = connection.user;
-                cx.up(connection.above, Indication::Special { session, what });
-            }
+            Ok(primitive) => connection.ends.tell(Special::new(primitive), cx),
             Err((wrong, about)) => self.error(own, wrong, (about, beginning), cx),
         }
     }

@@ -17,9 +17,6 @@ impl Presentation {
         let user = open.user;
         let contexts = open.parameters.get::<Association>().map(|it| it.contexts.clone());
         let contexts = contexts.unwrap_or_default();
-        if self.entries.len() >= self.config.connections as usize {
-            return tell_aborted(above, user, Reason::NoResources, None, cx);
-        }
         if let Mode::Passive { .. } = open.mode {
             let called = open.parameters.get::<Association>().map(|it| it.called);
             let wants = Wants {
@@ -38,7 +35,7 @@ impl Presentation {
         }
         let selectors = open.parameters.get::<Association>().map(|it| (it.calling, it.called));
         let (calling, called) = selectors.unwrap_or_default();
-        let mut connection = Connection::new(above, user, State::WaitAccept, contexts);
+        let mut connection = Connection::new(Ends::new(above, user, State::WaitAccept), contexts);
         connection.called = called.presentation;
         let cp = Cp {
             calling: calling.presentation,
@@ -51,20 +48,10 @@ impl Presentation {
         cx.down(SESSION, Request::Open(Box::new(open)));
     }
 
-    pub(super) fn session_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
-        let own = opened.user;
-        let Some((connection, opened)) = self.entries.on_opened(opened, SESSION, cx) else {
-            return;
-        };
-        connection.lower = opened.provider;
-        let input = Input { opened: Some(opened), ..Input::default() };
-        self.on(own, Event::Cpa, input, cx);
-    }
-
     /// S-CONNECT indication: CP.
     pub(super) fn session_offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let lower = offered.provider;
-        if self.entries.len() >= self.config.connections as usize {
+        if self.is_full() {
             return self.refuse(lower, refusal::CONGESTION, Vec::new(), cx);
         }
         let ppdu = offered.data.take().unwrap_or_default();
@@ -104,9 +91,10 @@ impl Presentation {
         if !is_default_known {
             return self.refuse(lower, refusal::DEFAULT_CONTEXT, results, cx);
         }
-        let mut connection = Connection::new(above, Handle::default(), State::WaitResponse, cp.contexts);
-        connection.lower = lower;
-        connection.listener = handle;
+        let ends = Ends::new(above, Handle::default(), State::WaitResponse);
+        let mut connection = Connection::new(ends, cp.contexts);
+        connection.ends.lower = lower;
+        connection.ends.listener = handle;
         connection.called = cp.called;
         connection.results = results;
         let (first, data) = match cp.data.map(|data| connection.unwrap_proposed(data)) {
@@ -148,23 +136,13 @@ impl Presentation {
         abort_below(SESSION, session, Reason::User, Some(cpr.emit()), cx);
     }
 
-    pub(super) fn accept(&mut self, above: Above, accept: Box<Accept>, cx: &mut Context<'_>) {
-        let own = accept.session;
-        let waits = self.connection(own).map(|it| it.state) == Some(State::WaitResponse);
-        if !waits {
-            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
-        }
-        let input = Input { accept: Some(accept), ..Input::default() };
-        self.on(own, Event::ConRsp, input, cx);
-    }
-
     /// The user accepts: CPA.
     pub(super) fn send_cpa(&mut self, own: Handle, accept: Accept, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        connection.user = accept.user;
-        let above = connection.above;
+        connection.ends.user = accept.user;
+        let above = connection.ends.above;
         let answer = accept.parameters.get::<Association>();
         if let Some(answer) = answer {
             connection.answered(answer);
@@ -178,7 +156,7 @@ impl Presentation {
             data,
             ..Cpa::default()
         };
-        let (lower, results, cpa) = (connection.lower, cpa.results.clone(), cpa.emit());
+        let (lower, results, cpa) = (connection.ends.lower, cpa.results.clone(), cpa.emit());
         if cpa.len() > MOST_USER_DATA {
             self.entries.remove(own);
             self.refuse(lower, refusal::LOCAL_LIMIT, results, cx);
@@ -202,7 +180,7 @@ impl Presentation {
         self.refusal = reason.map(|code| Reason::peer(OsiCause::PresentationRefused(code)));
         let data = wrapped(&connection, fitting(data, cx), cx);
         let cpr = Cpr { responding: connection.called, results: connection.results, reason, data, ..Cpr::default() };
-        let (session, data) = (connection.lower, Some(cpr.emit()));
+        let (session, data) = (connection.ends.lower, Some(cpr.emit()));
         abort_below(SESSION, session, Reason::User, data, cx);
     }
 
@@ -243,8 +221,9 @@ impl Presentation {
             let both = association.session.functional_units.and(units);
             association.session.functional_units = both;
         }
-        let opened = Opened { user: connection.user, provider: own, parameters: association.into(), data, ..opened };
-        cx.up(connection.above, Indication::Opened(Box::new(opened)));
+        let opened =
+            Opened { user: connection.ends.user, provider: own, parameters: association.into(), data, ..opened };
+        cx.up(connection.ends.above, Indication::Opened(Box::new(opened)));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use kumiki_graph::{Above, Handle};
 use kumiki_octets::Message;
 use kumiki_osi_service::presentation::{
     BASIC_ENCODING_RULES, Context, ContextId, ContextResult, Value, Values, abort, context_refusal,
@@ -13,16 +12,11 @@ use kumiki_wire::osi::presentation::{Pdv, Standing, UserData};
 
 use super::DEFAULT_CONTEXT;
 use super::states::State;
+use crate::layer::Ends;
 
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) above: Above,
-    pub(super) user: Handle,
-    /// The session connection's handle; none before it stands.
-    pub(super) lower: Handle,
-    pub(super) state: State,
-    /// Whose user was told of CP.
-    pub(super) listener: Handle,
+pub struct Connection {
+    pub(super) ends: Ends<State>,
     /// The selector called.
     pub(super) called: Option<Selector>,
     /// The contexts proposed, in the order of CP.
@@ -38,21 +32,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(above: Above, user: Handle, state: State, contexts: Vec<Context>) -> Self {
+    pub(super) fn new(ends: Ends<State>, contexts: Vec<Context>) -> Self {
         let own = contexts.first().map_or(DEFAULT_CONTEXT, |it| it.id);
-        let mut connection = Self {
-            above,
-            user,
-            lower: Handle::default(),
-            state,
-            listener: Handle::default(),
-            called: None,
-            contexts,
-            results: Vec::new(),
-            standing: Vec::new(),
-            own,
-            talk: own,
-        };
+        let mut connection =
+            Self { ends, called: None, contexts, results: Vec::new(), standing: Vec::new(), own, talk: own };
         let talk = connection.talk_among(connection.contexts.iter());
         connection.talk = talk;
         connection

@@ -26,23 +26,29 @@
 //! presentation's, or how many contexts were refused where that says more ([`OsiCause::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the
 //! called user, whose data comes along; where there is no CPR, what session says.
 //!
+//! **What came last** ([`Layer::refusal`]): of a caller that broke the protocol and was refused for it, how it did; nothing where the last was refused by the user, without
+//! a reason of presentation's.
+//!
 //! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport: what goes with
 //! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), what else is
 //! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
 
+use core::convert::Infallible;
+
 use crate::session;
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request,
-    Service, Shape,
+    Above, Accept, Below, Context, Credit, Handle, Indication, Mode, Offered, Open, Opened, Reason, Request, Service,
+    Special,
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::presentation::PData;
-use kumiki_osi_service::presentation::{ContextId, ContextResult, Values, abort, refusal};
+use kumiki_osi_service::presentation::{ContextId, ContextResult, abort, refusal};
 use kumiki_osi_service::session::Primitive;
 use kumiki_osi_service::{Oid, Selectors};
 
-use crate::entries::{Entries, abort_below, end_below, tell_aborted};
+use crate::entries::{abort_below, end_below, tell_aborted};
+use crate::layer::{Ends, Layer, Machine, Table};
 
 mod act;
 mod connecting;
@@ -99,7 +105,7 @@ pub struct Counters {
 
 /// What a user wants that waits to be called.
 #[derive(Debug)]
-struct Wants {
+pub struct Wants {
     /// Those under which its user wants to be called; one that is not said does not matter.
     called: Selectors,
     /// The abstract syntaxes that its user speaks.
@@ -107,181 +113,72 @@ struct Wants {
 }
 
 /// The layer.
+pub type Presentation = Layer<Ppm>;
+
+/// The presentation protocol machine.
 #[derive(Debug, Default)]
-pub struct Presentation {
-    config: Config,
-    entries: Entries<Connection, Wants>,
-    counters: Counters,
-    refusal: Option<Reason>,
-}
+pub struct Ppm;
 
-/// What comes with an event.
-#[derive(Debug, Default)]
-struct Input {
-    /// User data.
-    data: Option<Message>,
-    /// P-DATA, asked for.
-    values: Values,
-    /// S-CONNECT confirm.
-    opened: Option<Box<Opened>>,
-    /// P-CONNECT response.
-    accept: Option<Box<Accept>>,
-    /// What session has and other layers have not.
-    primitive: Option<Primitive>,
-    /// Why something ends.
-    why: Option<Reason>,
-}
+type Input = crate::layer::Input<Infallible>;
 
-impl Input {
-    fn data(data: Option<Message>) -> Self {
-        Self { data, ..Self::default() }
-    }
-}
+impl Machine for Ppm {
+    type Config = Config;
+    type Counters = Counters;
+    type Connection = Connection;
+    type Wants = Wants;
+    type State = State;
+    type Event = Event;
+    type Do = Do;
+    type Pdu = Infallible;
 
-impl Presentation {
-    /// A layer as `config` says.
-    #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self { config, ..Self::default() }
-    }
-
-    /// What happened so far.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused; of one that broke the protocol
-    /// and was refused for it, the former. Nothing where the last was refused by the user, without a reason of presentation's.
-    #[must_use]
-    pub const fn refusal(&self) -> Option<&Reason> {
-        self.refusal.as_ref()
-    }
-
-    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        self.entries.connection(handle)
-    }
-
-    /// An event and what came with it: the table says what is done.
-    fn on(&mut self, own: Handle, event: Event, input: Input, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return cx.drop("no such connection");
-        };
-        let (todo, next) = states::cell(connection.state, event);
-        if let Some(state) = next {
-            connection.state = state;
-        }
-        self.act(own, todo, input, cx);
-    }
-
-    fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, reason.clone()) {
-            self.refuse_offers(own, cx);
-            return cx.down(SESSION, request);
-        }
-        let input = Input { data, why: Some(reason), ..Input::default() };
-        self.on(own, Event::AbortReq, input, cx);
-    }
-
-    /// Those whom the user of a listener has not answered hear that nobody is there any more.
-    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
-        for own in self.entries.connections(offered) {
+    const SERVICE: Service = SERVICE;
+    const NEEDS: &'static [Service] = &[session::SERVICE];
+    const TABLE: Table<Self> = Table {
+        cell: states::cell,
+        act: Presentation::act,
+        open: Presentation::open,
+        called: Presentation::session_offered,
+        refuse_offer: |layer, own, cx| {
             let told = OsiCause::PresentationRefused(refusal::NO_ACCESS_POINT);
-            self.abort(own, Reason::peer(told), None, cx);
-        }
+            layer.abort(own, Reason::peer(told), None, cx);
+        },
+        most: |config| config.connections,
+        ends: |it| &it.ends,
+        ends_mut: |it| &mut it.ends,
+        offered: State::WaitResponse,
+        accepted: Event::ConRsp,
+        release: |_| Ok(Event::RelReq),
+        abort: |_| Event::AbortReq,
+        confirmed: Event::Cpa,
+        released: Some(Event::Release),
+        closed: Some(Event::Closed),
+        ended: Event::End,
+        may_end_late: false,
+        unexpected: Some(Event::Unexpected),
+        timeout: None,
+        no_such: "no such connection",
+        no_expedited: "expedited data was not agreed on",
+    };
+
+    fn special(layer: &mut Presentation, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let event = if what.is::<PData>() {
+            Event::DataReq
+        } else if what.is::<Primitive>() {
+            Event::PrimitiveReq
+        } else {
+            return cx.drop("a primitive of another service");
+        };
+        layer.on(own, event, Input::special(what), cx);
     }
 
-    fn session_ended(&mut self, own: Handle, why: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, why.clone(), cx) {
-            return;
-        }
-        let input = Input { data, why: Some(why), ..Input::default() };
-        self.on(own, Event::End, input, cx);
-    }
-}
-
-impl Protocol for Presentation {
-    fn shape(&self) -> Shape {
-        Shape { offers: Some(SERVICE), needs: &[session::SERVICE], below: (1, 1), keys: Vec::new() }
+    fn came(layer: &mut Presentation, own: Handle, data: Message, _: bool, cx: &mut Context<'_>) {
+        layer.on(own, Event::Td, Input::data(Some(data)), cx);
     }
 
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Open(open) => self.open(from, *open, cx),
-            Request::Accept(accept) => self.accept(from, accept, cx),
-            Request::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    let session = connection.lower;
-                    cx.down(SESSION, Request::Credit { session, credit });
-                }
-            }
-            Request::Release { session, data } => {
-                self.on(session, Event::RelReq, Input::data(data), cx);
-            }
-            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
-            Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
-                self.abort(own, Reason::User, None, cx);
-            }
-            Request::Special { session, what } if what.is::<PData>() => {
-                let values = what.take::<PData>().map(|data| data.0).unwrap_or_default();
-                self.on(session, Event::DataReq, Input { values, ..Input::default() }, cx);
-            }
-            Request::Special { session, what } => match what.take() {
-                Some(primitive) => {
-                    let input = Input { primitive: Some(*primitive), ..Input::default() };
-                    self.on(session, Event::PrimitiveReq, input, cx);
-                }
-                None => cx.drop("a primitive of another service"),
-            },
-            // Octets without a context.
-            Request::Data { session, .. } => {
-                self.give_back(session, cx);
-                cx.drop("data that is no presentation data value");
-            }
-            Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
-            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
+    fn said(layer: &mut Presentation, own: Handle, what: Special, cx: &mut Context<'_>) {
+        if !what.is::<Primitive>() {
+            return cx.drop("a primitive of another service");
         }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => self.session_opened(opened, cx),
-            Indication::Offered(offered) => self.session_offered(*offered, cx),
-            Indication::Data { session, data, .. } => {
-                self.on(session, Event::Td, Input::data(Some(data)), cx);
-            }
-            Indication::Special { session, what } => match what.take() {
-                Some(primitive) => {
-                    let input = Input { primitive: Some(*primitive), ..Input::default() };
-                    self.on(session, Event::Primitive, input, cx);
-                }
-                None => cx.drop("a primitive of another service"),
-            },
-            Indication::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    let session = connection.user;
-                    cx.up(connection.above, Indication::Credit { session, credit });
-                }
-            }
-            Indication::Released { session, data } => {
-                self.on(session, Event::Release, Input::data(data), cx);
-            }
-            Indication::Closed { session } => {
-                let input = Input { why: Some(Reason::Down), ..Input::default() };
-                self.on(session, Event::Closed, input, cx);
-            }
-            Indication::Aborted { session, reason, data } => self.session_ended(session, reason, data, cx),
-            Indication::Expedited { session, .. } | Indication::Reset { session, .. } => {
-                self.on(session, Event::Unexpected, Input::default(), cx);
-            }
-            Indication::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-        }
+        layer.on(own, Event::Primitive, Input::special(what), cx);
     }
 }

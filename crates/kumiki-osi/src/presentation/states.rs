@@ -6,7 +6,7 @@
 
 /// A state of the presentation protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub enum State {
     /// STAI1: CP was sent, CPA is waited for.
     WaitAccept,
     /// STAI2: the user was told of CP.
@@ -17,7 +17,7 @@ pub(super) enum State {
 
 /// What happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event {
+pub enum Event {
     /// S-CONNECT confirm, accepted: CPA.
     Cpa,
     /// S-CONNECT confirm, refused (CPR, where there is one), S-U-ABORT (ARU or ARP) or S-P-ABORT.
@@ -46,7 +46,7 @@ pub(super) enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Do {
+pub enum Do {
     /// Counted: the user asked for what cannot be at this time.
     Misuse,
     /// ARP with "unexpected session service primitive"; the user is told (P-P-ABORT).

@@ -1,6 +1,5 @@
 //! What is done: one arm for each action of the table.
 
-use kumiki_graph::Special;
 use kumiki_osi_service::session::{Resync, refusal};
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::session::{Abort, Enclosed, Finish, Point, Resync as Rs, ResyncAck, Spdu, transport};
@@ -11,22 +10,27 @@ use crate::session::connection::Collision;
 impl Session {
     /// Does `todo`, with the state as it is now and `before`.
     pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
-        let Input { data, spdu, tsdu, primitive, why, end } = input;
+        let Input { data, end, special, opened, accept, pdu: spdu, beginning, why } = input;
         if todo == Do::Error {
-            let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), tsdu);
+            let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), beginning);
             return self.violated(own, why.unwrap_or_else(misplaced), cx);
         }
         let why = why.unwrap_or(Reason::User);
-        match (todo, spdu, primitive) {
+        match (todo, spdu, accept) {
             (Do::Nothing, ..) => {}
             (Do::Misuse, ..) => cx.drop("not possible in this state of the session"),
-            (Do::SendCn, ..) => self.send_cn(own, cx),
+            (Do::SendCn, ..) => {
+                if let Some((connection, opened)) = self.connection(own).zip(opened) {
+                    (connection.local, connection.remote) = (opened.local, opened.remote);
+                }
+                self.send_cn(own, cx);
+            }
             (Do::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
             (Do::SendCdo, ..) => self.send_cdo(own, cx),
             (Do::TakeCdo, Some(Spdu::Overflow(data)), _) => self.take_cdo(own, data, cx),
             (Do::TakeAc, Some(Spdu::Accept(ac)), _) => self.take_ac(own, *ac, cx),
             (Do::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
-            (Do::SendAc, ..) => self.send_ac(own, data, cx),
+            (Do::SendAc, _, Some(accept)) => self.send_ac(own, *accept, cx),
             (Do::SendRf, ..) => {
                 let code = if let Some(OsiCause::SessionRefused(code)) = why.cause() {
                     *code
@@ -58,8 +62,16 @@ impl Session {
                 self.counters.purged += u64::from(matches!(spdu, Some(Spdu::Data(_))));
             }
             (Do::EndTransport, ..) => self.finish(own, None, cx),
-            (Do::Lost, ..) => self.finish(own, Some((why, None)), cx),
-            (todo, spdu, primitive) => self.act_in_session(own, todo, spdu, primitive, cx),
+            (Do::Lost, ..) => {
+                // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
+                let is_unanswered = before == State::WaitAccept && matches!(why, Reason::Down | Reason::Reset);
+                let why = if is_unanswered { Reason::peer(OsiCause::Unanswered) } else { why };
+                self.finish(own, Some((why, None)), cx);
+            }
+            (todo, spdu, _) => {
+                let primitive = special.and_then(Special::take).map(|it| *it);
+                self.act_in_session(own, todo, spdu, primitive, cx);
+            }
         }
     }
 
@@ -90,14 +102,6 @@ impl Session {
         }
     }
 
-    pub(super) fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let deadline = cx.now() + self.config.patience;
-        let token = Token { session: own, kind: 0 };
-        if let Some(connection) = self.connection(own) {
-            cx.set_timer(&mut connection.timer, token, deadline);
-        }
-    }
-
     /// AB for a protocol error, and the user is told.
     pub(super) fn error(&mut self, own: Handle, found: &'static str, cx: &mut Context<'_>) {
         self.violated(own, Reason::violation(layer::SESSION, found), cx);
@@ -114,10 +118,10 @@ impl Session {
         let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
-        end_below(TRANSPORT, (own, connection.lower), None, cx);
+        cx.clear_timer(&mut connection.ends.timer);
+        end_below(TRANSPORT, (own, connection.ends.lower), None, cx);
         if let Some((reason, data)) = why.filter(|_| connection.knows()) {
-            tell_aborted(connection.above, connection.user, reason, data, cx);
+            connection.ends.tell_aborted(reason, data, cx);
         }
     }
 
@@ -167,8 +171,7 @@ impl Session {
             }
             data = connection.gathered.take();
         }
-        let (session, end) = (connection.user, true);
-        cx.up(connection.above, Indication::Data { session, data, end });
+        connection.ends.hand_up(data, cx);
         self.counters.received += 1;
     }
 
@@ -178,11 +181,11 @@ impl Session {
         };
         // Who begins a release must have all tokens (X.225 section 7.6).
         if !connection.owns(connection.units.tokens()) {
-            connection.state = State::Data;
+            connection.ends.state = State::Data;
             return cx.drop("a token is on the other side");
         }
         let finish = Finish { transport: Some(transport::RELEASE), data: Enclosed { enclosure: None, data } };
-        self.wait(own, cx);
+        self.wait(own, self.config.patience, cx);
         self.send(own, Spdu::Finish(finish), cx);
     }
 
@@ -193,8 +196,7 @@ impl Session {
         if collision {
             connection.collision = Collision::Met;
         }
-        let (session, data) = (connection.user, finish.data.data);
-        cx.up(connection.above, Indication::Released { session, data });
+        connection.ends.tell_released(finish.data.data, cx);
     }
 
     fn send_dn(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
@@ -202,19 +204,19 @@ impl Session {
             return;
         };
         let data = Enclosed { enclosure: None, data };
-        let (above, session) = (connection.above, connection.user);
         // Of two releases that met, the answer to ours is still to come.
         let waits = connection.collision == Collision::Met;
         if waits {
             connection.collision = Collision::None;
-            connection.state = State::WaitDisconnect;
+            connection.ends.state = State::WaitDisconnect;
         }
-        self.wait(own, cx);
-        if self.send(own, Spdu::Disconnect(data), cx) && !waits {
-            if let Some(connection) = self.connection(own) {
-                connection.state = State::WaitTransportEnd;
-            }
-            cx.up(above, Indication::Closed { session });
+        self.wait(own, self.config.patience, cx);
+        if self.send(own, Spdu::Disconnect(data), cx)
+            && !waits
+            && let Some(connection) = self.connection(own)
+        {
+            connection.ends.state = State::WaitTransportEnd;
+            connection.ends.tell_closed(cx);
         }
     }
 
@@ -222,16 +224,15 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let waits = connection.state == State::WaitDisconnect;
+        let waits = connection.ends.state == State::WaitDisconnect;
         if !waits && connection.collision != Collision::Met {
             return self.error(own, "a DN SPDU that answers nothing", cx);
         }
         connection.collision = Collision::Answered;
-        let (above, session, data) = (connection.above, connection.user, data.data);
-        cx.up(above, Indication::Released { session, data });
+        connection.ends.tell_released(data.data, cx);
         // In a collision the answer to the other's FN is still to be given.
         if waits {
-            cx.up(above, Indication::Closed { session });
+            connection.ends.tell_closed(cx);
             self.finish(own, None, cx);
         }
     }
@@ -314,10 +315,10 @@ impl Session {
             return self.error(own, "an RS SPDU to a point that cannot be", cx);
         }
         // Two that meet: one counts, and who has sent the other forgets it.
-        if connection.state == State::WaitResyncAck && !connection.gives_way_to(kind, number) {
+        if connection.ends.state == State::WaitResyncAck && !connection.gives_way_to(kind, number) {
             return;
         }
-        connection.state = State::WaitResyncResponse;
+        connection.ends.state = State::WaitResyncResponse;
         connection.gathered = kumiki_octets::Gathering::default();
         // What waits was said before, and is thrown away by the peer.
         connection.waiting.clear();
@@ -347,7 +348,7 @@ impl Session {
         if !fits {
             return self.error(own, "an RA SPDU with another point than was asked for", cx);
         }
-        cx.clear_timer(&mut connection.timer);
+        cx.clear_timer(&mut connection.ends.timer);
         connection.resynchronized(kind, ra.number);
         let tokens = ra.tokens.unwrap_or(tokens);
         connection.tokens = connection.own(tokens);
@@ -400,7 +401,7 @@ impl Session {
                 let agreed = connection.units.has(FunctionalUnits::RESYNCHRONIZE);
                 let number = if kind == Resync::Abandon { connection.v_m } else { number };
                 if !agreed || !connection.may_go_to(kind, number) {
-                    connection.state = State::Data;
+                    connection.ends.state = State::Data;
                     return cx.drop("a resynchronisation that is not possible");
                 }
                 connection.resync = Some((kind, number, tokens));
@@ -422,7 +423,7 @@ impl Session {
         };
         let is_data = matches!(spdu, Spdu::TypedData(_));
         if matches!(spdu, Spdu::Resync(_)) {
-            self.wait(own, cx);
+            self.wait(own, self.config.patience, cx);
         }
         let sent = self.send(own, spdu, cx);
         self.counters.sent += u64::from(is_data && sent);
@@ -433,9 +434,7 @@ impl Session {
 const LONGEST_CUT: usize = 16 * 1024 * 1024;
 
 fn tell(connection: &Connection, primitive: Primitive, cx: &mut Context<'_>) {
-    let what = Special::new(primitive);
-    let session = connection.user;
-    cx.up(connection.above, Indication::Special { session, what });
+    connection.ends.tell(Special::new(primitive), cx);
 }
 
 /// What is wrong where the table has an error: an SPDU, if it could be read.

@@ -42,7 +42,7 @@ impl Session {
             ..Cn::new(units)
         };
         connection.called = Some(Box::new(Cn { data: Enclosed::default(), ..spdu.clone() }));
-        self.wait(own, cx);
+        self.wait(own, self.config.patience, cx);
         self.send(own, Spdu::Connect(Box::new(spdu)), cx);
     }
 
@@ -86,10 +86,10 @@ impl Session {
             return self.offer(own, cx);
         }
         if let Some(connection) = self.connection(own) {
-            connection.state = State::WaitOverflow;
+            connection.ends.state = State::WaitOverflow;
         }
         let oa = Spdu::OverflowAccept { tsdu_maximum: None, version: version::TWO };
-        self.wait(own, cx);
+        self.wait(own, self.config.patience, cx);
         self.send(own, oa, cx);
     }
 
@@ -115,7 +115,7 @@ impl Session {
             return;
         }
         if ends && let Some(connection) = self.connection(own) {
-            connection.state = State::WaitResponse;
+            connection.ends.state = State::WaitResponse;
             self.offer(own, cx);
         }
     }
@@ -125,7 +125,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
+        cx.clear_timer(&mut connection.ends.timer);
         let mut called = Selectors::default();
         let below = connection.association.as_deref();
         called.transport = below.and_then(|it| it.called.transport);
@@ -139,8 +139,8 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        connection.above = above;
-        connection.listener = handle;
+        connection.ends.above = above;
+        connection.ends.listener = handle;
         let mut association = connection.association.take().unwrap_or_default();
         if let Some(cn) = connection.called.as_deref() {
             association.called.session = cn.called;
@@ -165,13 +165,14 @@ impl Session {
     }
 
     /// The user accepts: AC with what both have.
-    pub(super) fn send_ac(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let asked = self.connection(own).and_then(|it| it.association.as_deref());
-        let options = asked.map(|it| it.session.clone()).unwrap_or_default();
+    pub(super) fn send_ac(&mut self, own: Handle, mut accept: Accept, cx: &mut Context<'_>) {
+        let association = accept.parameters.take::<Association>();
+        let options = association.as_deref().map(|it| it.session.clone()).unwrap_or_default();
         let ours = self.units(options.functional_units);
         let Some(connection) = self.connection(own) else {
             return;
         };
+        connection.ends.user = accept.user;
         let Some(cn) = connection.called.take() else {
             return;
         };
@@ -183,7 +184,6 @@ impl Session {
         connection.tokens = connection.own(setting);
         connection.segment = segment(cn.tsdu_maximum.map(|(_, from)| from));
         connection.take_all(cx);
-        let association = connection.association.take();
         let spdu = Cn {
             reference: answer(options.reference, cn.reference),
             tsdu_maximum: cn.tsdu_maximum,
@@ -191,7 +191,7 @@ impl Session {
             tokens: cn.tokens.map(|_| setting),
             calling: cn.calling,
             called: association.and_then(|it| it.calling.session).or(cn.called),
-            data: Enclosed { enclosure: None, data },
+            data: Enclosed { enclosure: None, data: accept.data },
             ..Cn::new(units)
         };
         self.send(own, Spdu::Accept(Box::new(spdu)), cx);
@@ -202,7 +202,7 @@ impl Session {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
+        cx.clear_timer(&mut connection.ends.timer);
         let proposed = connection.called.take();
         let units = common(connection.units, ac.functional_units);
         let is_duplex = units.has(FunctionalUnits::DUPLEX) != units.has(FunctionalUnits::HALF_DUPLEX);
@@ -224,7 +224,7 @@ impl Session {
             reference: ac.reference,
         };
         let opened = Opened {
-            user: connection.user,
+            user: connection.ends.user,
             provider: own,
             local: connection.local,
             remote: connection.remote,
@@ -232,7 +232,7 @@ impl Session {
             parameters: association.into(),
             data: ac.data.data,
         };
-        cx.up(connection.above, Indication::Opened(Box::new(opened)));
+        cx.up(connection.ends.above, Indication::Opened(Box::new(opened)));
         connection.flow(cx);
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Above, Address, Handle, TimerSlot};
+use kumiki_graph::Address;
 use kumiki_octets::{Gathering, Message};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::session::{FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens};
@@ -10,6 +10,7 @@ use kumiki_wire::osi::session::Connection as Cn;
 
 use super::send::Out;
 use super::states::State;
+use crate::layer::Ends;
 
 /// How far two releases have come that met.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,14 +23,8 @@ pub(super) enum Collision {
 }
 
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) above: Above,
-    pub(super) user: Handle,
-    /// The transport connection's handle; none before it stands.
-    pub(super) lower: Handle,
-    pub(super) state: State,
-    /// Whose user was told of CN.
-    pub(super) listener: Handle,
+pub struct Connection {
+    pub(super) ends: Ends<State>,
     /// Whether this side has sent CN.
     pub(super) initiator: bool,
     pub(super) local: Address,
@@ -62,7 +57,6 @@ pub(super) struct Connection {
     pub(super) part: Message,
     /// Both have asked for a release.
     pub(super) collision: Collision,
-    pub(super) timer: TimerSlot,
     /// TSDUs that transport takes.
     pub(super) room: u32,
     /// Of them, those that the user has been told of and has not used.
@@ -74,13 +68,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(above: Above, state: State, initiator: bool) -> Self {
+    pub(super) fn new(ends: Ends<State>, initiator: bool) -> Self {
         Self {
-            above,
-            user: Handle::default(),
-            lower: Handle::default(),
-            state,
-            listener: Handle::default(),
+            ends,
             initiator,
             local: Address::NONE,
             remote: Address::NONE,
@@ -98,7 +88,6 @@ impl Connection {
             resync: None,
             part: Message::new(),
             collision: Collision::None,
-            timer: TimerSlot::default(),
             room: 0,
             granted: 0,
             waiting: VecDeque::new(),
@@ -108,7 +97,10 @@ impl Connection {
 
     /// Whether the user has been told of the session and not of its end.
     pub(super) const fn knows(&self) -> bool {
-        !matches!(self.state, State::WaitConnect | State::WaitOverflow | State::WaitResponse | State::WaitTransportEnd)
+        !matches!(
+            self.ends.state,
+            State::WaitConnect | State::WaitOverflow | State::WaitResponse | State::WaitTransportEnd
+        )
     }
 
     /// Whether this side has all of `tokens` that there are.

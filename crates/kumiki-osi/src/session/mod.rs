@@ -24,17 +24,18 @@
 //! kind, number and side (`connection.rs`).
 
 use crate::tp0;
-use kumiki_graph::Special;
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
-    Request, Service, Shape, Token,
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Reason, Request,
+    Service, Special,
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::Association;
-use kumiki_osi_service::session::{FunctionalUnits, Primitive};
+use kumiki_osi_service::session::{FunctionalUnits, Primitive, refusal};
 use kumiki_osi_service::{Selector, Selectors};
+use kumiki_wire::osi::session::Spdu;
 
-use crate::entries::{Entries, abort_below, end_below, tell_aborted};
+use crate::entries::{abort_below, end_below, tell_aborted};
+use crate::layer::{Ends, Layer, Machine, Table};
 
 mod act;
 mod connecting;
@@ -106,53 +107,88 @@ pub struct Counters {
 }
 
 /// The layer.
+pub type Session = Layer<Spm>;
+
+/// The session protocol machine.
 #[derive(Debug, Default)]
-pub struct Session {
-    config: Config,
-    /// A listener wants to be called under these; one that is not said does not matter.
-    entries: Entries<Connection, Selectors>,
-    counters: Counters,
-    refusal: Option<Reason>,
+pub struct Spm;
+
+type Input = crate::layer::Input<Spdu>;
+
+impl Machine for Spm {
+    type Config = Config;
+    type Counters = Counters;
+    type Connection = Connection;
+    /// Those under which its user wants to be called; one that is not said does not matter.
+    type Wants = Selectors;
+    type State = State;
+    type Event = Event;
+    type Do = Do;
+    type Pdu = Spdu;
+
+    const SERVICE: Service = SERVICE;
+    const NEEDS: &'static [Service] = &[tp0::SERVICE];
+    const TABLE: Table<Self> = Table {
+        cell: states::cell,
+        act: Session::act,
+        open: Session::open,
+        called: Session::transport_offered,
+        refuse_offer: |layer, own, cx| layer.refuse(own, refusal::USER_NOT_ATTACHED, None, cx),
+        most: |config| config.connections,
+        ends: |it| &it.ends,
+        ends_mut: |it| &mut it.ends,
+        offered: State::WaitResponse,
+        accepted: Event::SConRspAccept,
+        release: |state| Ok(if state == State::WaitReleaseResponse { Event::SRelRsp } else { Event::SRelReq }),
+        abort: |state| if state == State::WaitResponse { Event::SConRspRefuse } else { Event::SUAbReq },
+        confirmed: Event::TConCnf,
+        released: None,
+        closed: None,
+        ended: Event::TDisInd,
+        may_end_late: true,
+        unexpected: None,
+        timeout: Some(Event::Timer),
+        no_such: "no such session",
+        no_expedited: "expedited data was not agreed on",
+    };
+
+    fn data(layer: &mut Session, own: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
+        layer.on_data_request(own, Event::SDataReq, Input { end, ..Input::data(Some(data)) }, cx);
+    }
+
+    fn special(layer: &mut Session, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let event = match what.get() {
+            Some(Primitive::TypedData { .. }) => {
+                return layer.on_data_request(own, Event::STypedReq, Input::special(what), cx);
+            }
+            Some(Primitive::SyncMinor { .. }) => Event::SSyncMinorReq,
+            Some(Primitive::SyncMinorReply { .. }) => Event::SSyncMinorRsp,
+            Some(Primitive::Resync { .. }) => Event::SResyncReq,
+            Some(Primitive::ResyncReply { .. }) => Event::SResyncRsp,
+            Some(Primitive::GiveTokens { .. } | Primitive::PleaseTokens { .. }) => Event::STokenReq,
+            None => return cx.drop("a primitive of another service"),
+        };
+        layer.on(own, event, Input::special(what), cx);
+    }
+
+    fn came(layer: &mut Session, own: Handle, data: Message, _: bool, cx: &mut Context<'_>) {
+        layer.came(own, data, cx);
+    }
+
+    fn credited(layer: &mut Session, own: Handle, credit: Credit, cx: &mut Context<'_>) {
+        if let Some(connection) = layer.connection(own) {
+            connection.room = connection.room.saturating_add(credit.messages);
+            connection.flow(cx);
+        }
+    }
 }
 
 impl Session {
-    /// A layer as `config` says.
-    #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self { config, ..Self::default() }
-    }
-
-    /// What happened so far.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has
-    /// said CN leaves nothing here.
-    #[must_use]
-    pub const fn refusal(&self) -> Option<&Reason> {
-        self.refusal.as_ref()
-    }
-
-    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        self.entries.connection(handle)
-    }
-
     fn open(&mut self, above: Above, open: Open, cx: &mut Context<'_>) {
-        let user = open.user;
-        let association = open.parameters.get::<Association>();
-        let selectors = association.map(|it| [it.called.session, it.calling.session]);
+        let selectors = open.parameters.get::<Association>().map(|it| [it.called.session, it.calling.session]);
         let is_long = |selector: Selector| selector.octets().len() > MOST_SELECTOR;
-        let why = if self.entries.len() >= self.config.connections as usize {
-            Some(Reason::NoResources)
-        } else if selectors.into_iter().flatten().flatten().any(is_long) {
-            Some(Reason::BadAddress)
-        } else {
-            None
-        };
-        if let Some(reason) = why {
-            return tell_aborted(above, user, reason, None, cx);
+        if selectors.into_iter().flatten().flatten().any(is_long) {
+            return tell_aborted(above, open.user, Reason::BadAddress, None, cx);
         }
         let own = match open.mode {
             Mode::Passive { .. } => {
@@ -161,11 +197,10 @@ impl Session {
                     presentation: None,
                     ..open.parameters.get::<Association>().map_or_else(Selectors::default, |it| it.called)
                 };
-                self.entries.listen(above, user, called)
+                self.entries.listen(above, open.user, called)
             }
             Mode::Active => {
-                let mut connection = Connection::new(above, State::WaitTransport, true);
-                connection.user = user;
+                let mut connection = Connection::new(Ends::new(above, open.user, State::WaitTransport), true);
                 connection.association = open.parameters.get::<Association>().cloned().map(Box::new);
                 connection.data = open.data;
                 self.entries.keep(connection)
@@ -173,90 +208,6 @@ impl Session {
         };
         let open = Open { user: own, data: None, ..open };
         cx.down(TRANSPORT, Request::Open(Box::new(open)));
-    }
-
-    fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
-        let own = accept.session;
-        let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
-            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
-        };
-        connection.user = accept.user;
-        connection.association = accept.parameters.take();
-        self.on(own, Event::SConRspAccept, Input::data(accept.data), cx);
-    }
-
-    /// An event and what came with it: the table says what is done.
-    fn on(&mut self, own: Handle, event: Event, input: Input, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return cx.drop("no such session");
-        };
-        let (todo, next) = states::cell(connection.state, event);
-        let before = connection.state;
-        if let Some(state) = next {
-            connection.state = state;
-        }
-        self.act(own, todo, before, input, cx);
-    }
-
-    fn abort(&mut self, own: Handle, reason: Reason, data: Option<Message>, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(own, Reason::User) {
-            self.refuse_offers(own, cx);
-            return cx.down(TRANSPORT, request);
-        }
-        let input = Input { data, why: Some(reason), ..Input::default() };
-        let state = self.connection(own).map(|it| it.state);
-        let event = if state == Some(State::WaitResponse) { Event::SConRspRefuse } else { Event::SUAbReq };
-        self.on(own, event, input, cx);
-    }
-
-    /// Those whom the user of a listener has not answered hear that nobody is there any more.
-    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
-        for own in self.entries.connections(offered) {
-            let code = kumiki_osi_service::session::refusal::USER_NOT_ATTACHED;
-            self.refuse(own, code, None, cx);
-        }
-    }
-
-    fn release(&mut self, own: Handle, data: Option<Message>, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return cx.drop("no such session");
-        };
-        let event = match connection.state {
-            State::WaitReleaseResponse => Event::SRelRsp,
-            State::WaitTransport
-            | State::WaitConnect
-            | State::WaitAccept
-            | State::WaitOverflow
-            | State::WaitResponse
-            | State::Data
-            | State::WaitDisconnect
-            | State::WaitResyncAck
-            | State::WaitResyncResponse
-            | State::WaitTransportEnd => Event::SRelReq,
-        };
-        self.on(own, event, Input::data(data), cx);
-    }
-
-    fn special(&mut self, own: Handle, what: Special, cx: &mut Context<'_>) {
-        let Some(primitive) = what.take().map(|it| *it) else {
-            return cx.drop("a primitive of another service");
-        };
-        let is_data = matches!(primitive, Primitive::TypedData { .. });
-        let event = match primitive {
-            Primitive::TypedData { .. } => Event::STypedReq,
-            Primitive::SyncMinor { .. } => Event::SSyncMinorReq,
-            Primitive::SyncMinorReply { .. } => Event::SSyncMinorRsp,
-            Primitive::Resync { .. } => Event::SResyncReq,
-            Primitive::ResyncReply { .. } => Event::SResyncRsp,
-            Primitive::GiveTokens { .. } | Primitive::PleaseTokens { .. } => Event::STokenReq,
-        };
-        let input = Input { primitive: Some(primitive), ..Input::default() };
-        if is_data {
-            self.on_data_request(own, event, input, cx);
-        } else {
-            self.on(own, event, input, cx);
-        }
     }
 
     /// Data: a message of credit goes with it, which comes back if it is not sent.
@@ -267,95 +218,6 @@ impl Session {
         self.on(own, event, input, cx);
         if let Some(connection) = self.connection(own) {
             connection.flow(cx);
-        }
-    }
-}
-
-/// What comes with an event.
-#[derive(Debug, Default)]
-struct Input {
-    /// User data.
-    data: Option<Message>,
-    /// The SPDU, where one came.
-    spdu: Option<kumiki_wire::osi::session::Spdu>,
-    /// The primitive, where the user has said it.
-    primitive: Option<Primitive>,
-    /// How the TSDU begins in which the SPDU came.
-    tsdu: Beginning,
-    /// Why something ends.
-    why: Option<Reason>,
-    /// The data ends here.
-    end: bool,
-}
-
-impl Input {
-    fn data(data: Option<Message>) -> Self {
-        Self { data, end: true, ..Self::default() }
-    }
-
-    fn why(why: Reason) -> Self {
-        Self { why: Some(why), ..Self::default() }
-    }
-}
-
-impl Protocol for Session {
-    fn shape(&self) -> Shape {
-        Shape { offers: Some(SERVICE), needs: &[tp0::SERVICE], below: (1, 1), keys: Vec::new() }
-    }
-
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Open(open) => self.open(from, *open, cx),
-            Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Data { session, data, end } => {
-                let input = Input { data: Some(data), end, ..Input::default() };
-                self.on_data_request(session, Event::SDataReq, input, cx);
-            }
-            Request::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    let session = connection.lower;
-                    cx.down(TRANSPORT, Request::Credit { session, credit });
-                }
-            }
-            Request::Release { session, data } => self.release(session, data, cx),
-            Request::Abort { session, reason, data } => self.abort(session, reason, data, cx),
-            Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
-                self.abort(own, Reason::User, None, cx);
-            }
-            Request::Special { session, what } => self.special(session, what, cx),
-            Request::Expedited { .. } => cx.drop("expedited data was not agreed on"),
-            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => cx.drop("a primitive of another service"),
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => self.transport_opened(opened, cx),
-            Indication::Offered(offered) => self.transport_offered(*offered, cx),
-            Indication::Data { session, data, .. } => self.came(session, data, cx),
-            Indication::Credit { session, credit } => {
-                if let Some(connection) = self.connection(session) {
-                    connection.room = connection.room.saturating_add(credit.messages);
-                    connection.flow(cx);
-                }
-            }
-            Indication::Aborted { session, reason, .. } => self.transport_ended(session, reason, cx),
-            Indication::Released { session, .. } | Indication::Closed { session } => {
-                self.transport_ended(session, Reason::Down, cx);
-            }
-            Indication::Reset { session, reason } => self.transport_ended(session, reason, cx),
-            Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-        }
-    }
-
-    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        let input = Input::why(Reason::TimedOut);
-        if self.connection(token.session).is_some() {
-            self.on(token.session, Event::Timer, input, cx);
         }
     }
 }

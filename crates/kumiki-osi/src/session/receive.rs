@@ -1,54 +1,28 @@
 //! What comes from transport.
 
-use kumiki_osi_service::{OsiCause, layer};
+use kumiki_osi_service::layer;
 use kumiki_wire::osi::session::{Spdu, parse};
 
 use super::*;
 
 impl Session {
-    pub(super) fn transport_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
-        let own = opened.user;
-        let Some((connection, opened)) = self.entries.on_opened(opened, TRANSPORT, cx) else {
-            return;
-        };
-        connection.lower = opened.provider;
-        connection.local = opened.local;
-        connection.remote = opened.remote;
-        self.on(own, Event::TConCnf, Input::default(), cx);
-    }
-
     /// A transport connection is taken from whoever makes one, for only its CN says what the caller wants.
     pub(super) fn transport_offered(&mut self, mut offered: Offered, cx: &mut Context<'_>) {
         let listens = self.entries.get(offered.user).is_some();
-        if !listens || self.entries.len() >= self.config.connections as usize {
+        if !listens || self.is_full() {
             self.counters.refused += 1;
             let reason = if listens { Reason::NoResources } else { Reason::BadAddress };
             return abort_below(TRANSPORT, offered.provider, reason, None, cx);
         }
-        let mut connection = Connection::new(Above(0), State::WaitConnect, false);
-        connection.lower = offered.provider;
+        let mut connection = Connection::new(Ends::new(Above(0), Handle::default(), State::WaitConnect), false);
+        connection.ends.lower = offered.provider;
         connection.local = offered.local;
         connection.remote = offered.remote;
         connection.association = offered.parameters.take();
         let own = self.entries.keep(connection);
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(TRANSPORT, Request::Accept(Box::new(accept)));
-        self.wait(own, cx);
-    }
-
-    pub(super) fn transport_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if self.entries.on_ended(own, why.clone(), cx) {
-            return;
-        }
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
-        // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
-        let why = match (connection.state, why.clone()) {
-            (State::WaitAccept, Reason::Down | Reason::Reset) => Reason::peer(OsiCause::Unanswered),
-            _ => why,
-        };
-        self.on(own, Event::TDisInd, Input::why(why), cx);
+        self.wait(own, self.config.patience, cx);
     }
 
     /// A TSDU: one SPDU, or some that are concatenated.
@@ -57,9 +31,9 @@ impl Session {
             return cx.drop("a TSDU of nobody's connection");
         }
         // A peer that still sends has not fallen silent.
-        let waits = |it: &Connection| matches!(it.state, State::WaitDisconnect | State::WaitResyncAck);
+        let waits = |it: &Connection| matches!(it.ends.state, State::WaitDisconnect | State::WaitResyncAck);
         if self.connection(own).is_some_and(|it| waits(it)) {
-            self.wait(own, cx);
+            self.wait(own, self.config.patience, cx);
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;
@@ -118,7 +92,7 @@ impl Session {
             Some(_) => Event::Invalid,
             None => return false,
         };
-        let input = Input { spdu: Some(spdu), tsdu: tsdu.clone(), ..Input::default() };
+        let input = Input { pdu: Some(spdu), beginning: tsdu.clone(), ..Input::default() };
         let received = self.counters.received;
         self.on(own, event, input, cx);
         self.counters.received > received

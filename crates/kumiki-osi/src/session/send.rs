@@ -7,7 +7,6 @@
 //! A peer that makes this side answer and does not read the answers is not read either, from [`MOST_WAITING`] on.
 
 use crate::tp0::Longest;
-use kumiki_graph::Special;
 use kumiki_wire::osi::session::{Abort, Enclosed, Enclosure, Spdu, transport};
 
 use super::connection::Collision;
@@ -47,13 +46,12 @@ impl Connection {
 
     /// Whether the user may send data.
     fn may_send(&self) -> bool {
-        matches!(self.state, State::Data | State::WaitReleaseResponse) && self.collision == Collision::None
+        matches!(self.ends.state, State::Data | State::WaitReleaseResponse) && self.collision == Collision::None
     }
 
     /// The connection stands: transport takes from here on whatever its longest TSDU is.
     pub(super) fn take_all(&self, cx: &mut Context<'_>) {
-        let (session, what) = (self.lower, Special::new(Longest(u32::MAX)));
-        cx.down(TRANSPORT, Request::Special { session, what });
+        self.ends.say(Special::new(Longest(u32::MAX)), cx);
     }
 
     /// Hands transport what it takes, tells the user what room that leaves, and transport what may come.
@@ -62,19 +60,16 @@ impl Connection {
             && let Some(data) = self.next_tsdu()
         {
             self.room -= 1;
-            let (session, end) = (self.lower, true);
-            cx.down(TRANSPORT, Request::Data { session, data, end });
+            self.ends.hand_down(data, cx);
         }
         let messages = self.room.saturating_sub(self.granted);
         if self.may_send() && self.waiting.is_empty() && messages > 0 {
             self.granted += messages;
-            let (session, credit) = (self.user, Credit::messages(messages));
-            cx.up(self.above, Indication::Credit { session, credit });
+            self.ends.let_send(Credit::messages(messages), cx);
         }
         if self.waiting.len() < MOST_WAITING && self.owed > 0 {
             let messages = core::mem::take(&mut self.owed);
-            let (session, credit) = (self.lower, Credit::messages(messages));
-            cx.down(TRANSPORT, Request::Credit { session, credit });
+            self.ends.let_come(Credit::messages(messages), cx);
         }
     }
 
@@ -118,7 +113,7 @@ impl Session {
             return;
         };
         let knows = connection.knows();
-        let (above, user) = (connection.above, connection.user);
+        let (above, user) = (connection.ends.above, connection.ends.user);
         // Reflect parameter values: 9 octets of what the session entity likes to say.
         let reflect =
             why.as_violation().map_or_else(Vec::new, |it| it.beginning.octets().iter().take(9).copied().collect());
@@ -133,9 +128,9 @@ impl Session {
     pub(super) fn last_word(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) {
         if let Some(connection) = self.connection(own) {
             connection.waiting.clear();
-            connection.state = State::WaitTransportEnd;
+            connection.ends.state = State::WaitTransportEnd;
         }
-        self.wait(own, cx);
+        self.wait(own, self.config.patience, cx);
         self.send(own, spdu, cx);
     }
 }

@@ -6,7 +6,7 @@
 
 /// A state of the session protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub enum State {
     /// STA01B: the transport connection was asked for.
     WaitTransport,
     /// STA01C: a transport connection of the peer's making stands, and CN is waited for.
@@ -33,7 +33,7 @@ pub(super) enum State {
 
 /// What happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event {
+pub enum Event {
     TConCnf,
     TDisInd,
     Cn,
@@ -74,7 +74,7 @@ pub(super) enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Do {
+pub enum Do {
     /// Nothing: it comes too late, or says nothing new.
     Nothing,
     /// Counted: the user asked for what cannot be at this time.

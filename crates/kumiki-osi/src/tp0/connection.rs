@@ -2,23 +2,18 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{Above, Address, Handle, TimerSlot};
+use kumiki_graph::Address;
 use kumiki_octets::{Gathering, Message};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::Selector;
 use kumiki_wire::osi::cotp::{self, Data};
 
 use super::states::State;
+use crate::layer::Ends;
 
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) above: Above,
-    pub(super) user: Handle,
-    /// The network connection's handle; none before it stands.
-    pub(super) lower: Handle,
-    pub(super) state: State,
-    /// Which listener was called, of a connection that was offered.
-    pub(super) listener: Handle,
+pub struct Connection {
+    pub(super) ends: Ends<State>,
     /// The network's addresses, of a connection that was offered.
     pub(super) local: Address,
     pub(super) remote: Address,
@@ -32,7 +27,6 @@ pub(super) struct Connection {
     pub(super) tpdu_size: usize,
     /// What the user says to other layers, while the network connection does not stand.
     pub(super) association: Option<Box<Association>>,
-    pub(super) timer: TimerSlot,
     /// TPDUs that the network takes now.
     pub(super) room: u32,
     /// CR or CC, while the network has not taken it.
@@ -58,13 +52,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(above: Above, state: State, src_ref: u16) -> Self {
+    pub(super) fn new(ends: Ends<State>, src_ref: u16) -> Self {
         Self {
-            above,
-            user: Handle::default(),
-            lower: Handle::default(),
-            state,
-            listener: Handle::default(),
+            ends,
             local: Address::NONE,
             remote: Address::NONE,
             src_ref,
@@ -73,7 +63,6 @@ impl Connection {
             calling: None,
             tpdu_size: cotp::DEFAULT_SIZE,
             association: None,
-            timer: TimerSlot::default(),
             room: 0,
             first: None,
             waiting: VecDeque::new(),

@@ -24,16 +24,19 @@
 //! **Selectors.** A listener without a selector takes every caller. One with a selector takes those who call it, and refuses others with
 //! "transport selector unknown".
 
+use core::convert::Infallible;
+
 use kumiki_graph::{
-    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol,
-    Quality, Reason, Request, Service, Shape, Token,
+    Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Quality, Reason,
+    Request, Service, Special,
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::{Association, Selector};
 use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Tpdu, reason};
 
-use crate::entries::{Entries, abort_below, end_below, tell_aborted};
+use crate::entries::{abort_below, end_below};
+use crate::layer::{Ends, Layer, Machine, Table};
 
 mod connection;
 mod longest;
@@ -150,60 +153,108 @@ pub struct Counters {
 }
 
 /// The layer.
+pub type Tp0 = Layer<Class0>;
+
+/// The transport protocol machine of class 0.
 #[derive(Debug, Default)]
-pub struct Tp0 {
-    config: Config,
-    /// A listener wants callers of its selector.
-    entries: Entries<Connection, Option<Selector>>,
+pub struct Class0 {
     last_ref: u16,
-    counters: Counters,
-    refusal: Option<Reason>,
+}
+
+type Input = crate::layer::Input<Infallible>;
+
+impl Machine for Class0 {
+    type Config = Config;
+    type Counters = Counters;
+    type Connection = Connection;
+    /// The selector of those who may call; none: all may.
+    type Wants = Option<Selector>;
+    type State = State;
+    type Event = Event;
+    type Do = Do;
+    type Pdu = Infallible;
+
+    const SERVICE: Service = SERVICE;
+    const NEEDS: &'static [Service] = &[Service::CONNECTION];
+    const TABLE: Table<Self> = Table {
+        cell: states::next,
+        act: Tp0::act,
+        open: Tp0::open,
+        called: Tp0::network_offered,
+        refuse_offer: |layer, own, cx| layer.on(own, Event::DisconnectRequest, Input::default(), cx),
+        most: |config| config.connections,
+        ends: |it| &it.ends,
+        ends_mut: |it| &mut it.ends,
+        offered: State::WaitResponse,
+        accepted: Event::Response,
+        release: |_| Err("class 0 has no release"),
+        abort: |_| Event::DisconnectRequest,
+        confirmed: Event::NetworkConfirm,
+        released: None,
+        closed: None,
+        ended: Event::NetworkEnd,
+        may_end_late: true,
+        // Class 0 cannot recover from a reset (X.224 section 6.6.2).
+        unexpected: None,
+        timeout: Some(Event::Timeout),
+        no_such: "no such connection",
+        no_expedited: "class 0 has no expedited data",
+    };
+
+    fn data(layer: &mut Tp0, session: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
+        let Some(connection) = layer.connection(session).filter(|it| it.ends.state == State::Open) else {
+            return cx.drop("no such connection");
+        };
+        connection.granted = connection.granted.saturating_sub(1);
+        if !connection.partial.is_empty() || !end {
+            connection.partial.append(data);
+            if end {
+                let whole = core::mem::take(&mut connection.partial);
+                connection.waiting.push_back(whole);
+            }
+        } else {
+            connection.waiting.push_back(data);
+        }
+        layer.flow(session, cx);
+    }
+
+    fn special(layer: &mut Tp0, own: Handle, what: Special, cx: &mut Context<'_>) {
+        let Some(&Longest(octets)) = what.get() else {
+            return cx.drop("a primitive of another service");
+        };
+        match layer.connection(own) {
+            Some(connection) => connection.longest = octets,
+            None => cx.drop("no such connection"),
+        }
+    }
+
+    fn credit(layer: &mut Tp0, own: Handle, credit: Credit, cx: &mut Context<'_>) {
+        layer.credit(own, credit.messages, cx);
+    }
+
+    fn came(layer: &mut Tp0, own: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
+        layer.came(own, data, end, cx);
+    }
+
+    fn credited(layer: &mut Tp0, own: Handle, credit: Credit, cx: &mut Context<'_>) {
+        if let Some(connection) = layer.connection(own) {
+            connection.room = connection.room.saturating_add(credit.messages);
+            layer.flow(own, cx);
+        }
+    }
 }
 
 impl Tp0 {
-    /// A layer as `config` says.
-    #[must_use]
-    pub fn new(config: Config) -> Self {
-        Self { config, ..Self::default() }
-    }
-
-    /// What happened so far.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has
-    /// said CR leaves nothing here.
-    #[must_use]
-    pub const fn refusal(&self) -> Option<&Reason> {
-        self.refusal.as_ref()
-    }
-
-    /// A reference that is not 0. Nobody looks connections up by it in class 0.
-    fn reference(&mut self) -> u16 {
-        self.last_ref = self.last_ref.wrapping_add(1).max(1);
-        self.last_ref
-    }
-
-    fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
-        self.entries.connection(handle)
-    }
-
     fn open(&mut self, above: Above, mut open: Open, cx: &mut Context<'_>) {
         let user = open.user;
-        if self.entries.len() >= self.config.connections as usize {
-            return tell_aborted(above, user, Reason::NoResources, None, cx);
-        }
         let association = open.parameters.get::<Association>();
         let called = association.and_then(|it| it.called.transport);
         let own = match open.mode {
             Mode::Passive { .. } => self.entries.listen(above, user, called),
             Mode::Active => {
                 let reference = self.reference();
-                let mut connection = Connection::new(above, State::WaitNetwork, reference);
+                let mut connection = Connection::new(Ends::new(above, user, State::WaitNetwork), reference);
                 connection.longest = self.config.longest_first;
-                connection.user = user;
                 connection.called = called;
                 connection.calling = association.and_then(|it| it.calling.transport);
                 connection.association = open.parameters.take();
@@ -220,31 +271,16 @@ impl Tp0 {
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }
 
-    fn accept(&mut self, above: Above, mut accept: Accept, cx: &mut Context<'_>) {
-        let own = accept.session;
-        let window = self.config.window;
-        let Some(connection) = self.connection(own).filter(|it| it.state == State::WaitResponse) else {
-            return tell_aborted(above, accept.user, Reason::NoSession, None, cx);
-        };
-        connection.user = accept.user;
-        connection.wanted = accept.quality.receive_buffer.unwrap_or(window);
-        connection.association = accept.parameters.take();
-        self.on(own, Event::Response, Reason::User, cx);
-    }
-
-    /// Something happened to a connection: the table says what is to be done.
-    fn on(&mut self, own: Handle, event: Event, why: Reason, cx: &mut Context<'_>) {
-        let Some(connection) = self.connection(own) else {
-            return;
-        };
-        let (todo, next) = states::next(connection.state, event);
-        if let Some(state) = next {
-            connection.state = state;
-        }
+    fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+        let why = input.why.unwrap_or(Reason::User);
         match todo {
             Do::Nothing | Do::Take | Do::Offer => {}
             Do::SendCr => self.send_cr(own, cx),
-            Do::SendCc => self.send_cc(own, cx),
+            Do::SendCc => {
+                if let Some(accept) = input.accept {
+                    self.send_cc(own, *accept, cx);
+                }
+            }
             Do::Confirm => self.confirm(own, cx),
             Do::Refuse => {
                 let code = if let Some(OsiCause::Disconnected(code)) = why.cause() {
@@ -259,6 +295,12 @@ impl Tp0 {
             Do::Leave => self.end(own, None, cx),
             Do::Lost | Do::Error => self.end(own, Some(why), cx),
         }
+    }
+
+    /// A reference that is not 0. Nobody looks connections up by it in class 0.
+    fn reference(&mut self) -> u16 {
+        self.machine.last_ref = self.machine.last_ref.wrapping_add(1).max(1);
+        self.machine.last_ref
     }
 
     /// DR, and the end of the network connection.
@@ -282,19 +324,11 @@ impl Tp0 {
         let Some(mut connection) = self.entries.forget(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
-        end_below(NETWORK, (own, connection.lower), None, cx);
-        let knows = matches!(connection.state, State::WaitNetwork | State::WaitConfirm | State::Open);
+        cx.clear_timer(&mut connection.ends.timer);
+        end_below(NETWORK, (own, connection.ends.lower), None, cx);
+        let knows = matches!(connection.ends.state, State::WaitNetwork | State::WaitConfirm | State::Open);
         if let Some(reason) = why.filter(|_| knows) {
-            tell_aborted(connection.above, connection.user, reason, None, cx);
-        }
-    }
-
-    fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let deadline = cx.now() + self.config.patience;
-        let token = Token { session: own, kind: 0 };
-        if let Some(connection) = self.connection(own) {
-            cx.set_timer(&mut connection.timer, token, deadline);
+            connection.ends.tell_aborted(reason, None, cx);
         }
     }
 
@@ -310,8 +344,8 @@ impl Tp0 {
         let cr =
             Tpdu::Request(cotp::Connection { src_ref: connection.src_ref, parameters, ..cotp::Connection::default() });
         connection.first = Some(Message::from_octets(&cr.emit()));
-        self.wait(own, cx);
-        self.flow(own, self.config.window, cx);
+        self.wait(own, self.config.patience, cx);
+        self.flow(own, cx);
     }
 
     /// TPDU sizes as we propose them.
@@ -330,13 +364,16 @@ impl Tp0 {
         }
     }
 
-    fn send_cc(&mut self, own: Handle, cx: &mut Context<'_>) {
+    fn send_cc(&mut self, own: Handle, mut accept: Accept, cx: &mut Context<'_>) {
         let answer = self.proposal();
         let window = self.config.window;
         let Some(connection) = self.connection(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
+        connection.ends.user = accept.user;
+        connection.wanted = accept.quality.receive_buffer.unwrap_or(window);
+        connection.association = accept.parameters.take();
+        cx.clear_timer(&mut connection.ends.timer);
         let size = connection.tpdu_size;
         // What was agreed is said in the words in which it was proposed: `take_cr` has left one of the two.
         let preferred = u32::try_from(size / 128).ok();
@@ -355,49 +392,31 @@ impl Tp0 {
             ..cotp::Connection::default()
         });
         connection.first = Some(Message::from_octets(&cc.emit()));
-        self.flow(own, window, cx);
+        self.flow(own, cx);
     }
 
     fn confirm(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let (window, unit) = (self.config.window, self.config.longest);
+        let unit = self.config.longest;
         let Some(connection) = self.connection(own) else {
             return;
         };
-        cx.clear_timer(&mut connection.timer);
+        cx.clear_timer(&mut connection.ends.timer);
         let opened = Opened {
-            user: connection.user,
+            user: connection.ends.user,
             provider: own,
             unit,
             parameters: connection.association.take().into(),
             ..Opened::default()
         };
         if let Some(connection) = self.connection(own) {
-            cx.up(connection.above, Indication::Opened(Box::new(opened)));
+            cx.up(connection.ends.above, Indication::Opened(Box::new(opened)));
         }
-        self.flow(own, window, cx);
-    }
-
-    fn data(&mut self, session: Handle, data: Message, end: bool, cx: &mut Context<'_>) {
-        let window = self.config.window;
-        let Some(connection) = self.connection(session).filter(|it| it.state == State::Open) else {
-            return cx.drop("no such connection");
-        };
-        connection.granted = connection.granted.saturating_sub(1);
-        if !connection.partial.is_empty() || !end {
-            connection.partial.append(data);
-            if end {
-                let whole = core::mem::take(&mut connection.partial);
-                connection.waiting.push_back(whole);
-            }
-        } else {
-            connection.waiting.push_back(data);
-        }
-        self.flow(session, window, cx);
+        self.flow(own, cx);
     }
 
     /// Hands the network what it takes, and the user what credit that leaves.
-    fn flow(&mut self, own: Handle, window: u32, cx: &mut Context<'_>) {
-        let mut sent = 0;
+    fn flow(&mut self, own: Handle, cx: &mut Context<'_>) {
+        let (window, mut sent) = (self.config.window, 0);
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -405,37 +424,16 @@ impl Tp0 {
             && let Some(data) = connection.next_out()
         {
             connection.room -= 1;
-            sent += u64::from(connection.state == State::Open);
-            let (session, end) = (connection.lower, true);
-            cx.down(NETWORK, Request::Data { session, data, end });
+            sent += u64::from(connection.ends.state == State::Open);
+            connection.ends.hand_down(data, cx);
         }
         let waiting = u32::try_from(connection.waiting.len()).unwrap_or(u32::MAX);
         let messages = window.max(1).saturating_sub(connection.granted).saturating_sub(waiting);
-        if connection.state == State::Open && messages > 0 {
+        if connection.ends.state == State::Open && messages > 0 {
             connection.granted += messages;
-            let (session, credit) = (connection.user, Credit::messages(messages));
-            cx.up(connection.above, Indication::Credit { session, credit });
+            connection.ends.let_send(Credit::messages(messages), cx);
         }
         self.counters.sent += sent;
-    }
-
-    fn abort(&mut self, session: Handle, why: Reason, cx: &mut Context<'_>) {
-        if let Some(request) = self.entries.unlisten(session, Reason::User) {
-            self.refuse_offers(session, cx);
-            return cx.down(NETWORK, request);
-        }
-        if self.connection(session).is_none() {
-            return cx.drop("no such connection");
-        }
-        self.on(session, Event::DisconnectRequest, why, cx);
-    }
-
-    /// Those whom the user of a listener has not answered hear that nobody is there any more.
-    fn refuse_offers(&mut self, listener: Handle, cx: &mut Context<'_>) {
-        let offered = |it: &Connection| (it.state, it.listener) == (State::WaitResponse, listener);
-        for own in self.entries.connections(offered) {
-            self.on(own, Event::DisconnectRequest, Reason::User, cx);
-        }
     }
 }
 
@@ -448,62 +446,5 @@ fn below(quality: Quality) -> Quality {
 /// the connection all the same.
 fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
     connection.room = connection.room.saturating_sub(1);
-    let data = Message::from_octets(&tpdu.emit());
-    let (session, end) = (connection.lower, true);
-    cx.down(NETWORK, Request::Data { session, data, end });
-}
-
-impl Protocol for Tp0 {
-    fn shape(&self) -> Shape {
-        Shape { offers: Some(SERVICE), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
-    }
-
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request {
-            Request::Open(open) => self.open(from, *open, cx),
-            Request::Accept(accept) => self.accept(from, *accept, cx),
-            Request::Data { session, data, end } => self.data(session, data, end, cx),
-            Request::Credit { session, credit } => self.credit(session, credit.messages, cx),
-            Request::Abort { session, reason, .. } => self.abort(session, reason, cx),
-            Request::Cancel { user } => {
-                let own = self.entries.named(from, user, |it| (it.above, it.user));
-                self.abort(own, Reason::User, cx);
-            }
-            Request::Special { session, what } => self.special(session, &what, cx),
-            Request::Release { .. } => cx.drop("class 0 has no release"),
-            Request::Expedited { .. } => cx.drop("class 0 has no expedited data"),
-            Request::Manage(_) | Request::Reset { .. } | Request::Unit(_) => cx.drop("a primitive of another service"),
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => self.network_opened(opened, cx),
-            Indication::Offered(offered) => self.network_offered(*offered, cx),
-            Indication::Data { session, data, end } => self.came(session, data, end, cx),
-            Indication::Credit { session, credit } => {
-                let window = self.config.window;
-                if let Some(connection) = self.connection(session) {
-                    connection.room = connection.room.saturating_add(credit.messages);
-                    self.flow(session, window, cx);
-                }
-            }
-            Indication::Aborted { session, reason, .. } => self.network_ended(session, reason, cx),
-            Indication::Released { session, .. } | Indication::Closed { session } => {
-                self.network_ended(session, Reason::Down, cx);
-            }
-            // Class 0 cannot recover from a reset (X.224 section 6.6.2).
-            Indication::Reset { session, reason } => {
-                self.on(session, Event::NetworkEnd, reason, cx);
-            }
-            Indication::Expedited { .. } | Indication::Special { .. } | Indication::Unit(_) => {
-                cx.drop("a primitive of another service");
-            }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-        }
-    }
-
-    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        self.on(token.session, Event::Timeout, Reason::TimedOut, cx);
-    }
+    connection.ends.hand_down(Message::from_octets(&tpdu.emit()), cx);
 }

@@ -1,6 +1,6 @@
 //! What comes from the network.
 
-use kumiki_graph::{Special, Work};
+use kumiki_graph::Work;
 use std::borrow::Cow;
 
 use kumiki_octets::{Beginning, Refused as NotGathered};
@@ -55,15 +55,6 @@ fn shown_of(front: &[u8]) -> usize {
 }
 
 impl Tp0 {
-    pub(super) fn network_opened(&mut self, opened: Box<Opened>, cx: &mut Context<'_>) {
-        let own = opened.user;
-        let Some((connection, opened)) = self.entries.on_opened(opened, NETWORK, cx) else {
-            return;
-        };
-        connection.lower = opened.provider;
-        self.on(own, Event::NetworkConfirm, Reason::User, cx);
-    }
-
     /// A network connection is taken from whoever calls, for only its CR says whom the caller wants.
     pub(super) fn network_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
         let listens = self.entries.get(offered.user).is_some();
@@ -73,29 +64,23 @@ impl Tp0 {
                 data.is_empty() || data.to_vec().starts_with(self.config.call_user_data.octets())
             }
         };
-        let full = self.entries.len() >= self.config.connections as usize;
+        let full = self.is_full();
         if !listens || !is_ours || full {
             self.counters.refused += 1;
             let reason = if full { Reason::NoResources } else { Reason::BadAddress };
             return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
         // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.
-        let mut connection = Connection::new(Above(0), State::WaitRequest, 0);
+        let mut connection = Connection::new(Ends::new(Above(0), Handle::default(), State::WaitRequest), 0);
         connection.longest = self.config.longest_first;
-        connection.lower = offered.provider;
+        connection.ends.lower = offered.provider;
         connection.remote = offered.remote;
         connection.local = offered.local;
         connection.tpdu_size = self.default_size();
         let own = self.entries.keep(connection);
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
-        self.wait(own, cx);
-    }
-
-    pub(super) fn network_ended(&mut self, own: Handle, why: Reason, cx: &mut Context<'_>) {
-        if !self.entries.on_ended(own, why.clone(), cx) {
-            self.on(own, Event::NetworkEnd, why, cx);
-        }
+        self.wait(own, self.config.patience, cx);
     }
 
     /// A message of the network: one TPDU.
@@ -146,16 +131,16 @@ impl Tp0 {
             Tpdu::Request(cr) => self.take_cr(own, &cr, head, cx),
             Tpdu::Confirm(cc) => self.take_cc(own, &cc, head, cx),
             Tpdu::Disconnect(dr) => {
-                let why = match self.connection(own).map(|it| it.state) {
+                let why = match self.connection(own).map(|it| it.ends.state) {
                     // Of a connection that stood, it is no refusal.
                     Some(State::Open) if dr.reason == reason::NORMAL => Reason::Down,
                     _ => Reason::peer(OsiCause::Disconnected(dr.reason)),
                 };
-                self.on(own, Event::Dr, why, cx);
+                self.on(own, Event::Dr, Input::why(why), cx);
             }
             Tpdu::Error(er) => {
                 let why = Reason::peer(OsiCause::TpduRejected(er.cause.into()));
-                self.on(own, Event::Er, why, cx);
+                self.on(own, Event::Er, Input::why(why), cx);
             }
         }
     }
@@ -168,7 +153,7 @@ impl Tp0 {
             send(connection, &er, cx);
         }
         self.refusal = Some(why.clone());
-        self.on(own, Event::Invalid, why, cx);
+        self.on(own, Event::Invalid, Input::why(why), cx);
     }
 
     /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class 0 it shall).
@@ -196,7 +181,7 @@ impl Tp0 {
             return;
         };
         let longest = longest.min(connection.longest) as usize;
-        let (todo, _) = states::next(connection.state, Event::Dt);
+        let (todo, _) = states::next(connection.ends.state, Event::Dt);
         let (total, most) = (data.len(), connection.tpdu_size);
         let all = connection.gathered.len().saturating_add(total.saturating_sub(header));
         let found = if todo != Do::Take {
@@ -233,17 +218,6 @@ impl Tp0 {
         self.deliver(own, cx);
     }
 
-    /// What the user says that only transport has.
-    pub(super) fn special(&mut self, own: Handle, what: &Special, cx: &mut Context<'_>) {
-        let Some(&Longest(octets)) = what.get() else {
-            return cx.drop("a primitive of another service");
-        };
-        match self.connection(own) {
-            Some(connection) => connection.longest = octets,
-            None => cx.drop("no such connection"),
-        }
-    }
-
     /// Hands up what is complete, as far as the user takes it.
     fn deliver(&mut self, own: Handle, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
@@ -253,8 +227,7 @@ impl Tp0 {
             && let Some(data) = connection.complete.pop_front()
         {
             connection.wanted -= 1;
-            let (session, end) = (connection.user, true);
-            cx.up(connection.above, Indication::Data { session, data, end });
+            connection.ends.hand_up(data, cx);
         }
     }
 
@@ -265,8 +238,7 @@ impl Tp0 {
         };
         if connection.complete.is_empty() && connection.owed > 0 {
             let messages = core::mem::take(&mut connection.owed);
-            let (session, credit) = (connection.lower, Credit::messages(messages));
-            cx.down(NETWORK, Request::Credit { session, credit });
+            connection.ends.let_come(Credit::messages(messages), cx);
         }
     }
 
@@ -281,7 +253,7 @@ impl Tp0 {
 
     /// CR: who is called, and what is agreed on.
     fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
-        let state = self.connection(own).map(|it| it.state);
+        let state = self.connection(own).map(|it| it.ends.state);
         let row = state.map(|state| states::next(state, Event::Cr));
         let Some((Do::Offer, Some(next))) = row else {
             let found = "a CR TPDU on a connection that was asked for already";
@@ -316,12 +288,12 @@ impl Tp0 {
             return;
         };
         connection.src_ref = reference;
-        connection.above = above;
-        connection.listener = listener;
+        connection.ends.above = above;
+        connection.ends.listener = listener;
         connection.called = called;
         connection.calling = cr.parameters.calling;
         connection.tpdu_size = size;
-        connection.state = next;
+        connection.ends.state = next;
         let mut association = Association::default();
         association.called.transport = called;
         association.calling.transport = cr.parameters.calling;
@@ -335,7 +307,7 @@ impl Tp0 {
             ..Offered::default()
         };
         cx.up(above, Indication::Offered(Box::new(offered)));
-        self.wait(own, cx);
+        self.wait(own, self.config.patience, cx);
     }
 
     /// The TPDU size for a caller's proposal: what it proposes, and not more than we would.
@@ -356,7 +328,7 @@ impl Tp0 {
         let Some(connection) = self.connection(own) else {
             return;
         };
-        let (todo, _) = states::next(connection.state, Event::Cc);
+        let (todo, _) = states::next(connection.ends.state, Event::Cc);
         let size = cc.size().unwrap_or(default);
         let most = if cc.parameters.preferred.is_some() {
             preferred.max(own_size)
@@ -385,6 +357,6 @@ impl Tp0 {
         connection.tpdu_size = size;
         let association = connection.association.get_or_insert_default();
         association.called.transport = cc.parameters.called.or(connection.called);
-        self.on(own, Event::Cc, Reason::User, cx);
+        self.on(own, Event::Cc, Input::default(), cx);
     }
 }

@@ -2,7 +2,7 @@
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub enum State {
     /// The network connection was asked for (WFNC).
     WaitNetwork,
     /// A network connection was accepted, and its CR is waited for: CLOSED of the standard, which knows no network connection
@@ -18,7 +18,7 @@ pub(super) enum State {
 
 /// What happens to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event {
+pub enum Event {
     NetworkConfirm,
     Cr,
     Cc,
@@ -39,7 +39,7 @@ pub(super) enum Event {
 
 /// What is then done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Do {
+pub enum Do {
     /// Nothing: cannot happen, or comes too late.
     Nothing,
     /// CR is sent.
@@ -63,7 +63,7 @@ pub(super) enum Do {
 }
 
 /// What `event` does in `state`, and which state comes then; `None` where the connection is over.
-pub(super) const fn next(state: State, event: Event) -> (Do, Option<State>) {
+pub(super) const fn next(state: State, event: Event) -> Cell {
     use Do as D;
     use State as S;
     #[rustfmt::skip]
@@ -92,7 +92,8 @@ pub(super) const fn next(state: State, event: Event) -> (Do, Option<State>) {
     }
 }
 
-type Cell = (Do, Option<State>);
+/// What is done, and the next state.
+pub(super) type Cell = (Do, Option<State>);
 
 const LOST: Cell = (Do::Lost, None);
 const LEAVE: Cell = (Do::Leave, None);

@@ -230,7 +230,7 @@ impl Pair {
     pub(super) fn ask(&mut self, host: usize, requests: Vec<Request>) {
         self.app(host).todo.extend(requests);
         let Host { graph, control, .. } = &mut self.hosts[host];
-        graph.input(self.now, *control, Indication::Unit(Box::new(Unit::default())));
+        graph.input(self.now, *control, Indication::Unit(Box::default()));
         self.run_until(self.now);
     }
 

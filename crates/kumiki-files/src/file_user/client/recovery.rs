@@ -24,25 +24,10 @@ const GOES_DOWN: i64 = 2;
 pub(super) struct Broken(Failure);
 
 impl Client {
-    /// Whether another association is wanted: one has broken, and with it a transfer that can go on.
-    #[must_use]
-    pub const fn wants_again(&self) -> bool {
-        self.broken.is_some()
-    }
-
     /// Why the association broke, where another one is wanted.
     #[must_use]
     pub fn why_broken(&self) -> Option<&Failure> {
         self.broken.as_ref().map(|Broken(failure)| failure)
-    }
-
-    /// The association is no good any more, for this reason: as though it had broken.
-    pub fn on_lost(&mut self, why: Failure) {
-        self.plan.breaks();
-        let lost = Failure { transient: true, ..why.clone() };
-        if !self.breaks(&lost) {
-            self.end_all(why);
-        }
     }
 
     /// Another association is wanted, and could not be had for this reason. It is tried again as often as the settings say.
@@ -81,33 +66,9 @@ impl Client {
         true
     }
 
-    /// Whether what is under way could go on on another association.
-    pub(in crate::file_user) fn can_go_on(&self) -> bool {
-        let run = self.run.as_ref().is_some_and(|run| run.can_go_on());
-        run && !self.plan.is_over() && self.recoveries > 0
-    }
-
-    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what ends in order is forgotten.
-    pub(in crate::file_user) fn breaks_off(&mut self) -> bool {
-        let run = self.run.as_ref();
-        let keeps = self.plan.stands() && self.settings.resumes;
-        if !keeps || !run.is_some_and(|run| run.can_go_on() && run.place().is_some()) {
-            return false;
-        }
-        let given_up = Failure::local("given up");
-        self.plan.give_up(&given_up);
-        self.end_all(given_up);
-        true
-    }
-
     /// No other association is wanted any more.
     pub(super) fn forget_broken(&mut self) -> Option<Failure> {
         self.broken.take().map(|Broken(failure)| failure)
-    }
-
-    /// What was begun anew since this was asked, if something was, and why the responder did not go on with it.
-    pub fn take_anew(&mut self) -> Option<(String, Failure)> {
-        self.anew.take()
     }
 
     /// Another association stands: F-RECOVER, if it has that; false if there is nothing to go on with.
@@ -271,7 +232,7 @@ impl Run {
     }
 
     /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
-    fn can_go_on(&self) -> bool {
+    pub(super) fn can_go_on(&self) -> bool {
         let moves = match self.moving {
             Moving::In | Moving::Out | Moving::Ended => true,
             Moving::No => self.recovering,

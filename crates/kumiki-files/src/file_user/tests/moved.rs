@@ -5,6 +5,7 @@ use kumiki_graph::{Graph, Instant, TaskId};
 use super::whole::{built, client, recovering, step};
 use super::*;
 use crate::filestore::{FileServer, Table};
+use crate::node::WAKE;
 
 /// The table of several guards.
 #[derive(Clone, Default)]
@@ -83,7 +84,7 @@ fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
     while step(&mut second, its, &mut then) {
         if server(&mut first).is_claimed() {
             let node = first.node("server").unwrap();
-            first.wake(now, node, FileServer::WAKE);
+            first.wake(now, node, WAKE);
             step(&mut first, task, &mut now);
         }
     }

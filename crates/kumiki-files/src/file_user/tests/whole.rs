@@ -81,7 +81,7 @@ pub(super) fn step(graph: &mut Graph, task: TaskId, now: &mut Instant) -> bool {
 
 pub(super) fn client(graph: &Graph) -> &Plan {
     let node = graph.node("client").unwrap();
-    graph.protocol::<FileClient>(node).unwrap().client().plan()
+    graph.protocol::<FileClient>(node).unwrap().plan()
 }
 
 #[test]

@@ -12,19 +12,23 @@ mod files;
 mod initialize;
 mod transfer;
 
+use kumiki_graph::Reason;
 use kumiki_octets::Message;
+use kumiki_osi_service::Association;
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
-use kumiki_osi_service::ftam::regime::Abort;
+use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi_service::ftam::{
     ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Moment, Primitive,
     ProcessingMode, ServiceClasses, StateResult, oids,
 };
+use kumiki_osi_service::layer;
 
-use super::door::silence;
 use super::{Do, Fault, Form, Guard, Name, Selection, User};
+use crate::ftam::Ftam;
+use crate::node::{Called, End, Recovers, RespondingUser};
 pub(crate) use audit::renaming;
 use transfer::{Resumed, Transfer};
 
@@ -180,7 +184,131 @@ pub struct Responder {
     /// This side asked for a transfer to be cancelled, for this reason, and has no answer.
     cancelling: Option<Fault>,
     credit: u32,
+    /// What was said where the initiator has aborted.
+    heard: Option<Vec<Diagnostic>>,
+    /// What was said where this side has, until the node knows.
+    stopped: Option<Vec<Diagnostic>>,
     over: bool,
+}
+
+impl RespondingUser for Responder {
+    type Protocol = Ftam;
+    type Config = Config;
+
+    fn called(
+        config: &Config,
+        association: &mut Association,
+        room: Result<(), Fault>,
+        guard: &mut Guard,
+    ) -> Called<Self> {
+        let Some(Fpdu::InitializeRequest(request)) = association.initialize.take().map(|fpdu| *fpdu) else {
+            let reason = Reason::violation(layer::FTAM, "a call without F-INITIALIZE");
+            return Called::Refused(End::Broken(reason.clone()), reason);
+        };
+        let mut responder = Self::new(config.clone());
+        let response = match room {
+            Ok(()) => responder.initialize(&request, guard),
+            Err(fault) => InitializeResponse {
+                state_result: StateResult::Failure,
+                action_result: fault.result(),
+                diagnostic: vec![fault.diagnostic()],
+                ..InitializeResponse::default()
+            },
+        };
+        let called = if response.state_result == StateResult::Success {
+            Called::LetIn(responder)
+        } else {
+            Called::Answered(End::Refused(response.diagnostic.clone()))
+        };
+        association.initialize = Some(Box::new(Fpdu::InitializeResponse(Box::new(response))));
+        called
+    }
+
+    fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        match primitive {
+            Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, now, guard, out),
+            Primitive::Data(element) => {
+                self.on_element(element, guard, out);
+                out.push(Do::Grant(1));
+            }
+            Primitive::Check { identifier } => self.on_check(identifier, out),
+            Primitive::CheckReply { identifier } => {
+                self.on_check_reply(identifier);
+                self.pump(guard, out);
+            }
+        }
+    }
+
+    fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.on_string(data, guard, out);
+        out.push(Do::Grant(1));
+    }
+
+    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.credit = self.credit.saturating_add(messages);
+        self.pump(guard, out);
+    }
+
+    fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        if !self.over {
+            self.abort(fault, guard, out);
+        }
+    }
+
+    /// Who has fallen silent may come back for what was interrupted.
+    fn expire(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+        if !self.over {
+            self.keep(guard);
+        }
+        self.stop(why, guard, out);
+    }
+
+    fn take_stopped(&mut self) -> Option<Vec<Diagnostic>> {
+        self.stopped.take()
+    }
+
+    fn ended(&mut self, reason: Option<Reason>, guard: &mut Guard) -> End {
+        if self.over && self.heard.is_none() {
+            return End::InOrder;
+        }
+        self.on_broken(guard);
+        // Of what the initiator has broken the layer below tells us as well, and it is that layer that aborts.
+        let is_ours = reason.as_ref().is_some_and(|it| it.as_violation().is_some());
+        match self.heard.take() {
+            Some(said) if is_ours => End::Stopped(said),
+            Some(said) => End::Aborted(said),
+            None => End::Broken(reason.unwrap_or(Reason::Down)),
+        }
+    }
+
+    fn waits(&self) -> bool {
+        !self.over
+    }
+
+    fn keeps_others_out(&self, guard: &mut Guard) -> bool {
+        let selected = self.selected;
+        selected.is_some_and(|selected| guard.keeps_others_out(selected.selection))
+    }
+
+    fn recovers(&self, said: &Primitive) -> Option<Recovers> {
+        let Primitive::Pdu(Fpdu::RecoverRequest(request)) = said else {
+            return None;
+        };
+        // What is in a group is held back until all of it is there.
+        let waits = self.group.is_none();
+        Some(Recovers { user: self.user.clone(), activity: request.activity_identifier, waits })
+    }
+
+    fn has(&self, user: &User, activity: i64) -> bool {
+        let opened = self.opened.as_ref();
+        self.user == *user && opened.is_some_and(|opened| opened.activity == Some(activity))
+    }
+
+    fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+        self.keep(guard);
+        let text = "its activity is recovered on another association";
+        self.abort(Fault::transient(1011, text), guard, out);
+    }
 }
 
 impl Responder {
@@ -199,6 +327,8 @@ impl Responder {
             changes: None,
             cancelling: None,
             credit: 0,
+            heard: None,
+            stopped: None,
             over: false,
         }
     }
@@ -221,34 +351,6 @@ impl Responder {
         &self.agreed
     }
 
-    /// A primitive of the initiator. What is to be done is added to `out`.
-    pub fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
-        match primitive {
-            Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, now, guard, out),
-            Primitive::Data(element) => {
-                self.on_element(element, guard, out);
-                out.push(Do::Grant(1));
-            }
-            Primitive::Check { identifier } => self.on_check(identifier, out),
-            Primitive::CheckReply { identifier } => {
-                self.on_check_reply(identifier);
-                self.pump(guard, out);
-            }
-        }
-    }
-
-    /// A data element of the initiator.
-    pub fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.on_string(data, guard, out);
-        out.push(Do::Grant(1));
-    }
-
-    /// So many more data elements may be sent.
-    pub fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.credit = self.credit.saturating_add(messages);
-        self.pump(guard, out);
-    }
-
     /// The association is gone. A transfer that can be recovered is kept.
     pub fn on_broken(&mut self, guard: &mut Guard) {
         if !self.over {
@@ -257,47 +359,6 @@ impl Responder {
         self.discard_new(guard);
         self.leave(guard);
         self.over = true;
-    }
-
-    /// Ends the association, because nothing has come for too long. Who has fallen silent may come back for what was interrupted.
-    pub fn expire(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        let text = silence(self.keeps_others_out(guard));
-        if !self.over {
-            self.keep(guard);
-        }
-        self.stop(Fault::transient(1013, text), guard, out);
-    }
-
-    /// Whether others wait for a file that this association has locked.
-    pub fn keeps_others_out(&self, guard: &mut Guard) -> bool {
-        let selected = self.selected;
-        selected.is_some_and(|selected| guard.keeps_others_out(selected.selection))
-    }
-
-    /// Whether this is the association of `user` on which the activity goes on.
-    #[must_use]
-    pub fn has(&self, user: &User, activity: i64) -> bool {
-        let opened = self.opened.as_ref();
-        self.user == *user && opened.is_some_and(|opened| opened.activity == Some(activity))
-    }
-
-    /// Whether requests are held back until all of their group are there.
-    pub(super) const fn is_grouping(&self) -> bool {
-        self.group.is_some()
-    }
-
-    /// Ends the association, because its user goes on with its activity on another one: this one has broken, and nobody has told us.
-    pub fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
-        self.keep(guard);
-        let text = "its activity is recovered on another association";
-        self.abort(Fault::transient(1011, text), guard, out);
-    }
-
-    /// Ends the association for this reason, if it has not ended.
-    pub fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
-        if !self.over {
-            self.abort(fault, guard, out);
-        }
     }
 
     /// Removes a file that was made for a transfer that has come to nothing.
@@ -320,6 +381,7 @@ impl Responder {
 
     fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
         let abort = Abort { action_result: fault.result(), diagnostic: vec![fault.diagnostic()] };
+        self.stopped = Some(abort.diagnostic.clone());
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
         self.discard_new(guard);
         self.leave(guard);
@@ -339,6 +401,9 @@ impl Responder {
     }
 
     fn on_fpdu(&mut self, fpdu: Fpdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+        if let Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) = &fpdu {
+            self.heard = Some(abort.diagnostic.clone());
+        }
         if self.over {
             return;
         }

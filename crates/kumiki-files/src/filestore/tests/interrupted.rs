@@ -175,7 +175,7 @@ fn who_writes_and_has_no_octets_yet_is_not_kept() {
     // The same of one that was silent for too long.
     let mut writer = as_user("ada", &mut guard);
     say(&mut writer, &mut guard, numbered(begin_writing("a", over), 8));
-    writer.expire(&mut guard, &mut Vec::new());
+    writer.expire(Fault::transient(1013, ""), &mut guard, &mut Vec::new());
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
 }
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError};
 
-use kumiki_files::filestore::{Config, End, Fault, FileServer, Guard, ResponderConfig};
+use kumiki_files::filestore::{Config, Fault, FileServer, Guard, ResponderConfig};
 use kumiki_files::mms_files;
+use kumiki_files::node::{End, WAKE};
 use kumiki_graph::pipe::Pipe;
 use kumiki_graph::{Duration, Graph, Instant, NodeId, Protocol, Reason};
 use kumiki_io::admission::Step;
@@ -18,7 +19,7 @@ use kumiki_osi_service::Association as Upper;
 use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
 use kumiki_x25::x25::X25;
 
-use super::super::ends::{WAKE, server_mut};
+use super::super::ends::server_mut;
 use super::super::journal::Book;
 use super::super::objection::{foreign, objection, of_carrier, rejections, told};
 use super::super::{Lower, numbered, shown, stack};
@@ -69,15 +70,16 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
         Serves::Mms { initiate, user } => {
             let config = mms_files::Config {
                 association,
-                initiate: *initiate,
                 responder: mms_files::ResponderConfig {
+                    initiate: *initiate,
+                    user: user.clone(),
                     longest_file: daemon.longest_file,
                     ..mms_files::ResponderConfig::default()
                 },
-                user: user.clone(),
                 associations: 1,
                 idle: daemon.idle,
                 lock_idle: daemon.lock_idle,
+                kept: Duration::ZERO,
                 began,
             };
             Box::new(mms_files::FileServer::new(config, guard))

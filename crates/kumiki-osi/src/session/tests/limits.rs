@@ -1,6 +1,7 @@
 //! Who falls silent, sends too much or is not there any more.
 
 use super::*;
+use crate::entries::Entries;
 
 #[test]
 fn who_does_not_end_the_transport_connection_is_cut_off() {

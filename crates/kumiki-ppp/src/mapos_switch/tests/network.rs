@@ -1,6 +1,7 @@
 //! Several switches and nodes with all their layers, joined by lines.
 
 use core::net::Ipv4Addr;
+use kumiki_graph::Unit;
 use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::BTreeSet;
 

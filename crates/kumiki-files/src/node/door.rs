@@ -2,19 +2,14 @@
 //! silent, and how it ended.
 
 use kumiki_graph::Parameters;
-use kumiki_graph::{Accept, Below, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
+use kumiki_graph::{Accept, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::acse::Names;
 use kumiki_osi_service::ftam::time::Zone;
 use kumiki_osi_service::ftam::{Diagnostic, Moment};
 use kumiki_osi_service::{Association, OsiCause};
 
-use super::Fault;
-
-/// The handle of the passive open.
-pub(crate) const LISTENER: Handle = Handle { index: u32::MAX, generation: u32::MAX };
-
-/// The token by which whoever runs a node of files, client or server, has it look at what was asked of it meanwhile.
-pub(crate) const WAKE: Token = Token { session: LISTENER, kind: 0 };
+use super::{FILES, LISTENER};
+use crate::filestore::Fault;
 
 /// The kind of the token by which nothing has come of an association for too long.
 const IDLE: u32 = 0;
@@ -65,15 +60,15 @@ pub struct Door {
     associations: u32,
     idle: Duration,
     began: i64,
-    pub(crate) counters: Counters,
+    pub(super) counters: Counters,
     last_end: Option<End>,
     stopping: Option<Fault>,
-    pub(crate) failure: Option<Reason>,
+    pub(super) failure: Option<Reason>,
 }
 
 impl Door {
     /// One for so many associations at a time, of which none is silent for longer than `idle` (zero: than it likes); the graph's clock began at this second since 1970.
-    pub(crate) fn new(associations: u32, idle: Duration, began: i64) -> Self {
+    pub(super) fn new(associations: u32, idle: Duration, began: i64) -> Self {
         Self { associations, idle, began, counters: Counters::default(), last_end: None, stopping: None, failure: None }
     }
 
@@ -96,7 +91,7 @@ impl Door {
     }
 
     /// Waits to be called as `association` says.
-    pub(crate) fn listen(&self, association: Association, below: Below, cx: &mut Context<'_>) {
+    pub(super) fn listen(&self, association: Association, cx: &mut Context<'_>) {
         let backlog = self.associations;
         let open = Open {
             user: LISTENER,
@@ -104,14 +99,14 @@ impl Door {
             parameters: Parameters::of(association),
             ..Open::default()
         };
-        cx.down(below, Request::Open(Box::new(open)));
+        cx.down(FILES, Request::Open(Box::new(open)));
     }
 
     /// Whether another association may come beside this many.
     ///
     /// # Errors
     /// What the caller is told where not.
-    pub(crate) fn has_room(&self, beside: usize) -> Result<(), Fault> {
+    pub(super) fn has_room(&self, beside: usize) -> Result<(), Fault> {
         let most = usize::try_from(self.associations).unwrap_or(usize::MAX);
         if beside < most {
             return Ok(());
@@ -120,7 +115,7 @@ impl Door {
     }
 
     /// The date, by the graph's clock.
-    pub(crate) fn date(&self, now: Instant) -> Moment {
+    pub(super) fn date(&self, now: Instant) -> Moment {
         let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let seconds = self.began.saturating_add(since);
@@ -128,7 +123,7 @@ impl Door {
     }
 
     /// Begins to wait anew for a word on an association: not longer than `most`, where that is given.
-    pub(crate) fn wait(&self, session: Handle, timer: &mut TimerSlot, most: Option<Duration>, cx: &mut Context<'_>) {
+    pub(super) fn wait(&self, session: Handle, timer: &mut TimerSlot, most: Option<Duration>, cx: &mut Context<'_>) {
         let idle = Some(self.idle).filter(|idle| *idle > Duration::ZERO);
         let most = most.filter(|most| *most > Duration::ZERO);
         match idle.into_iter().chain(most).min() {
@@ -141,13 +136,13 @@ impl Door {
     }
 
     /// A caller was not let in.
-    pub(crate) fn refused(&mut self, end: End) {
+    pub(super) fn refused(&mut self, end: End) {
         self.counters.refused += 1;
         self.last_end = Some(end);
     }
 
     /// An association has ended.
-    pub(crate) fn ended(&mut self, end: End) {
+    pub(super) fn ended(&mut self, end: End) {
         if end == End::InOrder {
             self.counters.closed += 1;
         } else {
@@ -156,19 +151,19 @@ impl Door {
         self.last_end = Some(end);
     }
 
-    /// All associations are to be aborted for this reason, at the next [`WAKE`].
-    pub(crate) fn stop(&mut self, why: Fault) {
+    /// All associations are to be aborted for this reason, at the next [`WAKE`](super::WAKE).
+    pub(super) fn stop(&mut self, why: Fault) {
         self.stopping = Some(why);
     }
 
     /// Why all are to be aborted now, if so.
-    pub(crate) const fn stops(&mut self) -> Option<Fault> {
+    pub(super) const fn stops(&mut self) -> Option<Fault> {
         self.stopping.take()
     }
 }
 
 /// Why an association is ended by which nothing has come.
-pub(crate) const fn silence(keeps_others_out: bool) -> &'static str {
+pub(super) const fn silence(keeps_others_out: bool) -> &'static str {
     if keeps_others_out {
         "nothing came for too long while a file was locked for others"
     } else {
@@ -177,8 +172,7 @@ pub(crate) const fn silence(keeps_others_out: bool) -> &'static str {
 }
 
 /// Lets the caller of a `session` in, which is `user` here. The answer is what it has said, but for who answers: who was called, where there is no name of our `own`.
-pub(crate) fn accept(
-    below: Below,
+pub(super) fn accept(
     (session, user): (Handle, Handle),
     mut association: Box<Association>,
     own: &Names,
@@ -188,5 +182,5 @@ pub(crate) fn accept(
     association.calling = association.called;
     association.calling_names = if *own == Names::default() { association.called_names.clone() } else { own.clone() };
     let accept = Accept { session, user, parameters: association.into(), ..Accept::default() };
-    cx.down(below, Request::Accept(Box::new(accept)));
+    cx.down(FILES, Request::Accept(Box::new(accept)));
 }

@@ -1,22 +1,17 @@
-//! The node: calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
+//! The node that calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
 
-use crate::ftam;
-use kumiki_graph::Parameters;
+use core::fmt::Debug;
+
 use kumiki_graph::{
-    Above, Address, Below, Context, Duration, Handle, Indication, Open, Protocol, Reason, Request, Shape, TimerSlot,
-    Token,
+    Above, Address, Below, Context, Duration, Handle, Indication, Open, Parameters, Protocol, Reason, Request, Rng,
+    Shape, TimerSlot, Token,
 };
-use kumiki_osi_service::Association;
-use kumiki_osi_service::ftam::Fpdu;
-use kumiki_osi_service::layer;
-
-use super::{Client, Failure, Operation, Settings};
-use crate::filestore::door::WAKE;
-use crate::filestore::{Do, perform};
+use kumiki_octets::Message;
 use kumiki_osi::entries::{abort_below, ending};
+use kumiki_osi_service::Association;
 
-/// The file service.
-const FILES: Below = Below(0);
+use super::{FILES, FileProtocol, WAKE, perform};
+use crate::file_user::{Failure, Layer, Operation, Plan};
 
 /// Nothing has come for too long, or it is time to call again.
 const WAITED: u32 = 1;
@@ -36,27 +31,155 @@ pub enum Want {
     Lost(Failure),
 }
 
+/// What an initiating user wants to have done.
+type Wishes<U> = Vec<<<U as InitiatingUser>::Protocol as FileProtocol>::Do>;
+
+/// The initiating user of a protocol: does a [`Plan`] over one association. What is to be done is added to `out`.
+pub trait InitiatingUser: Debug + Send + Sized + 'static {
+    /// Its protocol.
+    type Protocol: FileProtocol;
+    /// Who asks, and how.
+    type Settings: Clone + Default + Debug + Send;
+    /// Who says so where an association is lost.
+    const LAYER: Layer;
+
+    /// One that is to do `plan`, in order.
+    fn new(settings: Self::Settings, plan: Vec<Operation>) -> Self;
+
+    /// What is still to be done, and what came of the rest.
+    fn plan(&self) -> &Plan;
+
+    /// The same, to be changed.
+    fn plan_mut(&mut self) -> &mut Plan;
+
+    /// Whether an operation is under way.
+    fn is_busy(&self) -> bool;
+
+    /// Begins what is next, where nothing is under way.
+    fn go_on(&mut self, out: &mut Wishes<Self>);
+
+    /// Nothing more can be done, for this reason.
+    fn end_all(&mut self, why: Failure);
+
+    /// The node has started: what is to be random is drawn.
+    fn starts(&mut self, rng: &mut Rng) {
+        let _ = rng;
+    }
+
+    /// Says in the call what is proposed.
+    fn propose(&self, association: &mut Association);
+
+    /// The provider says that the association stands, or why its user does not want it.
+    ///
+    /// # Errors
+    /// What was answered is no answer.
+    fn on_opened(&mut self, association: Association, out: &mut Wishes<Self>) -> Result<(), Reason>;
+
+    /// What the provider says.
+    fn on(&mut self, said: <Self::Protocol as FileProtocol>::Said, out: &mut Wishes<Self>);
+
+    /// A data element, of a protocol that has them.
+    fn on_data(&mut self, data: Message, out: &mut Wishes<Self>) {
+        let _ = (data, out);
+    }
+
+    /// So many more may be said of what needs credit.
+    fn on_credit(&mut self, messages: u32, out: &mut Wishes<Self>);
+
+    /// The responder wants to end, by a protocol that lets it.
+    fn on_released(&mut self, out: &mut Wishes<Self>) {
+        let _ = out;
+    }
+
+    /// The association is gone.
+    fn on_aborted(&mut self, reason: Reason);
+
+    /// Gives up: ends a transfer under way, does nothing else of the plan, and ends in order.
+    fn give_up(&mut self, out: &mut Wishes<Self>);
+
+    /// Ends the association at once.
+    fn abort(&mut self, why: Failure, out: &mut Wishes<Self>);
+
+    /// What was agreed on, in words; empty before the association stands.
+    fn agreed(&self) -> String;
+
+    /// Whether another association is wanted: one has broken, and with it a transfer that can go on. By some protocols none can.
+    fn wants_again(&self) -> bool {
+        false
+    }
+
+    /// Whether what is under way could go on on another association.
+    fn can_go_on(&self) -> bool {
+        false
+    }
+
+    /// The association is no good any more, for this reason: as though it had broken. Asked where something [can go on](Self::can_go_on).
+    fn on_lost(&mut self, why: Failure) {
+        self.end_all(why);
+    }
+
+    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what ends in order is forgotten.
+    fn breaks_off(&mut self) -> bool {
+        false
+    }
+
+    /// What was begun anew since this was asked, if something was, and why the responder did not go on with it.
+    fn take_anew(&mut self) -> Option<(String, Failure)> {
+        None
+    }
+
+    /// Keeps the association when the plan is done, for what [`InitiatingUser::add`] brings, until [`InitiatingUser::end`].
+    fn hold(&mut self) {
+        self.plan_mut().hold(true);
+    }
+
+    /// Adds to the plan.
+    fn add(&mut self, operation: Operation, out: &mut Wishes<Self>) {
+        self.plan_mut().add(operation);
+        self.go_on(out);
+    }
+
+    /// Ends the association in order when the plan is done.
+    fn end(&mut self, out: &mut Wishes<Self>) {
+        self.plan_mut().hold(false);
+        self.go_on(out);
+    }
+
+    /// Whether the association stands and nothing is to be done.
+    fn is_idle(&self) -> bool {
+        self.plan().may_begin() && !self.is_busy() && self.plan().is_empty()
+    }
+
+    /// The association has ended in order.
+    fn on_closed(&mut self) {
+        if self.is_busy() || !self.plan().is_empty() {
+            self.end_all(Failure::of_reason(&Reason::Down, Self::LAYER));
+        }
+        self.plan_mut().close();
+    }
+}
+
 /// Whom to call, and as whom.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Config {
+pub struct ClientConfig<S> {
     /// The responder's address.
     pub remote: Address,
-    /// Selectors, titles, contexts.
+    /// Selectors, titles, contexts, and a password where association control is asked for one.
     pub association: Association,
-    /// User, functional units and so on. Activities are numbered from a random number on where it is 0.
-    pub settings: Settings,
+    /// What the protocol's user can be told.
+    pub settings: S,
     /// After so long without a word an association is ended; zero: never. More than a responder waits, so that it says why.
     pub idle: Duration,
     /// So long after an association has broken it is called again, where a transfer is to go on.
     pub again: Duration,
 }
 
-impl Default for Config {
+impl<S: Default> Default for ClientConfig<S> {
     fn default() -> Self {
         Self {
             remote: Address::default(),
             association: Association::default(),
-            settings: Settings::default(),
+            settings: S::default(),
             idle: Duration::from_secs(900),
             again: Duration::from_secs(2),
         }
@@ -65,10 +188,9 @@ impl Default for Config {
 
 /// The node.
 #[derive(Debug)]
-pub struct FileClient {
-    config: Config,
-    plan: Vec<Operation>,
-    client: Client,
+pub struct FileClient<U: InitiatingUser> {
+    config: ClientConfig<U::Settings>,
+    client: U,
     /// Names the association; another one for each.
     own: Handle,
     provider: Option<Handle>,
@@ -76,41 +198,31 @@ pub struct FileClient {
     calls: bool,
     timer: TimerSlot,
     wanted: Vec<Want>,
-    /// The association is kept when the plan is done.
-    is_held: bool,
-    /// What it does was begun at another node.
-    goes_on: bool,
     /// It does not call again.
     is_once: bool,
 }
 
-impl FileClient {
-    /// The token by which whoever runs the node has it look at what is wanted.
-    pub const WAKE: Token = WAKE;
-
+impl<U: InitiatingUser> FileClient<U> {
     /// One that does `plan` as soon as it is started.
     #[must_use]
-    pub fn new(config: Config, plan: Vec<Operation>) -> Self {
-        let client = Client::new(config.settings.clone(), Vec::new());
+    pub fn new(config: ClientConfig<U::Settings>, plan: Vec<Operation>) -> Self {
+        let client = U::new(config.settings.clone(), plan);
+        Self::going_on(config, client)
+    }
+
+    /// One that goes on, as soon as it is started, with what [`FileClient::take_broken`] gave.
+    #[must_use]
+    pub fn going_on(config: ClientConfig<U::Settings>, client: U) -> Self {
         Self {
             config,
-            plan,
             client,
             own: Handle::default(),
             provider: None,
             calls: false,
             timer: TimerSlot::default(),
             wanted: Vec::new(),
-            is_held: false,
-            goes_on: false,
             is_once: false,
         }
-    }
-
-    /// One that goes on, as soon as it is started, with what [`FileClient::take_broken`] gave.
-    #[must_use]
-    pub fn going_on(config: Config, client: Client) -> Self {
-        Self { client, goes_on: true, ..Self::new(config, Vec::new()) }
     }
 
     /// One whose network below is good for one call: where its association breaks, whoever runs the node takes what is to go on to another one.
@@ -120,34 +232,40 @@ impl FileClient {
         self
     }
 
+    /// One that keeps the association for what is wanted of it.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        self.client.hold();
+        self
+    }
+
     /// What wants another association, if it does. The node has nothing to do any more then.
-    pub fn take_broken(&mut self) -> Option<Client> {
+    pub fn take_broken(&mut self) -> Option<U> {
         let is_broken = !self.calls && self.client.wants_again();
-        let nothing = || Client::new(Settings::default(), Vec::new());
+        let nothing = || U::new(U::Settings::default(), Vec::new());
         is_broken.then(|| core::mem::replace(&mut self.client, nothing()))
     }
 
-    /// What was begun anew since this was asked, and why: [`Client::take_anew`].
+    /// What was begun anew since this was asked, and why: [`InitiatingUser::take_anew`].
     pub fn take_anew(&mut self) -> Option<(String, Failure)> {
         self.client.take_anew()
     }
 
-    /// One that keeps the association for what is wanted of it.
-    #[must_use]
-    pub fn held(mut self) -> Self {
-        self.is_held = true;
-        self
-    }
-
-    /// Wants something; the node does it when it is woken with [`FileClient::WAKE`].
+    /// Wants something; the node does it when it is woken with [`WAKE`].
     pub fn want(&mut self, want: Want) {
         self.wanted.push(want);
     }
 
-    /// What it has done.
+    /// The initiating user.
     #[must_use]
-    pub const fn client(&self) -> &Client {
+    pub const fn client(&self) -> &U {
         &self.client
+    }
+
+    /// What is still to be done, and what came of the rest.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.client.plan()
     }
 
     /// Whether the association stands, and nothing is done or wanted.
@@ -158,26 +276,24 @@ impl FileClient {
 
     /// Whether all is done and the association is gone.
     #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.client.plan().is_over()
+    pub fn is_over(&self) -> bool {
+        self.plan().is_over()
     }
 
-    fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut Client, &mut Vec<Do>)) {
+    fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Wishes<U>)) {
         let Some(provider) = self.provider else {
-            cx.drop("no association");
-            return;
+            return cx.drop("no association");
         };
         let mut out = Vec::new();
         act(&mut self.client, &mut out);
-        perform(provider, out, cx);
+        perform::<U::Protocol>(provider, out, cx);
     }
 
     fn call(&mut self, cx: &mut Context<'_>) {
         self.own.generation = self.own.generation.wrapping_add(1).max(1);
         (self.provider, self.calls) = (None, true);
         let mut association = self.config.association.clone();
-        let request = Fpdu::InitializeRequest(Box::new(self.client.request()));
-        association.initialize = Some(Box::new(request));
+        self.client.propose(&mut association);
         let open = Open {
             user: self.own,
             remote: self.config.remote,
@@ -221,7 +337,7 @@ impl FileClient {
             return self.rest(cx);
         }
         match self.provider {
-            Some(provider) => perform(provider, out, cx),
+            Some(provider) => perform::<U::Protocol>(provider, out, cx),
             None if self.client.plan().is_over() && self.calls => {
                 self.calls = false;
                 cx.down(FILES, Request::Cancel { user: self.own });
@@ -251,23 +367,13 @@ impl FileClient {
     }
 }
 
-impl Protocol for FileClient {
+impl<U: InitiatingUser> Protocol for FileClient<U> {
     fn shape(&self) -> Shape {
-        Shape { offers: None, needs: &[ftam::SERVICE], below: (1, 1), keys: Vec::new() }
+        Shape { offers: None, needs: &[U::Protocol::SERVICE], below: (1, 1), keys: Vec::new() }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        if self.goes_on {
-            return self.call(cx);
-        }
-        let mut settings = self.config.settings.clone();
-        if settings.activity == 0 {
-            settings.activity = i64::from(cx.rng().next_u32()) << 16;
-        }
-        self.client = Client::new(settings, core::mem::take(&mut self.plan));
-        if self.is_held {
-            self.client.hold();
-        }
+        self.client.starts(cx.rng());
         self.call(cx);
     }
 
@@ -283,51 +389,49 @@ impl Protocol for FileClient {
             }
             Indication::Opened(mut opened) => {
                 self.provider = Some(opened.provider);
-                let said = opened.parameters.take::<Association>().and_then(|association| association.initialize);
-                match said.map(|fpdu| *fpdu) {
-                    Some(Fpdu::InitializeResponse(response)) => {
-                        self.with(cx, |client, out| client.on_initialized(&response, out));
-                    }
-                    _ => {
-                        let (by, found) = (layer::FTAM, "an acceptance without F-INITIALIZE");
-                        self.hang_up(Reason::violation(by, found), cx);
-                    }
+                let association = opened.parameters.take::<Association>().unwrap_or_default();
+                let mut out = Vec::new();
+                match self.client.on_opened(*association, &mut out) {
+                    Ok(()) => perform::<U::Protocol>(opened.provider, out, cx),
+                    Err(reason) => self.hang_up(reason, cx),
                 }
             }
             // One that was given up here may still be heard of.
             Indication::Data { session, .. }
             | Indication::Special { session, .. }
             | Indication::Credit { session, .. }
+            | Indication::Released { session, .. }
             | Indication::Aborted { session, .. }
             | Indication::Closed { session }
                 if session != self.own => {}
             Indication::Data { data, .. } => self.with(cx, |client, out| client.on_data(data, out)),
             Indication::Special { what, .. } => match what.take() {
                 // Of an association that is refused: there is nobody to send anything to.
-                Some(primitive) if self.provider.is_none() => self.client.on(*primitive, &mut Vec::new()),
-                Some(primitive) => self.with(cx, |client, out| client.on(*primitive, out)),
-                None => cx.drop("not of the file service"),
+                Some(said) if self.provider.is_none() => self.client.on(*said, &mut Vec::new()),
+                Some(said) => self.with(cx, |client, out| client.on(*said, out)),
+                None => cx.drop(U::Protocol::FOREIGN),
             },
             Indication::Credit { credit, .. } => {
                 self.with(cx, |client, out| client.on_credit(credit.messages, out));
             }
+            Indication::Released { .. } => self.with(cx, U::on_released),
             Indication::Aborted { reason, .. } => self.gone(reason),
             Indication::Closed { .. } => {
                 (self.provider, self.calls) = (None, false);
                 self.client.on_closed();
             }
-            Indication::Released { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Offered(_)
             | Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. } => cx.drop("not of the file service"),
+            | Indication::Urgent { .. } => cx.drop(U::Protocol::FOREIGN),
         }
         self.rest(cx);
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if token == Self::WAKE {
+        if token == WAKE {
             return self.do_wanted(cx);
         }
         if !self.calls {

@@ -1,12 +1,15 @@
-//! Both nodes on a service that only hands across what it is given.
+//! Both nodes, of FTAM, on a service that only hands across what it is given.
 
 use kumiki_graph::{
     Above, Below, Context, Credit, Duration, Graph, Handle, Indication, Instant, Mode, Offered, Opened, Protocol,
     Request, Service, Shape,
 };
 
-use super::*;
-use crate::filestore::{Config as ServerConfig, FileServer};
+use kumiki_osi_service::ftam::{Fpdu, Primitive};
+
+use crate::file_user::tests::{Shelf, get, put};
+use crate::file_user::{Config, FileClient, Operation, PutMode};
+use crate::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
 
 /// The file service between two users. Where it is `dead`, it swallows what comes behind F-INITIALIZE.
 #[derive(Default)]
@@ -152,7 +155,7 @@ fn an_association_on_which_nothing_comes_is_ended() {
     let server = server(&graph);
     assert_eq!((server.door().counters().idle, server.door().counters().aborted), (1, 1));
     assert_eq!(server.associations(), 0);
-    let failure = client(&graph).client().plan().failure().unwrap();
+    let failure = client(&graph).plan().failure().unwrap();
     assert_eq!(failure.code, Some(1013));
     assert!(failure.transient);
 }
@@ -164,7 +167,7 @@ fn more_associations_than_there_is_room_for_are_refused() {
     let graph = run(Across::default(), config, plan, Duration::ZERO);
     assert_eq!(server(&graph).door().counters().refused, 1);
     // This service hands the refusal across as an answer; FTAM's says `Aborted` behind it.
-    let outcomes = client(&graph).client().plan().outcomes();
+    let outcomes = client(&graph).plan().outcomes();
     assert!(outcomes.is_empty());
 }
 
@@ -175,7 +178,7 @@ fn a_responder_that_falls_silent_is_given_up() {
     let plan = vec![put("a", PutMode::New, b"x")];
     let graph = run(across, config, plan, Duration::from_secs(3600));
     assert!(client(&graph).is_over());
-    let failure = client(&graph).client().plan().failure().unwrap();
+    let failure = client(&graph).plan().failure().unwrap();
     let why = kumiki_graph::Reason::TimedOut.to_string();
     assert_eq!(failure.meaning, why);
 }
