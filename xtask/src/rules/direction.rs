@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, stack -> families -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
+//! | direction | a dependency follows `kumiki -> lab -> {sim, io} -> link, stack -> families -> settings -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -12,20 +12,29 @@ use crate::finding::Finding;
 use crate::tree::Tree;
 
 /// A crate of this workspace, and the crates of this workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 33] = [
+const MAY_USE: [(&str, &[&str]); 35] = [
     ("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     ("kumiki-osi-service", &["kumiki-octets"]),
     ("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
     ("kumiki-graph", &["kumiki-octets"]),
+    // What configurations say of their fields; no protocol.
+    ("kumiki-settings-derive", &[]),
+    ("kumiki-settings", &["kumiki-graph", "kumiki-settings-derive"]),
     ("kumiki-inet", BELOW_FAMILIES),
-    ("kumiki-atm", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
+    ("kumiki-atm", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings", "kumiki-inet"]),
     // Drivers hear what their lines say of defects and of calls.
-    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet", "kumiki-link"]),
-    ("kumiki-xtp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-inet"]),
-    ("kumiki-x25", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-link"]),
+    ("kumiki-ppp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings", "kumiki-inet", "kumiki-link"]),
+    ("kumiki-xtp", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings", "kumiki-inet"]),
+    (
+        "kumiki-x25",
+        &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-settings", "kumiki-link"],
+    ),
     ("kumiki-osi", BELOW_OSI),
-    ("kumiki-files", &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-osi"]),
+    (
+        "kumiki-files",
+        &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-settings", "kumiki-osi"],
+    ),
     (
         "kumiki-stack",
         &[
@@ -33,6 +42,7 @@ const MAY_USE: [(&str, &[&str]); 33] = [
             "kumiki-osi-service",
             "kumiki-wire",
             "kumiki-graph",
+            "kumiki-settings",
             "kumiki-inet",
             "kumiki-atm",
             "kumiki-ppp",
@@ -74,9 +84,9 @@ const MAY_USE: [(&str, &[&str]); 33] = [
 
 const FOR_TESTS: [&str; 2] = ["kumiki-watchdog", "kumiki-testkit"];
 
-const BELOW_FAMILIES: &[&str] = &["kumiki-octets", "kumiki-wire", "kumiki-graph"];
+const BELOW_FAMILIES: &[&str] = &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings"];
 
-const BELOW_OSI: &[&str] = &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph"];
+const BELOW_OSI: &[&str] = &["kumiki-octets", "kumiki-osi-service", "kumiki-wire", "kumiki-graph", "kumiki-settings"];
 
 const EVERYTHING_BELOW_LAB: &[&str] = &[
     "kumiki-octets",
