@@ -42,6 +42,15 @@ pub enum Address {
 }
 
 impl Address {
+    /// The ATM virtual channel that is written `vpi/vci`, such as `0/100`, if that is one.
+    #[must_use]
+    pub fn circuit(text: &str) -> Option<Self> {
+        let (vpi, vci) = text.split_once('/')?;
+        let vpi = vpi.trim().parse().ok().filter(|&vpi| vpi <= 4095)?;
+        let vci = vci.trim().parse().ok()?;
+        Some(Self::Vc { vpi, vci })
+    }
+
     /// The IP address of either version that this is, if it is one.
     #[must_use]
     pub const fn ip(self) -> Option<IpAddr> {
