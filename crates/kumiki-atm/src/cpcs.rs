@@ -12,11 +12,13 @@
 
 use kumiki_graph::{Above, Context, Indication, Key, Report, Service, Shape, Work};
 use kumiki_octets::Message;
+use kumiki_settings::Settings;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// The longest SDU sent or taken: 1 to 65535 octets.
+    /// The longest SDU that is sent or taken.
+    #[setting(1..=65535, octets)]
     pub max_sdu: u16,
 }
 

@@ -292,6 +292,12 @@ pub enum Coalesce {
     Minshall,
 }
 
+impl Coalesce {
+    /// The words for it in settings.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("never", Self::Never), ("nagle", Self::Nagle), ("minshall", Self::Minshall)];
+}
+
 /// A request to begin a session.
 #[derive(Clone, Debug, Default)]
 pub struct Open {

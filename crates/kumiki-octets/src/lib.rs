@@ -39,6 +39,7 @@ pub mod scramble;
 mod slice;
 pub mod sum;
 pub mod text;
+mod vc;
 mod weighted;
 
 pub use address::{Address, AddressKind, AddressType};
@@ -54,3 +55,4 @@ pub use pattern::Pattern;
 pub use payload::Payload;
 pub use slice::{Lease, Slice};
 pub use sum::Sum;
+pub use vc::Vc;

@@ -1,327 +1,160 @@
-//! The kinds of protocols and their settings, those of IP, TCP and MAPOS apart.
+//! The kinds of protocols: what each has for a configuration, and what is made of it.
 //!
-//! To add one: a function that reads its settings, and a line in [`KINDS`]. Everything is asked for before anything is
-//! found missing.
+//! To add one: a line in [`KINDS`]. Its settings are said by its configuration, with `#[derive(Settings)]`.
 
+use core::fmt::Display;
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use kumiki_graph::{Address, Duration, Protocol};
-use kumiki_wire::inet::ethernet::MacAddr;
-use kumiki_wire::ppp::hdlc::FcsKind;
-
-use super::reader::{Reader, circuit};
-use super::{BuildError, Place};
 use kumiki_atm::aal5::{self, Aal5};
 use kumiki_atm::aal34::{self, Aal34};
 use kumiki_atm::atm_arp::{self, AtmArp};
 use kumiki_atm::llc_snap::{self, LlcSnap};
 use kumiki_atm::vc_mux::{self, VcMux};
+use kumiki_files::ftam::{self, Ftam};
+use kumiki_files::mms::{self, Mms};
+use kumiki_graph::Protocol;
+use kumiki_graph::loopback::{self, Loopback};
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::fddi::{self, Fddi};
 use kumiki_inet::icmp::{self, IcmpEcho};
+use kumiki_inet::ip::{self, Ip};
+use kumiki_inet::ipv6;
 use kumiki_inet::llc::{self, Llc};
 use kumiki_inet::sim_ether::{self, SimEther};
+use kumiki_inet::tcp::Tcp;
+use kumiki_inet::tcp::config::Config as TcpConfig;
 use kumiki_inet::udp::{self, Udp};
+use kumiki_inet::vnet::{self, Vnet};
+use kumiki_osi::acse::{self, Acse};
+use kumiki_osi::presentation::{self, Presentation};
+use kumiki_osi::session::{self, Session};
+use kumiki_osi::tp0::{self, Tp0};
+use kumiki_osi::tpkt::{self, Tpkt};
 use kumiki_ppp::hdlc::{self, Hdlc};
+use kumiki_ppp::mapos::{self, Mapos};
+use kumiki_ppp::mapos_switch::{self, MaposSwitch};
 use kumiki_ppp::ppp::{self, Ppp};
+use kumiki_ppp::ppp_daemon::{self, PppDaemon};
+use kumiki_ppp::sdh::{self, Sdh};
+use kumiki_settings::{BuildError, HasSettings, Key, Reader};
+use kumiki_wire::inet::ethernet::MacAddr;
+use kumiki_x25::lapb::{self, Lapb};
+use kumiki_x25::lapb_ether::LapbEther;
+use kumiki_x25::x25::{self, X25};
+use kumiki_x25::x25_iface::X25Iface;
+use kumiki_x25::x25_switch::{self, Switch};
+use kumiki_x25::x32::{self, X32};
+use kumiki_x25::xot::{self, Xot};
+use kumiki_xtp::{self as xtp, Xtp};
 
-pub(super) type Built = Result<Box<dyn Protocol>, BuildError>;
+use crate::Place;
+use crate::hif::Hif;
+use crate::lif::{self, Lif};
+
+type Built = Result<Box<dyn Protocol>, BuildError>;
 
 /// Makes a node of one kind from its settings.
 type Make = fn(&Reader<'_>, Place<'_>) -> Built;
 
 /// Every kind and what makes it, in the order of their names.
 pub(super) const KINDS: &[(&str, Make)] = &[
-    ("aal34", aal34),
-    ("aal5", aal5),
-    ("acse", super::osi::acse),
-    ("arp", arp),
-    ("atm_arp", atm_arp),
-    ("eth", eth),
-    ("fddi", fddi),
-    ("ftam", super::osi::ftam),
-    ("hdlc", hdlc),
-    ("hif", super::osi::hif),
-    ("icmp", icmp),
-    ("ip", super::ip::make),
-    ("ipv6", super::ipv6::make),
-    ("lapb", super::x25::lapb),
-    ("lapb_ether", super::x25::lapb_ether),
-    ("lif", super::osi::lif),
-    ("llc", llc),
-    ("llc_snap", llc_snap),
-    ("loopback", super::osi::loopback),
-    ("mapos", super::mapos::mapos),
-    ("mapos_switch", super::mapos::mapos_switch),
-    ("mms", super::osi::mms),
+    ("aal34", |reader, _| node(reader, aal34::Config::default(), Aal34::new)),
+    ("aal5", |reader, _| node(reader, aal5::Config::default(), Aal5::new)),
+    ("acse", |reader, _| node(reader, acse::Config::default(), Acse::new)),
+    ("arp", |reader, _| checked(reader, arp::Config::new(NO_IP), Arp::new)),
+    ("atm_arp", |reader, _| checked(reader, atm_arp::Config::new(NO_IP, Vec::new()), AtmArp::new)),
+    ("eth", |reader, _| checked(reader, eth::Config::new(MacAddr::default()), Eth::new)),
+    ("fddi", |reader, _| checked(reader, fddi::Config::new(MacAddr::default()), Fddi::new)),
+    ("ftam", |reader, _| node(reader, ftam::Config::default(), Ftam::new)),
+    ("hdlc", |reader, _| node(reader, hdlc::Config::default(), Hdlc::new)),
+    ("hif", |_, _| Ok(Box::new(Hif))),
+    ("icmp", |reader, _| node(reader, icmp::Config::default(), IcmpEcho::new)),
+    ("ip", |reader, place| fits(ip::Config::of_settings(reader, place.below)?, Ip::new)),
+    ("ipv6", |reader, place| fits(ipv6::Config::of_settings(reader, place.below)?, ipv6::Ip::new)),
+    ("lapb", |reader, _| checked(reader, lapb::Config::default(), Lapb::new)),
+    ("lapb_ether", |_, _| Ok(Box::new(LapbEther))),
+    ("lif", |reader, _| node(reader, lif::Config::default(), Lif::new)),
+    ("llc", |reader, _| node(reader, llc::Config::default(), Llc::new)),
+    ("llc_snap", |reader, _| node(reader, llc_snap::Config::default(), LlcSnap::new)),
+    ("loopback", loopback),
+    ("mapos", |reader, _| checked(reader, mapos::Config::new(NO_IP), Mapos::new)),
+    ("mapos_switch", |reader, place| fits(mapos_switch::Config::of_settings(reader, place.below)?, MaposSwitch::new)),
+    ("mms", |reader, _| node(reader, mms::Config::default(), Mms::new)),
     ("pipe", pipe),
-    ("ppp", ppp),
-    ("ppp_daemon", super::ppp::make),
-    ("presentation", super::osi::presentation),
-    ("sdh", super::mapos::sdh),
-    ("session", super::osi::session),
-    ("sim_ether", sim_ether),
-    ("tcp", super::tcp::make),
-    ("tp0", super::osi::tp0),
-    ("tpkt", super::osi::tpkt),
-    ("udp", udp),
-    ("vc_mux", vc_mux),
-    ("vnet", super::vnet::make),
-    ("x25", super::x25::x25),
-    ("x25_iface", super::x25::iface),
-    ("x25_switch", super::x25::switch),
-    ("x32", super::x32::x32),
-    ("xot", super::x25::xot),
-    ("xtp", super::xtp::make),
+    ("ppp", |reader, _| node(reader, ppp::Config::default(), Ppp::new)),
+    ("ppp_daemon", |reader, _| checked(reader, ppp_daemon::Config::default(), PppDaemon::new)),
+    ("presentation", |reader, _| node(reader, presentation::Config::default(), Presentation::new)),
+    ("sdh", |reader, _| checked(reader, sdh::Config::default(), Sdh::new)),
+    ("session", |reader, _| node(reader, session::Config::default(), Session::new)),
+    ("sim_ether", |reader, _| checked(reader, sim_ether::Config::new(NO_SOCKET), SimEther::new)),
+    ("tcp", tcp),
+    ("tp0", |reader, _| node(reader, tp0::Config::default(), Tp0::new)),
+    ("tpkt", |reader, _| node(reader, tpkt::Config::default(), Tpkt::new)),
+    ("udp", |reader, _| node(reader, udp::Config::default(), Udp::new)),
+    ("vc_mux", |reader, _| node(reader, vc_mux::Config::default(), VcMux::new)),
+    ("vnet", |reader, place| fits(vnet::Config::of_settings(reader, place.below)?, Vnet::new)),
+    ("x25", |reader, _| checked(reader, x25::Config::default(), X25::new)),
+    ("x25_iface", |_, _| Ok(Box::new(X25Iface::default()))),
+    ("x25_switch", |reader, place| Ok(Box::new(Switch::new(x25_switch::Config::of_settings(reader, place.below)?)))),
+    ("x32", |reader, _| checked(reader, x32::Config::default(), X32::new)),
+    ("xot", |reader, _| node(reader, xot::Config::default(), Xot::new)),
+    ("xtp", |reader, _| node(reader, xtp::Config::default(), Xtp::new)),
 ];
 
-pub(super) const CIRCUIT: &str = "a circuit \"vpi/vci\" such as \"0/100\"";
-pub(super) const ADDRESS: &str = "an IPv4 address";
-pub(super) const CIRCUITS: &str = "a circuit \"vpi/vci\" such as \"0/100\", under the IPv4 address of its peer";
+/// What stands in a configuration until it is set, as it must be.
+const NO_IP: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+const NO_SOCKET: SocketAddrV4 = SocketAddrV4::new(NO_IP, 0);
 
-pub(super) fn address(text: &str) -> Option<Ipv4Addr> {
-    text.parse().ok()
+/// A node that takes every configuration.
+fn node<C: HasSettings, P: Protocol + 'static>(reader: &Reader<'_>, mut config: C, make: fn(C) -> P) -> Built {
+    config.read(reader)?;
+    Ok(Box::new(make(config)))
 }
 
-/// An address and its circuit.
-pub(super) fn by_address(address: &str, vc: &str) -> Option<(Ipv4Addr, Address)> {
-    address.parse().ok().zip(circuit(vc))
+/// A node that may refuse its configuration.
+fn checked<C: HasSettings, P: Protocol + 'static, E: Display>(
+    reader: &Reader<'_>,
+    mut config: C,
+    make: fn(C) -> Result<P, E>,
+) -> Built {
+    config.read(reader)?;
+    fits(config, make)
 }
 
-fn vc(settings: &Reader<'_>) -> Result<Address, BuildError> {
-    const MEANING: &str = "the one circuit that all is sent on, where the layer above names none";
-    let vc = settings.text("vc", MEANING, CIRCUIT, "none", circuit)?;
-    Ok(vc.unwrap_or_default())
+/// The same of a configuration that has been read.
+fn fits<C, P: Protocol + 'static, E: Display>(config: C, make: fn(C) -> Result<P, E>) -> Built {
+    Ok(Box::new(make(config).map_err(|error| BuildError::refused(&error))?))
 }
 
-fn max_sdu(settings: &Reader<'_>, octets: &mut u16) -> Result<(), BuildError> {
-    const MEANING: &str = "the longest SDU that is sent or taken";
-    settings.octets("max_sdu", MEANING, 1..=65535, octets)
+// The graph's own nodes say themselves nothing of settings, of which the graph knows nothing.
+
+fn loopback(reader: &Reader<'_>, _: Place<'_>) -> Built {
+    let mut config = loopback::Config::default();
+    let key = Key::new("window", "How many messages may be sent before the receiver has granted any.");
+    reader.number(&key, 1..=1024, &mut config.window)?;
+    Ok(Box::new(Loopback::new(config)))
 }
 
-fn pipe(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const MEANING: &str = "what the device may read before the user has taken anything";
+fn pipe(reader: &Reader<'_>, _: Place<'_>) -> Built {
     let mut config = pipe::Config::default();
-    settings.octets("receive_buffer", MEANING, 1..=u64::from(u32::MAX), &mut config.receive_buffer)?;
+    let key = Key::new("receive_buffer", "What the device may read before the user has taken anything.");
+    reader.octets(&key, 1..=u32::MAX.into(), &mut config.receive_buffer)?;
     Ok(Box::new(Pipe::new(config)))
 }
 
-fn aal34(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = aal34::Config::default();
-    max_sdu(settings, &mut config.max_sdu)?;
-    Ok(Box::new(Aal34::new(config)))
-}
-
-fn aal5(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = aal5::Config::default();
-    max_sdu(settings, &mut config.max_sdu)?;
-    Ok(Box::new(Aal5::new(config)))
-}
-
-fn llc_snap(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let config = llc_snap::Config { vc: vc(settings)? };
-    Ok(Box::new(LlcSnap::new(config)))
-}
-
-fn ppp(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = ppp::Config::default();
-    settings.octets(
-        "mtu",
-        "the most octets of a datagram; where the peer takes less, less",
-        1..=65535,
-        &mut config.mtu,
-    )?;
-    Ok(Box::new(Ppp::new(config)))
-}
-
-fn hdlc(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];
-    let mut config = hdlc::Config::default();
-    settings.boolean(
-        "async",
-        "whether the line is asynchronous: control characters are escaped until less is agreed on",
-        &mut config.asynchronous,
-    )?;
-    settings.word("fcs", "bits of the frame check sequence that the line begins with", &FCS, &mut config.fcs)?;
-    settings.octets(
-        "mru",
-        "the most octets behind the protocol field that are taken; where more is agreed on, more",
-        hdlc::LEAST_MRU.into()..=65535,
-        &mut config.mru,
-    )?;
-    settings.boolean(
-        "opening_flag",
-        "whether each frame has a flag before it too, so that noise on an idle line spoils none",
-        &mut config.opening_flag,
-    )?;
-    Ok(Box::new(Hdlc::new(config)))
-}
-
-fn vc_mux(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let config = vc_mux::Config { vc: vc(settings)? };
-    Ok(Box::new(VcMux::new(config)))
-}
-
-fn atm_arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = atm_arp::Config::new(Ipv4Addr::UNSPECIFIED, Vec::new());
-    config.addresses = settings.texts("addresses", "our own addresses in the subnet", ADDRESS, address)?;
-    config.circuits =
-        settings.texts("circuits", "the permanent circuits whose peers are asked for (InATMARP)", CIRCUIT, circuit)?;
-    config.known =
-        settings.pairs("known", "<address>", "next hops that are known without asking", CIRCUITS, by_address)?;
-    let some = Duration::from_nanos(1);
-    settings.time(
-        "timeout",
-        "how long what was learned is good; at most 15 min (RFC 2225)",
-        some,
-        &mut config.timeout,
-    )?;
-    settings.time("retry", "how often a circuit whose peer is not known is asked", some, &mut config.retry)?;
-    settings.number("queue", "datagrams that may wait for their next hop", 0..=65535, &mut config.queue)?;
-    settings.time("hold", "how long a datagram may wait for its next hop", Duration::ZERO, &mut config.hold)?;
-    if config.addresses.is_empty() {
-        return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
+fn tcp(reader: &Reader<'_>, place: Place<'_>) -> Built {
+    // IP's and TCP's headers without options: RFC 6691.
+    const HEADERS: u32 = 20 + 20;
+    let config = TcpConfig::of_settings(reader)?;
+    if let (Some(mss), Some(mtu)) = (config.mss, place.mtu) {
+        let fits = mtu.saturating_sub(HEADERS);
+        if u32::from(mss) > fits {
+            let needed = u32::from(mss) + HEADERS;
+            let expected = format!("at most {fits} B with IP's mtu of {mtu} B; {mss} B need an mtu of {needed} B");
+            return Err(reader.wrong("mss", &format!("{mss} B"), &expected));
+        }
     }
-    let node = AtmArp::new(config).map_err(|error| BuildError::refused(&error))?;
-    Ok(Box::new(node))
-}
-
-const STATION: &str = "a MAC address such as \"02:00:00:00:00:01\"";
-
-/// Our own address on a LAN, where it is given.
-fn station(settings: &Reader<'_>) -> Result<Option<MacAddr>, BuildError> {
-    let parse = |text: &str| text.parse::<MacAddr>().ok();
-    settings.text("address", "our own MAC address", STATION, "", parse)
-}
-
-fn fddi(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let address = station(settings)?;
-    let mut config = fddi::Config::new(address.unwrap_or_default());
-    settings.octets(
-        "mtu",
-        "the most octets in a frame that is sent, its header not among them, LLC's among them",
-        fddi::LEAST_MTU.into()..=fddi::MOST_MTU.into(),
-        &mut config.mtu,
-    )?;
-    settings.number("priority", "priority of the frames that are sent", 0..=7, &mut config.priority)?;
-    if address.is_none() {
-        return Err(settings.missing("address", STATION));
-    }
-    let node = Fddi::new(config).map_err(|error| BuildError::refused(&error))?;
-    Ok(Box::new(node))
-}
-
-fn llc(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = llc::Config::default();
-    settings.boolean("answer", "whether XID and TEST commands are answered", &mut config.answer)?;
-    Ok(Box::new(Llc::new(config)))
-}
-
-fn eth(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const STATION: &str =
-        "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"";
-    let parse = |text: &str| {
-        let station = || text.parse().ok().and_then(sim_ether::mac_of);
-        text.parse::<MacAddr>().ok().or_else(station)
-    };
-    let address = settings.text("address", "our own MAC address", STATION, "", parse)?;
-    let mut config = eth::Config::new(address.unwrap_or_default());
-    settings.octets(
-        "mtu",
-        "the most octets in a frame, its header not among them",
-        eth::LEAST_MTU.into()..=eth::MOST_MTU.into(),
-        &mut config.mtu,
-    )?;
-    settings.boolean("pad", "whether frames are filled up to 46 octets (IEEE 802.3)", &mut config.pad)?;
-    if address.is_none() {
-        return Err(settings.missing("address", STATION));
-    }
-    let node = Eth::new(config).map_err(|error| BuildError::refused(&error))?;
-    Ok(Box::new(node))
-}
-
-fn sim_ether(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    const SOCKET: &str = "an IPv4 address and an even port such as \"10.0.0.1:7000\"";
-    const BOX: &str = "an IPv4 address and a port such as \"10.0.0.9:4001\"";
-    let station = |text: &str| {
-        let socket: SocketAddrV4 = text.parse().ok()?;
-        sim_ether::mac_of(socket).map(|_| socket)
-    };
-    let any = |text: &str| text.parse::<SocketAddrV4>().ok();
-    let address = settings.text("address", "our own address and port", SOCKET, "", station)?;
-    let mut config = sim_ether::Config::new(address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0)));
-    config.stations = settings.texts("stations", "who gets frames for groups, a copy each", SOCKET, station)?;
-    config.via = settings.text(
-        "via",
-        "a box between the stations that gets all frames, such as a delay generator",
-        BOX,
-        "none",
-        any,
-    )?;
-    settings.octets(
-        "frame",
-        "the largest frame, its header counted",
-        sim_ether::LEAST_FRAME.into()..=sim_ether::MOST_FRAME.into(),
-        &mut config.frame,
-    )?;
-    settings.maybe_octets(
-        "socket_buffer",
-        "what may wait in the socket; more is dropped",
-        1..=u32::MAX.into(),
-        &mut config.socket_buffer,
-        "no limit",
-    )?;
-    settings.number(
-        "copies",
-        "how often an octet is copied between a message and the socket",
-        0..=16,
-        &mut config.copies,
-    )?;
-    if address.is_none() {
-        return Err(settings.missing("address", SOCKET));
-    }
-    let node = SimEther::new(config).map_err(|error| BuildError::refused(&error))?;
-    Ok(Box::new(node))
-}
-
-fn arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = arp::Config::new(Ipv4Addr::UNSPECIFIED);
-    config.addresses = settings.texts("addresses", "our own addresses on the link", ADDRESS, address)?;
-    settings.time("timeout", "how long what was learned is good", Duration::from_nanos(1), &mut config.timeout)?;
-    settings.number(
-        "tries",
-        "requests, one a second, after which what waits for a next hop is given up",
-        1..=255,
-        &mut config.tries,
-    )?;
-    settings.number("entries", "next hops that are known or asked for at a time", 1..=65535, &mut config.entries)?;
-    settings.number("queue", "datagrams that may wait for one next hop", 0..=65535, &mut config.queue)?;
-    if config.addresses.is_empty() {
-        return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));
-    }
-    let node = Arp::new(config).map_err(|error| BuildError::refused(&error))?;
-    Ok(Box::new(node))
-}
-
-fn icmp(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = icmp::Config::default();
-    settings.boolean("answer", "whether echoes are answered", &mut config.answer)?;
-    settings.boolean(
-        "answer_groups",
-        "whether echoes to broadcast and multicast addresses are answered",
-        &mut config.answer_groups,
-    )?;
-    Ok(Box::new(IcmpEcho::new(config)))
-}
-
-fn udp(settings: &Reader<'_>, _: Place<'_>) -> Built {
-    let mut config = udp::Config::default();
-    settings.boolean(
-        "checksum",
-        "whether datagrams are sent with a checksum over IPv4; received ones are checked where they have one",
-        &mut config.checksum,
-    )?;
-    Ok(Box::new(Udp::new(config)))
+    Ok(Box::new(Tcp::new(config)))
 }

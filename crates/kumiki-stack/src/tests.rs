@@ -1,4 +1,4 @@
-use kumiki_graph::{Graph, Service};
+use kumiki_graph::{Duration, Graph, Service};
 
 use super::*;
 

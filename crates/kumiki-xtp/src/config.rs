@@ -3,12 +3,25 @@
 use core::net::{IpAddr, Ipv6Addr};
 
 use kumiki_graph::{Duration, ErrorControl, FlowControl};
+use kumiki_settings::{Settings, Word};
 
 use super::congestion;
 use super::rtt;
 
+/// The largest window.
+const MAX_WINDOW: u64 = 1 << 30;
+const ANY: u64 = u32::MAX as u64;
+
+/// The words for what is done about lost data.
+const ERROR_CONTROL: [(&str, ErrorControl); 3] =
+    [("full", ErrorControl::Full), ("fast", ErrorControl::Fast), ("none", ErrorControl::None)];
+
+/// The words for what keeps a sender from sending too much.
+const FLOW_CONTROL: [(&str, FlowControl); 3] =
+    [("window", FlowControl::Window), ("reservation", FlowControl::Reservation), ("none", FlowControl::None)];
+
 /// What is sent again when something is lost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Recovery {
     /// Everything from the first octet on that is missing (go-back-N).
     GoBack,
@@ -18,82 +31,151 @@ pub enum Recovery {
 }
 
 /// All that can be chosen. `docs/xtp.md` says what the values do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// The local address where a user leaves it open on an active open and the layer below knows no routes; unspecified: there is none.
+    /// Our own address, where the layer below does not tell it and the user leaves it open.
+    #[setting(text, expected = "an IP address", unset = "none")]
     pub address: IpAddr,
-    /// Send buffer where the user does not ask for one, in octets.
+    /// Send buffer, where the user does not ask for one.
+    #[setting(1..=MAX_WINDOW, octets)]
     pub send_buffer: u32,
-    /// Receive buffer where the user does not ask for one, in octets.
+    /// Receive buffer, where the user does not ask for one: what `alloc` allows.
+    #[setting(1..=MAX_WINDOW, octets)]
     pub receive_buffer: u32,
-    /// Send credit is granted only when at least this much of the send buffer is free (or all of it), in octets.
+    /// The user may write again only when at least this much of the send buffer is free (or all of it).
+    #[setting(0..=MAX_WINDOW, octets)]
     pub low_water: u32,
-    /// The most octets of tag and data in a packet, sent or received; `None`: what the layer below carries.
+    /// The most octets of tag and data in a packet, sent or received.
+    #[setting(1..=65_535, octets, unset = "what the layer below carries")]
     pub maxdata: Option<u32>,
-    /// What may be sent before the peer has said what it allows, in octets (P12).
+    /// What may be sent before the peer has said what it allows.
+    ///
+    /// P12.
+    #[setting(1..=MAX_WINDOW, octets)]
     pub first_alloc: u32,
-    /// Whether the checksum covers the data, where the user does not say (P30).
+    /// Whether the checksum covers the data, and not the header alone (NOCHECK), where the user does not say.
+    ///
+    /// P30.
     pub check: bool,
-    /// What is done about lost data, where the user does not say.
+    /// What is done about lost data, where the user does not say: it is sent again, and told of when asked (full) or at
+    /// once (fast, FASTNAK); or nothing (none, NOERR).
+    #[setting(words = ERROR_CONTROL)]
     pub error_control: ErrorControl,
-    /// What keeps a sender from sending too much, where the user does not say.
+    /// What keeps a sender from sending too much, where the user does not say: the buffer's room, what the user has
+    /// granted (reservation, RES), or nothing (none, NOFLOW).
+    #[setting(words = FLOW_CONTROL)]
     pub flow_control: FlowControl,
-    /// The priority, where the user does not say; `None`: none (P28).
+    /// The priority where the user does not say; the smaller goes first (SORT).
+    ///
+    /// P28.
+    #[setting(0..=65_535, unset = "none")]
     pub priority: Option<u16>,
-    /// What is sent again.
+    /// What is sent again: all from the first loss on, or what is missing.
+    #[setting(word)]
     pub recovery: Recovery,
-    /// So many packets may overtake another before it is taken for lost (P23).
+    /// So many packets may overtake another before it is taken for lost.
+    ///
+    /// P23.
+    #[setting(0..=1_000_000)]
     pub reordering: u32,
-    /// Toggle EDGE with each question (P18).
+    /// Whether EDGE changes with each question, so that a lost question is answered with the next packet.
+    ///
+    /// P18.
     pub edge: bool,
-    /// Congestion control.
+    /// The congestion avoidance, with its version.
+    #[setting(words = congestion::Kind::WORDS)]
     pub congestion: congestion::Kind,
     /// When the sender asks, and WTIMER.
+    #[setting(flatten)]
     pub rtt: rtt::Config,
-    /// How long after the last packet a question follows, where nothing more is to be sent; an eighth of the round trip where that is
-    /// longer (P19).
+    /// How long after the last packet a question follows, where nothing more is to be sent; an eighth of the round trip
+    /// where that is longer.
+    ///
+    /// P19.
     pub tail: Duration,
-    /// CTIMER: a peer that was not heard of for so long is asked (P21); zero: never.
+    /// A peer that was not heard of for so long is asked; 0 s: never.
+    ///
+    /// P21.
     pub ctimer: Duration,
-    /// CTIMEOUT: a peer that has answered nothing for so long is given up (P20); zero: never.
+    /// A peer that has answered nothing for so long is given up; 0 s: never.
+    ///
+    /// P20.
     pub ctimeout: Duration,
-    /// A peer that answers but allows nothing for so long is given up (P22); zero: never.
+    /// A peer that answers but allows nothing for so long is given up; 0 s: never.
+    ///
+    /// P22.
     pub stall: Duration,
-    /// How long a context that is over still answers (P14).
+    /// How long a context that is over still answers.
+    ///
+    /// P14.
     pub hold: Duration,
-    /// How fast a context sends, in octets a second, where the user does not say; 0: no limit (P29).
+    /// Octets a second that a context sends at most, where the user does not say; 0: no limit.
+    ///
+    /// P29.
+    #[setting(0..=ANY)]
     pub rate: u32,
-    /// How much of that may go at once, in octets; 0: no limit.
+    /// Octets of that which may go at once; 0: no limit.
+    #[setting(0..=ANY)]
     pub burst: u32,
-    /// How fast the peer may send, in octets a second, as the traffic segment tells it; 0: no limit.
+    /// Octets a second that the peer may send, as the traffic segment tells it; 0: no limit.
+    #[setting(0..=ANY)]
     pub in_rate: u32,
-    /// How much of that may come at once, in octets.
+    /// Octets of that which may come at once; 0: no limit.
+    #[setting(0..=ANY)]
     pub in_burst: u32,
-    /// How fast all contexts together send, in octets a second; 0: no limit (P28).
+    /// Octets a second that all contexts send together; 0: no limit.
+    ///
+    /// P28.
+    #[setting(0..=ANY)]
     pub total_rate: u32,
-    /// How much of that may go at once, in octets.
+    /// Octets of that which may go at once; 0: no limit.
+    #[setting(0..=ANY)]
     pub total_burst: u32,
-    /// The most receivers of one transmitter (P40).
+    /// The most receivers of what is sent to a group.
+    ///
+    /// P40.
+    #[setting(1..=65_536)]
     pub receivers: u32,
-    /// A transmitter sends nothing behind FIRST while it has fewer receivers (P42).
+    /// While fewer receive what is sent to a group, only calls are sent; with 0 it is sent to whoever hears it.
+    ///
+    /// P42.
+    #[setting(0..=65_536)]
     pub least_receivers: u32,
-    /// A receiver that has not answered so many questions, each after WTIMER, is given up (P43); so often a receiver asks again to join.
+    /// A receiver that has not answered so many handshakes, each after WTIMER, is given up; so often one asks again to
+    /// join.
+    ///
+    /// P43.
+    #[setting(1..=100)]
     pub receiver_tries: u32,
-    /// Answers of a receiver are delayed by a random time below this, so that those of many do not come at once (P44).
+    /// The time over which receivers of a group spread their answers; 0 s: they answer at once.
+    ///
+    /// P44.
     pub slot: Duration,
-    /// How many contexts there may be at a time, those that are over not among them.
+    /// Contexts at a time, those that are over not among them.
+    #[setting(1..=1 << 20)]
     pub max_contexts: u32,
-    /// A caller that has not shown that it hears us is sent at most so many times the octets of the packets that came from it (P49); 0: no limit.
+    /// A caller that has not shown that it hears us is sent at most so many times the octets that came from it; 0: no
+    /// limit.
+    ///
+    /// P49.
+    #[setting(0..=1_000_000)]
     pub amplification: u32,
-    /// How many contexts that are over still answer; beyond that the oldest is forgotten.
+    /// Contexts that are over and still answer; beyond that the oldest is forgotten.
+    #[setting(0..=1 << 20)]
     pub max_held: u32,
-    /// The same key is sent a DIAG only once in this time (P35).
+    /// The same key is sent a DIAG only once in this time.
+    ///
+    /// P35.
+    #[setting(name = "interval", within = "diag")]
     pub diag_interval: Duration,
-    /// How many DIAG packets are sent in a second.
+    /// DIAG packets that are sent in a second.
+    #[setting(0..=1_000_000, name = "rate", within = "diag")]
     pub diag_rate: u32,
     /// IP time to live; 0: IP's default.
+    #[setting(0..=255)]
     pub ttl: u8,
-    /// IP type of service octet, without its ECN field.
+    /// IP type of service octet, its ECN field 0.
+    #[setting(0..=255)]
     pub tos: u8,
 }
 

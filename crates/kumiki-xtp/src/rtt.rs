@@ -49,6 +49,7 @@
 use core::mem;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_settings::Settings;
 
 /// When to ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,6 +63,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// The words for it in settings.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [(Self::Paper.name(), Self::Paper), (Self::Mended.name(), Self::Mended)];
+
     /// The word for it in settings: `paper`, `mended`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -73,25 +78,34 @@ impl Algorithm {
 }
 
 /// The constants of an estimator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// When to ask.
+    /// When the round trip is measured: as paper 3 does, or not more often than is worth it.
+    #[setting(words = Algorithm::WORDS, within = "rtt")]
     pub algorithm: Algorithm,
-    /// k: so many questions in a round trip. From 1; with 0 as with 1.
+    /// Mended: so many questions in a round trip (k).
+    #[setting(1..=1000, within = "rtt")]
     pub per_rtt: u64,
-    /// T_floor: the least time between two questions.
+    /// Mended: the least time between two questions (T_floor).
+    #[setting(within = "rtt")]
     pub floor: Duration,
-    /// N: the fewest octets of data between two questions, unless `fresh` passes.
+    /// Mended: the fewest octets of data between two questions (N), unless `fresh` passes.
+    #[setting(0..=1 << 30, octets, within = "rtt")]
     pub octets: u64,
-    /// T_fresh: after this, or after a round trip if that is longer, a question is due whatever N says.
+    /// Mended: after this, or after a longer round trip, a question is due whatever was sent (T_fresh).
+    #[setting(positive, within = "rtt")]
     pub fresh: Duration,
-    /// WTIMER before the first sample.
+    /// WTIMER before the first measurement.
+    #[setting(positive, within = "wtimer")]
     pub initial: Duration,
     /// WTIMER is never below this.
+    #[setting(positive, within = "wtimer")]
     pub minimum: Duration,
-    /// WTIMER is never above this; back-off is the caller's.
+    /// WTIMER is never above this, nor is its back-off.
+    #[setting(positive, within = "wtimer")]
     pub maximum: Duration,
     /// G: the variance term of WTIMER is never below this.
+    #[setting(skip)]
     pub granularity: Duration,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> live -> lab -> {sim, io} -> link, stack -> families -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
+//! | direction | a dependency follows `kumiki -> live -> lab -> {sim, io} -> link, stack -> families -> settings -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -28,19 +28,22 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 34] = [
+const MAY_USE: [MayUse; 36] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
     only("kumiki-wire", &["kumiki-octets", "kumiki-osi-service"]),
     only("kumiki-graph", &["kumiki-octets"]),
-    only("kumiki-inet", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
+    // What configurations say of their fields; no protocol.
+    only("kumiki-settings-derive", &[]),
+    only("kumiki-settings", &["kumiki-graph", "kumiki-settings-derive"]),
+    only("kumiki-inet", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings"]),
     all_below("kumiki-atm", &["kumiki-inet"]),
     // Drivers hear what their lines say of defects and of calls.
     all_below("kumiki-ppp", &["kumiki-inet", "kumiki-link"]),
     all_below("kumiki-xtp", &["kumiki-inet"]),
-    all_below("kumiki-x25", &["kumiki-wire", "kumiki-link"]),
-    all_below("kumiki-osi", &["kumiki-wire", "kumiki-graph"]),
+    all_below("kumiki-x25", &["kumiki-wire", "kumiki-link", "kumiki-settings"]),
+    all_below("kumiki-osi", &["kumiki-wire", "kumiki-graph", "kumiki-settings"]),
     all_below("kumiki-files", &["kumiki-osi"]),
     all_below("kumiki-stack", &["kumiki-atm", "kumiki-ppp", "kumiki-xtp", "kumiki-x25", "kumiki-files"]),
     // Media know the headers they frame with: cells, HDLC, SONET.

@@ -4,27 +4,37 @@ use core::net::Ipv4Addr;
 use kumiki_wire::atm::cell::Vc;
 
 use kumiki_graph::{Address, Duration};
+use kumiki_settings::Settings;
 use kumiki_wire::atm::atm_arp::Address as AtmAddress;
 use thiserror::Error;
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our addresses in the subnet; at least one.
+    /// Our own addresses in the subnet.
+    #[setting(list, expected = "an IPv4 address", required = "a list of our own IPv4 addresses")]
     pub addresses: Vec<Ipv4Addr>,
     /// Our ATM address, null where circuits are permanent and nobody needs it.
+    #[setting(skip)]
     pub atm_address: AtmAddress,
-    /// The permanent circuits, each a [`Vc`](kumiki_wire::atm::cell::Vc), whose peers are asked for.
+    /// The permanent circuits whose peers are asked for (InATMARP).
+    ///
+    /// Each is a [`Vc`].
+    #[setting(list = Vc::circuit, expected = "a circuit \"vpi/vci\" such as \"0/100\"")]
     pub circuits: Vec<Address>,
-    /// Next hops that are known without asking, with their circuits.
+    /// Next hops that are known without asking.
+    #[setting(pairs = known, any = "<address>", expected = "a circuit \"vpi/vci\" such as \"0/100\", under the IPv4 address of its peer")]
     pub known: Vec<(Ipv4Addr, Address)>,
     /// How long what was learned is good: at most 15 minutes (RFC 2225 section 8.5.1).
+    #[setting(positive)]
     pub timeout: Duration,
     /// How often a circuit whose peer is not known is asked.
+    #[setting(positive)]
     pub retry: Duration,
-    /// How many datagrams may wait for their next hop.
+    /// Datagrams that may wait for their next hop.
+    #[setting(0..=65535)]
     pub queue: usize,
-    /// How long a datagram may wait.
+    /// How long a datagram may wait for its next hop.
     pub hold: Duration,
 }
 
@@ -43,6 +53,11 @@ impl Config {
             hold: Duration::from_secs(10),
         }
     }
+}
+
+/// An address and its circuit.
+fn known(address: &str, vc: &str) -> Option<(Ipv4Addr, Address)> {
+    address.parse().ok().zip(Vc::circuit(vc))
 }
 
 /// What is wrong with a [`Config`].

@@ -17,6 +17,8 @@ use kumiki_graph::{
     UnitIndication, UnitRequest,
 };
 use kumiki_inet::EtherType;
+use kumiki_octets::Vc;
+use kumiki_settings::Settings;
 use kumiki_wire::inet::llc_snap::{Header, LEN};
 use kumiki_wire::numbering::ETHER_TYPE;
 
@@ -26,9 +28,12 @@ use kumiki_graph::users::{Users, tell_all};
 mod tests;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 pub struct Config {
-    /// The one channel of this layer; [`Address::NONE`] where users name channels themselves.
+    /// The one circuit that all is sent on, where the layer above names none.
+    ///
+    /// [`Address::NONE`] where users name channels themselves.
+    #[setting(text = Vc::circuit, expected = "a circuit \"vpi/vci\" such as \"0/100\"", unset = "none")]
     pub vc: Address,
 }
 

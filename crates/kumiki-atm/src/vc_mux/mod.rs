@@ -10,14 +10,19 @@
 //! A layer without a header: it only knows its channel.
 
 use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Protocol, Request, Service, Shape};
+use kumiki_octets::Vc;
+use kumiki_settings::Settings;
 
 #[cfg(test)]
 mod tests;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 pub struct Config {
-    /// The channel; [`Address::NONE`] where the device has only one.
+    /// The one circuit that all is sent on, where the layer above names none.
+    ///
+    /// [`Address::NONE`] where the device has only one.
+    #[setting(text = Vc::circuit, expected = "a circuit \"vpi/vci\" such as \"0/100\"", unset = "none")]
     pub vc: Address,
 }
 

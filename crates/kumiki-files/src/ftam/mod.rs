@@ -48,6 +48,7 @@ use kumiki_osi_service::layer;
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Value;
 use kumiki_osi_service::{Association, Oid};
+use kumiki_settings::{BuildError, Key, Reader, Settings};
 use kumiki_wire::osi::ber;
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
@@ -77,23 +78,56 @@ const ACSE: Below = Below(0);
 const PATIENCE: u32 = 0;
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// What is asked for, and agreed to, where the user says nothing.
+    #[setting(with = functional_units)]
     pub capabilities: Capabilities,
     /// Abstract syntaxes beside FTAM-PCI for which contexts are proposed, and accepted.
+    #[setting(skip)]
     pub abstract_syntaxes: Vec<Oid>,
     /// The most octets of FPDUs in one value from a peer.
+    #[setting(1024..=1 << 24, octets)]
     pub longest_fpdu: u32,
     /// The most values of a P-DATA from a peer.
+    #[setting(1..=65_536)]
     pub values: u32,
-    /// How long the user may take to answer F-INITIALIZE: less than the caller's session waits for an answer.
+    /// How long the user may take to answer F-INITIALIZE.
+    ///
+    /// Less than the caller's session waits for an answer.
+    #[setting(positive)]
     pub patience: Duration,
     /// The most associations at a time.
+    #[setting(1..=1_000_000)]
     pub associations: u32,
 }
 
 /// What ISODE asks for, and FTAM-FADU.
+/// The names of functional units in settings.
+const UNITS: [(&str, FunctionalUnits); 9] = [
+    ("read", FunctionalUnits::READ),
+    ("write", FunctionalUnits::WRITE),
+    ("file-access", FunctionalUnits::FILE_ACCESS),
+    ("limited-file-management", FunctionalUnits::LIMITED_FILE_MANAGEMENT),
+    ("enhanced-file-management", FunctionalUnits::ENHANCED_FILE_MANAGEMENT),
+    ("grouping", FunctionalUnits::GROUPING),
+    ("fadu-locking", FunctionalUnits::FADU_LOCKING),
+    ("recovery", FunctionalUnits::RECOVERY),
+    ("restart-data-transfer", FunctionalUnits::RESTART_DATA_TRANSFER),
+];
+
+fn functional_units(capabilities: &mut Capabilities, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const MEANING: &str = "What is asked for where the user says nothing, and the most that is agreed to; none: \"read\", \"write\", both kinds of file management and \"grouping\".";
+    const EXPECTED: &str = "names among \"read\", \"write\", \"file-access\", \"limited-file-management\", \"enhanced-file-management\", \"grouping\", \"fadu-locking\", \"recovery\", \"restart-data-transfer\"";
+    let mut units = Vec::new();
+    let unit = |text: &str| UNITS.iter().find(|(name, _)| *name == text).map(|(_, unit)| *unit);
+    reader.list(&Key::new("functional_units", MEANING), EXPECTED, unit, &mut units)?;
+    if let Some(units) = units.into_iter().reduce(|all, unit| all | unit) {
+        capabilities.units = units;
+    }
+    Ok(())
+}
+
 impl Default for Config {
     fn default() -> Self {
         let document = ContentsTypeName::DocumentType;

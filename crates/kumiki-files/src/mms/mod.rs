@@ -32,6 +32,7 @@ use kumiki_osi::acse;
 use kumiki_osi_service::mms::{ABSTRACT_SYNTAX, APPLICATION_CONTEXT, Initiate, Pdu, Reject, Services, parameters};
 use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::Values;
+use kumiki_settings::{BuildError, Key, Reader, Settings};
 
 use kumiki_osi::entries::{Entries, abort_below, end_below, tell_aborted};
 use kumiki_osi::layer::Ends;
@@ -56,15 +57,31 @@ const ACSE: Below = Below(0);
 pub const SHORTEST: i64 = 64;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// What is proposed, and agreed to, where the user says nothing.
+    #[setting(with = initiate)]
     pub initiate: Initiate,
     /// The most associations at a time.
+    #[setting(1..=1_000_000)]
     pub associations: u32,
 }
 
 /// What libiec61850 proposes, and no services.
+fn initiate(initiate: &mut Initiate, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const LONGEST: &str = "The longest PDU that is proposed and agreed to, where the user says nothing.";
+    const OUTSTANDING: &str =
+        "The most services that either side may have asked for at a time, where the user says nothing.";
+    let mut longest = initiate.local_detail.and_then(|longest| u32::try_from(longest).ok());
+    reader.octets(&Key::new("longest_pdu", LONGEST), 64..=1 << 20, &mut longest)?;
+    initiate.local_detail = longest.map(i64::from);
+    let mut outstanding = u32::try_from(initiate.max_serv_outstanding_calling).unwrap_or_default();
+    reader.number(&Key::new("outstanding", OUTSTANDING), 1..=32_767, &mut outstanding)?;
+    initiate.max_serv_outstanding_calling = outstanding.into();
+    initiate.max_serv_outstanding_called = outstanding.into();
+    Ok(())
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

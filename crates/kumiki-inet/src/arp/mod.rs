@@ -31,6 +31,7 @@ use kumiki_graph::{
     TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
+use kumiki_settings::Settings;
 use kumiki_wire::inet::arp::{Header, LEN, Operation, hardware};
 use kumiki_wire::inet::ethernet::MacAddr;
 use thiserror::Error;
@@ -41,17 +42,22 @@ use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
 mod tests;
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our addresses on the link, at least one: those asked for that are answered, the first one in what we ask.
+    /// Our own addresses on the link: those asked for that are answered, the first one in what we ask.
+    #[setting(list, expected = "an IPv4 address", required = "a list of our own IPv4 addresses")]
     pub addresses: Vec<Ipv4Addr>,
     /// How long what was learned is good.
+    #[setting(positive)]
     pub timeout: Duration,
-    /// How often a next hop is asked for before what waits for it is given up.
+    /// Requests, one a second, after which what waits for a next hop is given up.
+    #[setting(1..=255)]
     pub tries: u8,
-    /// How many next hops are known or asked for at a time.
+    /// Next hops that are known or asked for at a time.
+    #[setting(1..=65535)]
     pub entries: usize,
-    /// How many datagrams may wait for one next hop.
+    /// Datagrams that may wait for one next hop.
+    #[setting(0..=65535)]
     pub queue: usize,
 }
 

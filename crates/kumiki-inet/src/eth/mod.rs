@@ -20,6 +20,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
+use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use kumiki_wire::numbering::ETHER_TYPE;
 use thiserror::Error;
@@ -35,14 +36,15 @@ pub const LEAST_MTU: u32 = 68;
 pub const MOST_MTU: u32 = 9000;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our own address: of one station.
+    /// Our own MAC address.
+    #[setting(text = station, expected = "a MAC address such as \"02:00:00:00:00:01\", or on SimEther its socket such as \"10.0.0.1:7000\"", required)]
     pub address: MacAddr,
-    /// The most octets in a frame, its header not among them: 68 to 9000; 1500 by the standard. Where the layer below
-    /// carries less, less.
+    /// The most octets in a frame, its header not among them; where the layer below carries less, less.
+    #[setting(LEAST_MTU.into()..=MOST_MTU.into(), octets)]
     pub mtu: u32,
-    /// Whether frames are filled up to what the standard wants, 46 octets.
+    /// Whether frames are filled up to 46 octets (IEEE 802.3).
     pub pad: bool,
 }
 
@@ -52,6 +54,12 @@ impl Config {
     pub const fn new(address: MacAddr) -> Self {
         Self { address, mtu: 1500, pad: true }
     }
+}
+
+/// A MAC address, or what stands for one on SimEther.
+fn station(text: &str) -> Option<MacAddr> {
+    let on_sim_ether = || text.parse().ok().and_then(crate::sim_ether::mac_of);
+    text.parse().ok().or_else(on_sim_ether)
 }
 
 /// What is wrong with a [`Config`].

@@ -17,6 +17,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
     UnitIndication, UnitRequest,
 };
+use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::fddi::{Control, Header, LEN, MAX_INFORMATION};
 use thiserror::Error;
@@ -34,14 +35,19 @@ pub const MOST_MTU: u32 = 4478;
 const USUAL_MTU: u32 = 4360;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our own address, of one station, in canonical form.
+    /// Our own MAC address, in canonical form.
+    #[setting(text, expected = "a MAC address such as \"02:00:00:00:00:01\"", required)]
     pub address: MacAddr,
-    /// The most octets of information in a frame that is sent, LLC's header among them: 76 to 4478; 4360 leaves IP its 4352
-    /// (RFC 1390). Where the layer below carries less, less. Received are all that a frame can hold.
+    /// The most octets in a frame that is sent, its header not among them, LLC's among them.
+    ///
+    /// 4360 leaves IP its 4352 (RFC 1390). Where the layer below carries less, less. Received are all that a frame can
+    /// hold.
+    #[setting(LEAST_MTU.into()..=MOST_MTU.into(), octets)]
     pub mtu: u32,
-    /// Priority of what is sent, 0 to 7: a matter of local convention (RFC 1390), which a ring need not look at.
+    /// Priority of the frames that are sent: a matter of local convention (RFC 1390).
+    #[setting(0..=7)]
     pub priority: u8,
 }
 

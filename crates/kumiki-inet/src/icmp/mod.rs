@@ -16,6 +16,7 @@
 //! about an echo come as [`Report::Unreachable`], its `start` being what is quoted of the data.
 
 use core::net::IpAddr;
+use kumiki_settings::Settings;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
@@ -40,7 +41,7 @@ const BELOW: Below = Below(0);
 const DSCP: u8 = 0xfc;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// Whether echoes are answered. A host must (RFC 1122 section 3.2.2.6).
     pub answer: bool,

@@ -10,6 +10,7 @@
 mod checksum;
 mod reassembly;
 mod route;
+pub(crate) mod settings;
 mod static_routes;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::Message;
+use kumiki_settings::Settings;
 use kumiki_wire::inet::ipv4::Ecn;
 use smallvec::SmallVec;
 
@@ -28,14 +29,18 @@ fn taken(data: &Message) -> usize {
 }
 
 /// Bounds of reassembly.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Reassembly {
-    /// How many datagrams may be incomplete at a time.
+    /// Datagrams that may be incomplete at a time.
+    #[setting(1..=65535)]
     pub datagrams: usize,
-    /// What all fragments may take, in octets: the pages of 2048 octets that each fragment fills, and 512 beside.
+    /// What all fragments may take: each its pages of 2 KiB, and 512 B beside.
+    #[setting(1..=u32::MAX.into(), octets)]
     pub octets: usize,
-    /// How long after its first fragment a datagram is given up. IPv4: 60 to 120 s (RFC 1122 section 3.3.2); IPv6: 60 s
-    /// (RFC 8200 section 4.5).
+    /// How long after its first fragment a datagram is given up.
+    ///
+    /// IPv4: 60 to 120 s (RFC 1122 section 3.3.2); IPv6: 60 s (RFC 8200 section 4.5).
+    #[setting(positive)]
     pub timeout: Duration,
 }
 

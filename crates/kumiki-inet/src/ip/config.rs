@@ -3,33 +3,47 @@
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Address;
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 use kumiki_wire::inet::ipv4::MIN_MTU;
 use thiserror::Error;
 
-use crate::internet::{Rate, Reassembly, Routes};
+use crate::internet::{Rate, Reassembly, Routes, settings};
+
+const NETWORK: &str =
+    "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
+const ROUTE: &str =
+    "a router's IPv4 address, or the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\"";
 
 /// What can be set for IP.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// One for each layer below, by its name.
+    #[setting(skip)]
     pub interfaces: Vec<Interface>,
     /// Beside those to the networks of the interfaces.
+    #[setting(skip)]
     pub routes: Vec<Route>,
     /// Whether datagrams for others are forwarded.
     pub forwarding: bool,
     /// Multicast groups whose datagrams are taken, beside 224.0.0.1.
+    #[setting(list = group, expected = "an IPv4 multicast address")]
     pub groups: Vec<Ipv4Addr>,
     /// Time to live of datagrams whose user sets none.
+    #[setting(1..=255)]
     pub ttl: u8,
-    /// Whether TCP's datagrams are never fragmented where TCP wants it so (RFC 1191). Other protocols say so for each unit,
-    /// and are heeded.
+    /// Whether TCP's datagrams are never fragmented where TCP wants it so (RFC 1191).
+    ///
+    /// Other protocols say so for each unit, and are heeded.
     pub path_mtu_discovery: bool,
-    /// Whether datagrams that cannot be fragmented get numbers too, or 0. Nobody may look at them (RFC 6864 section 4.1),
-    /// but header compression (RFC 1144) expects them to count up.
+    /// Whether datagrams that cannot be fragmented get numbers too, as header compression (RFC 1144) expects.
+    ///
+    /// Nobody may look at them otherwise (RFC 6864 section 4.1); without, they are 0.
     pub number_atomic: bool,
     /// Bounds of reassembly.
+    #[setting(table)]
     pub reassembly: Reassembly,
     /// How many ICMP errors are sent.
+    #[setting(with = settings::errors)]
     pub errors: Rate,
 }
 
@@ -56,25 +70,45 @@ impl Config {
     pub fn host(interface: Interface) -> Self {
         Self { interfaces: vec![interface], ..Self::default() }
     }
+
+    /// What settings say, on layers `below` of these names.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the setting that is wrong, and what would be right.
+    pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
+        let mut config = Self::default();
+        config.read(reader)?;
+        config.routes = settings::routes(reader, below, ROUTE, Ipv4Addr::UNSPECIFIED)?;
+        let own = ["address", "peer", "mtu", "neighbours"];
+        config.interfaces = settings::interfaces(reader, below, &own, Interface::of_settings)?;
+        Ok(config)
+    }
 }
 
 /// An interface: a layer below and what is known of the network behind it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Interface {
     /// The name of the layer below.
+    #[setting(skip)]
     pub below: String,
     /// Our address there. Unspecified where it is `negotiated`, and then there is none at first.
+    #[setting(skip)]
     pub address: Ipv4Addr,
     /// How many leading bits of the address name the network: 0 to 32.
+    #[setting(skip)]
     pub prefix: u8,
     /// The address of the one host at the other end, where the network is a line.
+    #[setting(text, expected = "an IPv4 address", unset = "none")]
     pub peer: Option<Ipv4Addr>,
     /// Whether our address and the peer's are those that the layer below agrees on with the peer, as PPP does
     /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then.
+    #[setting(skip)]
     pub negotiated: bool,
-    /// The largest datagram that the layer below carries, 68 to 65535 octets. Where that layer reports less, less.
+    /// The largest datagram that is sent in one piece; where the layer below reports less, less.
+    #[setting(68..=65535, octets)]
     pub mtu: u32,
     /// Who knows the link addresses of next hops.
+    #[setting(with = neighbours)]
     pub neighbours: Neighbours,
 }
 
@@ -98,6 +132,41 @@ impl Interface {
     pub fn negotiated(below: &str) -> Self {
         Self { negotiated: true, ..Self::new(below, Ipv4Addr::UNSPECIFIED, 32) }
     }
+
+    fn of_settings(below: &str, reader: &Reader<'_>) -> Result<Self, BuildError> {
+        const ADDRESS: Key = Key::new(
+            "address",
+            "Our address there, and how many of its bits name the network; \"negotiated\": what PPP below agrees on.",
+        );
+        let mut own = None;
+        let parse = |text: &str| if text == "negotiated" { Some(None) } else { settings::network(text).map(Some) };
+        reader.maybe_text(&ADDRESS.unset(""), NETWORK, parse, &mut own)?;
+        let mut interface = Self::negotiated(below);
+        interface.read(reader)?;
+        if let Some((address, prefix)) = own.ok_or_else(|| reader.missing("address", NETWORK))? {
+            (interface.address, interface.prefix, interface.negotiated) = (address, prefix, false);
+        }
+        Ok(interface)
+    }
+}
+
+fn group(text: &str) -> Option<Ipv4Addr> {
+    text.parse().ok().filter(Ipv4Addr::is_multicast)
+}
+
+fn neighbours(place: &mut Neighbours, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let texts = (
+        "Who knows the link addresses of next hops: \"one\", as there is only one, or \"below\", the layer below.",
+        "\"one\", \"below\", or a table of addresses and circuits",
+        "a circuit \"vpi/vci\" such as \"0/100\", under the IPv4 address of its peer",
+    );
+    let word = |text: &str| match text {
+        "one" => Some(Neighbours::One),
+        "below" => Some(Neighbours::Below),
+        _ => None,
+    };
+    *place = settings::neighbours(reader, texts, word, Neighbours::Table)?;
+    Ok(())
 }
 
 /// Who knows the link address of a next hop.

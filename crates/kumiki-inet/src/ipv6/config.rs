@@ -3,27 +3,38 @@
 use core::net::Ipv6Addr;
 
 use kumiki_graph::{Address, Duration};
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 use kumiki_wire::inet::ipv6::MIN_MTU;
 use thiserror::Error;
 
-use crate::internet::{Rate, Reassembly, Routes};
+use crate::internet::{Rate, Reassembly, Routes, settings};
+
+const NETWORK: &str = "an IPv6 address and the length of its prefix, 0 to 128, such as \"fd00::1/64\"";
+const ROUTE: &str =
+    "a router's IPv6 address, or the name of a layer below, under \"default\" or a network such as \"fd00:1::/32\"";
 
 /// What can be set for IPv6.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// One for each layer below, by its name.
+    #[setting(skip)]
     pub interfaces: Vec<Interface>,
     /// Beside those to the networks of the interfaces and those that routers tell of.
+    #[setting(skip)]
     pub routes: Vec<Route>,
     /// Whether packets for others are forwarded.
     pub forwarding: bool,
     /// Multicast groups whose packets are taken, beside those that every node is in.
+    #[setting(list = group, expected = "an IPv6 multicast address")]
     pub groups: Vec<Ipv6Addr>,
     /// Hop limit of packets whose user sets none, where no router says otherwise.
+    #[setting(1..=255)]
     pub hop_limit: u8,
     /// Bounds of reassembly.
+    #[setting(table)]
     pub reassembly: Reassembly,
     /// How many ICMP errors are sent.
+    #[setting(with = settings::errors)]
     pub errors: Rate,
 }
 
@@ -48,22 +59,47 @@ impl Config {
     pub fn host(interface: Interface) -> Self {
         Self { interfaces: vec![interface], ..Self::default() }
     }
+
+    /// What settings say, on layers `below` of these names.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the setting that is wrong, and what would be right.
+    pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
+        let mut config = Self::default();
+        config.read(reader)?;
+        config.routes = settings::routes(reader, below, ROUTE, Ipv6Addr::UNSPECIFIED)?;
+        let own = ["address", "addresses", "link_local", "mtu", "neighbours", "discovery"];
+        config.interfaces = settings::interfaces(reader, below, &own, |below, reader| {
+            let mut interface = Interface::new(below, Ipv6Addr::UNSPECIFIED, 0);
+            interface.read(reader)?;
+            Ok(interface)
+        })?;
+        Ok(config)
+    }
 }
 
 /// An interface: a layer below and what is known of the network behind it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Interface {
     /// The name of the layer below.
+    #[setting(skip)]
     pub below: String,
     /// Our addresses there, each with how many leading bits name the network: 0 to 128. The link-local one is not among
     /// them.
+    #[setting(with = addresses)]
     pub addresses: Vec<(Ipv6Addr, u8)>,
-    /// Our address on this link alone, in fe80::/10. `None`: made of the MAC address, or of the lower half of the first
-    /// address where there is none.
+    /// Our address on this link alone.
+    #[setting(
+        text,
+        expected = "an address in fe80::/10",
+        unset = "of the MAC address, or of the lower half of the first address"
+    )]
     pub link_local: Option<Ipv6Addr>,
-    /// The largest packet that the layer below carries, 1280 to 65535 octets. Where that layer reports less, less.
+    /// The largest packet that is sent in one piece; where the layer below reports less, less.
+    #[setting(1280..=65535, octets)]
     pub mtu: u32,
     /// Who knows the link addresses of next hops.
+    #[setting(with = neighbours)]
     pub neighbours: Neighbours,
 }
 
@@ -81,6 +117,36 @@ impl Interface {
     }
 }
 
+fn group(text: &str) -> Option<Ipv6Addr> {
+    text.parse().ok().filter(Ipv6Addr::is_multicast)
+}
+
+fn addresses(place: &mut Vec<(Ipv6Addr, u8)>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const OWN: &str = "Our address there, and how many of its bits name the network; without one only that of the link and those that routers give.";
+    let (mut own, mut more) = (None, Vec::new());
+    reader.maybe_text(&Key::new("address", OWN), NETWORK, settings::network, &mut own)?;
+    reader.list(&Key::new("addresses", "Further addresses of ours there."), NETWORK, settings::network, &mut more)?;
+    *place = own.into_iter().chain(more).collect();
+    Ok(())
+}
+
+fn neighbours(place: &mut Neighbours, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let texts = (
+        "Who knows the link addresses of next hops: \"one\", as there is only one, or \"discover\", they are asked for (RFC 4861).",
+        "\"one\", \"discover\", or a table of addresses and circuits",
+        "a circuit \"vpi/vci\" such as \"0/100\", under the IPv6 address of its peer",
+    );
+    let mut discovery = Discovery::default();
+    reader.table("discovery", |table| discovery.read(table))?;
+    let word = |text: &str| match text {
+        "one" => Some(Neighbours::One),
+        "discover" => Some(Neighbours::Discover(discovery)),
+        _ => None,
+    };
+    *place = settings::neighbours(reader, texts, word, Neighbours::Table)?;
+    Ok(())
+}
+
 /// Who knows the link address of a next hop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Neighbours {
@@ -94,24 +160,31 @@ pub enum Neighbours {
 }
 
 /// How neighbours are discovered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Discovery {
-    /// How often an address of ours is asked for before it is used (DupAddrDetectTransmits, RFC 4862 section 5.1); 0: it is
-    /// used at once.
+    /// How often an address of ours is asked for before it is used (DupAddrDetectTransmits, RFC 4862 section 5.1); 0:
+    /// it is used at once.
+    #[setting(0..=255)]
     pub duplicate_transmits: u8,
-    /// Whether router advertisements are acted on; `None`: by hosts.
+    /// Whether router advertisements are acted on.
+    #[setting(unset = "unless packets are forwarded")]
     pub advertisements: Option<bool>,
     /// How long a neighbour is held for reachable after it has been heard, on average (REACHABLE_TIME).
+    #[setting(positive)]
     pub reachable: Duration,
     /// From one solicitation to the next (RETRANS_TIMER).
+    #[setting(positive)]
     pub retransmit: Duration,
     /// How long a neighbour that may have gone is given to show itself before it is asked (DELAY_FIRST_PROBE_TIME).
     pub delay: Duration,
     /// How many neighbours are remembered.
+    #[setting(1..=65535)]
     pub neighbours: usize,
-    /// How many of them may be unknown as yet.
+    /// How many of them may still be asked for.
+    #[setting(1..=65535)]
     pub unknown: usize,
     /// How many packets may wait for one neighbour.
+    #[setting(0..=65535)]
     pub queue: usize,
 }
 

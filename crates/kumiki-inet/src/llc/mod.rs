@@ -23,6 +23,7 @@ use kumiki_graph::{
     UnitIndication, UnitRequest,
 };
 use kumiki_octets::Message;
+use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
 use kumiki_wire::inet::llc_snap;
@@ -68,7 +69,7 @@ impl Selector {
 }
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// Whether XID and TEST commands are answered, as the standard wants it.
     pub answer: bool,

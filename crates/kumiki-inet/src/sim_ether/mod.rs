@@ -27,6 +27,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Open, Protocol, Quality, Report,
     Request, Service, Shape, Unit, Work,
 };
+use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::{Header, LEN, MacAddr};
 use thiserror::Error;
 
@@ -42,19 +43,25 @@ const USER: Above = Above(0);
 const BELOW: Below = Below(0);
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our own address and port, an even one.
+    /// Our own address and port.
+    #[setting(text = station, expected = "an IPv4 address and an even port such as \"10.0.0.1:7000\"", required)]
     pub address: SocketAddrV4,
-    /// Who gets frames for groups, the broadcast address among them; a copy goes to each.
+    /// Who gets frames for groups, a copy each.
+    #[setting(list = station, expected = "an IPv4 address and an even port such as \"10.0.0.1:7000\"")]
     pub stations: Vec<SocketAddrV4>,
-    /// Where all frames go, whatever their MAC address: a box between the stations that passes datagrams on.
+    /// A box between the stations that gets all frames, such as a delay generator.
+    #[setting(text, expected = "an IPv4 address and a port such as \"10.0.0.9:4001\"", unset = "none")]
     pub via: Option<SocketAddrV4>,
     /// The largest frame, its header counted.
+    #[setting(LEAST_FRAME.into()..=MOST_FRAME.into(), octets)]
     pub frame: u32,
-    /// Octets that wait for us in the socket at most; `None` where nobody counts.
+    /// What may wait in the socket; more is dropped.
+    #[setting(1..=u32::MAX.into(), octets, unset = "no limit")]
     pub socket_buffer: Option<u32>,
     /// How often an octet is copied on its way between a message and the socket, each way.
+    #[setting(0..=16)]
     pub copies: u64,
 }
 
@@ -64,6 +71,11 @@ impl Config {
     pub const fn new(address: SocketAddrV4) -> Self {
         Self { address, stations: Vec::new(), via: None, frame: 9014, socket_buffer: None, copies: 1 }
     }
+}
+
+/// The address and port of a station.
+fn station(text: &str) -> Option<SocketAddrV4> {
+    text.parse().ok().filter(|&socket| mac_of(socket).is_some())
 }
 
 /// What is wrong with a [`Config`].

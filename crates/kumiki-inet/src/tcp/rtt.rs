@@ -7,20 +7,29 @@
 //! | Left out | the reweighting of RFC 7323 appendix G: see [`Rtt::on_sample`] |
 
 use kumiki_graph::Duration;
+use kumiki_settings::{BuildError, Reader, Settings};
 
 /// The constants of an estimator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
+#[settings(check = in_order)]
 pub struct Config {
-    /// RTO before the first sample.
+    /// Retransmission time-out before the first sample.
+    #[setting(positive)]
     pub initial: Duration,
-    /// RTO is never below this (RFC 6298 rule 2.4).
+    /// It is never below this (RFC 6298 rule 2.4).
+    #[setting(positive)]
     pub minimum: Duration,
-    /// RTO is never above this, backed off or not (rules 2.5 and 5.5).
+    /// It is never above this, backed off or not (rules 2.5 and 5.5).
+    #[setting(positive)]
     pub maximum: Duration,
-    /// G: the variance term of RTO is never below this (rule 2.3 and section 4).
+    /// Its variance term is never below this (G of RFC 6298).
+    ///
+    /// Rule 2.3 and section 4.
     pub granularity: Duration,
-    /// Where not zero, the clock counts in ticks of this length: samples are rounded to the nearest one and RTO is
-    /// rounded up to a whole number of them. The phase of the ticks belongs to the caller's timer.
+    /// Round-trip times are measured in ticks of this length; 0 s: exactly.
+    ///
+    /// Samples are rounded to the nearest tick and RTO is rounded up to a whole number of them. The phase of the ticks
+    /// belongs to the caller's timer.
     pub tick: Duration,
 }
 
@@ -51,6 +60,14 @@ impl Default for Config {
     fn default() -> Self {
         Self::RFC6298
     }
+}
+
+fn in_order(config: &Config, reader: &Reader<'_>) -> Result<(), BuildError> {
+    if config.minimum > config.maximum {
+        let expected = format!("at most the maximum of {}", config.maximum);
+        return Err(reader.wrong("minimum", &config.minimum, &expected));
+    }
+    Ok(())
 }
 
 /// SRTT and RTTVAR, once there is a sample.

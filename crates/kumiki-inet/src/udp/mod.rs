@@ -28,6 +28,7 @@
 //! answer, which is remembered.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use kumiki_settings::Settings;
 use kumiki_wire::numbering::IP_PROTOCOL;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -59,10 +60,11 @@ const SOURCES: usize = 256;
 const BELOW: Below = Below(0);
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Whether datagrams are sent with a checksum, which over IPv6 they always are. Received ones are checked where they
-    /// have one, and over IPv6 they must.
+    /// Whether datagrams are sent with a checksum over IPv4; received ones are checked where they have one.
+    ///
+    /// Over IPv6 they always are, and must have one.
     pub checksum: bool,
 }
 

@@ -1,8 +1,11 @@
 //! What can be set, and what is wrong with settings that cannot be.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 use thiserror::Error;
+
+use crate::internet::settings;
 
 /// What can be set for VNET.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,14 +17,16 @@ pub struct Config {
 }
 
 /// An interface: a layer below and what is known of the network behind it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Interface {
     /// The name of the layer below.
+    #[setting(skip)]
     pub below: String,
-    /// Our addresses there, at least one, each with how many of its leading bits name the network.
+    /// Our addresses there, each with how many of its leading bits name the network.
+    #[setting(list = network, expected = "an IP address and the length of its prefix, such as \"10.0.0.1/24\" or \"fd00::1/64\"", required = "a list of our addresses there")]
     pub addresses: Vec<(IpAddr, u8)>,
-    /// The largest unit that is handed to it, in octets; what the layer below reports where that is less, or where this is
-    /// not given.
+    /// The largest unit that is handed to the layer below.
+    #[setting(1..=65535, octets, unset = "what the layer below says")]
     pub mtu: Option<u32>,
     /// Whether what is for all hosts goes there too.
     pub broadcast: bool,
@@ -45,6 +50,32 @@ pub struct Route {
     pub prefix: u8,
     /// The name of the layer below the interface.
     pub below: String,
+}
+
+/// An address of either version, and its network.
+fn network(text: &str) -> Option<(IpAddr, u8)> {
+    fn either((address, prefix): (impl Into<IpAddr>, u8)) -> (IpAddr, u8) {
+        (address.into(), prefix)
+    }
+    let of_version_6 = || settings::network::<Ipv6Addr>(text).map(either);
+    settings::network::<Ipv4Addr>(text).map(either).or_else(of_version_6)
+}
+
+fn routes(reader: &Reader<'_>, below: &[&str]) -> Result<Vec<Route>, BuildError> {
+    const ROUTES: Key = Key::new("routes", "By which layer below the hosts of a network are reached straight.");
+    const EXPECTED: &str =
+        "the name of a layer below, under \"default\" or a network such as \"10.1.0.0/16\" or \"fd01::/16\"";
+    let mut routes = Vec::new();
+    let parse = |to: &str, by: &str| {
+        let networks = match to {
+            "default" => vec![(Ipv4Addr::UNSPECIFIED.into(), 0), (Ipv6Addr::UNSPECIFIED.into(), 0)],
+            to => vec![network(to)?],
+        };
+        let route = |(network, prefix)| Route { network, prefix, below: by.to_owned() };
+        below.contains(&by).then(|| networks.into_iter().map(route).collect::<Vec<_>>())
+    };
+    reader.pairs(&ROUTES, "<network>", EXPECTED, parse, &mut routes)?;
+    Ok(routes.into_iter().flatten().collect())
 }
 
 /// What is wrong with a [`Config`].
@@ -88,6 +119,22 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// What settings say, on layers `below` of these names.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the setting that is wrong, and what would be right.
+    pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
+        let routes = routes(reader, below)?;
+        let own = ["addresses", "mtu", "broadcast"];
+        let interfaces = settings::interfaces(reader, below, &own, |below, reader| {
+            let mut interface =
+                Interface { below: below.to_owned(), addresses: Vec::new(), mtu: None, broadcast: true };
+            interface.read(reader)?;
+            Ok(interface)
+        })?;
+        Ok(Self { interfaces, routes })
+    }
+
     /// Looks for what cannot be.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.interfaces.is_empty() {

@@ -14,7 +14,7 @@ use crate::quantity::Octets;
 use crate::scenario::Host;
 
 /// The words for [`Coalesce`].
-pub(super) const COALESCE: [(&str, Coalesce); 3] = kumiki_stack::COALESCE;
+pub(super) const COALESCE: [(&str, Coalesce); 3] = Coalesce::WORDS;
 
 /// What a node needs to know of its place.
 #[derive(Clone, Copy, Debug)]
@@ -139,11 +139,8 @@ fn said(error: BuildError) -> Fault {
 /// # Errors
 /// A [`Fault`] at `path`.
 pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
-    let parsed = text.split_once('/').and_then(|(vpi, vci)| {
-        let vpi: u16 = vpi.trim().parse().ok().filter(|vpi| *vpi < 4096)?;
-        Some(Vc { vpi, vci: vci.trim().parse().ok()? }.address())
-    });
-    parsed.ok_or_else(|| fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\""))
+    let no_channel = || fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\"");
+    Vc::circuit(text).ok_or_else(no_channel)
 }
 
 /// The number of an `x25` node, by which it is called.

@@ -36,6 +36,7 @@ use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::acse::{ABSTRACT_SYNTAX, AssociateResult, Diagnostic};
 use kumiki_osi_service::presentation::{BASIC_ENCODING_RULES, Context as Proposed, ContextId, ContextResult};
 use kumiki_osi_service::{Association, Oid};
+use kumiki_settings::Settings;
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::acse::{Abort, Apdu, Information, Release, reason, source};
 use kumiki_wire::osi::presentation::Form;
@@ -59,9 +60,10 @@ pub const SERVICE: Service = Service::CONNECTION.named("association");
 const PRESENTATION: Below = Below(0);
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// The most associations at a time.
+    #[setting(1..=1_000_000)]
     pub associations: u32,
 }
 

@@ -46,6 +46,7 @@ use kumiki_osi_service::presentation::PData;
 use kumiki_osi_service::presentation::{ContextId, ContextResult, abort, refusal};
 use kumiki_osi_service::session::Primitive;
 use kumiki_osi_service::{Oid, Selectors};
+use kumiki_settings::Settings;
 
 use crate::entries::{abort_below, end_below, tell_aborted};
 use crate::layer::{Ends, Layer, Machine, Table};
@@ -74,11 +75,15 @@ pub const DEFAULT_CONTEXT: ContextId = 0;
 const MOST_USER_DATA: usize = kumiki_wire::osi::session::MOST_LENGTH - 512;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// The most contexts of a connection. More are not proposed, and refused one by one; the codec reads no more than 128.
+    /// The most presentation contexts of a connection; more are refused one by one.
+    ///
+    /// Nor are more proposed; the codec reads no more than 128.
+    #[setting(1..=128)]
     pub contexts: u32,
     /// The most connections at a time.
+    #[setting(1..=1_000_000)]
     pub connections: u32,
 }
 

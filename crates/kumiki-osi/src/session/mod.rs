@@ -32,6 +32,7 @@ use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::Association;
 use kumiki_osi_service::session::{FunctionalUnits, Primitive, refusal};
 use kumiki_osi_service::{Selector, Selectors};
+use kumiki_settings::{BuildError, Key, Reader, Settings};
 use kumiki_wire::osi::session::Spdu;
 
 use crate::entries::{abort_below, end_below, tell_aborted};
@@ -59,15 +60,21 @@ const MOST_SELECTOR: usize = 16;
 const TRANSPORT: Below = Below(0);
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// What is proposed where the user says nothing, and the most that is agreed to.
+    #[setting(with = functional_units)]
     pub functional_units: FunctionalUnits,
-    /// How long the peer is waited for: an answer to CN, FN or RS, CN on a transport connection, the end of one.
+    /// How long the peer is waited for.
+    ///
+    /// An answer to CN, FN or RS, CN on a transport connection, the end of one.
+    #[setting(positive)]
     pub patience: Duration,
     /// The most octets of user data that a peer may send with CN.
+    #[setting(512..=1 << 24, octets)]
     pub longest_connect: u32,
     /// The most connections at a time.
+    #[setting(1..=1_000_000)]
     pub connections: u32,
 }
 
@@ -78,6 +85,29 @@ impl Config {
         .or(FunctionalUnits::TYPED_DATA)
         .or(FunctionalUnits::MINOR_SYNCHRONIZE)
         .or(FunctionalUnits::RESYNCHRONIZE);
+}
+
+/// The names of functional units in settings.
+const UNITS: [(&str, FunctionalUnits); 5] = [
+    ("half-duplex", FunctionalUnits::HALF_DUPLEX),
+    ("duplex", FunctionalUnits::DUPLEX),
+    ("typed-data", FunctionalUnits::TYPED_DATA),
+    ("minor-synchronize", FunctionalUnits::MINOR_SYNCHRONIZE),
+    ("resynchronize", FunctionalUnits::RESYNCHRONIZE),
+];
+
+fn functional_units(place: &mut FunctionalUnits, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const MEANING: &str =
+        "What is proposed where the user says nothing, and the most that is agreed to; none: \"duplex\" alone.";
+    const EXPECTED: &str =
+        "names among \"half-duplex\", \"duplex\", \"typed-data\", \"minor-synchronize\", \"resynchronize\"";
+    let mut units = Vec::new();
+    let unit = |text: &str| UNITS.iter().find(|(name, _)| *name == text).map(|(_, unit)| *unit);
+    reader.list(&Key::new("functional_units", MEANING), EXPECTED, unit, &mut units)?;
+    if !units.is_empty() {
+        *place = units.into_iter().fold(FunctionalUnits::KERNEL, FunctionalUnits::or);
+    }
+    Ok(())
 }
 
 impl Default for Config {

@@ -33,6 +33,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi_service::OsiCause;
 use kumiki_osi_service::{Association, Selector};
+use kumiki_settings::{BuildError, Reader, Settings, Word};
 use kumiki_wire::osi::cotp::{self, Cause, Disconnect, Parameters, Tpdu, reason};
 
 use crate::entries::{abort_below, end_below};
@@ -88,7 +89,7 @@ impl CallUserData {
 }
 
 /// What the network is, as far as it makes a difference.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Network {
     /// RFC 1006 on TCP: 65531 octets where no TPDU size is said.
     #[default]
@@ -98,29 +99,50 @@ pub enum Network {
 }
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
+#[settings(check = power_of_two)]
 pub struct Config {
-    /// The network.
+    /// What is below: RFC 1006 on TCP, or X.25.
+    #[setting(word)]
     pub network: Network,
     /// What calls of X.25 say that they carry, and what a call must begin with that is taken; one without any is taken too.
+    #[setting(skip)]
     pub call_user_data: CallUserData,
-    /// The TPDU size that is proposed, and the largest that is taken from who knows no other parameter: a power of two from 128 to 8192
-    /// octets. Above 2048 it is beyond the standard.
+    /// The TPDU size that is proposed and the largest that is taken: a power of two; above 2048 it is beyond the
+    /// standard.
+    #[setting(128..=8192, octets, name = "tpdu")]
     pub tpdu_size: u16,
-    /// The size that is proposed beside it to peers that know X.224 of 1993, and the largest that is taken from them, in octets, a multiple
-    /// of 128; nothing where 0.
+    /// The size that is proposed beside it to peers that know X.224 of 1993: a multiple of 128; nothing where 0.
+    ///
+    /// And the largest that is taken from them.
+    #[setting(0..=65_408, octets, name = "preferred_tpdu")]
     pub preferred_size: u32,
-    /// How many TSDUs a user may hand over ahead of the network, and be handed before it has granted any; at least 1.
+    /// How many TSDUs a user may hand over ahead of the network, and be handed before it has granted any.
+    #[setting(1..=1024)]
     pub window: u32,
-    /// The longest TSDU that is taken, in octets.
+    /// The longest TSDU that is taken.
+    #[setting(1024..=1 << 30, octets)]
     pub longest: u32,
-    /// The same before the user says that more may come ([`Longest`]), as session does when its connection stands:
-    /// a peer that nobody has let in yet is to have no more memory than that.
+    /// The longest TSDU that is taken before session says that its connection stands.
+    ///
+    /// By [`Longest`]: a peer that nobody has let in yet is to have no more memory than that.
+    #[setting(1024..=1 << 30, octets)]
     pub longest_first: u32,
-    /// How long an answer is waited for: CC, CR on a connection that was accepted, and our own user's.
+    /// How long an answer is waited for.
+    ///
+    /// CC, CR on a connection that was accepted, and our own user's.
+    #[setting(positive)]
     pub patience: Duration,
     /// The most connections at a time.
+    #[setting(1..=1_000_000)]
     pub connections: u32,
+}
+
+fn power_of_two(config: &Config, reader: &Reader<'_>) -> Result<(), BuildError> {
+    if !config.tpdu_size.is_power_of_two() {
+        return Err(reader.wrong("tpdu", &config.tpdu_size, "a power of two from 128 B to 8192 B"));
+    }
+    Ok(())
 }
 
 impl Default for Config {

@@ -23,6 +23,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_osi_service::layer;
+use kumiki_settings::Settings;
 use kumiki_wire::osi::tpkt;
 
 use kumiki_graph::sessions::Sessions;
@@ -42,12 +43,16 @@ const MOST: usize = tpkt::MOST - tpkt::LEN;
 pub const LINGER: Duration = Duration::from_secs(60);
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// What the stream does with small segments while data is unacknowledged. With Nagle's algorithm, what follows a small packet waits for
-    /// its acknowledgment, which the peer delays: tens of milliseconds at each turn of a conversation.
+    /// What TCP does with small segments while data is unacknowledged.
+    ///
+    /// With Nagle's algorithm, what follows a small packet waits for its acknowledgment, which the peer delays: tens of
+    /// milliseconds at each turn of a conversation.
+    #[setting(words = Coalesce::WORDS)]
     pub coalesce: Coalesce,
     /// How many messages a user may be handed before it has granted any.
+    #[setting(1..=1024)]
     pub receive: u32,
 }
 

@@ -36,22 +36,29 @@ use kumiki_graph::{
 };
 use kumiki_octets::Message;
 use kumiki_octets::hdlc::{Accm, FLAG, Stop, Unstuffer};
+use kumiki_settings::Settings;
 use kumiki_wire::ppp::hdlc::{Deframed, Deframer, FcsKind, Framing, FramingCounters};
 use kumiki_wire::ppp::ppp::{self, DEFAULT_MRU, control::code, protocol};
 
 #[cfg(test)]
 mod tests;
 
+/// The words for the bits of a check sequence.
+const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];
+
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Whether the line is asynchronous, so that control characters are escaped until less is agreed on (RFC 1662 section 7.1).
+    /// Whether the line is asynchronous: control characters are escaped until less is agreed on (RFC 1662 section 7.1).
+    #[setting(name = "async")]
     pub asynchronous: bool,
-    /// The frame check sequence that the line begins with.
+    /// Bits of the frame check sequence that the line begins with.
+    #[setting(words = FCS)]
     pub fcs: FcsKind,
-    /// The most octets behind the protocol field that are taken; [`LEAST_MRU`] to 65535. Where more is agreed on, more.
+    /// The most octets behind the protocol field that are taken; where more is agreed on, more.
+    #[setting(LEAST_MRU.into()..=65535, octets)]
     pub mru: u32,
-    /// Whether each frame has a flag before it too, so that noise on an idle line spoils no frame.
+    /// Whether each frame has a flag before it too, so that noise on an idle line spoils none.
     pub opening_flag: bool,
 }
 

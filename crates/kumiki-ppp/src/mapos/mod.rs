@@ -30,6 +30,7 @@
 //! bound costs the entry that was used longest ago, over the second the oldest datagram.
 
 use core::net::Ipv4Addr;
+use kumiki_settings::Settings;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
 use kumiki_wire::ppp::mapos::ADDRESS_FIELD;
 use kumiki_wire::ppp::mapos::AddressField;
@@ -49,23 +50,31 @@ mod tests;
 use kumiki_inet::resolution::{self, Bounds, Cache, Found};
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Our IP addresses on the link, at least one: those asked for that are answered, the first one in what we ask.
+    /// Our own IP addresses on the link: those asked for that are answered, the first one in what we ask.
+    #[setting(list, expected = "an IPv4 address", required = "a list of our own IPv4 addresses")]
     pub addresses: Vec<Ipv4Addr>,
     /// Next hops that are known without asking.
+    #[setting(pairs = known, any = "<address>", expected = "an HDLC address such as \"0x23\", of MAPOS 16 such as \"0x5007\"")]
     pub known: Vec<(Ipv4Addr, mapos::Address)>,
     /// How long what was learned is good; the standard says a minute or less.
+    #[setting(positive)]
     pub timeout: Duration,
-    /// How often a next hop is asked for before what waits for it is given up.
+    /// Requests, one a second, after which what waits for a next hop is given up.
+    #[setting(1..=255)]
     pub tries: u8,
-    /// How many next hops are known or asked for at a time.
+    /// Next hops that are known or asked for at a time.
+    #[setting(1..=65535)]
     pub entries: usize,
-    /// How many datagrams may wait for one next hop.
+    /// Datagrams that may wait for one next hop.
+    #[setting(0..=65535)]
     pub queue: usize,
-    /// How many UNARPs are sent when the port has come up; 3 in the standard.
+    /// UNARPs sent when the port has come up (RFC 2176 section 3.3).
+    #[setting(0..=255, name = "count", within = "unarp")]
     pub unarps: u8,
-    /// From one of them to the next; 30 s in the standard.
+    /// From one of them to the next.
+    #[setting(positive, name = "interval", within = "unarp")]
     pub unarp_interval: Duration,
 }
 
@@ -84,6 +93,14 @@ impl Config {
             unarp_interval: Duration::from_secs(30),
         }
     }
+}
+
+/// The words for [`Width`].
+pub(crate) const WIDTHS: [(&str, Width); 2] = [("mapos", Width::Eight), ("mapos16", Width::Sixteen)];
+
+/// A next hop and its HDLC address.
+fn known(next_hop: &str, at: &str) -> Option<(Ipv4Addr, mapos::Address)> {
+    next_hop.parse().ok().zip(at.parse().ok())
 }
 
 /// What is wrong with a [`Config`].

@@ -52,6 +52,7 @@ use kumiki_graph::{
     UnitIndication,
 };
 use kumiki_octets::Message;
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 use kumiki_wire::ppp::mapos::ssp::{self, Metric};
 use kumiki_wire::ppp::mapos::{Address, LEN, Subnet, Width, nsp, protocol};
 
@@ -69,21 +70,28 @@ use port::Port;
 use table::{Destination, Route, Table};
 
 /// The times of NSP and SSP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Timers {
-    /// `FULL_UPDATE_TIME`: from one update of the whole table to the next; 10 s.
+    /// From one update of the whole table to the next (FULL_UPDATE_TIME).
+    #[setting(positive)]
     pub full_update: Duration,
-    /// `EXPIRATION_TIMER`: how long a route is believed without an update; 30 s.
+    /// How long a route is believed without an update (EXPIRATION_TIMER).
+    #[setting(positive)]
     pub expiration: Duration,
-    /// `GC_TIMER`: how long a route that has ended is advertised as unreachable; 30 s.
+    /// How long a route that has ended is advertised as unreachable (GC_TIMER).
+    #[setting(positive)]
     pub gc: Duration,
-    /// `FORWARD_DELAY_TIMER`: how long a port must have been confirmed before broadcasts go through it; 30 s.
+    /// How long a port must have been confirmed before broadcasts go through it (FORWARD_DELAY_TIMER).
     pub forward_delay: Duration,
-    /// `PORT_EXPIRATION_TIMER`: how long a switch downstream is believed without a confirmation; 30 s.
+    /// How long a switch downstream is believed without a confirmation (PORT_EXPIRATION_TIMER).
+    #[setting(positive)]
     pub port_expiration: Duration,
-    /// How long a node is believed to be there without a request (RFC 2173 section 4.1); 90 s.
+    /// How long a node is believed to be there without a request (RFC 2173 section 4.1).
+    #[setting(positive)]
     pub node: Duration,
-    /// The least time between two triggered updates, and between two answers to one port's requests for the table; 100 ms, assumed.
+    /// The least time between two triggered updates, and between two answers to one neighbour.
+    ///
+    /// Assumed: 100 ms.
     pub triggered: Duration,
 }
 
@@ -103,21 +111,28 @@ impl Default for Timers {
 }
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
     /// How wide addresses are, and how many of their bits are the switch number.
+    #[setting(with = subnet)]
     pub subnet: Subnet,
-    /// Our switch number, with so many bits at most. It must be another one than that of all other switches.
+    /// Our switch number, another one than that of any other switch.
+    #[setting(0..=4095, name = "number")]
     pub switch: u16,
     /// The numbers of ports, by the names of their lines; others are numbered in order.
+    #[setting(skip)]
     pub ports: BTreeMap<String, u16>,
-    /// What a route costs more for having come by one of our lines, 1 to 15.
+    /// What a route costs more for having come by one of our lines.
+    #[setting(1..=15)]
     pub cost: u8,
     /// The times.
+    #[setting(table)]
     pub timers: Timers,
-    /// The most routes that are kept, our own among them.
+    /// Routes that are kept, our own among them.
+    #[setting(1..=65535)]
     pub routes: usize,
-    /// How long after the start the switch takes its leave: it says that nothing can be reached by it, and is silent from then on.
+    /// How long after the start the switch says that nothing can be reached by it, and is silent from then on.
+    #[setting(unset = "never")]
     pub shutdown: Option<Duration>,
 }
 
@@ -127,6 +142,39 @@ impl Config {
     pub fn new(subnet: Subnet, switch: u16) -> Self {
         Self { subnet, switch, ports: BTreeMap::new(), cost: 1, timers: Timers::default(), routes: 256, shutdown: None }
     }
+}
+
+impl Config {
+    /// What settings say, on lines `below` of these names.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the setting that is wrong, and what would be right.
+    pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
+        const PORTS: Key =
+            Key::new("ports", "The number of a port, by the name of its line; others are numbered 3, 5, 7 in order.");
+        let mut config = Self::new(Subnet::undivided(Width::Eight), 0);
+        config.read(reader)?;
+        let port = |name: &str, number: &str| {
+            let number = u16::from_str_radix(number.strip_prefix("0x")?, 16).ok()?;
+            below.contains(&name).then(|| (name.to_owned(), number))
+        };
+        let mut ports = Vec::new();
+        reader.pairs(&PORTS, "<below>", "an odd number such as \"0x09\" for a layer below", port, &mut ports)?;
+        config.ports = ports.into_iter().collect();
+        Ok(config)
+    }
+}
+
+fn subnet(subnet: &mut Subnet, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const VERSION: &str = "Which MAPOS: addresses of 8 bits (RFC 2171) or of 16 (RFC 2175).";
+    const BITS: &str =
+        "How many bits of an address are the switch number, the same in all switches; 5 at most, of MAPOS 16 12.";
+    let (mut width, mut switch_bits) = (subnet.width(), subnet.switch_bits());
+    reader.word(&Key::new("version", VERSION), &crate::mapos::WIDTHS, &mut width)?;
+    reader.number(&Key::new("switch_bits", BITS), 0..=12, &mut switch_bits)?;
+    let wrong = || reader.wrong("switch_bits", &switch_bits, "0 to 5 in version \"mapos\"");
+    *subnet = Subnet::new(width, switch_bits).ok_or_else(wrong)?;
+    Ok(())
 }
 
 /// What is wrong with a [`Config`].

@@ -24,6 +24,7 @@ use kumiki_graph::{
     UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_inet::LinkAddresses;
+use kumiki_settings::Settings;
 use kumiki_wire::numbering::PPP_PROTOCOL;
 use kumiki_wire::ppp::ppp::{Compression, DEFAULT_MRU, Header, MAX_LEN, protocol};
 
@@ -40,9 +41,10 @@ pub use quality::Arrival;
 use quality::Counts;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// The most octets of a datagram; where the peer takes less (its MRU), less. 1 to 65535.
+    /// The most octets of a datagram; where the peer takes less (its MRU), less.
+    #[setting(1..=65535, octets)]
     pub mtu: u32,
 }
 

@@ -4,6 +4,7 @@ use core::fmt;
 use core::net::Ipv4Addr;
 
 use kumiki_graph::Duration;
+use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings, Word};
 use kumiki_wire::ppp::ppp::DEFAULT_MRU;
 use kumiki_wire::ppp::ppp::ipv6cp::InterfaceIdentifier;
 
@@ -34,7 +35,7 @@ impl fmt::Display for Method {
 }
 
 /// Which methods may be used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Word)]
 pub enum Methods {
     /// None at all.
     None,
@@ -91,19 +92,22 @@ impl fmt::Debug for Secret {
 }
 
 /// What is negotiated for IPv4 (RFC 1332).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Ipv4 {
-    /// Our address; unspecified: the peer is to give us one.
+    /// Our address; 0.0.0.0: the peer is to give us one.
+    #[setting(text, expected = "an IPv4 address")]
     pub local: Ipv4Addr,
-    /// Whether the peer may give us another one than that.
+    /// Whether the peer may give us another one than `local`.
     pub accept_local: bool,
-    /// The peer's address, which it is given where it asks for one; unspecified: what it says is taken.
+    /// The peer's address, which it is given where it asks for one; 0.0.0.0: what it says is taken.
+    #[setting(text, expected = "an IPv4 address")]
     pub remote: Ipv4Addr,
-    /// Whether the peer may have another one than that.
+    /// Whether the peer may have another one than `remote`.
     pub accept_remote: bool,
     /// Whether the peer is asked for its name servers (RFC 1877).
     pub ask_dns: bool,
     /// The name servers that a peer is told which asks for them: the first and the second.
+    #[setting(with = dns)]
     pub dns: [Option<Ipv4Addr>; 2],
 }
 
@@ -122,24 +126,32 @@ impl Default for Ipv4 {
 }
 
 /// What is negotiated for IPv6 (RFC 5072).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 pub struct Ipv6 {
-    /// Our identifier; `None`: a random one.
+    /// Our interface identifier.
+    #[setting(text = identifier, expected = "16 hexadecimal digits such as \"0000:0000:0000:0001\"", unset = "random")]
     pub identifier: Option<InterfaceIdentifier>,
 }
 
 /// How the quality of the link is watched (RFC 1989).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Quality {
-    /// How often the peer is to send reports, at least; `None`: it is not asked. Counted in 1/100 s.
+    /// How often the peer is to report the quality of the link, at least (RFC 1989).
+    ///
+    /// Counted in 1/100 s; `None`: it is not asked.
+    #[setting(name = "lqr_period", least = Duration::from_millis(10), unset = "never")]
     pub period: Option<Duration>,
-    /// Whether we send reports to a peer that asks for them.
+    /// Whether we report the quality of the link to a peer that asks for it.
+    #[setting(name = "lqr")]
     pub report: bool,
-    /// So many of the last `of` periods must have been good, or the link is closed; 0: it never is.
+    /// So many of the last `lqr_of` periods must have been good, or the link is closed; 0: it is not.
+    #[setting(name = "lqr_good", 0..=MOST_PERIODS.into())]
     pub good: u32,
-    /// See [`Quality::good`].
+    /// Periods that are looked at.
+    #[setting(name = "lqr_of", 1..=MOST_PERIODS.into())]
     pub of: u32,
-    /// In a good period at most this part of the packets is lost in each direction, in percent.
+    /// Percent of the packets that may be lost in a good period, each way.
+    #[setting(name = "lqr_loss", 0..=100)]
     pub loss_percent: u32,
 }
 
@@ -151,70 +163,98 @@ impl Default for Quality {
 }
 
 /// What can be set. The defaults are those of the standards; for a terminal line set `accm`, `pfc` and `acfc` as well.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Settings)]
 pub struct Config {
-    /// The most octets that we take behind the protocol field; asked for where it is not 1500. [`LEAST_MRU`] to 65535.
+    /// The most octets of a datagram that the peer may send; asked for where it is not 1500.
+    #[setting(LEAST_MRU.into()..=65535, octets)]
     pub mru: u16,
-    /// Asynchronous lines: the control characters that the peer is to escape, bit n for octet n. `None`: the line is
-    /// synchronous, and the option is not asked for.
+    /// Asynchronous lines: the control characters that the peer is to escape, bit n for octet n; without it the line is
+    /// synchronous.
+    ///
+    /// Then the option is not asked for.
+    #[setting(text = accm, expected = "8 hexadecimal digits such as \"000a0000\"", unset = "none")]
     pub accm: Option<u32>,
     /// Whether a magic number is asked for, by which loops are found.
     pub magic: bool,
-    /// Whether we take, and send where the peer takes them, protocols in one octet.
+    /// Whether protocols in one octet are taken, and sent to a peer that takes them.
     pub pfc: bool,
-    /// Whether we take, and send where the peer takes them, frames without address and control.
+    /// Whether frames without address and control are taken, and sent to a peer that takes them.
     pub acfc: bool,
-    /// Bits of the check sequence that the line uses by itself: 16 or 32.
+    /// Bits of the check sequence that the line uses by itself.
+    #[setting(words = SEQUENCES)]
     pub fcs: u8,
-    /// Bits of the check sequence that the peer is asked to use towards us: 16 or 32; `None`: it is not asked.
+    /// Bits of the check sequence that the peer is asked to use towards us.
+    #[setting(text = sequence, expected = "\"16\" or \"32\"", unset = "none")]
     pub ask_fcs: Option<u8>,
 
-    /// By which method the peer must say who it is.
+    /// How the peer must say who it is; "either" is CHAP, or else PAP.
+    #[setting(word)]
     pub auth: Methods,
-    /// Who may come in, where `auth` asks.
+    /// The secret of a peer that may come in, where `auth` asks.
+    #[setting(pairs = secret, any = "<name>", expected = "text of 1 to 255 octets")]
     pub secrets: Vec<Secret>,
     /// Our own name.
+    #[setting(text, expected = "text of 1 to 255 octets")]
     pub name: String,
-    /// Our own secret towards the peer; `None`: we do not say who we are.
+    /// Our own secret towards the peer; without it we do not say who we are.
+    #[setting(text, expected = "text of 1 to 255 octets", unset = "none")]
     pub secret: Option<String>,
-    /// By which methods we say who we are, where there is a secret.
+    /// How we say who we are, where there is a secret.
+    #[setting(word)]
     pub prove: Methods,
-    /// How often the peer is challenged anew after it has come in by CHAP; `None`: never.
+    /// How often a peer that has come in by CHAP is asked again.
+    #[setting(positive, unset = "never")]
     pub rechallenge: Option<Duration>,
 
     /// IPv4; `None`: the peer is told that there is none.
+    #[setting(with = ipv4)]
     pub ipv4: Option<Ipv4>,
     /// IPv6; `None`: the peer is told that there is none.
+    #[setting(with = ipv6)]
     pub ipv6: Option<Ipv6>,
 
-    /// How often the peer is asked for an echo; `None`: never.
+    /// How often the peer is asked for an echo.
+    #[setting(positive, unset = "never")]
     pub echo_interval: Option<Duration>,
-    /// So many echoes that do not come in a row end the link; 0: none do.
+    /// Echoes that do not come, in a row, after which the link is closed; 0: it is not.
+    #[setting(0..=65535)]
     pub echo_failure: u32,
     /// Reports of what the line loses.
+    #[setting(flatten)]
     pub quality: Quality,
-    /// Sent to the peer when LCP is Opened (RFC 1570); text that is shown to people.
+    /// What the peer is told of us when the link has come up, for people (RFC 1570).
+    #[setting(text, expected = "text of 1492 octets at most", unset = "nothing")]
     pub identification: Option<String>,
-    /// The link is closed so long after it has come up; the peer is told (Time-Remaining, RFC 1570).
+    /// How long the link stays up before it is closed; the peer is told (Time-Remaining, RFC 1570).
+    #[setting(positive, unset = "without limit")]
     pub session: Option<Duration>,
 
-    /// The Restart timer: how long an answer may take.
+    /// How long an answer may take before a request is sent again.
+    #[setting(positive)]
     pub restart: Duration,
-    /// The Restart timer at first; it doubles up to `restart`.
+    /// The same at first; it doubles up to `restart`.
+    #[setting(positive)]
     pub restart_first: Duration,
-    /// Configure-Requests, and requests of authentication, sent without an answer.
+    /// Configure-Requests, and requests of authentication, without an answer after which a peer is given up.
+    #[setting(1..=65535)]
     pub max_configure: u32,
-    /// Configure-Naks sent before what is not agreed to is rejected; also Naks heard before an option is given up.
+    /// Naks after which an option is rejected, and after which one of ours is given up.
+    #[setting(1..=65535)]
     pub max_failure: u32,
-    /// Terminate-Requests sent without an answer.
+    /// Terminate-Requests without an answer after which the link is over.
+    #[setting(1..=65535)]
     pub max_terminate: u32,
     /// Whether a peer that does not answer is waited for.
     pub passive: bool,
     /// Whether the link is tried again after it has ended or the line was lost, but for an end that was asked for.
     pub persist: bool,
-    /// How long after an end it is tried again; so long, too, a network protocol rests that the peer does not answer.
+    /// How long after an end it is tried again.
+    ///
+    /// So long, too, a network protocol rests that the peer does not answer.
+    #[setting(positive)]
     pub retry: Duration,
     /// What is done wrong on purpose.
+    #[setting(with = script)]
     pub script: Option<Script>,
 }
 
@@ -264,6 +304,72 @@ impl Default for Config {
             retry: Duration::from_secs(10),
             script: None,
         }
+    }
+}
+
+/// The words for the bits of a check sequence.
+const SEQUENCES: [(&str, u8); 2] = [("16", 16), ("32", 32)];
+
+fn sequence(text: &str) -> Option<u8> {
+    SEQUENCES.iter().find(|(name, _)| *name == text).map(|(_, bits)| *bits)
+}
+
+/// Control characters: bit n for octet n.
+fn accm(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+/// 16 hexadecimal digits, colons between them as one likes.
+fn identifier(text: &str) -> Option<InterfaceIdentifier> {
+    let digits: String = text.chars().filter(|digit| *digit != ':').collect();
+    let word = u64::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 16)?;
+    Some(InterfaceIdentifier(word.to_be_bytes()))
+}
+
+fn secret(name: &str, secret: &str) -> Option<Secret> {
+    Some(Secret { name: name.to_owned(), secret: secret.to_owned() })
+}
+
+fn ipv4(place: &mut Option<Ipv4>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    negotiated(&Key::new("ipv4", "Whether IPv4 is negotiated."), place, reader)
+}
+
+fn ipv6(place: &mut Option<Ipv6>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    negotiated(&Key::new("ipv6", "Whether IPv6 is negotiated."), place, reader)
+}
+
+fn negotiated<T: HasSettings + Default>(
+    key: &Key,
+    place: &mut Option<T>,
+    reader: &Reader<'_>,
+) -> Result<(), BuildError> {
+    let mut wanted = place.is_some();
+    reader.boolean(key, &mut wanted)?;
+    let mut config = place.take().unwrap_or_default();
+    config.read(reader)?;
+    *place = wanted.then_some(config);
+    Ok(())
+}
+
+fn dns(place: &mut [Option<Ipv4Addr>; 2], reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("dns", "Name servers that a peer is told which asks for them, two at most.");
+    let mut servers = Vec::new();
+    reader.list(&key, "an IPv4 address", |text| text.parse().ok(), &mut servers)?;
+    if servers.len() > 2 {
+        return Err(reader.wrong("dns", &format!("{} name servers", servers.len()), "one or two"));
+    }
+    *place = [servers.first().copied(), servers.get(1).copied()];
+    Ok(())
+}
+
+fn script(place: &mut Option<Script>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("script", "What is done wrong on purpose, as docs/ppp.md has it.").unset("nothing");
+    let mut why = None;
+    let parse = |text: &str| Script::parse(text).map_err(|error| why = Some(error)).ok();
+    let read = reader.maybe_text(&key, "rules, one on a line", parse, place);
+    match why {
+        Some(error) => Err(BuildError::refused(&format!("script, {error}"))),
+        None => read,
     }
 }
 

@@ -50,6 +50,7 @@ use kumiki_graph::{
     Token, Unit, UnitIndication, UnitOptions, UnitRequest,
 };
 use kumiki_octets::Message;
+use kumiki_settings::Settings;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
 use kumiki_wire::ppp::mapos::AddressField;
 use kumiki_wire::ppp::mapos::{self, LEN, MAX_INFORMATION, Meaning, Width, nsp, protocol};
@@ -70,17 +71,27 @@ pub use nsp_client::Timers;
 use sharing::Sharing;
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Which MAPOS: addresses of 8 or of 16 bits.
+    /// Which MAPOS: addresses of 8 bits (RFC 2171) or of 16 (RFC 2175).
+    #[setting(name = "version", words = crate::mapos::WIDTHS)]
     pub width: Width,
-    /// Our address, where it was set by hand; then no switch is asked for one.
+    /// Our MAPOS address, where no switch is to be asked for it.
+    #[setting(
+        text,
+        expected = "an HDLC address such as \"0x23\", of MAPOS 16 such as \"0x5007\"",
+        unset = "asked for (NSP)"
+    )]
     pub address: Option<mapos::Address>,
-    /// The most octets of information in a frame, 1 to 65,280.
+    /// The most octets of information in a frame.
+    #[setting(1..=MAX_INFORMATION as u64, octets)]
     pub mtu: u32,
     /// When switches are asked for the address.
+    #[setting(table)]
     pub nsp: Timers,
-    /// How long a protocol stays PPP's after PPP has stopped to pass it: at least what a frame needs to cross the line.
+    /// How long a protocol that PPP has stopped to pass stays PPP's, where MAPOS may have it too.
+    ///
+    /// At least what a frame needs to cross the line.
     pub hold: Duration,
 }
 

@@ -1,16 +1,19 @@
 //! The node's side of the Node Switch Protocol: how the driver comes to its address.
 
 use kumiki_graph::{Context, Duration, Instant, TimerSlot, Token};
+use kumiki_settings::Settings;
 use kumiki_wire::ppp::mapos::{Address, Width, nsp};
 
 use super::{frame, transmit};
 
 /// What can be set of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Timers {
-    /// From a request without an answer to the next; 5 s (RFC 2173 section 4.1).
+    /// From a request for our address without an answer to the next (RFC 2173 section 4.1).
+    #[setting(positive)]
     pub retry: Duration,
-    /// From a request that was answered to the next, which verifies the address and tells the switch that we are there; 30 s.
+    /// From a request that was answered to the next, by which the switch knows that we are there.
+    #[setting(positive)]
     pub verify: Duration,
 }
 

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{
     Above, Below, Context, Credit, Duration, Handle, Indication, Protocol, Request, Service, Shape, TimerSlot, Token,
 };
+use kumiki_settings::Settings;
 
 #[cfg(test)]
 mod tests;
@@ -38,15 +39,23 @@ pub enum Flow {
 }
 
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// How this task knows.
+    /// How this task knows whether the lower module can take a message: it asks, or is told.
+    #[setting(words = FLOWS)]
     pub flow: Flow,
-    /// Polling: from one question to the next, at least. The price of an expiry may make it longer.
+    /// Polling: from one question to the next, at least.
+    ///
+    /// The price of an expiry may make it longer.
+    #[setting(positive)]
     pub interval: Duration,
     /// Polling: how many messages may wait in this task.
+    #[setting(1..=1024)]
     pub queue: u32,
 }
+
+/// The words for [`Flow`].
+const FLOWS: [(&str, Flow); 2] = [("credit", Flow::Credit), ("polling", Flow::Polling)];
 
 impl Default for Config {
     fn default() -> Self {

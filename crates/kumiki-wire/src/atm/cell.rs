@@ -8,9 +8,9 @@
 
 use core::fmt;
 
-use kumiki_octets::address::{self, Address, AddressKind, AddressType};
-
 use crate::Malformed;
+
+pub use kumiki_octets::Vc;
 
 pub mod oam;
 #[cfg(test)]
@@ -47,47 +47,6 @@ pub mod vci {
     pub const PNNI: u16 = 18;
     /// The first that is free for users.
     pub const FIRST_FREE: u16 = 32;
-}
-
-/// A virtual channel of a line.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Vc {
-    /// Virtual path identifier, 0 to 4095.
-    pub vpi: u16,
-    /// Virtual channel identifier.
-    pub vci: u16,
-}
-
-/// Virtual channels.
-pub static VC: AddressKind = AddressKind { name: "ATM virtual channel", write: address::write_as::<Vc> };
-
-impl Vc {
-    /// This channel, as an address.
-    #[must_use]
-    pub const fn address(self) -> Address {
-        let ([a, b], [c, d]) = (self.vpi.to_be_bytes(), self.vci.to_be_bytes());
-        Address::new(&VC, [a, b, c, d])
-    }
-}
-
-impl AddressType for Vc {
-    const KIND: &'static AddressKind = &VC;
-
-    fn to_address(self) -> Address {
-        self.address()
-    }
-
-    fn of_octets(octets: &[u8]) -> Option<Self> {
-        let [a, b, c, d] = *octets.first_chunk()?;
-        Some(Self { vpi: u16::from_be_bytes([a, b]), vci: u16::from_be_bytes([c, d]) })
-    }
-}
-
-/// For example `VC 0/100`.
-impl fmt::Display for Vc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "VC {}/{}", self.vpi, self.vci)
-    }
 }
 
 /// The payload type, three bits.

@@ -1,10 +1,11 @@
 //! What can be set, and what is counted.
 
 use kumiki_graph::Duration;
+use kumiki_settings::{BuildError, Key, Reader, Settings, Word};
 use kumiki_wire::x25::lapb::{Modulo, address};
 
 /// Which end of the line this is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Role {
     /// The DTE: address A.
     #[default]
@@ -33,30 +34,53 @@ impl Role {
     }
 }
 
+fn extended(modulo: &mut Modulo, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("extended", "Whether frames are numbered modulo 128 (SABME) and not 8 (SABM).");
+    is_extended(&key, modulo, reader)
+}
+
+/// The modulus, by whether it is 128.
+pub(crate) fn is_extended(key: &Key, modulo: &mut Modulo, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let mut extended = *modulo == Modulo::Extended;
+    reader.boolean(key, &mut extended)?;
+    *modulo = if extended { Modulo::Extended } else { Modulo::Eight };
+    Ok(())
+}
+
 /// What can be set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Which end this is.
+    /// Which end of the line this is: dte has address A, dce address B.
+    #[setting(word)]
     pub role: Role,
     /// Modulo 8 (SABM) or 128 (SABME); both ends must have the same.
+    #[setting(with = extended)]
     pub modulo: Modulo,
-    /// k: I frames that may be sent without acknowledgment, 1 to 7 or to 127.
+    /// I frames that may be sent without acknowledgment; at most 7 without `extended`.
+    #[setting(1..=127)]
     pub k: u8,
-    /// The most octets of information in a frame: N1 in octets, less address, control and frame check sequence.
+    /// The most octets of information in a frame: N1 less address, control and check sequence.
+    #[setting(1..=65_535, octets)]
     pub information: u32,
     /// T1: after so long without the answer wanted something is done again.
+    #[setting(positive)]
     pub t1: Duration,
-    /// T2: an acknowledgment waits so long for a frame to travel with; less than the peer's T1.
+    /// T2: how long an acknowledgment waits for a frame to travel with; less than T1.
     pub t2: Duration,
-    /// T3: after so long without a frame from the peer it is asked whether it is there; zero: never.
+    /// T3: after so long without a frame from the peer it is polled; 0: never.
     pub t3: Duration,
     /// N2: how often something is tried before it is given up.
+    #[setting(1..=255)]
     pub n2: u8,
-    /// Frames that are acknowledged at once when so many have come, without waiting for T2; `None`: half the window, rounded up.
+    /// I frames that are acknowledged at once when so many have come, without waiting for T2.
+    ///
+    /// `None`: half the window, rounded up.
+    #[setting(1..=127, unset = "half of `k`")]
     pub acknowledge: Option<u8>,
-    /// Whether the I frame that fills the window polls, so that a peer whose T2 is long answers at once.
+    /// Whether the I frame that fills the window polls, so that a peer with a long T2 answers at once.
     pub poll: bool,
     /// Frames that the user has room for, where it does not say.
+    #[setting(1..=u32::MAX.into())]
     pub receive: u32,
 }
 

@@ -47,7 +47,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, function};
 
-mod config;
+pub(crate) mod config;
 mod line;
 mod numbered;
 mod phases;

@@ -2,6 +2,7 @@
 
 use kumiki_graph::Duration;
 use kumiki_osi_service::x25::{Facilities, Flow, Modulo, Nui, Number};
+use kumiki_settings::{BuildError, Key, Reader, Settings, Word};
 
 /// Which side of the interface this is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,7 +15,7 @@ pub enum Role {
 }
 
 /// What the packet layer stands on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Over {
     /// One link, asked for and kept: LAPB.
     #[default]
@@ -70,66 +71,93 @@ impl Ranges {
 }
 
 /// What can be set. Times and counts are those of ISO 8208; a DCE has T10 to T13 in the place of T20 to T23.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// What is below.
+    /// What is below: one link (LAPB), whole packets as frames, or a connection for each circuit (XOT).
+    #[setting(word)]
     pub over: Over,
-    /// Which side this is; `None`: found out by the restart, as two DTEs do (ISO 8208 clause 4.5).
+    /// Which side of the interface this is; either: found out by the restart, as two DTEs do (ISO 8208 clause 4.5).
+    #[setting(words = SIDES)]
     pub role: Option<Role>,
     /// Our own address, the calling one of our calls where the user names none.
+    #[setting(text = own_address, expected = "1 to 15 digits, such as \"12345\"", unset = "none")]
     pub address: Number,
     /// Calls to addresses that begin with this are taken, and calls that name nobody; others are not for us, whoever listens.
+    #[setting(skip)]
     pub answers: Number,
     /// Modulus of packet numbers.
+    #[setting(with = extended)]
     pub modulo: Modulo,
     /// The channels.
+    #[setting(with = channels)]
     pub ranges: Ranges,
     /// What holds where nothing is negotiated.
+    #[setting(with = default_flow)]
     pub default: Flow,
     /// The largest packets and windows that we ask for and agree to.
+    #[setting(with = wanted_flow)]
     pub wanted: Flow,
-    /// Messages that a user has room for, where it does not say; `None`: the window.
+    /// Messages that a user has room for, where it does not say.
+    #[setting(1..=u32::MAX.into(), unset = "the window")]
     pub receive: Option<u32>,
-    /// Data packets that are acknowledged at once when so many have been taken; `None`: half the window, rounded up.
+    /// Data packets that are acknowledged at once when so many have been taken.
+    ///
+    /// `None`: half the window, rounded up.
+    #[setting(1..=127, unset = "half of the window")]
     pub acknowledge: Option<u8>,
-    /// Whether a lost packet is asked for by REJ, instead of resetting the channel. Both ends must have it.
+    /// Whether a lost packet is asked for by REJ instead of resetting the channel; both ends must have it.
     pub reject: bool,
-    /// Whether a DCE tells of packets on channels that nobody has by DIAGNOSTIC.
+    /// Whether a DCE tells by DIAGNOSTIC of packets on channels that nobody has.
     pub diagnose: bool,
-    /// T20: RESTART is sent again.
+    /// T20, of a DCE T10: RESTART is sent again.
+    #[setting(positive)]
     pub t20: Duration,
-    /// T21: a call that is not answered is cleared.
+    /// T21, of a DCE T11: a call that is not answered is cleared.
+    #[setting(positive)]
     pub t21: Duration,
-    /// T22: RESET is sent again.
+    /// T22, of a DCE T12: RESET is sent again.
+    #[setting(positive)]
     pub t22: Duration,
-    /// T23: CLEAR is sent again.
+    /// T23, of a DCE T13: CLEAR is sent again.
+    #[setting(positive)]
     pub t23: Duration,
     /// T24: how long an acknowledgment waits.
     pub t24: Duration,
-    /// T25: data that is not acknowledged resets the channel; zero: never.
+    /// T25: data that is not acknowledged resets the channel; 0: never.
     pub t25: Duration,
     /// T26: an interrupt that is not confirmed resets the channel.
+    #[setting(positive)]
     pub t26: Duration,
     /// T27: REJ is sent again.
+    #[setting(positive)]
     pub t27: Duration,
-    /// R20: how often RESTART is repeated before the link is given up and set up anew.
+    /// How often RESTART is repeated before the link is set up again (R20).
+    #[setting(0..=255)]
     pub r20: u8,
-    /// R22: how often RESET is repeated before the call is cleared.
+    /// How often RESET is repeated before the call is cleared (R22).
+    #[setting(0..=255)]
     pub r22: u8,
-    /// R23: how often CLEAR is repeated before the channel is left alone until the next restart.
+    /// How often CLEAR is repeated before the channel is left alone until the next restart (R23).
+    #[setting(0..=255)]
     pub r23: u8,
-    /// R27: how often REJ is repeated before the channel is reset.
+    /// How often REJ is repeated before the channel is reset (R27).
+    #[setting(0..=255)]
     pub r27: u8,
     /// After so long a link that ended is asked for again.
+    #[setting(positive)]
     pub reopen: Duration,
-    /// A link that costs: it is asked for when there is a call to make, and ended after so long without a call. Zero: it is asked
-    /// for at once, and kept.
+    /// The link is asked for when there is a call to make, and ended after so long without one; 0: it is kept.
+    ///
+    /// For links that cost.
     pub idle: Duration,
     /// What our calls ask for beside packets and windows, where the user's facilities say nothing of it.
+    #[setting(skip)]
     pub facilities: Facilities,
-    /// The network user identification of our calls, where the user's facilities have none.
+    /// The network user identification of our calls (facility C6), where the user gives none.
+    #[setting(with = nui)]
     pub nui: Option<Nui>,
     /// Whose calls are taken: those with one of these network user identifications; all, where there are none.
+    #[setting(with = users)]
     pub users: Vec<Nui>,
 }
 
@@ -167,6 +195,88 @@ impl Default for Config {
             nui: None,
             users: Vec::new(),
         }
+    }
+}
+
+/// The words for the side of the interface.
+const SIDES: [(&str, Option<Role>); 3] = [("dte", Some(Role::Dte)), ("dce", Some(Role::Dce)), ("either", None)];
+
+fn own_address(text: &str) -> Option<Number> {
+    Number::or_none(text).ok()
+}
+
+fn extended(modulo: &mut Modulo, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("extended", "Whether packets are numbered modulo 128 and not 8.");
+    crate::lapb::config::is_extended(&key, modulo, reader)
+}
+
+fn channels(ranges: &mut Ranges, reader: &Reader<'_>) -> Result<(), BuildError> {
+    for (key, meaning, place) in [
+        ("permanent", "Channels 1 to this are permanent virtual circuits.", &mut ranges.permanent),
+        (
+            "first_incoming",
+            "LIC, the first channel for calls of the DCE alone; 0: there are none.",
+            &mut ranges.incoming.0,
+        ),
+        ("last_incoming", "HIC, the last one.", &mut ranges.incoming.1),
+        ("first_two_way", "LTC, the first channel for calls of both; 0: there are none.", &mut ranges.two_way.0),
+        ("last_two_way", "HTC, the last one.", &mut ranges.two_way.1),
+        (
+            "first_outgoing",
+            "LOC, the first channel for calls of the DTE alone; 0: there are none.",
+            &mut ranges.outgoing.0,
+        ),
+        ("last_outgoing", "HOC, the last one.", &mut ranges.outgoing.1),
+    ] {
+        reader.number(&Key::new(key, meaning), 0..=4095, place)?;
+    }
+    Ok(())
+}
+
+fn wanted_flow(wanted: &mut Flow, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const PACKET: &str = "The largest packets that are asked for and agreed to, a power of two.";
+    const WINDOW: &str = "The largest windows that are asked for and agreed to; at most 7 without `extended`.";
+    both_ways(wanted, reader, Key::new("packet", PACKET), Key::new("window", WINDOW))
+}
+
+fn default_flow(default: &mut Flow, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const PACKET: &str = "The packets of permanent circuits and of calls in which nothing is said of them.";
+    const WINDOW: &str = "The windows of permanent circuits and of calls in which nothing is said of them.";
+    both_ways(default, reader, Key::new("default_packet", PACKET), Key::new("default_window", WINDOW))
+}
+
+fn both_ways(flow: &mut Flow, reader: &Reader<'_>, packet: Key, window: Key) -> Result<(), BuildError> {
+    reader.octets(&packet, 16..=4096, &mut flow.packet_out)?;
+    reader.number(&window, 1..=127, &mut flow.window_out)?;
+    (flow.packet_in, flow.window_in) = (flow.packet_out, flow.window_out);
+    Ok(())
+}
+
+const NUI: &str = "1 to 255 octets of text";
+
+fn nui(place: &mut Option<Nui>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    let key = Key::new("nui", "The network user identification of our calls (facility C6), where the user gives none.");
+    let mut text = None;
+    reader.maybe_text(&key, NUI, |text| Some(text.to_owned()), &mut text)?;
+    *place = text.map(|text| nui_of(reader, "nui", &text)).transpose()?;
+    Ok(())
+}
+
+fn users(place: &mut Vec<Nui>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    const MEANING: &str =
+        "Whose calls are taken: those with one of these network user identifications; all, where there are none.";
+    let mut texts: Vec<String> = Vec::new();
+    reader.list(&Key::new("users", MEANING), NUI, |text| Some(text.to_owned()), &mut texts)?;
+    *place = texts.iter().map(|text| nui_of(reader, "users", text)).collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+/// An error tells how long it is and not what it is.
+fn nui_of(reader: &Reader<'_>, key: &str, text: &str) -> Result<Nui, BuildError> {
+    if (1..=255).contains(&text.len()) {
+        Ok(Nui::new(text.as_bytes()))
+    } else {
+        Err(reader.wrong(key, &format!("{} octets", text.len()), NUI))
     }
 }
 

@@ -4,6 +4,7 @@ use core::net::SocketAddr;
 
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_osi_service::x25::{BadNumber, Number};
+use kumiki_settings::{BuildError, HasSettings, Reader, Settings};
 
 /// How a number is changed on its way: digits are taken off its beginning, then others put in front.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,20 +63,65 @@ pub struct Place {
 }
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// The longest beginning counts; of two as long, the one that asks for more, and then the first.
+    /// To which ports calls go whose called address begins so, tried in order; the longest beginning counts.
+    ///
+    /// Of two as long, the one that asks for more, and then the first.
+    #[setting(list = route, expected = "a number's beginning and ports, such as \"2342 = paris, lyon\"")]
     pub routes: Vec<Route>,
     /// Permanent virtual circuits that are joined.
+    #[setting(list = circuit, expected = "two ports and channels, such as \"paris:1 = lyon:7\"")]
     pub circuits: Vec<[Place; 2]>,
-    /// Ports that never report up: calls can be made on them at any time, as over XOT.
+    /// Ports that never report up: those over XOT.
+    ///
+    /// Calls can be made on them at any time.
+    #[setting(list, expected = "the name of a port")]
     pub always_up: Vec<String>,
     /// The most calls.
+    #[setting(1..=u32::MAX.into())]
     pub most: u32,
-    /// After so long an end of a permanent circuit that is not to be had is asked for again, and later less often.
+    /// After so long an end of a permanent circuit that is not to be had is asked for again; later less often.
+    #[setting(positive)]
     pub retry: Duration,
-    /// A call by which nothing has crossed for so long is cleared; none: it stays.
+    /// A call by which nothing has crossed for so long is cleared.
+    #[setting(positive, unset = "it stays")]
     pub idle: Option<Duration>,
+}
+
+impl Config {
+    /// What settings say, with ports `below` of these names.
+    ///
+    /// # Errors
+    /// [`BuildError`] names the setting that is wrong, and what would be right.
+    pub fn of_settings(reader: &Reader<'_>, below: &[&str]) -> Result<Self, BuildError> {
+        let mut config = Self::default();
+        config.read(reader)?;
+        let ports = config.routes.iter().flat_map(|route| &route.to);
+        let ends = config.circuits.iter().flatten().map(|place| &place.port);
+        let strange = |name: &&String| !below.is_empty() && !below.contains(&name.as_str());
+        match ports.chain(ends).chain(&config.always_up).find(strange) {
+            Some(name) => Err(reader.wrong("", name, &format!("one of its ports: {}", below.join(", ")))),
+            None => Ok(config),
+        }
+    }
+}
+
+fn route(text: &str) -> Option<Route> {
+    let (number, ports) = text.split_once('=')?;
+    let to: Vec<String> = ports.split(',').map(|it| it.trim().to_owned()).collect();
+    let route = Route { prefix: Number::or_none(number.trim()).ok()?, to, ..Route::default() };
+    (!route.to.iter().any(String::is_empty)).then_some(route)
+}
+
+fn circuit(text: &str) -> Option<[Place; 2]> {
+    let place = |text: &str| {
+        let (port, channel) = text.trim().rsplit_once(':')?;
+        let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it))?;
+        Some(Place { port: port.to_owned(), channel })
+    };
+    let (a, b) = text.split_once('=')?;
+    Some([place(a)?, place(b)?])
 }
 
 impl Default for Config {

@@ -2,6 +2,7 @@
 
 use kumiki_graph::Duration;
 use kumiki_octets::Number;
+use kumiki_settings::Settings;
 
 use crate::lapb;
 
@@ -27,31 +28,45 @@ impl Side {
 }
 
 /// What can be set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Settings)]
 pub struct Config {
-    /// Whom we call when a link is wanted; without it we only answer.
+    /// Whom it calls when a link is wanted; without it only calls that come are answered.
+    #[setting(text = number, expected = "1 to 15 digits, such as \"12345\"", unset = "none")]
     pub number: Option<Number>,
-    /// Who may call; anybody where nobody is named, and then also who does not tell.
+    /// Who may call; anybody, where nobody is named.
+    ///
+    /// Then also who does not tell.
+    #[setting(list = number, expected = "1 to 15 digits, such as \"12345\"")]
     pub callers: Vec<Number>,
     /// Whether callers are refused, and called back at their number in `callers`.
     pub call_back: bool,
-    /// So long after clearing we call back.
+    /// So long after clearing it calls back.
     pub call_back_after: Duration,
-    /// For so long we wait to be called back, when the other end has cleared before there was a link; zero: it does not.
+    /// How long it waits to be called back when its call was refused; 0: it is not called back.
     pub call_back_within: Duration,
-    /// Which end of the link we are.
+    /// Which end of the link this is; call: who calls is the DTE.
+    #[setting(words = SIDES, name = "role")]
     pub side: Side,
-    /// How long a call of ours may take until it is answered, and an answer of ours until the circuit stands.
+    /// How long a call may take until it is answered.
+    ///
+    /// And an answer of ours until the circuit stands.
+    #[setting(positive)]
     pub patience: Duration,
-    /// How often a call that has failed is made again before it is given up.
+    /// How often a call that has failed is made again.
+    #[setting(0..=255)]
     pub redials: u8,
-    /// The wait before the first time; it doubles each time, and up to a quarter of it is added by chance.
+    /// The wait before a call that has failed is made again; it doubles each time.
+    ///
+    /// Up to a quarter of it is added by chance.
+    #[setting(positive)]
     pub redial_after: Duration,
-    /// The longest wait.
+    /// The longest such wait.
+    #[setting(positive)]
     pub redial_most: Duration,
-    /// After so long without an I frame either way the circuit is cleared; zero: never.
+    /// After so long without an I frame the circuit is cleared; 0: never.
     pub idle: Duration,
-    /// For so long a new circuit may stand until identification has admitted the other end; zero: there is no identification.
+    /// How long a circuit may stand until identification, a node of an embedder's, has admitted the other end; 0: there
+    /// is none.
     pub identify: Duration,
 }
 
@@ -73,6 +88,14 @@ impl Default for Config {
             identify: Duration::ZERO,
         }
     }
+}
+
+/// The words for which end of the link this is.
+const SIDES: [(&str, Side); 3] =
+    [("call", Side::ByCall), ("dte", Side::Fixed(lapb::Role::Dte)), ("dce", Side::Fixed(lapb::Role::Dce))];
+
+fn number(text: &str) -> Option<Number> {
+    text.parse().ok().filter(|number: &Number| !number.is_empty())
 }
 
 /// What is wrong with a [`Config`].

@@ -79,6 +79,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The words for it in settings.
+    pub const WORDS: [(&'static str, Self); 2] = [(Self::Off.name(), Self::Off), (Self::Matched.name(), Self::Matched)];
+
     /// Name and version, for settings and reports: `off`, `matched-2`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -26,6 +26,7 @@
 use core::fmt::Debug;
 
 use kumiki_graph::{Duration, Instant};
+use kumiki_settings::Word;
 use kumiki_wire::inet::tcp::Seq;
 
 pub mod cubic;
@@ -124,9 +125,10 @@ pub trait Congestion: Send + Debug {
 }
 
 /// The window before the first acknowledgment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Word)]
 pub enum InitialWindow {
     /// So many segments: 1 as in 4.3BSD, 2 as RFC 2581 allowed.
+    #[word(skip)]
     Segments(u32),
     /// min(4 SMSS, max(2 SMSS, 4380 octets)).
     Rfc3390,
@@ -181,9 +183,10 @@ impl Config {
 }
 
 /// The algorithms there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Algorithm {
     /// RFC 5681 with byte counting.
+    #[word("newreno")]
     NewReno,
     /// RFC 9438.
     #[default]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use kumiki_graph::Duration;
 
-/// A setting of a kind of node.
+/// A setting, for lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// Its name, from the outermost table in. A part in angle brackets stands for any name.
@@ -23,6 +23,14 @@ impl Setting {
     pub fn is_at(&self, path: &[&str]) -> bool {
         let pairs = self.path.iter().zip(path);
         self.path.len() == path.len() && pairs.into_iter().all(|(own, part)| own == part || own.starts_with('<'))
+    }
+}
+
+/// One line of a list.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, form, meaning, default } = self;
+        write!(f, "`{}`: {form}. {meaning} Default: {default}", path.join("."))
     }
 }
 
@@ -80,7 +88,7 @@ impl fmt::Display for Form {
 }
 
 /// Octets, in the largest unit that has a whole number of them.
-pub(super) struct Size(pub(super) u64);
+pub(crate) struct Size(pub(crate) u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

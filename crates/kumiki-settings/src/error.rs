@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Why a node cannot be built.
+/// Why nothing can be built from settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BuildError {
-    /// The kind of node.
+    /// The kind of what was to be built, such as a protocol.
     pub kind: String,
-    /// The setting, from the outermost table in; empty where the node as a whole is meant.
+    /// The setting, from the outermost table in; empty where the whole is meant.
     pub path: Vec<String>,
     /// What is wrong with it.
     pub problem: Problem,
@@ -16,7 +16,7 @@ pub struct BuildError {
 /// What is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
-    /// No protocol has this name; these there are.
+    /// There is no such kind; these there are.
     UnknownKind(Vec<&'static str>),
     /// There is no such setting; these there are.
     UnknownKey(Vec<&'static str>),
@@ -39,32 +39,35 @@ pub enum Problem {
         /// All words.
         known: Vec<&'static str>,
     },
-    /// Each setting is in order, and together they cannot be: in the protocol's words.
+    /// Each setting is in order, and together they cannot be: in the words of what they are for.
     Refused(String),
 }
 
 impl std::error::Error for BuildError {}
 
 impl BuildError {
-    pub(super) fn new(path: Vec<String>, problem: Problem) -> Self {
+    pub(crate) fn new(path: Vec<String>, problem: Problem) -> Self {
         Self { kind: String::new(), path, problem }
     }
 
-    /// The protocol refuses its settings.
-    pub(super) fn refused(why: &impl ToString) -> Self {
+    /// The settings are refused by what they are for, as they stand together.
+    #[must_use]
+    pub fn refused(why: &impl ToString) -> Self {
         Self::new(Vec::new(), Problem::Refused(why.to_string()))
     }
 
-    pub(super) fn unknown_kind(kind: &str, known: Vec<&'static str>) -> Self {
+    /// There is no protocol `kind`.
+    #[must_use]
+    pub fn unknown_kind(kind: &str, known: Vec<&'static str>) -> Self {
         Self::new(Vec::new(), Problem::UnknownKind(known)).of(kind)
     }
 
-    pub(super) fn of(mut self, kind: &str) -> Self {
+    pub(crate) fn of(mut self, kind: &str) -> Self {
         kind.clone_into(&mut self.kind);
         self
     }
 
-    pub(super) const fn is_about_the_whole(&self) -> bool {
+    pub(crate) const fn is_about_the_whole(&self) -> bool {
         matches!(self.problem, Problem::Missing { .. } | Problem::Refused(_))
     }
 
