@@ -401,6 +401,12 @@ impl<C: Clock> Executor<C> {
         &self.counters
     }
 
+    /// Whether something is still in the media, or waits for room in a device of the machine.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.next_in_media().is_some() || self.real.iter().any(|real| real.is_full || !real.waiting.is_empty())
+    }
+
     /// Runs until `done` says so, nothing is left to do, or `at_most` has passed; asks `done` after each pass.
     pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> Ended {
         let end = self.clock.now() + at_most;

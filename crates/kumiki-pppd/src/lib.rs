@@ -15,7 +15,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Token};
+use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,
@@ -361,6 +361,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         failed: None,
     };
     executor.start()?;
+        is_stopped: false,
     let ended = loop {
         let ended = executor.run(LOOK, |executor| session.look(executor));
         if ended != Ended::TimedOut {
@@ -425,6 +426,8 @@ struct Session<'a, 's> {
 }
 
 impl Session<'_, '_> {
+    /// It was told to end before it was.
+    is_stopped: bool,
     /// Looks around after a pass; true where the link has ended.
     fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
         let now = self.clock.now();
@@ -471,7 +474,12 @@ impl Session<'_, '_> {
             }
             self.narrator.networks(now, ipv4, ipv6);
         }
-        if self.look_at_user(graph, now) || self.wish.is_made() {
+        let is_done = self.look_at_user(graph, now);
+        if self.wish.is_made() && self.stop_user(graph, now, Reason::User) {
+            // What its peers are told crosses the link before that closes.
+            return false;
+        }
+        if is_done || self.wish.is_made() {
             self.close(graph, now);
         } else if self.is_lost
             && !core::mem::replace(&mut self.is_closing, true)
@@ -513,6 +521,35 @@ impl Session<'_, '_> {
         if let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) {
             daemon.close();
             graph.wake(now, self.nodes.daemon, WAKE);
+    /// Has the program on top end what it has open in the next pass, once; false where there is nothing to end.
+    fn stop_user(&mut self, graph: &mut Graph, now: Instant, why: Reason) -> bool {
+        let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
+            return false;
+        };
+        if !self.has_begun || self.has_finished || core::mem::replace(&mut self.is_stopped, true) {
+            return false;
+        }
+        upper.stop(graph, node, now, why);
+        true
+    }
+
+    /// What the program on top has open when the link goes is told of too.
+    fn end_user(&mut self, executor: &mut Executor<RealClock>) {
+        let now = self.clock.now();
+        let Some(graph) = executor.graph_mut(self.host) else {
+            return;
+        };
+        let end = graph.protocol::<PppDaemon>(self.nodes.daemon).and_then(PppDaemon::last_end);
+        let is_wanted = matches!(end, Some(End::Asked | End::TimeUp) | None);
+        if !self.stop_user(graph, now, if is_wanted { Reason::User } else { Reason::Down }) {
+            return;
+        }
+        executor.run(Duration::ZERO, |_| true);
+        if let Some(graph) = executor.graph_mut(self.host) {
+            self.look_at_user(graph, now);
+        }
+    }
+
         }
     }
 
@@ -528,6 +565,7 @@ impl Session<'_, '_> {
         let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;
         let framing = graph.protocol::<Hdlc>(self.nodes.framing);
         let driver = graph.protocol::<kumiki_ppp::ppp::Ppp>(self.nodes.driver);
+        self.end_user(executor);
         let daemon = graph.protocol::<PppDaemon>(self.nodes.daemon);
         let traffic = Traffic {
             line: framing.map(Hdlc::counters).unwrap_or_default(),

@@ -465,13 +465,12 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     };
     let user = User::program(name, make, &mut printer);
     let summary = kumiki_pppd::run(&options, user, &mut tell)?;
+    // A link that is lost takes its connections with it.
+    ended(&summary)?;
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    if let Some(why) = printer.aborted() {
-        return Err(Stop::Failed(why));
-    }
-    ended(&summary)
+    printer.aborted().map_or(Ok(()), |why| Err(Stop::Failed(why)))
 }
 
 /// What makes a program of TCP when the addresses are known.
