@@ -520,7 +520,8 @@ impl<C: Clock> Executor<C> {
             match real.device.send(packet, *to) {
                 Ok(Sent::Full) => break,
                 Ok(sent) => {
-                    real.count(sent);
+                    let octets = packet.len();
+                    real.count(sent, octets);
                     real.waiting.pop_front();
                 }
                 Err(why) => {
@@ -546,8 +547,9 @@ impl<C: Clock> Executor<C> {
                     changed = true;
                     real.state = Some(Report::Down);
                     // What was to go to a peer that is gone is not for the next one.
-                    real.counters.overflowed += u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
-                    real.waiting.clear();
+                    for (packet, _) in core::mem::take(&mut real.waiting) {
+                        real.overflows(packet.len());
+                    }
                     break;
                 }
                 Ok(Some(Arrival::Room(octets))) => {
@@ -719,12 +721,22 @@ impl Real {
         read.into_iter().chain(write)
     }
 
-    const fn count(&mut self, sent: Sent) {
+    /// What became of a packet of so many octets.
+    const fn count(&mut self, sent: Sent, octets: usize) {
         match sent {
             Sent::Taken => self.counters.sent += 1,
-            Sent::Refused => self.counters.refused += 1,
+            Sent::Refused => {
+                self.counters.refused += 1;
+                self.counters.unsent_octets += octets as u64;
+            }
             Sent::Full => {}
         }
+    }
+
+    /// A packet of so many octets is dropped for want of room.
+    const fn overflows(&mut self, octets: usize) {
+        self.counters.overflowed += 1;
+        self.counters.unsent_octets += octets as u64;
     }
 }
 

@@ -18,7 +18,8 @@ use std::process::ExitStatus;
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,
+    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId, Watch, Wish,
+    unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -135,8 +136,12 @@ impl<'a> User<'a> {
 /// What the line carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// Frames and octets of the line, and what was damaged.
+    /// Frames and octets of the line, and what was damaged. Those that found no room in the line, or no line, were not sent.
     pub line: hdlc::Counters,
+    /// Frames that found no room in the line: so many wait that others would be late.
+    pub overflowed: u64,
+    /// Frames for which there was no line.
+    pub refused: u64,
     /// Datagrams that users sent and got.
     pub driver: kumiki_ppp::ppp::Counters,
     /// Control packets.
@@ -341,6 +346,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
     let mut session = Session {
         nodes: found,
         host,
+        real,
         clock,
         began: clock.now(),
         wish,
@@ -355,13 +361,13 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         last: Last::default(),
         has_begun: false,
         has_finished: false,
+        is_stopped: false,
         persist: options.persist,
         is_lost: false,
         is_closing: false,
         failed: None,
     };
     executor.start()?;
-        is_stopped: false,
     let ended = loop {
         let ended = executor.run(LOOK, |executor| session.look(executor));
         if ended != Ended::TimedOut {
@@ -401,6 +407,8 @@ struct Last {
 struct Session<'a, 's> {
     nodes: Nodes,
     host: GraphId,
+    /// The line.
+    real: RealId,
     clock: RealClock,
     began: Instant,
     wish: Wish,
@@ -418,6 +426,8 @@ struct Session<'a, 's> {
     has_begun: bool,
     /// It is done.
     has_finished: bool,
+    /// It was told to end before it was.
+    is_stopped: bool,
     persist: bool,
     /// The line was lost before there was anything to end.
     is_lost: bool,
@@ -426,8 +436,6 @@ struct Session<'a, 's> {
 }
 
 impl Session<'_, '_> {
-    /// It was told to end before it was.
-    is_stopped: bool,
     /// Looks around after a pass; true where the link has ended.
     fn look(&mut self, executor: &mut Executor<RealClock>) -> bool {
         let now = self.clock.now();
@@ -513,14 +521,6 @@ impl Session<'_, '_> {
         self.has_finished
     }
 
-    /// Has the daemon close the link, once.
-    fn close(&mut self, graph: &mut Graph, now: Instant) {
-        if core::mem::replace(&mut self.is_closing, true) {
-            return;
-        }
-        if let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) {
-            daemon.close();
-            graph.wake(now, self.nodes.daemon, WAKE);
     /// Has the program on top end what it has open in the next pass, once; false where there is nothing to end.
     fn stop_user(&mut self, graph: &mut Graph, now: Instant, why: Reason) -> bool {
         let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
@@ -550,6 +550,14 @@ impl Session<'_, '_> {
         }
     }
 
+    /// Has the daemon close the link, once.
+    fn close(&mut self, graph: &mut Graph, now: Instant) {
+        if core::mem::replace(&mut self.is_closing, true) {
+            return;
+        }
+        if let Some(daemon) = graph.protocol_mut::<PppDaemon>(self.nodes.daemon) {
+            daemon.close();
+            graph.wake(now, self.nodes.daemon, WAKE);
         }
     }
 
@@ -557,6 +565,7 @@ impl Session<'_, '_> {
         if let Some(why) = self.failed {
             return Err(why);
         }
+        self.end_user(executor);
         if let Some(capture) = self.capture {
             capture.finish();
             kumiki_live::captures_end(&self.captures);
@@ -565,10 +574,15 @@ impl Session<'_, '_> {
         let graph = executor.graph(self.host).ok_or_else(|| missing("graph"))?;
         let framing = graph.protocol::<Hdlc>(self.nodes.framing);
         let driver = graph.protocol::<kumiki_ppp::ppp::Ppp>(self.nodes.driver);
-        self.end_user(executor);
         let daemon = graph.protocol::<PppDaemon>(self.nodes.daemon);
+        let device = executor.real_counters(self.real);
+        let mut line = framing.map(Hdlc::counters).unwrap_or_default();
+        line.sent = line.sent.saturating_sub(device.overflowed + device.refused);
+        line.line_sent = line.line_sent.saturating_sub(device.unsent_octets);
         let traffic = Traffic {
-            line: framing.map(Hdlc::counters).unwrap_or_default(),
+            line,
+            overflowed: device.overflowed,
+            refused: device.refused,
             driver: driver.map(|it| *it.counters()).unwrap_or_default(),
             daemon: daemon.map(|it| *it.counters()).unwrap_or_default(),
         };

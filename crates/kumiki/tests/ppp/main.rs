@@ -83,6 +83,26 @@ fn pair(folder: &Folder, [listens, calls]: [&str; 2]) -> [Running; 2] {
 }
 
 #[test]
+fn what_is_told_as_sent_is_what_the_line_took() {
+    let folder = Folder::new("taken");
+    let record = folder.path("seen");
+    let sends = format!("--run source --to 5001 --bytes 3MB --record {}", record.display());
+    // A window of TCP that is longer than what may wait for the line.
+    let wide = "--set tcp.initial_window_segments=400";
+    let [far, near] = pair(&folder, ["--run sink --listen 5001 --connections 1", &format!("{sends} {wide}")]);
+    let (status, said) = near.end();
+    assert_eq!(status, 0, "{said}");
+    let end = events(&said, "end").pop().unwrap();
+    let line = std::fs::metadata(folder.path("seen.sent")).unwrap().len();
+    assert_eq!(end["octets_sent"], line, "{end}");
+    let (status, said) = far.end();
+    assert_eq!(status, 0, "{said}");
+    let there = events(&said, "end").pop().unwrap();
+    assert_eq!(there["octets_received"], line, "{there}");
+    assert_eq!(there["frames_received"], end["frames_sent"], "{there}");
+}
+
+#[test]
 fn a_link_that_is_interrupted_aborts_what_its_program_has_open_and_tells_of_it() {
     let folder = Folder::new("interrupted");
     let sends = "--run source --to 5001 --bytes 1GiB";
