@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 const TWO_HOSTS: &str = include_str!("../../kumiki-lab/tests/data/two-hosts.toml");
+const SCRIPT: &str = include_str!("../../../scripts/tcp/sending/nodelay.script");
 
 /// A folder of its own for one test.
 struct Folder(PathBuf);
@@ -244,6 +245,32 @@ fn one_seed_is_told_in_words_and_kept_in_captures() {
     assert!(text.starts_with("Case 7\n"), "{text}");
     for name in ["7-near.pcapng", "7-far.pcapng", "7-tcp.csv"] {
         assert!(folder.0.join(format!("seen/unkind-{name}")).exists());
+    }
+}
+
+#[test]
+fn captures_are_their_owners_alone_and_no_link_is_followed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new("captures");
+    let path = |name: &str| folder.0.join(name);
+    let mode = |name: &str| path(name).metadata().unwrap().permissions().mode() & 0o777;
+    std::fs::write(path("victim"), "kept").unwrap();
+    std::fs::write(path("x.script"), SCRIPT).unwrap();
+    std::fs::create_dir(path("seen")).unwrap();
+    for (arguments, capture) in [
+        (&["unkind", "--seed", "4", "--pcap", "--out", "seen"][..], "seen/unkind-4-far.pcapng"),
+        (&["unkind", "--seed", "4", "--trace", "--out", "seen"], "seen/unkind-4-tcp.csv"),
+        (&["script", "x.script", "--pcap", "seen/x.pcapng"], "seen/x.pcapng"),
+    ] {
+        let output = folder.kumiki(arguments);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(mode(capture), 0o600, "{capture}");
+        std::fs::remove_file(path(capture)).unwrap();
+        symlink(path("victim"), path(capture)).unwrap();
+        let output = folder.kumiki(arguments);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("symbolic link"), "{output:?}");
+        assert_eq!(std::fs::read_to_string(path("victim")).unwrap(), "kept");
     }
 }
 
