@@ -133,7 +133,7 @@ struct Limits {
     associations: u16,
     #[command(flatten)]
     callers: Callers,
-    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same. 0: all
+    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same, but from a network whose guesses are so many that no more are looked at. 0: all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     tries: u32,
     /// After so long without a word an association is ended
