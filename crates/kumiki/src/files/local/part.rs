@@ -166,7 +166,8 @@ fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), St
                 }
             },
             Err(Errno::EXIST) => number += 1,
-            Err(why) => return Err(format!("{}: {why}", path_shown(&part))),
+            // Its name means nothing to whoever asked for another one.
+            Err(why) => return Err(format!("{}: no file can be made in this directory: {why}", path_shown(directory))),
         }
     }
 }
