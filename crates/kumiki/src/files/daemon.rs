@@ -16,9 +16,9 @@ use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
-use crate::callers::Callers;
+use crate::callers::{Callers, memory, pcap_most};
 use crate::commands::{Stop, shown};
-use crate::live::option;
+use crate::live::{option, some_time};
 use crate::walls;
 
 /// Whom to serve, how, and for how long.
@@ -275,7 +275,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         Ok(octets.transpose()?.map(Octets::count))
     };
     let longest = limits.longest.as_deref();
-    let longest = longest.map(|text| option::<Duration>("--longest", text)).transpose()?;
+    let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
     let (passwords, reload) = passwords(&wanted.who)?;
     let behind = reload.clone();
     let walls = wanted.walls.walls()?;
@@ -309,10 +309,10 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         longest_file: octets("--longest-file", &limits.longest_file)?,
         limits: limits.callers.limits(limits.associations.into())?,
         tries: limits.tries,
-        memory: option::<Octets>("--memory", &limits.memory)?.count(),
+        memory: memory(&limits.memory)?,
         lock_idle: option("--lock-idle", &limits.lock_idle)?,
         begin: limits.callers.begin()?,
-        idle: option("--idle", &limits.idle)?,
+        idle: some_time("--idle", &limits.idle)?,
         longest,
         keep,
         called: Sels { transport: reach.tsel, session: reach.ssel, presentation: reach.psel },
@@ -322,7 +322,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         circuit,
         once: wanted.once,
         pcap: wanted.pcap.clone(),
-        pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
+        pcap_most: pcap_most(&wanted.pcap_most)?,
         verbose: wanted.verbose,
     };
     let log = Logbook::standard(Form::Text);
