@@ -379,3 +379,11 @@ fn options_that_cannot_be_or_would_do_nothing_are_refused() {
     }
     assert_eq!(folder.names(), [""; 0]);
 }
+
+#[test]
+fn a_file_without_fewer_points_says_so_to_quick() {
+    let folder = Folder::with("quick", &UNCONNECTED.replace("10.0.5.2", "10.0.0.2"));
+    let output = folder.kumiki(&["run", "x.toml", "--quick", "--out", "seen"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("--quick: x names no fewer points"), "{told}");
+}
