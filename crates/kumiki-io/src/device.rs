@@ -132,6 +132,8 @@ pub struct RealCounters {
     pub overflowed: u64,
     /// Packets that the device refused.
     pub refused: u64,
+    /// Octets of the packets that were dropped or refused.
+    pub unsent_octets: u64,
     /// Times that it was read from: `received` divided by this is the size of a batch.
     pub batches: u64,
 }

@@ -401,6 +401,12 @@ impl<C: Clock> Executor<C> {
         &self.counters
     }
 
+    /// Whether something is still in the media, or waits for room in a device of the machine.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.next_in_media().is_some() || self.real.iter().any(|real| real.is_full || !real.waiting.is_empty())
+    }
+
     /// Runs until `done` says so, nothing is left to do, or `at_most` has passed; asks `done` after each pass.
     pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> Ended {
         let end = self.clock.now() + at_most;
@@ -514,7 +520,8 @@ impl<C: Clock> Executor<C> {
             match real.device.send(packet, *to) {
                 Ok(Sent::Full) => break,
                 Ok(sent) => {
-                    real.count(sent);
+                    let octets = packet.len();
+                    real.count(sent, octets);
                     real.waiting.pop_front();
                 }
                 Err(why) => {
@@ -540,8 +547,9 @@ impl<C: Clock> Executor<C> {
                     changed = true;
                     real.state = Some(Report::Down);
                     // What was to go to a peer that is gone is not for the next one.
-                    real.counters.overflowed += u64::try_from(real.waiting.len()).unwrap_or(u64::MAX);
-                    real.waiting.clear();
+                    for (packet, _) in core::mem::take(&mut real.waiting) {
+                        real.overflows(packet.len());
+                    }
                     break;
                 }
                 Ok(Some(Arrival::Room(octets))) => {
@@ -713,12 +721,22 @@ impl Real {
         read.into_iter().chain(write)
     }
 
-    const fn count(&mut self, sent: Sent) {
+    /// What became of a packet of so many octets.
+    const fn count(&mut self, sent: Sent, octets: usize) {
         match sent {
             Sent::Taken => self.counters.sent += 1,
-            Sent::Refused => self.counters.refused += 1,
+            Sent::Refused => {
+                self.counters.refused += 1;
+                self.counters.unsent_octets += octets as u64;
+            }
             Sent::Full => {}
         }
+    }
+
+    /// A packet of so many octets is dropped for want of room.
+    const fn overflows(&mut self, octets: usize) {
+        self.counters.overflowed += 1;
+        self.counters.unsent_octets += octets as u64;
     }
 }
 

@@ -374,7 +374,7 @@ fn write_captures(output: &Output, scenario: &str, index: usize, captures: &Capt
             0 => String::new(),
             n => format!("run{n}-"),
         };
-        output.write(&format!("captures/{scenario}/{index:03}-{repetition}{name}"), octets)?;
+        output.write_capture(&format!("captures/{scenario}/{index:03}-{repetition}{name}"), octets)?;
     }
     Ok(())
 }

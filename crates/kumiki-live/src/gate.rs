@@ -157,6 +157,8 @@ pub struct Turnstile {
     pub address: IpAddr,
     /// The peer is to hear nothing more.
     pub mute: Arc<AtomicBool>,
+    /// Its password was not looked at.
+    pub unlooked: Arc<AtomicBool>,
     /// Another caller has its place.
     pub let_go: Arc<AtomicBool>,
 }
@@ -174,6 +176,7 @@ impl Turnstile {
             return gate.admit(self.number, found);
         };
         let Some(ticket) = gate.ticket(looks, self, name) else {
+            self.unlooked.store(true, Ordering::SeqCst);
             self.mute.store(true, Ordering::SeqCst);
             return Err(Fault::login());
         };

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kumiki_graph::{DeviceId, Graph, Instant, Protocol};
+use kumiki_graph::{DeviceId, Graph, Instant, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Clock as _, Ended, Executor, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
@@ -67,6 +67,9 @@ pub const BATCH: usize = 64;
 
 /// How often the watcher looks where nothing happens.
 pub const LOOK: Duration = Duration::from_millis(200);
+
+/// How long what an interrupted program says last may take to leave, where the device has no room or the line delays it.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The layers of the host, from settings written as in scenarios.
 #[derive(Clone, PartialEq, Debug)]
@@ -540,9 +543,13 @@ pub struct Outcome {
 pub trait Watcher<P> {
     /// Called often; must be quick where nothing has happened.
     fn look(&mut self, program: &P, now: Instant) -> bool;
+
+    /// Has `program` end what it has open, for this reason, and says by which token it is to be woken for that; none: nothing is open. Called once at
+    /// most, and what has ended so is told at the next [`Watcher::look`].
+    fn stop(&mut self, program: &mut P, why: Reason) -> Option<Token>;
 }
 
-/// Runs `program` on `stack` on `line` until `watcher` finds it done, or Ctrl-C.
+/// Runs `program` on `stack` on `line` until `watcher` finds it done, or Ctrl-C, which aborts what is open.
 ///
 /// # Errors
 /// [`LiveError`]; nothing has been sent where it is [`LiveError::Input`].
@@ -588,6 +595,7 @@ pub fn run<P: Protocol>(
     walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
+    let mut is_stopped = false;
     loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(graph) = executor.graph_mut(host) else {
@@ -597,12 +605,26 @@ pub fn run<P: Protocol>(
                 capture.take_from(graph);
                 captures_end(&captures);
             }
-            let program = node.and_then(|node| graph.protocol::<P>(node));
-            program.is_none_or(|program| watcher.look(program, clock.now())) || wish.is_made()
+            let now = clock.now();
+            let Some((node, program)) = node.and_then(|node| Some((node, graph.protocol_mut::<P>(node)?))) else {
+                return true;
+            };
+            if wish.is_made()
+                && !core::mem::replace(&mut is_stopped, true)
+                && let Some(token) = watcher.stop(program, Reason::User)
+            {
+                // It says what it has to say in the next pass.
+                graph.wake(now, node, token);
+                return false;
+            }
+            watcher.look(program, now) || is_stopped
         });
         if ended != Ended::TimedOut {
             break;
         }
+    }
+    if is_stopped {
+        executor.run(FAREWELL, |executor| !executor.is_leaving());
     }
     let outcome = Outcome {
         interrupted: wish.is_made(),

@@ -27,7 +27,7 @@ pub const FREE_PAGES: usize = 2;
 /// Of what the process may have, so much is not for callers.
 const RESERVE: u64 = 12 << 20;
 /// With less than this nobody can be served.
-const LEAST: u64 = 4 * (COMES + STANDS);
+pub const LEAST: u64 = 4 * (COMES + STANDS);
 
 /// A limit of the process, and where it is from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,6 +16,9 @@ const OWN: u32 = 0o600;
 /// What a file costs beside its octets: so many without any would fill a disk as well.
 const FILE: u64 = 4096;
 
+/// The shortest budget of captures by which one begins: a file, its first blocks and some packets.
+pub const SHORTEST: u64 = 16 * FILE;
+
 /// The longest file of passwords, in octets.
 const LONGEST: u64 = 16 << 20;
 

@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use kumiki_graph::{Address, Duration, Instant};
+use kumiki_graph::{Address, Duration, Instant, Reason, Token};
 use serde_json::json;
 
 use super::{Outcome, Watcher};
@@ -38,6 +38,8 @@ pub struct Printer<'a> {
     refused: Option<String>,
     echoes: Option<Echoes>,
     waits_since: Option<Instant>,
+    /// No answer is waited for any more.
+    is_stopped: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -57,6 +59,7 @@ impl<'a> Printer<'a> {
             refused: None,
             echoes: None,
             waits_since: None,
+            is_stopped: false,
         }
     }
 
@@ -91,7 +94,7 @@ impl<'a> Printer<'a> {
             None => return,
         };
         if let Err(reason) = &how
-            && *reason != kumiki_graph::Reason::User
+            && *reason != Reason::User
         {
             self.aborted += 1;
             let remote = talk.remote;
@@ -237,6 +240,11 @@ impl Watcher<Talker> for Printer<'_> {
         }
         self.connections.is_some_and(|all| ended >= all)
     }
+
+    fn stop(&mut self, program: &mut Talker, why: Reason) -> Option<Token> {
+        program.stop(why);
+        Some(Talker::WAKE)
+    }
 }
 
 impl Watcher<Ping> for Printer<'_> {
@@ -247,7 +255,7 @@ impl Watcher<Ping> for Printer<'_> {
             self.waits_since = Some(now);
         }
         let waited = self.waits_since.map_or(Duration::ZERO, |since| now.saturating_since(since));
-        let done = program.is_done() || (program.has_asked_all() && waited > self.patience);
+        let done = program.is_done() || self.is_stopped || (program.has_asked_all() && waited > self.patience);
         if done {
             let line = match self.form {
                 Form::Json => json!({
@@ -264,6 +272,11 @@ impl Watcher<Ping> for Printer<'_> {
             (self.print)(&line);
         }
         done
+    }
+
+    fn stop(&mut self, _: &mut Ping, _: Reason) -> Option<Token> {
+        self.is_stopped = true;
+        None
     }
 }
 

@@ -4,9 +4,10 @@ use core::net::{IpAddr, SocketAddr};
 
 use kumiki_graph::Address;
 use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
-use kumiki_sim::{Host, Plug, World};
+use kumiki_sim::{ElementId, Host, HostId, Plug, World};
 
 use super::*;
+use kumiki_lab::workload::Ping;
 use kumiki_lab::workload::talker::{Act, Begin, Ending, Talk, Talker, TalkerConfig};
 
 const SEED: u64 = 7;
@@ -113,30 +114,40 @@ fn an_address_has_a_prefix() {
     }
 }
 
-/// Both programs on a line of 100 Mb/s in virtual time, until all connections have ended at both.
-fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
+/// A line of 100 Mb/s in virtual time.
+fn wire() -> (World, ElementId) {
     let mut world = World::new();
     let config = SerialConfig {
         carrier: Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 0 },
         propagation: Duration::from_millis(1),
         say_sent: false,
     };
-    let line = Box::new(Serial::new(config, DropTail::UNLIMITED));
-    let line = world.add_element("line", line);
-    let hosts = [(0, "10.9.0.1/24", a), (1, "10.9.0.2/24", b)].map(|(port, address, program)| {
-        let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
-        let program = Box::new(Talker::new(program));
-        let (graph, device) = stack.build(program, SEED + port as u64).unwrap();
-        let host = world.add_host(Host::new(address, graph));
-        world.plug(Plug::Device(host, device), Plug::Port(line, port));
-        host
-    });
+    let line = world.add_element("line", Box::new(Serial::new(config, DropTail::UNLIMITED)));
+    (world, line)
+}
+
+/// A host with this program at an end of it.
+fn host(world: &mut World, line: ElementId, port: usize, address: &str, program: TalkerConfig) -> HostId {
+    let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
+    let program = Box::new(Talker::new(program));
+    let (graph, device) = stack.build(program, SEED + port as u64).unwrap();
+    let host = world.add_host(Host::new(address, graph));
+    world.plug(Plug::Device(host, device), Plug::Port(line, port));
+    host
+}
+
+fn talks(world: &World, host: HostId) -> Vec<Talk> {
+    let graph = &world.host(host).unwrap().graph;
+    let talker: &Talker = graph.protocol(graph.node("talker").unwrap()).unwrap();
+    talker.talks().cloned().collect()
+}
+
+/// Both programs on a line, until all connections have ended at both.
+fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
+    let (mut world, line) = wire();
+    let hosts = [(0, "10.9.0.1/24", a), (1, "10.9.0.2/24", b)]
+        .map(|(port, address, program)| host(&mut world, line, port, address, program));
     world.start().unwrap();
-    let talks = |world: &World, host| -> Vec<Talk> {
-        let graph = &world.host(host).unwrap().graph;
-        let talker: &Talker = graph.protocol(graph.node("talker").unwrap()).unwrap();
-        talker.talks().cloned().collect()
-    };
     let end = Instant::ZERO + Duration::from_secs(100);
     world.run_until_done(end, Duration::from_millis(10), |world| {
         hosts.iter().all(|host| {
@@ -198,14 +209,63 @@ fn an_abort_is_told_at_both_ends_with_its_reason() {
         other => panic!("{other:?}"),
     };
     assert_eq!(caller[0].sent, 50_000);
-    assert_eq!(reason(&caller[0]), kumiki_graph::Reason::User);
-    assert_eq!(reason(&sink[0]), kumiki_graph::Reason::Reset);
+    assert_eq!(reason(&caller[0]), Reason::User);
+    assert_eq!(reason(&sink[0]), Reason::Reset);
+}
+
+#[test]
+fn who_is_interrupted_aborts_what_is_open_and_tells_of_it() {
+    let (mut world, line) = wire();
+    let sink = host(&mut world, line, 0, "10.9.0.1/24", config(listen(5001), Act::Read));
+    let caller = host(&mut world, line, 1, "10.9.0.2/24", config(call(1), Act::Echo));
+    world.start().unwrap();
+    let moment = |world: &mut World, ms| {
+        let until = Instant::ZERO + Duration::from_millis(ms);
+        world.run_until_done(until, Duration::from_millis(1), |_| false);
+    };
+    moment(&mut world, 100);
+    let mut lines = Vec::new();
+    let mut say = |line: &str| lines.push(line.to_owned());
+    let mut printer = Printer::new(Form::Json, None, &mut say);
+    let at = world.now();
+    let graph = &mut world.host_mut(sink).unwrap().graph;
+    let node = graph.node("talker").unwrap();
+    let talker: &mut Talker = graph.protocol_mut(node).unwrap();
+    let token = printer.stop(talker, Reason::User).unwrap();
+    graph.wake(at, node, token);
+    moment(&mut world, 200);
+    let graph = &world.host(sink).unwrap().graph;
+    printer.look(graph.protocol::<Talker>(node).unwrap(), world.now());
+    assert_eq!(printer.aborted(), None, "it was asked for");
+    assert!(lines.iter().any(|line| line.contains("\"reason\":\"a user asked for it\"")), "{lines:?}");
+    let ended = talks(&world, caller).remove(0).ending;
+    assert!(matches!(ended, Some(Ending::Aborted(_, Reason::Reset))), "{ended:?}");
+}
+
+#[test]
+fn a_ping_that_is_interrupted_says_what_was_answered() {
+    let mut lines = Vec::new();
+    let mut say = |line: &str| lines.push(line.to_owned());
+    let mut printer = Printer::new(Form::Text, None, &mut say);
+    let mut ping = Ping::new(kumiki_lab::workload::PingConfig {
+        peer: IpAddr::from([10, 9, 0, 1]),
+        data: 56,
+        count: None,
+        interval: Duration::from_secs(1),
+        pattern: CONTENT,
+        opening: kumiki_lab::workload::Opening::default(),
+        transfer: kumiki_lab::workload::Transfer::default(),
+    });
+    assert!(!printer.look(&ping, Instant::ZERO));
+    assert_eq!(printer.stop(&mut ping, Reason::User), None);
+    assert!(printer.look(&ping, Instant::ZERO));
+    assert_eq!(lines, ["0 echoes asked for, 0 answered"]);
 }
 
 #[test]
 fn nobody_listens_and_the_caller_is_refused() {
     let [_, caller] = in_virtual_time(config(listen(5002), Act::Read), config(call(1), Act::Read));
-    let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, kumiki_graph::Reason::Refused)));
+    let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, Reason::Refused)));
     assert!(refused, "{:?}", caller[0].ending);
     assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
 }

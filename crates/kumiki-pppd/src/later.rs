@@ -2,7 +2,9 @@
 
 use core::net::IpAddr;
 
-use kumiki_graph::{Above, Below, Context, Graph, Indication, Instant, Key, NodeId, Protocol, Request, Shape, Token};
+use kumiki_graph::{
+    Above, Below, Context, Graph, Indication, Instant, Key, NodeId, Protocol, Reason, Request, Shape, Token,
+};
 
 use kumiki_live::Watcher;
 
@@ -63,6 +65,9 @@ pub(super) trait Upper {
 
     /// Looks at the node after each pass; true where it is done.
     fn look(&mut self, graph: &Graph, node: NodeId, now: Instant) -> bool;
+
+    /// Has the program end what it has open in the next pass, for this reason; asked for once at most.
+    fn stop(&mut self, graph: &mut Graph, node: NodeId, now: Instant, why: Reason);
 }
 
 /// A program that is made of the addresses of the link, and who watches it.
@@ -97,5 +102,12 @@ where
     fn look(&mut self, graph: &Graph, node: NodeId, now: Instant) -> bool {
         let later = graph.protocol::<Later<P>>(node);
         later.filter(|later| later.has_begun).is_some_and(|later| self.watcher.look(&later.program, now))
+    }
+
+    fn stop(&mut self, graph: &mut Graph, node: NodeId, now: Instant, why: Reason) {
+        let later = graph.protocol_mut::<Later<P>>(node).filter(|later| later.has_begun);
+        if let Some(token) = later.and_then(|later| self.watcher.stop(&mut later.program, why)) {
+            graph.wake(now, node, token);
+        }
     }
 }

@@ -15,10 +15,11 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Token};
+use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
-    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, Watch, Wish, unguessable,
+    Clock as _, Ended, Executor, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId, Watch, Wish,
+    unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -135,8 +136,12 @@ impl<'a> User<'a> {
 /// What the line carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// Frames and octets of the line, and what was damaged.
+    /// Frames and octets of the line, and what was damaged. Those that found no room in the line, or no line, were not sent.
     pub line: hdlc::Counters,
+    /// Frames that found no room in the line: so many wait that others would be late.
+    pub overflowed: u64,
+    /// Frames for which there was no line.
+    pub refused: u64,
     /// Datagrams that users sent and got.
     pub driver: kumiki_ppp::ppp::Counters,
     /// Control packets.
@@ -341,6 +346,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
     let mut session = Session {
         nodes: found,
         host,
+        real,
         clock,
         began: clock.now(),
         wish,
@@ -355,6 +361,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
         last: Last::default(),
         has_begun: false,
         has_finished: false,
+        is_stopped: false,
         persist: options.persist,
         is_lost: false,
         is_closing: false,
@@ -400,6 +407,8 @@ struct Last {
 struct Session<'a, 's> {
     nodes: Nodes,
     host: GraphId,
+    /// The line.
+    real: RealId,
     clock: RealClock,
     began: Instant,
     wish: Wish,
@@ -417,6 +426,8 @@ struct Session<'a, 's> {
     has_begun: bool,
     /// It is done.
     has_finished: bool,
+    /// It was told to end before it was.
+    is_stopped: bool,
     persist: bool,
     /// The line was lost before there was anything to end.
     is_lost: bool,
@@ -471,7 +482,12 @@ impl Session<'_, '_> {
             }
             self.narrator.networks(now, ipv4, ipv6);
         }
-        if self.look_at_user(graph, now) || self.wish.is_made() {
+        let is_done = self.look_at_user(graph, now);
+        if self.wish.is_made() && self.stop_user(graph, now, Reason::User) {
+            // What its peers are told crosses the link before that closes.
+            return false;
+        }
+        if is_done || self.wish.is_made() {
             self.close(graph, now);
         } else if self.is_lost
             && !core::mem::replace(&mut self.is_closing, true)
@@ -502,6 +518,35 @@ impl Session<'_, '_> {
         self.has_finished
     }
 
+    /// Has the program on top end what it has open in the next pass, once; false where there is nothing to end.
+    fn stop_user(&mut self, graph: &mut Graph, now: Instant, why: Reason) -> bool {
+        let (Use::Program(_, upper), Some(node)) = (&mut self.user, self.nodes.user) else {
+            return false;
+        };
+        if !self.has_begun || self.has_finished || core::mem::replace(&mut self.is_stopped, true) {
+            return false;
+        }
+        upper.stop(graph, node, now, why);
+        true
+    }
+
+    /// What the program on top has open when the link goes is told of too.
+    fn end_user(&mut self, executor: &mut Executor<RealClock>) {
+        let now = self.clock.now();
+        let Some(graph) = executor.graph_mut(self.host) else {
+            return;
+        };
+        let end = graph.protocol::<PppDaemon>(self.nodes.daemon).and_then(PppDaemon::last_end);
+        let is_wanted = matches!(end, Some(End::Asked | End::TimeUp) | None);
+        if !self.stop_user(graph, now, if is_wanted { Reason::User } else { Reason::Down }) {
+            return;
+        }
+        executor.run(Duration::ZERO, |_| true);
+        if let Some(graph) = executor.graph_mut(self.host) {
+            self.look_at_user(graph, now);
+        }
+    }
+
     /// Has the daemon close the link, once.
     fn close(&mut self, graph: &mut Graph, now: Instant) {
         if core::mem::replace(&mut self.is_closing, true) {
@@ -517,6 +562,7 @@ impl Session<'_, '_> {
         if let Some(why) = self.failed {
             return Err(why);
         }
+        self.end_user(executor);
         if let Some(capture) = self.capture {
             capture.finish();
             kumiki_live::captures_end(&self.captures);
@@ -526,8 +572,14 @@ impl Session<'_, '_> {
         let framing = graph.protocol::<Hdlc>(self.nodes.framing);
         let driver = graph.protocol::<kumiki_ppp::ppp::Ppp>(self.nodes.driver);
         let daemon = graph.protocol::<PppDaemon>(self.nodes.daemon);
+        let device = executor.real_counters(self.real);
+        let mut line = framing.map(Hdlc::counters).unwrap_or_default();
+        line.sent = line.sent.saturating_sub(device.overflowed + device.refused);
+        line.line_sent = line.line_sent.saturating_sub(device.unsent_octets);
         let traffic = Traffic {
-            line: framing.map(Hdlc::counters).unwrap_or_default(),
+            line,
+            overflowed: device.overflowed,
+            refused: device.refused,
             driver: driver.map(|it| *it.counters()).unwrap_or_default(),
             daemon: daemon.map(|it| *it.counters()).unwrap_or_default(),
         };

@@ -141,6 +141,11 @@ fn text(summary: &Summary) -> String {
         "\nsent {} datagrams, {} frames, {} octets; received {} datagrams, {} frames, {} octets",
         driver.sent, line.sent, line.line_sent, driver.received, line.received, line.line_received
     );
+    for (count, why) in [(summary.traffic.overflowed, "no room in the line"), (summary.traffic.refused, "no line")] {
+        if count > 0 {
+            let _ = write!(text, "\nframes not sent, for there was {why}: {count}");
+        }
+    }
     let damaged = [
         (line.bad_fcs, "with a wrong check sequence"),
         (line.aborts, "aborted"),
@@ -196,6 +201,8 @@ fn json(summary: &Summary) -> serde_json::Value {
         "frames_sent": line.sent,
         "frames_received": line.received,
         "octets_sent": line.line_sent,
+        "frames_overflowed": summary.traffic.overflowed,
+        "frames_refused": summary.traffic.refused,
         "octets_received": line.line_received,
         "bad_fcs": line.bad_fcs,
         "aborts": line.aborts,

@@ -90,7 +90,9 @@ pub(super) fn restrict(
             return Ok(Raised::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
         }
         LandlockStatus::NotImplemented => {
-            return Ok(Raised::Lacks("Landlock: this kernel has none; Linux 5.19 and newer have it".to_owned()));
+            return Ok(Raised::Lacks(
+                "Landlock: this kernel has none that is enough; that of Linux 5.19 and newer is".to_owned(),
+            ));
         }
         LandlockStatus::Available { effective_abi, .. } => effective_abi,
     };

@@ -88,6 +88,8 @@ pub struct Needs {
 pub struct Walls {
     run_as: Option<RunAs>,
     without: Vec<Wall>,
+    /// Somebody has chosen, and is to know what stands.
+    is_told: bool,
 }
 
 /// Why a wall that was asked for could not be raised.
@@ -144,13 +146,13 @@ impl Walls {
         if without.contains(&Wall::NoNewPrivs) && without.len() < Wall::ALL.len() {
             return Err(WallError::Needed);
         }
-        Ok(Self { run_as, without })
+        Ok(Self { run_as, without, is_told: true })
     }
 
     /// None at all, for those who are called in a process of somebody else's.
     #[must_use]
     pub fn none() -> Self {
-        Self { run_as: None, without: Wall::ALL.to_vec() }
+        Self { run_as: None, without: Wall::ALL.to_vec(), is_told: false }
     }
 
     /// As whom the program goes on.
@@ -159,7 +161,7 @@ impl Walls {
         self.run_as.as_ref()
     }
 
-    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel lacks; none where there are none.
+    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel lacks; none for [`Walls::none`].
     ///
     /// To be called while there is one thread.
     ///
@@ -168,7 +170,7 @@ impl Walls {
     pub fn raise(&self, needs: &Needs) -> Result<Option<String>, WallError> {
         let raises = |wall: Wall| !self.without.contains(&wall);
         if self.run_as.is_none() && !Wall::ALL.into_iter().any(raises) {
-            return Ok(None);
+            return Ok(self.is_told.then(|| "walls: NONE, as asked for".to_owned()));
         }
         let mut said = Vec::new();
         // Places are opened by who may still open them.
@@ -198,5 +200,18 @@ impl Walls {
         }
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
         Ok(Some(format!("walls: {}", said.join("; "))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_all_walls_left_out_is_told_that_none_stands() {
+        let needs = Needs { files: Ok(Vec::new()), connects: Vec::new(), calls: Calls::Lines, capabilities: false };
+        let none = Walls::new(None, Wall::ALL.to_vec()).unwrap();
+        assert_eq!(none.raise(&needs).unwrap().as_deref(), Some("walls: NONE, as asked for"));
+        assert_eq!(Walls::none().raise(&needs).unwrap(), None);
     }
 }

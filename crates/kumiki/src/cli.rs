@@ -287,15 +287,15 @@ pub(crate) struct Live {
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "linux")]
     pub(crate) sim_ether: Option<SocketAddrV4>,
     /// Another station of that Ethernet, which gets what is for all of them; may be given several times
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether")]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether", conflicts_with = "tun")]
     pub(crate) station: Vec<SocketAddrV4>,
     /// A box between the stations of that Ethernet to which all frames go, such as `kumiki delay`
-    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether")]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "sim_ether", conflicts_with = "tun")]
     pub(crate) via: Option<SocketAddrV4>,
     /// Stations of that Ethernet may be on other machines, which can send to this one then
-    #[arg(long, requires = "sim_ether")]
+    #[arg(long, requires = "sim_ether", conflicts_with = "tun")]
     pub(crate) beyond_loopback: bool,
-    /// What carries the octets
+    /// What carries the octets; echoes are ICMP's, whatever is said here
     #[arg(long, value_enum, default_value_t = Protocol::Tcp)]
     pub(crate) protocol: Protocol,
     /// Kumiki's own address on it, such as 10.9.0.2/24 or fd00:9::2/64
@@ -351,7 +351,7 @@ pub(crate) struct Ttcp {
     #[arg(short, long)]
     pub(crate) receive: bool,
     /// Receive what is transmitted to this group, by XTP; a transmitter names it as its host
-    #[arg(long, value_name = "ADDRESS", requires = "receive")]
+    #[arg(long, value_name = "ADDRESS", requires = "receive", conflicts_with = "transmit")]
     pub(crate) group: Option<IpAddr>,
     /// The length of a buffer
     #[arg(short, long, value_name = "SIZE", default_value = "8KiB")]
@@ -366,8 +366,8 @@ pub(crate) struct Ttcp {
 
 /// An address with its port.
 fn with_port(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(at) = text.parse() {
-        return Ok(at);
+    if let Ok(at) = text.parse::<SocketAddr>() {
+        return if at.port() == 0 { Err("port 0 is nobody's; write 1 to 65535".to_owned()) } else { Ok(at) };
     }
     // Of an IPv6 address in brackets only what is in them.
     let inner = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
@@ -385,10 +385,10 @@ pub(crate) struct Begin {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = with_port)]
     pub(crate) to: Option<SocketAddr>,
     /// Wait for callers at this port
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) listen: Option<u16>,
     /// Wait for what is sent to this group, by XTP, such as 239.1.2.3
-    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    #[arg(long, value_name = "ADDRESS", requires = "listen", conflicts_with = "to")]
     pub(crate) group: Option<IpAddr>,
     /// How many connections: called at once, or waited for; without it one is called, and callers are waited for until Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -396,9 +396,9 @@ pub(crate) struct Begin {
     /// Abort each connection after so many octets, such as 1MiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) abort_after: Option<String>,
-    /// The most octets that one write hands to the stack
-    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
-    pub(crate) write: String,
+    /// The most octets that one write hands to the stack, 64KiB unless given; of what writes
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) write: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -428,7 +428,7 @@ pub(crate) struct Ping {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) to: IpAddr,
     /// How many echoes; without it until Ctrl-C
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// From one to the next
     #[arg(long, value_name = "TIME", default_value = "1s")]

@@ -164,6 +164,11 @@ fn experiments(
     let ran = plan.run_until(Interruption::by(&|| wish.is_made()), runner, jobs, Some(&output), &mut progress);
     progress.finish();
     let results = ran?;
+    if let (true, [result]) = (wanted.quick, results.as_slice())
+        && !result.is_shortened()
+    {
+        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", result.name());
+    }
     let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
     let failures: Vec<(&str, String, String)> = results
         .iter()

@@ -122,8 +122,15 @@ fn belong(path: &Path, file: &std::fs::File) -> std::io::Result<()> {
     })
 }
 
-/// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one.
+/// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one. A link stays, and the file that it leads to is replaced.
 fn put(path: &Path, user: &str, line: &str) -> std::io::Result<()> {
+    let there = match path.canonicalize() {
+        Ok(there) => there,
+        // Where a link leads to nothing, nothing could take its place.
+        Err(why) if why.kind() == ErrorKind::NotFound && !path.is_symlink() => path.to_owned(),
+        Err(why) => return Err(why),
+    };
+    let path = there.as_path();
     let old = match private::read(path) {
         Ok(old) => old,
         Err(why) if why.kind() == ErrorKind::NotFound => String::new(),

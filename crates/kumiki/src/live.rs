@@ -14,8 +14,16 @@ use kumiki_live::{
 use crate::cli;
 use crate::commands::Stop;
 
+/// The least MTU of a link of IPv6 (RFC 8200, section 5).
+const IPV6_MTU: u16 = 1280;
+
 /// Callers that may wait before they are accepted; the program accepts at once.
 pub(crate) const BACKLOG: u32 = 128;
+
+/// The most data of an echo: what 65,535 octets leave behind the headers of IPv4 and ICMP.
+const LONGEST_ECHO: u64 = 65_535 - 20 - 8;
+/// The same of IPv6, whose header is not among them.
+const LONGEST_ECHO_6: u64 = 65_535 - 8;
 
 /// The longest buffer of `ttcp`, which is held in memory.
 const LONGEST: u64 = 1 << 30;
@@ -48,11 +56,20 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     if let Some(group) = begin.group {
         group_can_be("--group", wanted, group)?;
     }
-    if let Some(remote) = begin.to.filter(|it| it.ip().is_multicast()) {
+    if let Some(remote) = begin.to {
         let option = if name == "ttcp" { "--transmit" } else { "--to" };
-        group_can_be(option, wanted, remote.ip())?;
+        if remote.ip().is_multicast() {
+            group_can_be(option, wanted, remote.ip())?;
+        }
+        same_version(option, wanted, remote.ip())?;
     }
-    let write: Octets = option("--write", &begin.write)?;
+    if begin.write.is_some() && act == Act::Read {
+        return Err(Fault::at(["--write"], "it writes nothing").expected("it without").into());
+    }
+    let write: Octets = option("--write", begin.write.as_deref().unwrap_or("64KiB"))?;
+    if write.count() == 0 {
+        return Err(Fault::at(["--write"], "writes of nothing never come to an end").expected("1 B or more").into());
+    }
     let abort_after = begin.abort_after.as_deref();
     let abort_after = abort_after.map(|text| option::<Octets>("--abort-after", text));
     let any = |port| {
@@ -95,18 +112,25 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
 
 /// Whether `group`, which `option` names, is one that our host can belong to or send to: nobody would say so later.
 fn group_can_be(option: &str, wanted: &cli::Live, group: IpAddr) -> Result<(), Stop> {
-    let own = wanted.addr.address;
     let (why, right) = if !group.is_multicast() {
-        ("no multicast address".to_owned(), "one such as 239.1.2.3 or ff0e::1")
+        ("no multicast address", "one such as 239.1.2.3 or ff0e::1")
     } else if wanted.protocol != cli::Protocol::Xtp {
-        ("a group, and TCP has none".to_owned(), "--protocol xtp")
-    } else if group.is_ipv4() != own.is_ipv4() {
-        (format!("of another version of IP than --addr {own}"), "both of one version")
+        ("a group, and TCP has none", "--protocol xtp")
     } else {
-        return Ok(());
+        return same_version(option, wanted, group);
     };
     let fault = Fault::at([option], format!("{group} is {why}"));
     Err(fault.expected(right).into())
+}
+
+/// Whether our host can have to do with `other`, which `option` names: it has one version of IP.
+fn same_version(option: &str, wanted: &cli::Live, other: IpAddr) -> Result<(), Stop> {
+    let own = wanted.addr.address;
+    if other.is_ipv4() == own.is_ipv4() {
+        return Ok(());
+    }
+    let fault = Fault::at([option], format!("{other} is of another version of IP than --addr {own}"));
+    Err(fault.expected("both of one version").into())
 }
 
 /// `kumiki ttcp`.
@@ -130,7 +154,7 @@ pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
         group: wanted.group,
         connections: Some(1),
         abort_after: None,
-        write: wanted.length.clone(),
+        write: (!wanted.receive).then(|| wanted.length.clone()),
     };
     let act = if wanted.receive {
         Act::Read
@@ -144,6 +168,12 @@ pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
 /// `kumiki ping`.
 pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let data: Octets = option("--bytes", &wanted.bytes)?;
+    same_version("--to", &wanted.live, wanted.to)?;
+    let most = if wanted.to.is_ipv4() { LONGEST_ECHO } else { LONGEST_ECHO_6 };
+    if data.count() > most {
+        let fault = Fault::at(["--bytes"], format!("{:?} is more than one datagram carries", wanted.bytes));
+        return Err(fault.expected(format!("at most {most} B")).into());
+    }
     let config = PingConfig {
         peer: wanted.to,
         data: u32::try_from(data.count()).unwrap_or(u32::MAX),
@@ -158,6 +188,9 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     let mut printer = Printer::new(form(&wanted.live), None, &mut say);
     run("ping", &wanted.live, Ping::new(config), &mut printer)?;
     match printer.echoes() {
+        Some(echoes) if echoes.answered == 0 && echoes.errors > 0 => {
+            Err(Stop::Failed(format!("no echo was answered: there is no path to {}, or it said so itself", wanted.to)))
+        }
         Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => {
             Err(Stop::Failed("no echo was answered as it should be".to_owned()))
         }
@@ -185,6 +218,7 @@ where
     {
         socket.keep_to_loopback()?;
     }
+    check(wanted)?;
     let tun = wanted.tun.as_deref().unwrap_or_default();
     let mut stack = match &socket {
         Some(socket) => Stack::sim_ether(name, transport, wanted.addr, wanted.mtu, socket)?,
@@ -210,9 +244,41 @@ where
     Ok(())
 }
 
+/// Refuses what the device, or Linux at its other end, would not say in words that help.
+fn check(wanted: &cli::Live) -> Result<(), Stop> {
+    let own = wanted.addr;
+    if own.address.is_ipv6() && wanted.mtu < IPV6_MTU {
+        let fault = Fault::at(["--mtu"], format!("{} is less than IPv6 needs", wanted.mtu));
+        return Err(fault.expected(format!("{IPV6_MTU} or more")).into());
+    }
+    let Some(linux) = wanted.linux else {
+        return Ok(());
+    };
+    same_version("--linux", wanted, linux.address)?;
+    let why = if linux.address == own.address {
+        format!("{} is --addr, too", linux.address)
+    } else if !linux.contains(own.address) {
+        format!("Linux would not find --addr {} in {linux}", own.address)
+    } else {
+        return Ok(());
+    };
+    Err(Fault::at(["--linux"], why)
+        .expected("two addresses of one network, such as 10.9.0.1/24 beside 10.9.0.2/24")
+        .into())
+}
+
 /// Reads the quantity of an option.
 pub(crate) fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
     quantity::parse(text).map_err(|invalid| Stop::Input(Fault::quantity([name], &invalid).to_string()))
+}
+
+/// Reads a time in which something is to happen: none would leave no time for it.
+pub(crate) fn some_time(name: &str, text: &str) -> Result<Duration, Stop> {
+    let time: Duration = option(name, text)?;
+    if time == Duration::ZERO {
+        return Err(Fault::at([name], "no time at all").expected("a time such as \"10 s\"").into());
+    }
+    Ok(time)
 }
 
 /// Reads a time that may be `forever`: none then.

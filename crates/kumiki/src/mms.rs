@@ -54,11 +54,16 @@ struct Common {
     /// The longest PDU that is proposed; a file comes in pieces of it
     #[arg(long, value_name = "SIZE", default_value = "65000B")]
     pdu: String,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// How files are fetched.
+#[derive(Args, Debug)]
+struct Pieces {
     /// The most pieces of a file that are asked for at a time; more than one makes use of a long line, with responders that answer in order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     window: u32,
-    #[command(flatten)]
-    manner: Manner,
 }
 
 #[derive(Args, Debug)]
@@ -75,6 +80,8 @@ struct Get {
     /// Keep what has come where it breaks (TARGET.part), and go on from there the next time if size and date are the same
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    pieces: Pieces,
     #[command(flatten)]
     common: Common,
 }
@@ -135,6 +142,8 @@ struct Collect {
     #[command(flatten)]
     options: collect::Options,
     #[command(flatten)]
+    pieces: Pieces,
+    #[command(flatten)]
     common: Common,
 }
 
@@ -155,16 +164,17 @@ pub(crate) fn initiate(pdu: &str, outstanding: u32) -> Result<Initiate, Stop> {
     })
 }
 
-/// Whom `url` and the options mean.
+/// Whom `url` and the options mean, where nothing is fetched.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
+    fetched(url, common, 1)
+}
+
+/// The same where files are, so many pieces at a time.
+fn fetched(url: &Url, common: &Common, window: u32) -> Result<Call, Stop> {
     work::call(url, &common.line, || {
         Ok(Calls::Mms {
             password: password::of(VARIABLE, None, common.password_file.as_deref())?,
-            settings: MmsSettings {
-                initiate: initiate(&common.pdu, common.window)?,
-                window: common.window,
-                ..MmsSettings::default()
-            },
+            settings: MmsSettings { initiate: initiate(&common.pdu, window)?, window, ..MmsSettings::default() },
         })
     })
 }
@@ -176,7 +186,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
+            let (call, manner) = (fetched(&it.url, &it.common, it.pieces.window)?, it.common.manner);
             work::get(&call, &it.url, it.target.as_deref(), it.resume, (None, false), manner)
         }
         What::Put(it) => {
@@ -203,7 +213,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             work::plain(&call, operations, manner)
         }
         What::Collect(it) => {
-            let (call, manner) = (call_of(&it.url, &it.common)?, it.common.manner);
+            let (call, manner) = (fetched(&it.url, &it.common, it.pieces.window)?, it.common.manner);
             collect::run(&call, &it.url, &it.options, None, manner)
         }
     }

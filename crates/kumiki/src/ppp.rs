@@ -79,22 +79,22 @@ struct Above {
     #[arg(long, value_name = "PROGRAM")]
     run: Option<Program>,
     /// The program calls this port of the peer, or this address and port
-    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "run", conflicts_with = "listen")]
+    #[arg(long, value_name = "[ADDRESS:]PORT", requires = "run", conflicts_with_all = ["listen", "tun"])]
     to: Option<Target>,
     /// The program waits for callers at this port
-    #[arg(long, value_name = "PORT", requires = "run")]
+    #[arg(long, value_name = "PORT", requires = "run", conflicts_with = "tun", value_parser = clap::value_parser!(u16).range(1..))]
     listen: Option<u16>,
     /// How many connections; without it one is called, and callers are waited for until Ctrl-C
-    #[arg(long, value_name = "N", requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "run", conflicts_with = "tun", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
     /// How much source sends on each connection
-    #[arg(long, value_name = "SIZE", requires = "run", default_value = "64MiB")]
+    #[arg(long, value_name = "SIZE", requires = "run", conflicts_with = "tun", default_value = "64MiB")]
     bytes: String,
     /// How many echoes ping asks for; without it until Ctrl-C
-    #[arg(long, value_name = "N", requires = "run")]
+    #[arg(long, value_name = "N", requires = "run", conflicts_with = "tun", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Fixes the content that source sends
-    #[arg(long, requires = "run", default_value_t = 1)]
+    #[arg(long, requires = "run", conflicts_with = "tun", default_value_t = 1)]
     seed: u64,
 }
 
@@ -284,8 +284,8 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let port = text.parse().ok().map(Self::Peer);
-        let socket = || text.parse().ok().filter(SocketAddr::is_ipv4);
+        let port = text.parse().ok().filter(|port| *port > 0).map(Self::Peer);
+        let socket = || text.parse().ok().filter(|it: &SocketAddr| it.is_ipv4() && it.port() > 0);
         port.or_else(|| socket().map(Self::Host)).ok_or_else(|| {
             "write a port of the peer, such as 9, or an IPv4 address and a port, such as 10.7.0.1:9".to_owned()
         })
@@ -465,13 +465,12 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     };
     let user = User::program(name, make, &mut printer);
     let summary = kumiki_pppd::run(&options, user, &mut tell)?;
+    // A link that is lost takes its connections with it.
+    ended(&summary)?;
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
-    if let Some(why) = printer.aborted() {
-        return Err(Stop::Failed(why));
-    }
-    ended(&summary)
+    printer.aborted().map_or(Ok(()), |why| Err(Stop::Failed(why)))
 }
 
 /// What makes a program of TCP when the addresses are known.

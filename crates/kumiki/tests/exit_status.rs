@@ -5,6 +5,15 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 const TWO_HOSTS: &str = include_str!("../../kumiki-lab/tests/data/two-hosts.toml");
+const SCRIPT: &str = include_str!("../../../scripts/tcp/sending/nodelay.script");
+
+/// Two hosts without a route from one to the other.
+const UNCONNECTED: &str = r#"title = "Nobody is there"
+host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
+host.far = { like = "near", ip = { address = "10.0.5.2/24" } }
+link.line = { ends = ["near.p2p0", "far.p2p0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms" }
+workload = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB", duration = "1 s" }
+"#;
 
 /// A folder of its own for one test.
 struct Folder(PathBuf);
@@ -248,16 +257,34 @@ fn one_seed_is_told_in_words_and_kept_in_captures() {
 }
 
 #[test]
+fn captures_are_their_owners_alone_and_no_link_is_followed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = Folder::new("captures");
+    let path = |name: &str| folder.0.join(name);
+    let mode = |name: &str| path(name).metadata().unwrap().permissions().mode() & 0o777;
+    std::fs::write(path("victim"), "kept").unwrap();
+    std::fs::write(path("x.script"), SCRIPT).unwrap();
+    std::fs::create_dir(path("seen")).unwrap();
+    for (arguments, capture) in [
+        (&["unkind", "--seed", "4", "--pcap", "--out", "seen"][..], "seen/unkind-4-far.pcapng"),
+        (&["unkind", "--seed", "4", "--trace", "--out", "seen"], "seen/unkind-4-tcp.csv"),
+        (&["script", "x.script", "--pcap", "seen/x.pcapng"], "seen/x.pcapng"),
+    ] {
+        let output = folder.kumiki(arguments);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(mode(capture), 0o600, "{capture}");
+        std::fs::remove_file(path(capture)).unwrap();
+        symlink(path("victim"), path(capture)).unwrap();
+        let output = folder.kumiki(arguments);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("symbolic link"), "{output:?}");
+        assert_eq!(std::fs::read_to_string(path("victim")).unwrap(), "kept");
+    }
+}
+
+#[test]
 fn a_scenario_without_a_route_says_why_nothing_came_and_fails() {
-    let folder = Folder::with(
-        "unconnected",
-        r#"title = "Nobody is there"
-host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
-host.far = { like = "near", ip = { address = "10.0.5.2/24" } }
-link.line = { ends = ["near.p2p0", "far.p2p0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms" }
-workload = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB", duration = "1 s" }
-"#,
-    );
+    let folder = Folder::with("unconnected", UNCONNECTED);
     let output = folder.kumiki(&["run", "x.toml"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -298,4 +325,65 @@ fn options_of_responders_that_have_no_effect_or_no_sense_are_refused_for_what_is
     }
     let told = refused(&folder.kumiki(&["mmsd", "--root", ".", "--anonymous", "--user", "ada"]));
     assert!(told.contains("--anonymous"), "{told}");
+}
+
+/// Each of these was taken without a word once, had no effect, or failed later in words that did not help.
+#[test]
+fn options_that_cannot_be_or_would_do_nothing_are_refused() {
+    let folder = Folder::new("options");
+    let live = "--tun none0 --addr 10.9.0.2/24";
+    for (program, options, said) in [
+        ("ping", "--to 10.9.0.1 --bytes 65508B", "at most 65507 B"),
+        ("ping", "--to fd00::1", "another version of IP"),
+        ("ping", "--to 10.9.0.1 --count 0", "--count"),
+        ("ping", "--to 10.9.0.1 --station 127.0.0.1:7000", "--station"),
+        ("ping", "--to 10.9.0.1 --via 127.0.0.1:7000", "--via"),
+        ("ping", "--to 10.9.0.1 --beyond-loopback", "--beyond-loopback"),
+        ("ping", "--to 10.9.0.1 --linux 10.9.0.2/24", "is --addr, too"),
+        ("ping", "--to 10.9.0.1 --linux fd00::1/64", "another version of IP"),
+        ("ping", "--to 10.9.0.1 --linux 10.8.0.1/24", "would not find --addr"),
+        ("source", "--to [fd00::1]:5001", "another version of IP"),
+        ("source", "--to 10.9.0.1:0", "port 0"),
+        ("sink", "--listen 0", "--listen"),
+        ("sink", "--listen 1 --write 1kB", "--write"),
+        ("echo", "--listen 1 --write 0B", "--write"),
+        ("sink", "--to 10.9.0.1:1 --group 239.1.2.3 --protocol xtp", "--group"),
+        ("ttcp", "--transmit 10.9.0.1 --group 239.1.2.3 --protocol xtp", "--group"),
+    ] {
+        let all: Vec<&str> = [program].into_iter().chain(live.split(' ')).chain(options.split(' ')).collect();
+        let told = refused(&folder.kumiki(&all));
+        assert!(told.contains(said), "{program} {options}: {told}");
+    }
+    for (command, said) in [
+        ("ping --tun none0 --addr fd00::2/64 --linux fd00::1/64 --mtu 1279 --to fd00::1", "1280"),
+        ("ppp exec:true --tun none0 --listen 5", "--listen"),
+        ("ppp exec:true --run sink --listen 0", "--listen"),
+        ("ppp exec:true --run source --to 0", "--to"),
+        ("x25 pad --listen 127.0.0.1:0 -- true", "--listen"),
+        ("x25 pad 123 --xot 127.0.0.1:1 --begin 1s", "--begin is about many callers"),
+        ("x25 pad 123 --xot 127.0.0.1:1 --strangers 1:2:3", "--strangers is about many callers"),
+        ("x25 pad 123 --xot 127.0.0.1:1 --of-one-host 3", "--of-one-host is about many callers"),
+        ("x25 pad --listen 127.0.0.1:0 --xot 127.0.0.1:1 --idle 0s", "--idle: no time"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --begin 0s", "--begin: no time"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --idle 0s", "--idle: no time"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --longest 0s", "--longest: no time"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --memory 1MiB", "4 MiB or more"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --pcap x --pcap-most 3kB", "64 KiB or more"),
+        ("ftam ls ftam://127.0.0.1:1/ --retries 1", "--retries"),
+        ("ftam get ftam://127.0.0.1:1/x --element 9kB", "--element"),
+        ("mms ls mms://127.0.0.1:1/ --window 2", "--window"),
+    ] {
+        let all: Vec<&str> = command.split(' ').collect();
+        let told = refused(&folder.kumiki(&all));
+        assert!(told.contains(said), "{command}: {told}");
+    }
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn a_file_without_fewer_points_says_so_to_quick() {
+    let folder = Folder::with("quick", &UNCONNECTED.replace("10.0.5.2", "10.0.0.2"));
+    let output = folder.kumiki(&["run", "x.toml", "--quick", "--out", "seen"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("--quick: x names no fewer points"), "{told}");
 }

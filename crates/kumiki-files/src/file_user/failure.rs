@@ -348,9 +348,9 @@ fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
             Layer::Session,
             None,
             if user == Layer::Mms {
-                "the line is fine: check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam); if passwords were wrong before, wait a minute: kumiki mmsd answers no more than --tries of them"
+                "the line is fine: if passwords were wrong before, yours or those of others in your network, wait a minute, for kumiki mmsd looks at no more than a few; else check the selectors (most responders want one: libiec61850 tsel 0x0001, ISODE tsel 0x0103), and whether it is a responder for FTAM (kumiki ftam)"
             } else {
-                "the line is fine: check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms); if passwords were wrong before, wait a minute: kumiki ftamd answers no more than --tries of them"
+                "the line is fine: if passwords were wrong before, yours or those of others in your network, wait a minute, for kumiki ftamd looks at no more than a few; else check the selectors (most responders want one: ISODE tsel 0x0103, libiec61850 tsel 0x0001), and whether it is a responder for MMS (kumiki mms)"
             },
         ),
         OsiCause::TpduRejected(code) => (Layer::Transport, Some(code.into()), CAPTURE),

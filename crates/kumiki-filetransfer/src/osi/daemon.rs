@@ -208,12 +208,16 @@ struct Shared {
 /// The table of locks, of one thread.
 struct OfAll(Arc<Mutex<Table>>);
 
-impl Daemon {
-    /// Whether nobody at all can be let in.
-    fn admits_nobody(&self) -> bool {
-        Passwords::parse("").is_ok_and(|nobody| nobody == self.passwords)
-    }
+/// What is to be done where a file of passwords has nobody in it.
+const NOBODY: &str =
+    "the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it";
 
+/// Whether nobody at all can be let in.
+fn admits_nobody(passwords: &Passwords) -> bool {
+    Passwords::parse("").is_ok_and(|nobody| nobody == *passwords)
+}
+
+impl Daemon {
     /// Whether transfers that broke are kept: not where the first association is the last.
     fn keeps(&self) -> bool {
         self.keep > Duration::ZERO && !self.once && self.serves.protocol() == Protocols::Ftam
@@ -228,8 +232,9 @@ impl Shared {
         };
         match read() {
             Ok(passwords) => {
+                let nobody = if admits_nobody(&passwords) { format!("; warning: {NOBODY}") } else { String::new() };
                 *self.passwords.lock().unwrap_or_else(PoisonError::into_inner) = passwords;
-                say(&format!("{} SIGHUP: the passwords were read anew", date()));
+                say(&format!("{} SIGHUP: the passwords were read anew{nobody}", date()));
             }
             Err(why) => say(&format!("{} SIGHUP: {why}; who was let in before is let in as before", date())),
         }
@@ -333,10 +338,8 @@ pub fn serve(
     for remark in [memory.remark, room.remark].into_iter().flatten() {
         say(&remark);
     }
-    if daemon.admits_nobody() {
-        say(
-            "warning: the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it",
-        );
+    if admits_nobody(&daemon.passwords) {
+        say(&format!("warning: {NOBODY}"));
     }
     // Behind the walls it may be another user who finds his way there.
     if let Err((what, why)) = try_root(&System, &opened, !daemon.read_only) {

@@ -75,7 +75,9 @@ impl Ip {
     ) {
         let Some((header, len)) = parse(&mut datagram) else {
             self.counters.in_hdr_errors += 1;
-            cx.drop("header or length wrong");
+            // Who has one link for both versions of IP sends us those of the other, too.
+            let is_other = datagram.front_at_least(1).first().is_some_and(|octet| octet >> 4 == 6);
+            cx.drop(if is_other { "of IPv6" } else { "header or length wrong" });
             return;
         };
         // Links pad short frames.

@@ -116,7 +116,9 @@ impl Ip {
         let total = packet.len();
         let Ok((header, len)) = Header::parse(packet.front_at_least(ipv6::LEN), total) else {
             self.counters.in_hdr_errors += 1;
-            cx.drop("header or length wrong");
+            // Who has one link for both versions of IP sends us those of the other, too.
+            let is_other = packet.front_at_least(1).first().is_some_and(|octet| octet >> 4 == 4);
+            cx.drop(if is_other { "of IPv4" } else { "header or length wrong" });
             return;
         };
         // Links pad short frames.

@@ -148,8 +148,8 @@ impl<C: Clock> Executor<C> {
                 real.counters.waited += 1;
                 real.waiting.push_back((data, address));
             }
-            Ok(Sent::Full) => real.counters.overflowed += 1,
-            Ok(sent) => real.count(sent),
+            Ok(Sent::Full) => real.overflows(data.len()),
+            Ok(sent) => real.count(sent, data.len()),
             Err(why) => {
                 self.failure.get_or_insert(Failure::Device(RealId(number), why));
             }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`Duration`] | ns | `ns`, `us` (or a micro sign), `ms`, `s`, `min`, `h` |
 //! | [`Rate`] | bit/s | `b/s`, `kb/s`, `Mb/s`, `Gb/s`, `Tb/s` (powers of 1000); also `Mbps` and `Mbit/s` |
-//! | [`Octets`] | octet | `B`; `kB`, `MB`, `GB` (powers of 1000); `KiB`, `MiB`, `GiB` (powers of 1024) |
+//! | [`Octets`] | octet | `B`; `kB`, `MB`, `GB`, `TB` (powers of 1000); `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024) |
 //! | [`Share`] | 10^-12 | `%`, `ppm`, `ppb` |
 //! | `u64` | one | none |
 //!
@@ -202,7 +202,7 @@ impl Quantity for Rate {
 }
 
 impl Quantity for Octets {
-    const EXPECTED: &'static str = "a size such as \"48 KiB\" (B; kB, MB, GB of 1000; KiB, MiB, GiB of 1024)";
+    const EXPECTED: &'static str = "a size such as \"48 KiB\" (B; kB, MB, GB, TB of 1000; KiB, MiB, GiB, TiB of 1024)";
     const BASE: &'static str = "octets";
     const UNITS: &'static [Unit] = &[
         unit("B", 1),
@@ -213,9 +213,11 @@ impl Quantity for Octets {
         unit("kB", 1_000),
         unit("MB", 1_000_000),
         unit("GB", 1_000_000_000),
+        unit("TB", 1_000_000_000_000),
         unit("KiB", 1 << 10),
         unit("MiB", 1 << 20),
         unit("GiB", 1 << 30),
+        unit("TiB", 1 << 40),
     ];
     const REFUSED: &'static [(&'static str, &'static str, &'static str)] = &[
         ("KB", "it stands for 1000 as often as for 1024", "KiB (1024 octets) or kB (1000 octets)"),
@@ -292,6 +294,7 @@ impl fmt::Display for Octets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => write!(f, "0 B"),
+            n if n.is_multiple_of(1 << 40) => write!(f, "{} TiB", n >> 40),
             n if n.is_multiple_of(1 << 30) => write!(f, "{} GiB", n >> 30),
             n if n.is_multiple_of(1 << 20) => write!(f, "{} MiB", n >> 20),
             n if n.is_multiple_of(1 << 10) => write!(f, "{} KiB", n >> 10),

@@ -24,6 +24,9 @@ fn values_are_exact() {
     assert_eq!(parse("53000 B"), Ok(Octets(53_000)));
     assert_eq!(parse("53_000 octets"), Ok(Octets(53_000)));
     assert_eq!(parse("1 MiB"), Ok(Octets(1_048_576)));
+    assert_eq!(parse("2 TB"), Ok(Octets(2_000_000_000_000)));
+    assert_eq!(parse("1TiB"), Ok(Octets(1 << 40)));
+    assert_eq!(Octets(1 << 40).to_string(), "1 TiB");
     assert_eq!(parse("0.5 KiB"), Ok(Octets(512)));
     assert_eq!(parse("64 kB"), Ok(Octets(64_000)));
     assert_eq!(parse("0.1 %"), Ok(Share(1_000_000_000)));

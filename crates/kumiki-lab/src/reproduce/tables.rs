@@ -163,7 +163,8 @@ impl Results {
 
 impl Results {
     /// Whether `--quick` was given and has left something out.
-    pub(super) fn is_shortened(&self) -> bool {
+    #[must_use]
+    pub fn is_shortened(&self) -> bool {
         let first = self.points.first();
         self.choice.quick && first.is_some_and(|(point, _)| !point.scenario.quick.is_empty())
     }

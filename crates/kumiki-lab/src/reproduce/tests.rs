@@ -165,7 +165,13 @@ fn captures_rows_and_figures_are_written() {
         plan(&[], TWO_HOSTS).unwrap().run(&Fake { failing: false }, 2, Some(&output), &mut Progress::hidden()).unwrap();
     let files = write(&output, &results).unwrap();
     assert_eq!(files.len(), 3);
-    assert_eq!(std::fs::read(output.path("captures/two/004-a.pcapng")).unwrap(), [1, 2]);
+    let capture = output.path("captures/two/004-a.pcapng");
+    assert_eq!(std::fs::read(&capture).unwrap(), [1, 2]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&capture).unwrap().permissions().mode() & 0o777, 0o600);
+    }
     assert!(output.path("figures/two.svg").is_file());
     std::fs::remove_dir_all(&folder).unwrap();
 }

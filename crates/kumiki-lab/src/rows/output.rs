@@ -103,6 +103,19 @@ impl Output {
     /// [`OutputError::Exists`] where the file is there and `force` was not given; [`OutputError::Name`] for an absolute
     /// name or one with `..`; [`OutputError::Io`] where the file system refuses.
     pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
+        self.write_for(name, octets, false)
+    }
+
+    /// As [`Output::write`], of a capture: nobody but its owner can read it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::write`].
+    pub fn write_capture(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
+        self.write_for(name, octets, true)
+    }
+
+    fn write_for(&self, name: &str, octets: &[u8], is_private: bool) -> Result<PathBuf, OutputError> {
         let relative = Path::new(name);
         let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         let (true, Some(file)) = (plain, relative.file_name()) else {
@@ -113,7 +126,7 @@ impl Output {
         // The process id keeps two runs that share a directory out of each other's half-written files.
         let temporary = path.with_file_name(format!(".{}.{}.part", file.to_string_lossy(), std::process::id()));
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
-            let mut part = fs::File::create(&temporary)?;
+            let mut part = begin(&temporary, is_private)?;
             part.write_all(octets)?;
             part.sync_all()?;
             fs::rename(&temporary, &path)
@@ -148,6 +161,21 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Makes a file, in place of one that a run with the same process id has left.
+fn begin(path: &Path, is_private: bool) -> io::Result<fs::File> {
+    // That it was not there is as good.
+    let _ = fs::remove_file(path);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
+    options.open(path)
 }
 
 /// The rows of a file of JSON Lines.

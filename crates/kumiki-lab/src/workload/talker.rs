@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Instant, Mode, Open, Protocol, Quality, Reason,
-    Request, Service, Shape,
+    Request, Service, Shape, Token,
 };
 use kumiki_octets::{Message, Page, Pattern};
 use sha2::{Digest as _, Sha256};
@@ -162,7 +162,11 @@ pub struct Talker {
     sessions: Vec<Session>,
     /// Where it listens, once it does.
     listens: Option<Address>,
+    /// The stack's name of the passive open.
+    listener: Option<Handle>,
     refused: Option<Reason>,
+    /// Why it ends before it is done, where it does.
+    stopped: Option<Reason>,
 }
 
 const STACK: Below = Below(0);
@@ -171,10 +175,18 @@ const STACK: Below = Below(0);
 const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 impl Talker {
+    /// The token by which its owner has it end, after [`Talker::stop`].
+    pub const WAKE: Token = Token { session: Handle { index: u32::MAX, generation: 0 }, kind: 1 };
+
     /// A program that does what `config` says.
     #[must_use]
     pub const fn new(config: TalkerConfig) -> Self {
-        Self { config, sessions: Vec::new(), listens: None, refused: None }
+        Self { config, sessions: Vec::new(), listens: None, listener: None, refused: None, stopped: None }
+    }
+
+    /// At the next [`Talker::WAKE`] it aborts all connections that have not ended, which end so for the reason `why`, and takes no others.
+    pub fn stop(&mut self, why: Reason) {
+        self.stopped = Some(why);
     }
 
     /// What each connection did so far, in the order in which they began.
@@ -375,6 +387,7 @@ impl Protocol for Talker {
         match indication {
             Indication::Opened(opened) if opened.user == LISTEN => {
                 self.listens = Some(opened.local);
+                self.listener = Some(opened.provider);
             }
             Indication::Opened(opened) => {
                 if let Some(session) = self.session(opened.user) {
@@ -384,6 +397,9 @@ impl Protocol for Talker {
                     session.talk.remote = opened.remote;
                 }
                 self.go_on(opened.user, cx);
+            }
+            Indication::Offered(offered) if self.stopped.is_some() => {
+                cx.down(STACK, Request::Abort { session: offered.provider, reason: Reason::User, data: None });
             }
             Indication::Offered(offered) => {
                 let user = self.begin(offered.local, offered.remote);
@@ -424,6 +440,27 @@ impl Protocol for Talker {
             | Indication::Notice { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {}
+        }
+    }
+
+    fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+        let Some(why) = self.stopped.clone().filter(|_| token == Self::WAKE) else {
+            return;
+        };
+        if let Some(session) = self.listener.take() {
+            cx.down(STACK, Request::Abort { session, reason: Reason::User, data: None });
+        }
+        for (index, session) in (0..).zip(&mut self.sessions) {
+            if session.talk.ending.is_some() {
+                continue;
+            }
+            session.talk.ending = Some(Ending::Aborted(cx.now(), why.clone()));
+            session.echo.clear();
+            let request = match session.provider {
+                Some(session) => Request::Abort { session, reason: Reason::User, data: None },
+                None => Request::Cancel { user: Handle { index, generation: 0 } },
+            };
+            cx.down(STACK, request);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `kumiki script`: a TCP held against scripts that read like traces.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+use kumiki_live::private;
 use kumiki_script::{Linux, Outcome, Script};
 
 use super::{Stop, print};
@@ -121,7 +122,7 @@ fn reason(script: &Script) -> String {
 
 fn capture(path: &Path, outcome: &Outcome) -> Result<(), Stop> {
     let refused = |why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
-    let file = File::create(path).map_err(|why| refused(&why))?;
+    let file = private::create(path).map_err(|why| refused(&why))?;
     kumiki_script::pcapng(&outcome.crossed, BufWriter::new(file)).map_err(|why| refused(&why))?;
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! `kumiki unkind`: seeded transfers over unkind lines.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use kumiki_adversity::{Case, Options, Outcome, Summary, Transport, Violation};
 use kumiki_lab::capture::{self, trace};
 use kumiki_lab::progress::Progress;
+use kumiki_live::private;
 
 use super::{Stop, print};
 use crate::cli;
@@ -152,14 +153,15 @@ fn write(outcome: &Outcome, wanted: &cli::Unkind) -> Result<Vec<PathBuf>, Stop> 
     let seed = outcome.seed;
     for captured in &outcome.captured {
         let path = folder.join(format!("unkind-{seed}-{}.pcapng", captured.host));
-        let file = File::create(&path).map_err(|why| failed(&path, &why))?;
+        let file = private::create(&path).map_err(|why| failed(&path, &why))?;
         capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file)).map_err(|why| failed(&path, &why))?;
         files.push(path);
     }
     if wanted.trace {
         let path = folder.join(format!("unkind-{seed}-tcp.csv"));
         let text = trace::to_csv(&outcome.traces).map_err(|why| failed(&path, &why))?;
-        fs::write(&path, text).map_err(|why| failed(&path, &why))?;
+        let written = private::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|why| failed(&path, &why))?;
         files.push(path);
     }
     Ok(files)

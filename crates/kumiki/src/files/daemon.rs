@@ -16,9 +16,9 @@ use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, Form, LiveError, private};
 
 use super::{url, work};
-use crate::callers::Callers;
+use crate::callers::{Callers, memory, pcap_most};
 use crate::commands::{Stop, shown};
-use crate::live::option;
+use crate::live::{option, some_time};
 use crate::walls;
 
 /// Whom to serve, how, and for how long.
@@ -133,7 +133,7 @@ struct Limits {
     associations: u16,
     #[command(flatten)]
     callers: Callers,
-    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same. 0: all
+    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same, but from a network whose guesses are so many that no more are looked at. 0: all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     tries: u32,
     /// After so long without a word an association is ended
@@ -275,7 +275,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         Ok(octets.transpose()?.map(Octets::count))
     };
     let longest = limits.longest.as_deref();
-    let longest = longest.map(|text| option::<Duration>("--longest", text)).transpose()?;
+    let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
     let (passwords, reload) = passwords(&wanted.who)?;
     let behind = reload.clone();
     let walls = wanted.walls.walls()?;
@@ -309,10 +309,10 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         longest_file: octets("--longest-file", &limits.longest_file)?,
         limits: limits.callers.limits(limits.associations.into())?,
         tries: limits.tries,
-        memory: option::<Octets>("--memory", &limits.memory)?.count(),
+        memory: memory(&limits.memory)?,
         lock_idle: option("--lock-idle", &limits.lock_idle)?,
         begin: limits.callers.begin()?,
-        idle: option("--idle", &limits.idle)?,
+        idle: some_time("--idle", &limits.idle)?,
         longest,
         keep,
         called: Sels { transport: reach.tsel, session: reach.ssel, presentation: reach.psel },
@@ -322,7 +322,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         circuit,
         once: wanted.once,
         pcap: wanted.pcap.clone(),
-        pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
+        pcap_most: pcap_most(&wanted.pcap_most)?,
         verbose: wanted.verbose,
     };
     let log = Logbook::standard(Form::Text);

@@ -3,7 +3,8 @@
 use core::fmt::Display;
 
 use kumiki_filetransfer::osi::{
-    Attribute, ContentsType, Form, GeneralizedTime, Pathname, PermittedActions, Protocols, ReadAttributes,
+    Attribute, ContentsType, Form, GeneralizedTime, GraphicString, Pathname, PermittedActions, Protocols,
+    ReadAttributes,
 };
 use serde_json::{Map, Value};
 
@@ -18,20 +19,34 @@ pub(crate) fn modified(attributes: &ReadAttributes) -> Option<String> {
     Some(time.as_str().to_owned())
 }
 
-/// Its name, if that was said, with control characters escaped.
+/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no ASCII (`\xff`): in whichever character set it
+/// is, it must not look like another name.
 pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
-    attributes.pathname.as_ref().map(ToString::to_string)
+    let pathname = attributes.pathname.as_ref()?;
+    if exact_name(attributes).is_some() {
+        return Some(pathname.to_string());
+    }
+    let octets = octets(pathname);
+    let shown = octets.iter().map(|octet| match octet {
+        0x80.. => format!("\\x{octet:02x}"),
+        ascii => GraphicString::from(&[*ascii][..]).to_string(),
+    });
+    Some(shown.collect())
 }
 
 /// The same as it was said, to be asked for; none where it is no UTF-8.
 pub(crate) fn exact_name(attributes: &ReadAttributes) -> Option<String> {
-    let pathname = attributes.pathname.as_ref()?;
-    let parts: Option<Vec<&str>> = pathname.components().iter().map(|it| it.text()).collect();
-    let whole = parts?.join("/");
-    Some(match pathname {
+    String::from_utf8(octets(attributes.pathname.as_ref()?)).ok()
+}
+
+/// Its octets, with `/` between the components.
+fn octets(pathname: &Pathname) -> Vec<u8> {
+    let parts: Vec<&[u8]> = pathname.components().iter().map(GraphicString::octets).collect();
+    let whole = parts.join(&b'/');
+    match pathname {
         Pathname::Incomplete(_) => whole,
-        Pathname::Complete(_) => format!("/{whole}"),
-    })
+        Pathname::Complete(_) => [&b"/"[..], &whole].concat(),
+    }
 }
 
 /// Whether it is a directory, as far as that was said.
@@ -69,12 +84,7 @@ fn all(it: &ReadAttributes) -> Vec<(&'static str, String, Value)> {
         }
     };
     // JSON escapes by itself.
-    let exact = exact_name(it).map(Value::String);
-    let named = |it| {
-        let (shown, value) = text(it);
-        (shown, exact.clone().unwrap_or(value))
-    };
-    add("name", it.pathname.as_ref().map(named));
+    add("name", name(it).map(|shown| (shown.clone(), Value::String(exact_name(it).unwrap_or(shown)))));
     add("object_type", it.object_type.as_ref().map(text));
     add("contents_type", it.contents_type.as_ref().map(kind));
     add("size", it.size.as_ref().map(|it| attribute(it, number)));
@@ -126,6 +136,12 @@ fn object(it: &ReadAttributes, of: Protocols) -> String {
         if let Some(date) = date.and_then(Attribute::actual) {
             map.insert(format!("{name}_as_sent"), date.as_str().into());
         }
+    }
+    if exact_name(it).is_none()
+        && let Some(pathname) = &it.pathname
+    {
+        let octets: String = octets(pathname).iter().map(|octet| format!("{octet:02x}")).collect();
+        map.insert("name_octets".to_owned(), octets.into());
     }
     // Only FTAM knows types of contents.
     if of == Protocols::Mms && map.remove("contents_type").is_some() {

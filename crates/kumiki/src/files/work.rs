@@ -352,11 +352,12 @@ pub(crate) fn get(
     )?;
     if let (false, Some(path), Some(receipt)) = (manner.quiet, &target, &receipt) {
         let it = receipt.read();
-        let resumed = match it.resumed {
-            0 => String::new(),
-            octets => format!(", {octets} of them were there"),
+        let there = match (it.resumed, it.compared) {
+            (0, 0) => String::new(),
+            (0, octets) => format!(", {octets} of them were there, and came once more"),
+            (octets, _) => format!(", {octets} of them were there"),
         };
-        eprintln!("{}: {} bytes{resumed}", path_shown(path), it.size);
+        eprintln!("{}: {} bytes{there}", path_shown(path), it.size);
     }
     Ok(())
 }

@@ -55,18 +55,20 @@ struct Common {
     password_file: Option<PathBuf>,
     #[command(flatten)]
     line: Line,
-    /// The octets of one data element that is sent, where a file may be cut anywhere
-    #[arg(long, value_name = "SIZE", default_value = "8000B")]
-    element: String,
-    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it anew where the
-    /// responder has no recovery; 0: never
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
-    retries: u32,
     /// Propose no recovery, for responders that choke on it: what breaks begins anew
     #[arg(long)]
     no_recovery: bool,
     #[command(flatten)]
     manner: Manner,
+}
+
+/// What becomes of a transfer that breaks.
+#[derive(Args, Debug)]
+struct Breaks {
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it anew where the
+    /// responder has no recovery; 0: never
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
+    retries: u32,
 }
 
 /// What is in a file.
@@ -107,6 +109,8 @@ struct Get {
     #[arg(long, conflicts_with = "form")]
     text: bool,
     #[command(flatten)]
+    breaks: Breaks,
+    #[command(flatten)]
     common: Common,
 }
 
@@ -130,6 +134,11 @@ struct Put {
     /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
     #[arg(long)]
     resume: bool,
+    /// The octets of one data element, where a file may be cut anywhere
+    #[arg(long, value_name = "SIZE", default_value = "8000B")]
+    element: String,
+    #[command(flatten)]
+    breaks: Breaks,
     #[command(flatten)]
     common: Common,
 }
@@ -191,34 +200,37 @@ struct Collect {
     #[arg(long = "as", value_name = "TYPE")]
     form: Option<As>,
     #[command(flatten)]
+    breaks: Breaks,
+    #[command(flatten)]
     common: Common,
 }
 
-/// Whom `url` and the options mean.
+/// Whom `url` and the options mean, where nothing is transferred.
 fn call_of(url: &Url, common: &Common) -> Result<Call, Stop> {
-    resumed(url, common, false)
+    work::call(url, &common.line, || {
+        let usual = Settings::default();
+        settings(url, common, usual.recoveries, false).map(Calls::Ftam)
+    })
 }
 
-/// The same; another run may go on with what this one begins, if it `resumes`.
-fn resumed(url: &Url, common: &Common, resumes: bool) -> Result<Call, Stop> {
-    work::call(url, &common.line, || settings(url, common, resumes).map(Calls::Ftam))
+/// The same for a transfer; another run may go on with what this one begins, if it `resumes`.
+fn resumed(url: &Url, (common, breaks): (&Common, &Breaks), resumes: bool) -> Result<Call, Stop> {
+    work::call(url, &common.line, || settings(url, common, breaks.retries, resumes).map(Calls::Ftam))
 }
 
 /// As whom, and how.
-fn settings(url: &Url, common: &Common, resumes: bool) -> Result<Settings, Stop> {
-    let element = element(&common.element)?;
+fn settings(url: &Url, common: &Common, retries: u32, resumes: bool) -> Result<Settings, Stop> {
     let password = password::of(VARIABLE, url.user.as_deref(), common.password_file.as_deref())?;
     let settings = Settings::default();
-    let recovers = (common.retries > 0 || resumes) && !common.no_recovery;
+    let recovers = (retries > 0 || resumes) && !common.no_recovery;
     let units = if recovers { settings.units | FunctionalUnits::RECOVERY } else { settings.units };
     let random = unguessable().map_err(|why| Stop::Failed(format!("no random number: {why}")))?;
     Ok(Settings {
         initiator: url.user.as_deref().map(Into::into),
         account: url.account.as_deref().map(Into::into),
         password,
-        element,
         units,
-        recoveries: common.retries,
+        recoveries: retries,
         resumes: recovers && resumes,
         // Thirty bits: some responders have no more than 32 for it.
         activity: i64::try_from(random >> 34).unwrap_or(0),
@@ -244,14 +256,18 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
-            let call = resumed(&it.url, &it.common, it.resume)?;
+            let call = resumed(&it.url, (&it.common, &it.breaks), it.resume)?;
             let form = if it.text { Some(As::Text) } else { it.form };
             let contents_type = form.map(As::contents_type);
             work::get(&call, &it.url, it.target.as_deref(), it.resume, (contents_type, it.text), it.common.manner)
         }
         What::Put(it) => {
             let name = work::put_name(&it.file, &it.url)?;
-            let call = resumed(&it.url, &it.common, it.resume)?;
+            let element = element(&it.element)?;
+            let mut call = resumed(&it.url, (&it.common, &it.breaks), it.resume)?;
+            if let Calls::Ftam(settings) = &mut call.calls {
+                settings.element = element;
+            }
             let mode = match it.mode {
                 Mode::New => PutMode::New,
                 Mode::Replace => PutMode::Replace,
@@ -275,7 +291,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
             work::plain(&call_of(&it.url, &it.common)?, operations, it.common.manner)
         }
         What::Collect(it) => {
-            let call = resumed(&it.url, &it.common, true)?;
+            let call = resumed(&it.url, (&it.common, &it.breaks), true)?;
             let contents_type = it.form.map(As::contents_type);
             let manner = it.common.manner;
             collect::run(&call, &it.url, &it.options, contents_type, manner)

@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::quantity::Octets;
 use kumiki_live::Form;
 use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::logbook::{Logbook, Standard};
@@ -18,9 +17,9 @@ use kumiki_pad::{
     Doors, HostConfig, Journal, List, Network, Outcome, PadConfig, Parameters, X121, host, remedy, terminal,
 };
 
-use crate::callers::Callers;
+use crate::callers::{Callers, idle, memory, pcap_most};
 use crate::commands::{Stop, shown};
-use crate::live::{option, or_forever};
+use crate::live::{or_forever, some_time};
 
 /// XOT's port (RFC 1613), and Telnet's.
 const XOT: u16 = 1998;
@@ -41,7 +40,7 @@ pub(crate) struct Wanted {
     #[arg(value_name = "CALL", conflicts_with_all = ["listen", "answer"])]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
-    #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with = "call")]
+    #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with_all = ["call", "listen"])]
     command: Vec<OsString>,
     #[command(flatten)]
     reach: Reach,
@@ -156,7 +155,8 @@ impl Wanted {
         let has_program = !self.command.is_empty();
         let of_many =
             [("--most", reach.most.is_some()), ("--memory", reach.memory.is_some()), ("--idle", limits.idle.is_some())];
-        let of_many = of_many.into_iter().chain(self.walls.asked().map(|name| (name, true)));
+        let of_many = of_many.into_iter().chain(limits.callers.given());
+        let of_many = of_many.chain(self.walls.asked().map(|name| (name, true)));
         let of_terminals = [
             ("--xot", reach.xot.is_some()),
             ("--profile", behave.profile.is_some()),
@@ -206,9 +206,9 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         address: number("--address", reach.address.as_deref())?,
         packet: reach.packet,
         window: reach.window,
-        patience: option("--timeout", &reach.timeout)?,
+        patience: some_time("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
-        pcap_budget: CaptureBudget::new(option::<Octets>("--pcap-most", &reach.pcap_most)?.count()),
+        pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?),
         walls: wanted.walls.walls()?,
         ..Network::default()
     };
@@ -228,8 +228,8 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     if let Some(text) = &reach.listen {
         let lines = Lines::new();
         network.budget = Some(budget(wanted, &lines)?);
-        let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         let doors = doors(wanted, terminal::EACH, &lines)?;
+        let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
@@ -307,19 +307,19 @@ fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Res
     find_program(&wanted.command)?;
     let lines = Lines::new();
     let network = &Network { budget: Some(budget(wanted, &lines)?), ..network.clone() };
+    let doors = doors(wanted, host::EACH, &lines)?;
     let listener = bound("--answer", at, &lines)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
-    let doors = doors(wanted, host::EACH, &lines)?;
     host::listen(network, &config, &listener, &wanted.command, &doors, &lines)?;
     Ok(())
 }
 
 /// The memory that callers share.
 fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
-    let memory = option::<Octets>("--memory", wanted.reach.memory.as_deref().unwrap_or("128MiB"))?.count();
+    let memory = memory(wanted.reach.memory.as_deref().unwrap_or("128MiB"))?;
     let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &memory.remark {
         lines.told(remark);
@@ -338,7 +338,7 @@ fn doors(wanted: &Wanted, each: Each, lines: &Lines) -> Result<Doors, Stop> {
     Ok(Doors {
         limits: room.limits,
         begin: limits.callers.begin()?,
-        idle: or_forever("--idle", limits.idle.as_deref().unwrap_or("1h"))?,
+        idle: idle(limits.idle.as_deref().unwrap_or("1h"))?,
         once: wanted.behave.once,
     })
 }

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_lab::quantity::Octets;
 use kumiki_live::Form;
 use kumiki_live::logbook::Logbook;
 
-use crate::callers::Callers;
+use crate::callers::{Callers, idle, memory, pcap_most};
 use crate::commands::{Stop, print, shown};
-use crate::live::{option, or_forever};
 
 /// `kumiki x25 switch`.
 #[derive(Args, Debug)]
@@ -57,12 +55,12 @@ pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
     let say = |line: &str| log.tell(&shown(line));
     let run = kumiki_switch::Wanted {
         pcap: wanted.pcap.clone(),
-        pcap_most: option::<Octets>("--pcap-most", &wanted.pcap_most)?.count(),
+        pcap_most: pcap_most(&wanted.pcap_most)?,
         walls: wanted.walls.walls()?,
-        memory: Some(option::<Octets>("--memory", &wanted.memory)?.count()),
+        memory: Some(memory(&wanted.memory)?),
         limits: wanted.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
         begin: wanted.callers.begin()?,
-        idle: or_forever("--idle", &wanted.idle)?,
+        idle: idle(&wanted.idle)?,
         end: None,
     };
     kumiki_switch::run(&config, &run, say)?;

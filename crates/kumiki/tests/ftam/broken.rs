@@ -142,7 +142,7 @@ fn a_responder_that_ends_aborts_its_associations() {
     let folder = Folder::new("stopped");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
     hollow(&folder.path("root/x"), HUGE);
-    let getting = folder.command(&["ftam", "get", &daemon.url("x"), "b"]);
+    let getting = folder.command(&["ftam", "get", "--retries", "0", &daemon.url("x"), "b"]);
     let getting = Running::start(getting);
     until(|| has_begun(&folder));
     daemon.running.signal(Signal::INT);
@@ -153,4 +153,36 @@ fn a_responder_that_ends_aborts_its_associations() {
     assert!(log.contains("aborted from here"), "{log}");
     daemon.running.end().well();
     assert_eq!(folder.names("."), ["root"]);
+}
+
+#[test]
+fn a_responder_that_is_started_anew_costs_its_callers_no_more_than_time() {
+    let folder = Folder::new("restarted");
+    let mut daemon = Daemon::start(&folder, &["--anonymous"]);
+    let at = daemon.at.clone();
+    let listen = ["ftamd", "--root", "root", "--anonymous", "--listen", &at];
+    for command in [["get", "x", "b"], ["put", "huge", "y"]] {
+        let [verb, from, to] = command;
+        hollow(&folder.path("root/x"), HUGE);
+        hollow(&folder.path("huge"), HUGE);
+        let (from, to) =
+            if verb == "get" { (daemon.url(from), to.to_owned()) } else { (from.to_owned(), daemon.url(to)) };
+        let moving = Running::start(folder.command(&["ftam", verb, &from, &to]));
+        let is_unfinished = |name: &String| name.starts_with(".kumiki-");
+        until(|| has_begun(&folder) || folder.names("root").iter().any(is_unfinished));
+        daemon.running.signal(Signal::TERM);
+        let Daemon { running, .. } = daemon;
+        running.end().well();
+        // What is left of it is moved soon.
+        hollow(&folder.path("root/x"), 1000);
+        hollow(&folder.path("huge"), 1000);
+        let running = Running::start(folder.command(&listen));
+        running.line();
+        daemon = Daemon { running, at: at.clone() };
+        let ran = moving.end();
+        assert!(ran.err.contains("going down") && ran.err.contains("it goes on in 1 s"), "{ran:?}");
+        let ran = ran.well();
+        assert!(ran.err.contains("it begins anew"), "{ran:?}");
+    }
+    daemon.stop();
 }

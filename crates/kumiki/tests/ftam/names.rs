@@ -93,7 +93,7 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
     let url = daemon.url("");
     let mut collect = vec!["collect", &url, "--into", "in", "--closed", "any"];
     let ran = folder.ftam(&collect);
-    ran.failed(11, &["5 fetched and 1 failed", "failed \u{e4}", "no UTF-8"]);
+    ran.failed(11, &["5 fetched and 1 failed", "failed \\xe4", "no UTF-8"]);
     assert_eq!(folder.read(&format!("in/{long}")), b"long");
     // Nor does it look as if nothing were to be done.
     folder.ftam(&collect).failed(11, &["nothing was fetched, and 1 failed"]);
@@ -105,5 +105,24 @@ fn a_name_that_no_file_here_can_have_does_not_keep_others_from_being_fetched() {
     // The root is a directory, and no file here either.
     folder.ftam(&collect).failed(11, &["1 fetched and 2 failed"]);
     assert_eq!(folder.read("in/c.2"), b"another");
+    daemon.stop();
+}
+
+/// They cannot be asked for, and must not look like others that can.
+#[test]
+fn names_that_are_no_text_are_shown_by_their_octets() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::new("names-no-text");
+    let daemon = Daemon::start(&folder, &["--anonymous"]);
+    let raw = std::ffi::OsStr::from_bytes(b"a\xff\xfe\x1b");
+    std::fs::write(folder.path("root").join(raw), b"x").unwrap();
+    folder.write("root/a\u{ff}\u{fe}", b"y");
+    let listed = folder.ftam(&["ls", &daemon.url("")]).well().out;
+    assert!(listed.contains("a\\xff\\xfe\\u{1b}\n") && listed.contains("a\u{ff}\u{fe}\n"), "{listed}");
+    let json = folder.ftam(&["ls", &daemon.url(""), "--json"]).well().out;
+    let rows: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let octets: Vec<_> = rows.iter().filter_map(|row| row["name_octets"].as_str()).collect();
+    assert_eq!(octets, ["61fffe1b"], "{json}");
+    assert!(rows.iter().any(|row| row["name"] == "a\u{ff}\u{fe}"), "{json}");
     daemon.stop();
 }

@@ -125,6 +125,10 @@ fn that_nobody_is_let_in_is_said() {
     let running = Running::start(daemon);
     assert!(running.line().starts_with("listens at "));
     assert!(running.line().contains("has no user"));
+    // Who empties it while it serves is told too.
+    running.signal(Signal::HUP);
+    let said = running.line();
+    assert!(said.contains("were read anew") && said.contains("has no user"), "{said}");
     running.signal(Signal::INT);
     running.end().well();
 }

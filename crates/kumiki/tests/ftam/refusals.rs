@@ -72,6 +72,16 @@ fn who_guesses_passwords_has_few_tries() {
     assert!(log.contains("not answered"), "{log}");
     // Who has the password gets in all the same.
     get("right").well();
+    daemon.log();
+    // When no look is left the log does not say that a password was wrong.
+    let unlooked = (0..10).find_map(|_| {
+        let ran = get("wrong");
+        let log = daemon.log();
+        log.contains("without a look").then_some((ran, log))
+    });
+    let (ran, log) = unlooked.unwrap();
+    assert!(!log.contains("2020") && log.contains("ada"), "{log}");
+    ran.failed(4, &["the line is fine: if passwords were wrong before"]);
     daemon.stop();
 }
 

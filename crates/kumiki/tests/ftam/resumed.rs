@@ -146,7 +146,7 @@ fn where_the_responder_keeps_nothing_what_comes_again_is_compared() {
     folder.ftam(&get).failed(3, &[]);
     assert_eq!(folder.names("."), ["b.part", "b.part.of", "root"]);
     let ran = folder.ftam(&get).well();
-    assert!(ran.err.contains("of them were there"), "{ran:?}");
+    assert!(ran.err.contains("of them were there, and came once more"), "{ran:?}");
     assert!(folder.read("b") == contents);
     // It has all crossed once more.
     assert!(line.crossed() > 5_000_000, "{}", line.crossed());

@@ -83,7 +83,7 @@ fn a_directory_that_is_not_there_is_told_before_anything_is_fetched() {
     let url = format!("ftam://{}/x", nobody.at());
     let get = |target: &str| folder.ftam(&["get", &url, target]);
     get("none/").failed(1, &["none/", "no such directory"]);
-    get("none/x").failed(1, &["No such file"]);
+    get("none/x").failed(1, &["none: no file can be made in this directory: No such file"]);
     folder.write("file", b"old");
     get("file/").failed(1, &["Not a directory"]);
     get("file").failed(3, &["nobody listens"]);

@@ -258,16 +258,31 @@ fn many() -> Said<String> {
     done()
 }
 
+/// Ends `kumiki` as Ctrl-C would.
+fn interrupt(kumiki: &Kumiki) -> Said<()> {
+    let id = i32::try_from(kumiki.id()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(id.ok_or("no process")?, rustix::process::Signal::INT).map_err(when("kill"))
+}
+
+/// What is open is aborted (RFC 9293, 3.10.5), told and counted.
 fn ctrl_c() -> Said<String> {
-    let kumiki = Kumiki::listening("sink", &[])?;
+    let kumiki = Kumiki::listening("echo", &[])?;
     let mut stream = call()?;
     stream.write_all(b"hello").map_err(when("write"))?;
-    let id = i32::try_from(kumiki.id()).ok().and_then(rustix::process::Pid::from_raw);
-    rustix::process::kill_process(id.ok_or("no process")?, rustix::process::Signal::INT).map_err(when("kill"))?;
+    let mut back = [0; 5];
+    stream.read_exact(&mut back).map_err(when("read"))?;
+    interrupt(&kumiki)?;
+    let event = kumiki.event("connection")?;
+    let is_told = event["received"] == 5 && event["sent"] == 5 && event["reason"] == "a user asked for it";
+    holds(is_told, || event.to_string())?;
     let end = kumiki.event("end")?;
-    holds(end["interrupted"] == true, || end.to_string())?;
+    holds(end["interrupted"] == true && end["octets"] == 10, || end.to_string())?;
     let status = kumiki.status()?;
     holds(status == 0, || format!("status {status}"))?;
+    match stream.read(&mut back) {
+        Err(why) if why.kind() == ErrorKind::ConnectionReset => {}
+        other => return Err(format!("Linux was told {other:?}")),
+    }
     done()
 }
 

@@ -12,11 +12,11 @@ fn contents(len: usize) -> Vec<u8> {
 fn files_go_both_ways_whatever_their_size() {
     let folder = Folder::new("mms files");
     let daemon = Daemon::start(&folder, &["--anonymous"]);
-    for (name, len, more) in [
-        ("empty", 0, &[][..]),
-        ("small", 5, &[]),
-        ("large", 300_000, &[]),
-        ("pieces", 20_000, &["--pdu", "100B", "--window", "4"]),
+    for (name, len, more, of_get) in [
+        ("empty", 0, &[][..], &[][..]),
+        ("small", 5, &[], &[]),
+        ("large", 300_000, &[], &[]),
+        ("pieces", 20_000, &["--pdu", "100B"], &["--window", "4"]),
     ] {
         let contents = contents(len);
         folder.write("here", &contents);
@@ -28,7 +28,7 @@ fn files_go_both_ways_whatever_their_size() {
         let put = all(&["put", "here", &url]);
         mms(&folder, &put.iter().map(String::as_str).collect::<Vec<_>>()).well();
         assert!(folder.read(&format!("root/{name}")) == contents, "{name}");
-        let get = all(&["get", &url, "back"]);
+        let get = all(&[&["get", &url, "back"], of_get].concat());
         mms(&folder, &get.iter().map(String::as_str).collect::<Vec<_>>()).well();
         assert!(folder.read("back") == contents, "{name}");
     }

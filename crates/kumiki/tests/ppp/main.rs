@@ -72,3 +72,49 @@ fn secrets_are_taken_of_a_file_that_nobody_else_reads() {
         assert_eq!(kumiki("exec:true", option).end().0, 2, "{option}");
     }
 }
+
+/// Two of ours on a socket: `options` of who listens, and of who calls.
+fn pair(folder: &Folder, [listens, calls]: [&str; 2]) -> [Running; 2] {
+    let socket = folder.path("line");
+    let mut far = kumiki(&format!("listen:{}", socket.display()), &format!("10.1.1.1:10.1.1.2 {listens}"));
+    far.wait_for("waiting");
+    let near = kumiki(&format!("unix:{}", socket.display()), &format!("10.1.1.2:10.1.1.1 {calls}"));
+    [far, near]
+}
+
+#[test]
+fn what_is_told_as_sent_is_what_the_line_took() {
+    let folder = Folder::new("taken");
+    let record = folder.path("seen");
+    let sends = format!("--run source --to 5001 --bytes 3MB --record {}", record.display());
+    // A window of TCP that is longer than what may wait for the line.
+    let wide = "--set tcp.initial_window_segments=400";
+    let [far, near] = pair(&folder, ["--run sink --listen 5001 --connections 1", &format!("{sends} {wide}")]);
+    let (status, said) = near.end();
+    assert_eq!(status, 0, "{said}");
+    let end = events(&said, "end").pop().unwrap();
+    let line = std::fs::metadata(folder.path("seen.sent")).unwrap().len();
+    assert_eq!(end["octets_sent"], line, "{end}");
+    let (status, said) = far.end();
+    assert_eq!(status, 0, "{said}");
+    let there = events(&said, "end").pop().unwrap();
+    assert_eq!(there["octets_received"], line, "{there}");
+    assert_eq!(there["frames_received"], end["frames_sent"], "{there}");
+}
+
+#[test]
+fn a_link_that_is_interrupted_aborts_what_its_program_has_open_and_tells_of_it() {
+    let folder = Folder::new("interrupted");
+    let sends = "--run source --to 5001 --bytes 1GiB";
+    let [mut far, mut near] = pair(&folder, ["--run sink --listen 5001 --connections 1", sends]);
+    near.wait_for("networks");
+    far.wait_for("networks");
+    near.ask_to_end();
+    let (status, said) = near.end();
+    assert_eq!(status, 0, "{said}");
+    assert_eq!(connection(&said)["reason"], "a user asked for it", "{said}");
+    let (status, said) = far.end();
+    // The other end hears of it over the link.
+    assert_eq!(status, 1, "{said}");
+    assert_eq!(connection(&said)["reason"], "the peer reset the connection", "{said}");
+}

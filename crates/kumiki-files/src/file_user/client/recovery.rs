@@ -49,13 +49,16 @@ impl Client {
 
     /// The association has broken: whether the transfer under way is to go on on another one.
     pub(super) fn breaks(&mut self, failure: &Failure) -> bool {
-        // A responder that goes down keeps nothing.
-        if !failure.transient || failure.code == Some(GOES_DOWN) || !self.can_go_on() {
+        if !failure.transient || !self.can_go_on() {
             return false;
         }
         let Some(run) = &mut self.run else {
             return false;
         };
+        // A responder that goes down keeps nothing: what must not be done twice cannot go on where it is there again.
+        if failure.code == Some(GOES_DOWN) && !run.may_be_repeated() {
+            return false;
+        }
         self.recoveries -= 1;
         self.credit = 0;
         run.waiting.clear();

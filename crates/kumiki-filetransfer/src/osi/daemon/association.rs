@@ -115,6 +115,8 @@ pub(super) struct Serve<'a> {
     made_room: bool,
     /// It is to hear nothing more.
     mute: Arc<AtomicBool>,
+    /// Its password was not looked at.
+    unlooked: Arc<AtomicBool>,
     /// Since when it is over but for what is to leave.
     over: Option<Instant>,
 }
@@ -132,12 +134,13 @@ impl Serve<'_> {
         let local = sockets::plain(socket.local_addr().map_err(system("the connection"))?);
         let clock = RealClock::start();
         let book = Book::default();
-        let mute = Arc::new(AtomicBool::new(false));
+        let (mute, unlooked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let turnstile = Turnstile {
             gate: Arc::clone(&shared.gate),
             number,
             address: remote.ip(),
             mute: Arc::clone(&mute),
+            unlooked: Arc::clone(&unlooked),
             let_go: Arc::clone(&let_go),
         };
         let guard = shared.guard(book.clone(), Some(account), Some(turnstile));
@@ -198,6 +201,7 @@ impl Serve<'_> {
             let_go,
             made_room: false,
             mute,
+            unlooked,
             over: None,
         };
         let ended = loop {
@@ -360,6 +364,9 @@ impl Serve<'_> {
     /// Why it ended, or why there was no association.
     fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
         let of = self.shared.daemon.serves.protocol();
+        if self.unlooked.load(Ordering::SeqCst) {
+            return "closed without a look at the password, for too many were wrong".to_owned();
+        }
         let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
             Some(End::InOrder) => return "ended in order".to_owned(),

@@ -154,6 +154,8 @@ fn damaged_headers_and_lengths_are_dropped() {
     assert!(bench.heard(user).is_empty());
     assert!(bench.sent().is_empty());
     assert_eq!(counters(&bench).in_hdr_errors, 5);
+    // That of the other version is not called damaged.
+    assert_eq!((bench.drops("ip", "of IPv6"), bench.drops("ip", "header or length wrong")), (1, 4));
 }
 
 // RFC 9293: MUST-63

@@ -144,6 +144,7 @@ fn what_finds_no_room_waits_in_order_and_too_much_is_dropped_and_counted() {
     assert_eq!(come(&far), [4, 7]);
     let counters = executor.real_counters(real);
     assert_eq!((counters.waited, counters.overflowed, counters.sent), (3, 2, 5));
+    assert_eq!(counters.unsent_octets, 2);
 }
 
 #[test]

@@ -97,8 +97,10 @@ pub(crate) struct Received {
     pub(crate) sha256: String,
     /// It is in its place.
     pub(crate) is_there: bool,
-    /// So many bytes were there already.
+    /// So many bytes were there already, and were not asked for.
     pub(crate) resumed: u64,
+    /// Up to here bytes were there already, and came once more as they were.
+    pub(crate) compared: u64,
     /// This machine could not keep it.
     pub(crate) is_lost: bool,
     /// It has come whole, and is put into its place behind what comes next; where that has failed, why.

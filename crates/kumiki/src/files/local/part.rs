@@ -166,7 +166,8 @@ fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, PathBuf), St
                 }
             },
             Err(Errno::EXIST) => number += 1,
-            Err(why) => return Err(format!("{}: {why}", path_shown(&part))),
+            // Its name means nothing to whoever asked for another one.
+            Err(why) => return Err(format!("{}: no file can be made in this directory: {why}", path_shown(directory))),
         }
     }
 }
@@ -472,7 +473,7 @@ impl<D: Disk> Part<D> {
             if self.is_there(offset, octets)? {
                 // Written once more: where the run that wrote them could not synchronise them, nobody else would.
                 self.disk.write_all(&self.file, octets, offset)?;
-                self.receipt.with(|it| it.resumed = end);
+                self.receipt.with(|it| it.compared = end);
                 return Ok(());
             }
             // Another file, from here on.
@@ -570,7 +571,7 @@ impl<D: Disk> Sink for Part<D> {
     fn secured(&mut self, at: Option<Secured>) {
         if at.is_none() {
             self.interrupted = None;
-            self.receipt.with(|it| it.resumed = 0);
+            self.receipt.with(|it| (it.resumed, it.compared) = (0, 0));
             // What came is compared with what comes, as that of an earlier run is.
             self.old = self.old.max(self.size);
             self.size = 0;
