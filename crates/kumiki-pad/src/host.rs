@@ -443,7 +443,7 @@ pub fn listen(
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
         let network = Network { pcap: numbered(serving.network.pcap.as_ref(), number), ..serving.network.clone() };
-        let told = |line: &str| log.told(&format!("call {number}, {from}: {line}"));
+        let told = |line: &str| log.known(from.ip(), &format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {

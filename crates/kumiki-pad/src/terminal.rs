@@ -371,7 +371,7 @@ pub fn listen(
                 let of_itself = if wish.is_made() { "let go, for this PAD ends" } else { "hung up" };
                 let why = why.unwrap_or_else(|| of_itself.to_owned());
                 if visit.is_known {
-                    log.told(&format!("{who}: {why}"));
+                    log.known(from.ip(), &format!("{who}: {why}"));
                 } else {
                     log.often(Kind::Unknown, &format!("{who}: no call stood: {why}"));
                 }
