@@ -121,7 +121,7 @@ impl<C: Clock> Engine<C> {
         mut schedule: Vec<(Instant, Command)>,
     ) -> io::Result<Self> {
         let bell = Bell::default();
-        bell.open_pipe()?;
+        bell.open()?;
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = channel();

@@ -26,8 +26,8 @@ use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
 
-/// A terminal has its connection twice, and two to wait with; its calls have one of their own.
-pub const EACH: Each = Each { comes: 6, stands: 1 };
+/// A terminal has its connection twice, and one to wait with; its calls have one of their own.
+pub const EACH: Each = Each { comes: 5, stands: 1 };
 
 /// So many octets wait for a terminal that does not read, beside what the kernel holds; then its host is kept waiting by the window of the call.
 const HELD: usize = 32 << 10;

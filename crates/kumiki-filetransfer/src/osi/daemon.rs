@@ -183,8 +183,8 @@ pub struct Served {
     pub associations: u64,
 }
 
-/// A caller has its connection and two for its thread to wait with, and one that is known some files open.
-const EACH: Each = Each { comes: 3, stands: 3 };
+/// A caller has its connection and one for its thread to wait with, and one that is known some files open.
+const EACH: Each = Each { comes: 2, stands: 3 };
 
 /// So many callers are taken before those who have gone are looked at: a flood of them never ends by itself.
 const AT_ONCE: usize = 64;
