@@ -42,6 +42,11 @@ pub(super) struct Journal {
 }
 
 impl Journal {
+    /// Whether there are deeds to be told.
+    pub(super) const fn has_deeds(&self) -> bool {
+        !self.deeds.is_empty()
+    }
+
     /// In words.
     pub(super) fn shown(&self) -> String {
         let left_out = match self.left_out {

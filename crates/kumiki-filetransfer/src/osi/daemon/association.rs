@@ -337,9 +337,10 @@ impl Serve<'_> {
         let rejected = executor.graph(self.host).filter(|_| self.has_begun).and_then(rejections);
         let why = rejected.map_or_else(|| why.clone(), |rejected| format!("{why}; {rejected}"));
         let line = format!("{} {}: {did}{}.{} s; {}", date(), self.who(), tenths / 10, tenths % 10, cut(why));
-        let is_refused = self.book.read().refused.is_some();
-        let kind = match (self.has_begun, is_refused) {
-            (true, _) if self.book.has_room(line.len()) => None,
+        let journal = self.book.read();
+        let kind = match (self.has_begun, journal.refused.is_some()) {
+            // For deeds there was room.
+            (true, _) if journal.has_deeds() || self.book.has_room(line.len()) => None,
             (true, _) => Some(Kind::Known),
             (false, true) => Some(Kind::Refused),
             (false, false) => Some(Kind::Unknown),
