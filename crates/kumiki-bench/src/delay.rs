@@ -232,7 +232,7 @@ fn one((who, first): (Who, bool), octets: usize, delay_ms: u64, what: &Exactness
         }
         if let Some(descriptor) = end.descriptors().read {
             let watch = Watch { descriptor, reading: true, writing: false };
-            bell.open_pipe()?;
+            bell.open()?;
             clock.wait(until, &bell, &[watch]);
         }
     }

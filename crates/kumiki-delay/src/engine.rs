@@ -24,6 +24,9 @@ const BATCH: usize = 32;
 /// So many units may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
 const QUEUE: usize = 1000;
 
+/// So many octets of them may: as many of the longest that an Ethernet has.
+const QUEUE_OCTETS: usize = 16 << 20;
+
 /// How often a wish to end is looked at where nothing else happens.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -67,6 +70,8 @@ impl Asking {
 struct End {
     device: Box<dyn RealDevice>,
     waiting: VecDeque<Leaving>,
+    /// Of those.
+    octets: usize,
     is_full: bool,
 }
 
@@ -116,11 +121,11 @@ impl<C: Clock> Engine<C> {
         mut schedule: Vec<(Instant, Command)>,
     ) -> io::Result<Self> {
         let bell = Bell::default();
-        bell.open_pipe()?;
+        bell.open()?;
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
         let (asking, commands) = channel();
-        let end = |device| End { device, waiting: VecDeque::new(), is_full: false };
+        let end = |device| End { device, waiting: VecDeque::new(), octets: 0, is_full: false };
         let now = clock.now();
         Ok(Self {
             clock,
@@ -230,11 +235,12 @@ impl<C: Clock> Engine<C> {
         let Self { clock, ends, path, .. } = self;
         let [a, b] = ends;
         let to = if from == 0 { b } else { a };
-        while let Some(unit) = to.waiting.pop_front().or_else(|| path.take(from)) {
+        while let Some(unit) = to.pop().or_else(|| path.take(from)) {
             match to.device.send(&unit.data, Address::NONE)? {
                 Sent::Taken => path.counted(from).went(&unit, clock.now()),
                 Sent::Refused => path.counted(from).refused += 1,
                 Sent::Full => {
+                    to.octets += unit.data.len();
                     to.waiting.push_front(unit);
                     break;
                 }
@@ -242,7 +248,9 @@ impl<C: Clock> Engine<C> {
         }
         // What else has left waits in order.
         while let Some(unit) = path.take(from) {
-            if to.waiting.len() < QUEUE {
+            let octets = to.octets + unit.data.len();
+            if to.waiting.len() < QUEUE && octets <= QUEUE_OCTETS {
+                to.octets = octets;
                 to.waiting.push_back(unit);
             } else {
                 path.counted(from).overflowed += 1;
@@ -341,6 +349,12 @@ impl<C: Clock> Engine<C> {
 }
 
 impl End {
+    fn pop(&mut self) -> Option<Leaving> {
+        let unit = self.waiting.pop_front()?;
+        self.octets = self.octets.saturating_sub(unit.data.len());
+        Some(unit)
+    }
+
     /// What is waited for; what has come is not, where it is to be read later.
     fn watches(&self, later: bool) -> impl Iterator<Item = Watch<'_>> {
         let Descriptors { read, write } = self.device.descriptors();

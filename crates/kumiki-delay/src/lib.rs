@@ -38,7 +38,7 @@ pub use command::{Command, HELP};
 pub use control::{Control, send};
 pub use ends::End;
 pub use engine::{Ended, Engine};
-pub use path::{MOST_UNITS, Path};
+pub use path::{MOST_MEMORY, MOST_UNITS, Path};
 
 /// What a delay generator is to do.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct Config {
     pub seed: u64,
     /// How answers and the summary are printed.
     pub form: Form,
+    /// The most octets of memory that units under way may hold, in both directions together.
+    pub memory: u64,
     /// Whether commands are read from the standard input.
     pub stdin: bool,
     /// Whether it runs ahead of other programs, where it may.
@@ -78,7 +80,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let clock = RealClock::start();
     // The wait for a unit's time must not be stretched to save wake-ups.
     clock.wait_without_slack();
-    let mut path = Path::new(config.seed);
+    let mut path = Path::new(config.seed).with_memory(config.memory);
     for command in &config.set {
         if let Command::Set(way, changes) = command {
             path.set(Instant::ZERO, *way, changes);

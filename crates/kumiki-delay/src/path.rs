@@ -24,6 +24,12 @@ use super::statistics::{Direction, Statistics};
 /// So many units may be under way in each direction, waiting or delayed; more are dropped and counted.
 pub const MOST_UNITS: usize = 1 << 18;
 
+/// Units may hold so many octets of memory in both directions together, unless somebody says otherwise.
+pub const MOST_MEMORY: u64 = 256 << 20;
+
+/// What a unit holds beside its octets, and little less than what it needs to be found by its time.
+const UNIT: u64 = 512;
+
 /// A unit that leaves.
 #[derive(Debug)]
 pub struct Leaving {
@@ -67,6 +73,8 @@ struct One {
     time: Instant,
     came: u64,
     ready: VecDeque<Leaving>,
+    /// Of those.
+    ready_octets: u64,
     counted: Direction,
 }
 
@@ -84,6 +92,7 @@ impl One {
             time: Instant::ZERO,
             came: 0,
             ready: VecDeque::new(),
+            ready_octets: 0,
             counted: Direction::default(),
         }
     }
@@ -113,6 +122,7 @@ impl One {
             if let Unit::Frame { data, address } = unit
                 && let Some((came, number)) = punched(address)
             {
+                self.ready_octets += data.len() as u64;
                 self.ready.push_back(Leaving { data, came, due: self.time, number });
             }
         }
@@ -123,10 +133,25 @@ impl One {
         waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len())
     }
 
-    fn offer(&mut self, at: Instant, data: Message) {
+    /// Octets of memory that what is under way holds.
+    fn memory(&self) -> u64 {
+        let octets = [self.line.backlog(self.port).octets, self.impaired.octets(self.port), self.ready_octets];
+        let units = self.under_way() as u64;
+        octets.into_iter().fold(units.saturating_mul(UNIT), u64::saturating_add)
+    }
+
+    fn take(&mut self) -> Option<Leaving> {
+        let leaving = self.ready.pop_front()?;
+        self.ready_octets = self.ready_octets.saturating_sub(leaving.data.len() as u64);
+        Some(leaving)
+    }
+
+    /// A unit comes, where there is `room` for what is under way.
+    fn offer(&mut self, at: Instant, data: Message, room: u64) {
         self.run(at);
         self.counted.came(data.len());
-        if self.under_way() >= MOST_UNITS {
+        let memory = self.memory().saturating_add(UNIT).saturating_add(data.len() as u64);
+        if self.under_way() >= MOST_UNITS || memory > room {
             self.counted.no_room += 1;
             return;
         }
@@ -153,13 +178,21 @@ impl One {
 /// Both directions between two ends; see the module.
 pub struct Path {
     ways: [One; 2],
+    most_memory: u64,
 }
 
 impl Path {
     /// A path that does nothing to units; `seed` fixes what random settings will do.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { ways: [One::new(0, seed), One::new(1, seed)] }
+        Self { ways: [One::new(0, seed), One::new(1, seed)], most_memory: MOST_MEMORY }
+    }
+
+    /// The same, where what is under way in both directions may hold `octets` of memory; more is dropped and counted.
+    #[must_use]
+    pub const fn with_memory(mut self, octets: u64) -> Self {
+        self.most_memory = octets;
+        self
     }
 
     fn way(&mut self, from: usize) -> &mut One {
@@ -169,7 +202,9 @@ impl Path {
 
     /// At `at` a unit comes from the end `from` (0, or else 1).
     pub fn offer(&mut self, at: Instant, from: usize, data: Message) {
-        self.way(from).offer(at, data);
+        let other = self.way(1 - from.min(1)).memory();
+        let room = self.most_memory.saturating_sub(other);
+        self.way(from).offer(at, data, room);
     }
 
     /// When something happens next by itself.
@@ -187,7 +222,7 @@ impl Path {
 
     /// The next unit from the end `from` (0, or else 1) that has left, in order of their times.
     pub fn take(&mut self, from: usize) -> Option<Leaving> {
-        self.way(from).ready.pop_front()
+        self.way(from).take()
     }
 
     /// Changes settings at `at`: what has come keeps its fate.

@@ -44,7 +44,7 @@ pub enum Queue {
     Packets(u64),
     /// So many octets of packets.
     Octets(Octets),
-    /// All that comes, up to [`super::MOST_UNITS`].
+    /// All that comes, up to [`super::MOST_UNITS`] and the memory that there is.
     Unlimited,
 }
 

@@ -179,6 +179,35 @@ fn too_many_under_way_are_dropped_and_counted() {
 }
 
 #[test]
+fn what_is_under_way_has_a_bound_in_octets_too() {
+    let mut path = Path::new(1).with_memory(10_000_000);
+    let long = Message::from_octets(&[1; 60_000]);
+    for line in ["both delay 1s", "a>b rate 1Mb/s queue none"] {
+        let (way, changes) = changes(line);
+        path.set(us(0), way, &changes);
+    }
+    // Those that wait for the line, those that are delayed, and those of the other direction have it together.
+    for number in 0..1000 {
+        path.offer(us(number), 0, long.clone());
+        path.offer(us(number), 1, long.clone());
+    }
+    let [a, b] = path.statistics();
+    let held = (a.under_way + b.under_way) * 60_512;
+    assert!((9_800_000..=10_100_000).contains(&held), "{held}");
+    assert!(a.no_room > 900 && b.no_room > 900);
+    // One is on the line.
+    assert_eq!((a.units_in, a.no_room + a.under_way), (1000, 999));
+    // Whatever leaves makes room, also where nobody has taken it yet.
+    path.run(us(1_500_000));
+    path.offer(us(1_500_000), 1, long.clone());
+    assert_eq!(path.statistics()[1].no_room, b.no_room + 1);
+    while path.take(1).is_some() {}
+    path.offer(us(1_500_001), 1, long);
+    let [_, b] = path.statistics();
+    assert_eq!(b.under_way, 1);
+}
+
+#[test]
 fn lines_set_what_they_say() {
     let percent = |n: u64| Share::from_parts_per_trillion(n * 10_000_000_000);
     let of = |line| {

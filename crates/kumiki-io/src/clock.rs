@@ -19,14 +19,46 @@ pub struct Bell(Arc<Parts>);
 struct Parts {
     rung: Mutex<bool>,
     changed: Condvar,
-    /// Where an executor waits for devices too: the pipe whose end becomes readable as the bell is rung.
-    pipe: OnceLock<Pipe>,
+    /// Where an executor waits for devices too: what becomes readable as the bell is rung.
+    wire: OnceLock<Wire>,
+    /// The same for signals, which write an octet.
+    rope: OnceLock<Wire>,
 }
 
+/// What is written at one end and read at the other.
 #[derive(Debug)]
-struct Pipe {
+struct Wire {
     read: OwnedFd,
-    write: OwnedFd,
+    /// None where the same descriptor is both.
+    write: Option<OwnedFd>,
+}
+
+impl Wire {
+    fn pipe() -> io::Result<Self> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        Ok(Self { read, write: Some(write) })
+    }
+
+    /// One that takes as few descriptors as there is need for: each caller of a server has its own.
+    #[cfg(target_os = "linux")]
+    fn new() -> io::Result<Self> {
+        use rustix::event::{EventfdFlags, eventfd};
+        let read = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { read, write: None })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn new() -> io::Result<Self> {
+        Self::pipe()
+    }
+
+    fn write(&self) -> &OwnedFd {
+        self.write.as_ref().unwrap_or(&self.read)
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        Watch { descriptor: self.read.as_fd(), reading: true, writing: false }
+    }
 }
 
 /// A device to wait for.
@@ -45,32 +77,33 @@ impl Bell {
     pub fn ring(&self) {
         *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.changed.notify_all();
-        if let Some(pipe) = self.0.pipe.get() {
-            // A pipe that is full has been rung often enough.
-            let _ = rustix::io::write(&pipe.write, &[1]);
+        if let Some(wire) = self.0.wire.get() {
+            // One that is full has been rung often enough. An eventfd takes a number of eight octets (eventfd(2)).
+            let _ = rustix::io::write(wire.write(), &1_u64.to_ne_bytes());
         }
     }
 
-    /// Makes this bell one that is heard while waiting for devices, and by signals. Does nothing where it is one.
+    /// Makes this bell one that is heard while waiting for devices. Does nothing where it is one.
     ///
     /// # Errors
     /// Where the process may have no more descriptors.
-    pub fn open_pipe(&self) -> io::Result<()> {
-        if self.0.pipe.get().is_none() {
-            let (read, write) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-            // Where another thread was faster, its pipe serves.
-            let _ = self.0.pipe.set(Pipe { read, write });
+    pub fn open(&self) -> io::Result<()> {
+        if self.0.wire.get().is_none() {
+            // Where another thread was faster, its own serves.
+            let _ = self.0.wire.set(Wire::new()?);
         }
         Ok(())
     }
 
-    /// A descriptor that rings the bell by whatever is written to it; none before [`Bell::open_pipe`].
+    /// A descriptor that rings the bell, while somebody waits for devices, by whatever is written to it.
     ///
     /// # Errors
     /// Where the process may have no more descriptors.
     pub(crate) fn rope(&self) -> io::Result<Option<OwnedFd>> {
-        let pipe = self.0.pipe.get();
-        pipe.map(|pipe| pipe.write.try_clone()).transpose()
+        if self.0.rope.get().is_none() {
+            let _ = self.0.rope.set(Wire::pipe()?);
+        }
+        self.0.rope.get().map(|rope| rope.write().try_clone()).transpose()
     }
 
     /// Waits until the bell is rung, but not longer than `at_most`. May end early.
@@ -88,8 +121,9 @@ impl Bell {
     /// As [`Bell::wait`], and until one of `devices` is ready.
     fn wait_for(&self, at_most: Duration, devices: &[Watch<'_>]) {
         let rung = core::mem::take(&mut *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner));
-        let pipe = self.0.pipe.get().map(|pipe| Watch { descriptor: pipe.read.as_fd(), reading: true, writing: false });
-        let mut polled: Vec<PollFd<'_>> = pipe
+        let wires = [&self.0.wire, &self.0.rope].into_iter().filter_map(OnceLock::get);
+        let wires: Vec<Watch<'_>> = wires.map(Wire::watch).collect();
+        let mut polled: Vec<PollFd<'_>> = wires
             .iter()
             .chain(devices)
             .map(|watch| {
@@ -105,10 +139,10 @@ impl Bell {
         if Timespec::try_from(at_most).is_ok_and(|at_most| poll(&mut polled, Some(&at_most)).is_err()) {
             return;
         }
-        if let Some(pipe) = pipe {
+        for wire in wires {
             *self.0.rung.lock().unwrap_or_else(PoisonError::into_inner) = false;
             let mut octets = [0; 64];
-            while rustix::io::read(pipe.descriptor, &mut octets).is_ok_and(|read| read == octets.len()) {}
+            while rustix::io::read(wire.descriptor, &mut octets).is_ok_and(|read| read == octets.len()) {}
         }
     }
 }
@@ -250,7 +284,7 @@ mod tests {
     fn a_bell_or_a_device_ends_a_wait_for_devices() {
         kumiki_watchdog::minute();
         let (clock, bell) = (RealClock::start(), Bell::default());
-        bell.open_pipe().unwrap();
+        bell.open().unwrap();
         let (read, write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
         let device = Watch { descriptor: read.as_fd(), reading: true, writing: false };
         let minute = clock.now() + MINUTE;
@@ -267,5 +301,24 @@ mod tests {
         clock.wait(minute, &bell, &[device]);
         assert!(clock.now() < minute);
         ringer.join().unwrap();
+    }
+
+    #[test]
+    fn a_bell_takes_one_descriptor_and_what_signals_write_rings_it() {
+        kumiki_watchdog::minute();
+        let (clock, bell) = (RealClock::start(), Bell::default());
+        bell.open().unwrap();
+        assert_eq!(bell.0.wire.get().unwrap().write.is_none(), cfg!(target_os = "linux"));
+        let rope = bell.rope().unwrap().unwrap();
+        let (silent, _write) = pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let device = Watch { descriptor: silent.as_fd(), reading: true, writing: false };
+        let minute = clock.now() + MINUTE;
+        for _ in 0..2 {
+            rustix::io::write(&rope, &[1]).unwrap();
+            clock.wait(minute, &bell, &[device]);
+            bell.ring();
+            clock.wait(minute, &bell, &[device]);
+        }
+        assert!(clock.now() < minute);
     }
 }

@@ -326,7 +326,7 @@ impl<C: Clock> Executor<C> {
     /// Where the process may have no more descriptors.
     pub fn add_real(&mut self, device: Box<dyn RealDevice>) -> io::Result<RealId> {
         // The bell must be heard while waiting for the device.
-        self.bell.open_pipe()?;
+        self.bell.open()?;
         self.real.push(Real {
             device,
             wire: None,

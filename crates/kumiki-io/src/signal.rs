@@ -53,7 +53,7 @@ impl Wish {
 
     fn of(bell: &Bell, signals: &[i32]) -> io::Result<Self> {
         let wish = Self::default();
-        bell.open_pipe()?;
+        bell.open()?;
         for &signal in signals {
             // In this order: the first signal finds the wish not yet made.
             let status = status(signal);
@@ -97,7 +97,7 @@ impl Hangup {
     /// Where the process may have no more descriptors or handlers.
     pub fn listen(bell: &Bell) -> io::Result<Self> {
         let hangup = Self::default();
-        bell.open_pipe()?;
+        bell.open()?;
         flag::register(SIGHUP, Arc::clone(&hangup.0))?;
         if let Some(rope) = bell.rope()? {
             low_level::pipe::register(SIGHUP, rope)?;

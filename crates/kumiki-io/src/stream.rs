@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | POSIX's sockets |
 //! | Units | octets in pieces as they come, up to [`PIECE`] at a time; what is sent is written in one call for each pass of the executor, from where it lies |
-//! | Room | the device holds up to [`HELD`] octets that the socket has no room for. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
+//! | Room | the device holds up to [`HELD`] octets that the socket has no room for, or what [`Stream::holding`] says, and little more memory than that, however short the messages are. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
 //! | Left out | connecting and listening, which are `std::net`'s, and `crate::sockets`' for many of them; urgent data; half-closed connections: the peer's end of file is the end of the stream |
 //!
 //! Nagle's algorithm is off: what is written together leaves together, so it could only delay. A peer that has it sends a short segment behind another only when that is acknowledged, so
@@ -32,6 +32,8 @@ pub const HELD: usize = 1024 * 1024;
 const PARTS: usize = 256;
 /// Fewer octets than this are copied out of the page that they were read into, to memory of their size: they would hold on to all of it.
 const FEW: usize = PIECE / 4;
+/// Messages of fewer octets are copied behind one another: each that waits by itself takes some hundred octets beside its own.
+const SHORT: usize = 1024;
 
 /// A connection; see the module.
 #[derive(Debug)]
@@ -39,10 +41,14 @@ pub struct Stream {
     socket: OwnedFd,
     state: State,
     waiting: VecDeque<Message>,
-    /// Octets of the first message in `waiting` that have been written.
+    /// Short messages that came behind all in `waiting`.
+    tail: Vec<u8>,
+    /// Octets of the first message in `waiting`, or else in `tail`, that have been written.
     written: usize,
-    /// Octets in `waiting` that have not.
+    /// Octets in both that have not.
     held: usize,
+    /// How many there may be.
+    most: usize,
     /// Octets that the socket has taken and that nobody has been told of as room.
     room: usize,
     /// Octets that may be read.
@@ -96,12 +102,21 @@ impl Stream {
             socket,
             state: State::New,
             waiting: VecDeque::new(),
+            tail: Vec::new(),
             written: 0,
             held: 0,
+            most: HELD,
             room: HELD,
             granted: 0,
             failure: None,
         })
+    }
+
+    /// The same, where no more than `most` octets wait for room in the socket.
+    #[must_use]
+    pub const fn holding(mut self, most: usize) -> Self {
+        (self.most, self.room) = (most, most);
+        self
     }
 
     /// What has broken the connection; nothing where it stands, or the peer has ended it in order.
@@ -152,18 +167,16 @@ impl Stream {
     fn write(&self) -> Result<usize, Errno> {
         let mut parts: Vec<IoSlice<'_>> = Vec::with_capacity(PARTS);
         let mut skip = self.written;
-        for message in &self.waiting {
-            for piece in message.pieces().flatten() {
-                if skip >= piece.len() {
-                    skip -= piece.len();
-                    continue;
-                }
-                let rest = piece.get(skip..).unwrap_or_default();
-                parts.push(IoSlice::new(rest));
-                skip = 0;
+        let messages = self.waiting.iter().flat_map(|message| message.pieces().flatten());
+        for piece in messages.chain([self.tail.as_slice()]) {
+            if skip >= piece.len() {
+                skip -= piece.len();
+                continue;
             }
+            let rest = piece.get(skip..).unwrap_or_default();
+            parts.push(IoSlice::new(rest));
+            skip = 0;
             if parts.len() >= PARTS {
-                parts.truncate(PARTS);
                 break;
             }
         }
@@ -185,6 +198,40 @@ impl Stream {
             self.written -= first.len();
             self.waiting.pop_front();
         }
+        if self.waiting.is_empty() && self.written >= self.tail.len() {
+            self.written = 0;
+            self.tail.clear();
+            // What was short together needs its room no more.
+            self.tail.shrink_to(SHORT);
+        }
+    }
+
+    /// A message waits behind the others.
+    fn keep(&mut self, packet: &Message) {
+        self.held += packet.len();
+        if packet.len() < SHORT {
+            packet.for_each(|octets| self.tail.extend_from_slice(octets));
+            // One that has room for no other is kept by itself.
+            if self.tail.len() + SHORT <= PIECE {
+                return;
+            }
+        }
+        if !self.tail.is_empty() {
+            let tail = core::mem::take(&mut self.tail);
+            self.waiting.push_back(Message::from_page(Page::owning(tail)));
+        }
+        if packet.len() < SHORT {
+            return;
+        }
+        self.waiting.push_back(if packet.pieces().all(|piece| piece.is_some()) {
+            packet.clone()
+        } else {
+            Message::from_octets(&packet.to_vec())
+        });
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.tail.is_empty()
     }
 
     fn tell_room(&mut self) -> Arrival {
@@ -196,6 +243,7 @@ impl Stream {
         self.state = State::Broken;
         self.failure = self.failure.or(why);
         self.waiting.clear();
+        self.tail = Vec::new();
         self.room += self.held;
         (self.written, self.held) = (0, 0);
     }
@@ -226,7 +274,7 @@ impl RealDevice for Stream {
 
     fn receive(&mut self) -> io::Result<Option<Arrival>> {
         // What the socket takes now is room to tell of now: there may be no other reason to be asked again.
-        if !self.waiting.is_empty() {
+        if self.has_waiting() {
             self.flush()?;
         }
         match self.state {
@@ -264,15 +312,10 @@ impl RealDevice for Stream {
             }
             return Ok(Sent::Refused);
         }
-        if self.held >= HELD && self.flush()? {
+        if self.held >= self.most && self.flush()? {
             return Ok(Sent::Full);
         }
-        self.held += packet.len();
-        self.waiting.push_back(if packet.pieces().all(|piece| piece.is_some()) {
-            packet.clone()
-        } else {
-            Message::from_octets(&packet.to_vec())
-        });
+        self.keep(packet);
         Ok(Sent::Taken)
     }
 
@@ -281,7 +324,7 @@ impl RealDevice for Stream {
     }
 
     fn flush(&mut self) -> io::Result<bool> {
-        while !self.waiting.is_empty() {
+        while self.has_waiting() {
             match self.write() {
                 Ok(taken) => self.on_taken(taken),
                 Err(Errno::AGAIN) => return Ok(true),

@@ -14,6 +14,7 @@
 mod direction;
 mod fate;
 mod spread;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,6 +170,14 @@ impl Impaired {
         let [from_0, from_1] = &self.directions;
         let direction = if port == 0 { from_0 } else { from_1 };
         direction.waiting()
+    }
+
+    /// How many octets the frames among them have.
+    #[must_use]
+    pub const fn octets(&self, port: usize) -> u64 {
+        let [from_0, from_1] = &self.directions;
+        let direction = if port == 0 { from_0 } else { from_1 };
+        direction.octets()
     }
 }
 

@@ -108,6 +108,10 @@ impl Room {
             for_others -= 1;
             limits = scaled(for_others);
         }
+        // What is left over is for those who are not known: of them there are most.
+        while needs(Limits { full: limits.full + 1, ..limits }, each) <= left && limits.full < wanted.full {
+            limits.full += 1;
+        }
         let (known, full) = (limits.known, limits.full);
         let remark = format!(
             "callers that are known may be {known} and not {}, and others {full} and not {}, for the limit of descriptors (ulimit -n) leaves no more",
@@ -144,6 +148,9 @@ mod tests {
             assert!(needs(limits, EACH) <= left, "{left}");
             assert_eq!(remark.is_some(), left < needed, "{left}");
             assert!(limits.known > 0 && limits.full > 0 && limits.going > 0 && limits.start <= limits.full);
+            // No other caller would have found enough of them.
+            let is_full = needs(limits, EACH) + EACH.comes > left;
+            assert!(is_full || limits.full == wanted.full, "{left}: {limits:?}");
             assert!(limits.known <= wanted.known && limits.full <= wanted.full);
             if left >= 100 {
                 // All are near their part.

@@ -31,6 +31,8 @@ use kumiki_lab::scenario::tree::{Node, Origin};
 use kumiki_lab::scenario::{self, Fault, Impair, Place};
 use private::CaptureBudget;
 
+#[cfg(target_os = "linux")]
+pub mod allowance;
 pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod descriptors;
@@ -47,7 +49,6 @@ pub mod report;
 pub mod tape;
 #[cfg(test)]
 mod tests;
-#[cfg(target_os = "linux")]
 pub mod throttle;
 #[cfg(target_os = "linux")]
 pub mod walls;

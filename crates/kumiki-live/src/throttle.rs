@@ -10,7 +10,7 @@ const BURST: u64 = 10;
 /// Afterwards one in each of these.
 const EACH: Duration = Duration::from_secs(1);
 
-/// What a line is about. What somebody did who was let in is none of these, and always told.
+/// What a line is about. What somebody did who was let in is none of these, and told while there is an [allowance](crate::allowance) for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// There was no place.
@@ -21,6 +21,12 @@ pub enum Kind {
     Refused,
     /// This machine had no room.
     Short,
+    /// Somebody who was let in has come or gone, and of his network much was told.
+    Known,
+    /// A call that stands was reset.
+    Reset,
+    /// A line, or an end of a permanent circuit, has come or gone.
+    Line,
 }
 
 #[derive(Debug, Default)]
@@ -33,14 +39,21 @@ struct Held {
 }
 
 /// What was told of each kind.
-#[derive(Debug, Default)]
-pub struct Throttle {
-    kinds: BTreeMap<Kind, Held>,
+#[derive(Debug)]
+pub struct Throttle<K = Kind> {
+    burst: u64,
+    kinds: BTreeMap<K, Held>,
+}
+
+impl<K> Default for Throttle<K> {
+    fn default() -> Self {
+        Self { burst: BURST, kinds: BTreeMap::new() }
+    }
 }
 
 impl Held {
-    fn ready(&self) -> Instant {
-        let burst = EACH.saturating_mul(BURST - 1);
+    fn ready(&self, burst: u64) -> Instant {
+        let burst = EACH.saturating_mul(burst.saturating_sub(1));
         Instant::ZERO + self.until.saturating_since(Instant::ZERO).saturating_sub(burst)
     }
 
@@ -54,11 +67,17 @@ impl Held {
     }
 }
 
-impl Throttle {
+impl<K: Copy + Ord> Throttle<K> {
+    /// One by which so many lines of a kind are told at once.
+    #[must_use]
+    pub fn with_burst(burst: u64) -> Self {
+        Self { burst, ..Self::default() }
+    }
+
     /// A line; what is to be told now, if anything is.
-    pub fn tell(&mut self, kind: Kind, line: String, now: Instant) -> Option<String> {
+    pub fn tell(&mut self, kind: K, line: String, now: Instant) -> Option<String> {
         let held = self.kinds.entry(kind).or_default();
-        if now >= held.ready() {
+        if now >= held.ready(self.burst) {
             // One that still waits is counted, not told.
             held.more += u64::from(held.line.is_some());
             return Some(held.tell(line, now));
@@ -72,17 +91,22 @@ impl Throttle {
     /// When something is to be told that was left out.
     pub fn next(&self) -> Option<Instant> {
         let waiting = self.kinds.values().filter(|held| held.line.is_some());
-        waiting.map(Held::ready).min()
+        waiting.map(|held| held.ready(self.burst)).min()
     }
 
     /// What was left out and may be told now; at the end, all.
     pub fn due(&mut self, now: Instant, is_end: bool) -> Vec<String> {
+        self.due_of_kinds(now, is_end).into_iter().map(|(_, line)| line).collect()
+    }
+
+    /// The same with their kinds.
+    pub fn due_of_kinds(&mut self, now: Instant, is_end: bool) -> Vec<(K, String)> {
         let mut lines = Vec::new();
-        for held in self.kinds.values_mut() {
-            if (is_end || now >= held.ready())
+        for (kind, held) in &mut self.kinds {
+            if (is_end || now >= held.ready(self.burst))
                 && let Some(line) = held.line.take()
             {
-                lines.push(held.tell(line, now));
+                lines.push((*kind, held.tell(line, now)));
             }
         }
         lines
@@ -95,7 +119,7 @@ mod tests {
 
     #[test]
     fn ten_thousand_lines_of_a_kind_are_few_and_all_are_counted() {
-        let mut throttle = Throttle::default();
+        let mut throttle = Throttle::<Kind>::default();
         let mut told = Vec::new();
         let mut now = Instant::ZERO;
         for number in 0..10_000 {
@@ -116,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_told_when_its_time_has_come_and_other_kinds_do_not_wait() {
-        let mut throttle = Throttle::default();
+        let mut throttle = Throttle::<Kind>::default();
         let now = Instant::ZERO;
         for number in 0..13 {
             let told = throttle.tell(Kind::Dropped, number.to_string(), now);

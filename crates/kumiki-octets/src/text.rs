@@ -34,9 +34,75 @@ pub fn is_unseen(c: char) -> bool {
     c.is_control() || separates || !c.is_ascii() && formats()
 }
 
+/// The most octets of a text of others that a line of a log has whole.
+pub const WHOLE: usize = 512;
+
+/// The first and the last octets of a text that is longer than [`WHOLE`], without parts of a character.
+fn ends(text: &str) -> Option<(&str, &str)> {
+    if text.len() <= WHOLE {
+        return None;
+    }
+    let (first, _) = text.split_at_checked(text.floor_char_boundary(WHOLE / 2))?;
+    let (_, last) = text.split_at_checked(text.ceil_char_boundary(text.len() - WHOLE / 2))?;
+    Some((first, last))
+}
+
+/// A text of others for a line of a log: in quotes, so that it cannot be taken for what the line says itself; of a long one both ends, and how long it is.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    match ends(text) {
+        None => format!("{text:?}"),
+        Some((first, last)) => format!("{first:?} to {last:?} ({} octets)", text.len()),
+    }
+}
+
+/// The same of a name, which stays as it is where it has nothing but letters, digits and signs that end nothing.
+#[must_use]
+pub fn named(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+~#$%&=!^".contains(c);
+    let stays = !name.is_empty() && name.len() <= WHOLE && name.chars().all(is_plain);
+    if stays { name.to_owned() } else { quoted(name) }
+}
+
+/// Words of our own in which there may be some of others: as they are, but of many both ends, and how many octets there are.
+#[must_use]
+pub fn cut(words: String) -> String {
+    match ends(&words) {
+        None => words,
+        Some((first, last)) => format!("{first} to {last} ({} octets)", words.len()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_stays_where_it_cannot_be_taken_for_anything_else() {
+        for plain in ["note.txt", "a/b-c_d.e", "/", "Größe", "日本"] {
+            assert_eq!(named(plain), plain);
+        }
+        let lie = "y (6 octets), deleted note.txt; 0.0 s";
+        for other in ["", "a b", "a,b", "a;b", "a(b", "a\"b", "a@b", "a:b", "a\nb", "a\u{202e}b", "a\\b", lie] {
+            assert_eq!(named(other), format!("{other:?}"));
+        }
+    }
+
+    #[test]
+    fn of_a_long_text_a_line_has_both_ends_and_the_length() {
+        assert_eq!(quoted(&"a".repeat(WHOLE)).len(), WHOLE + 2);
+        // Three octets each: no part of one is shown.
+        let long = format!("begin{}end", "日".repeat(20_000));
+        for shown in [quoted(&long), named(&long), cut(long.clone())] {
+            assert!(
+                shown.contains("begin日") && shown.contains("日end") && shown.ends_with("(60008 octets)"),
+                "{shown}"
+            );
+            assert!(shown.len() < WHOLE + 40, "{}", shown.len());
+        }
+        // What is not seen takes ten times its octets and no more.
+        assert!(quoted(&"\u{1}".repeat(60_000)).len() < 10 * WHOLE);
+    }
 
     #[test]
     fn what_is_not_seen_is_told_from_what_is() {

@@ -28,8 +28,8 @@ use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
 
-/// A caller has its connection and two to wait with; a call has its program's terminal.
-pub const EACH: Each = Each { comes: 3, stands: 3 };
+/// A caller has its connection and one to wait with; a call has its program's terminal.
+pub const EACH: Each = Each { comes: 2, stands: 3 };
 
 /// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -443,7 +443,7 @@ pub fn listen(
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
         let network = Network { pcap: numbered(serving.network.pcap.as_ref(), number), ..serving.network.clone() };
-        let told = |line: &str| log.told(&format!("call {number}, {from}: {line}"));
+        let told = |line: &str| log.known(from.ip(), &format!("call {number}, {from}: {line}"));
         match converse(&serving, &network, caller, &told) {
             Ok(had_call) => had_call,
             Err(why) => {

@@ -14,7 +14,7 @@
 //! | [`remedy`] | what helps where a call was not to be had |
 #![cfg(target_os = "linux")]
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -33,6 +33,7 @@ use kumiki_x25::x25::{self, Over, X25};
 use kumiki_x25::xot::{self, Xot};
 
 use kumiki_lab::capture::Stream;
+use kumiki_live::allowance::Allowances;
 use kumiki_live::capture::Capture;
 use kumiki_live::gate::Gate;
 use kumiki_live::private::CaptureBudget;
@@ -286,11 +287,12 @@ fn serve(
 struct Log<'a> {
     journal: &'a dyn Journal,
     throttle: Mutex<Throttle>,
+    allowances: Mutex<Allowances>,
     clock: RealClock,
 }
 
 impl Journal for Log<'_> {
-    /// A line about somebody who is known.
+    /// A line that nobody can have told often.
     fn told(&self, line: &str) {
         self.journal.told(&format!("{} {line}", date()));
     }
@@ -298,7 +300,15 @@ impl Journal for Log<'_> {
 
 impl<'a> Log<'a> {
     fn new(journal: &'a dyn Journal) -> Self {
-        Self { journal, throttle: Mutex::default(), clock: RealClock::start() }
+        Self { journal, throttle: Mutex::default(), allowances: Mutex::default(), clock: RealClock::start() }
+    }
+
+    /// A line about somebody at `address` who is known.
+    fn known(&self, address: IpAddr, line: &str) {
+        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = allowances.take(address, line.len(), true, self.clock.now());
+        drop(allowances);
+        if has_room { self.told(line) } else { self.often(Kind::Known, line) }
     }
 
     /// A line of which others could have many told.

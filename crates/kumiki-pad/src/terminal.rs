@@ -26,8 +26,11 @@ use kumiki_live::throttle::Kind;
 use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LOOK, LiveError, memory, system};
 
-/// A terminal has its connection twice, and two to wait with; its calls have one of their own.
-pub const EACH: Each = Each { comes: 6, stands: 1 };
+/// A terminal has its connection twice, and one to wait with; its calls have one of their own.
+pub const EACH: Each = Each { comes: 5, stands: 1 };
+
+/// So many octets wait for a terminal that does not read, beside what the kernel holds; then its host is kept waiting by the window of the call.
+const HELD: usize = 32 << 10;
 
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -368,7 +371,7 @@ pub fn listen(
                 let of_itself = if wish.is_made() { "let go, for this PAD ends" } else { "hung up" };
                 let why = why.unwrap_or_else(|| of_itself.to_owned());
                 if visit.is_known {
-                    log.told(&format!("{who}: {why}"));
+                    log.known(from.ip(), &format!("{who}: {why}"));
                 } else {
                     log.often(Kind::Unknown, &format!("{who}: no call stood: {why}"));
                 }
@@ -423,5 +426,5 @@ fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> 
         is_known: false,
         why: None,
     };
-    Ok(Terminal::Telnet(Box::new(line), visit))
+    Ok(Terminal::Telnet(Box::new(line.holding(HELD)), visit))
 }

@@ -452,6 +452,7 @@ impl Session<'_, '_> {
         for line in daemon.take_log() {
             self.narrator.line(&line);
         }
+        self.narrator.due(now, false);
         if self.persist
             && let Some(status) = self.program_end.take()
         {
@@ -597,6 +598,7 @@ impl Session<'_, '_> {
             traffic,
             elapsed,
         };
+        self.narrator.due(self.clock.now(), true);
         self.narrator.end(&summary);
         Ok(summary)
     }

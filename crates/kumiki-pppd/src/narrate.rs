@@ -1,4 +1,7 @@
 //! What a link tells as it goes and at its end, as text or as JSON Lines.
+//!
+//! A peer decides how often something is refused and how often a state changes, so of such lines there are [`BURST`] of a kind at once, then one a second, with the number of
+//! those that were left out. Packets, which are told where somebody asks for them, are all told.
 
 use core::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,11 +14,16 @@ use serde_json::json;
 
 use super::{Agreement, Kind, Outcome, Summary, program_words};
 use kumiki_live::Form;
+use kumiki_live::throttle::Throttle;
+
+/// So many lines of a kind are told at once: those of some negotiations.
+const BURST: u64 = 100;
 
 /// Tells.
 pub(super) struct Narrator<'a> {
     form: Form,
     verbose: bool,
+    throttle: Throttle<Kind>,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -26,7 +34,7 @@ fn pair(addresses: (Address, Address)) -> String {
 
 impl<'a> Narrator<'a> {
     pub(super) fn new(form: Form, verbose: bool, say: &'a mut dyn FnMut(&str)) -> Self {
-        Self { form, verbose, say }
+        Self { form, verbose, throttle: Throttle::with_burst(BURST), say }
     }
 
     /// A pseudo terminal has been made for the peer.
@@ -49,17 +57,34 @@ impl<'a> Narrator<'a> {
 
     /// A line of the daemon's log.
     pub(super) fn line(&mut self, line: &kumiki_ppp::ppp_daemon::Line) {
-        let kind = match line.kind {
-            Kind::Sent | Kind::Received if !self.verbose => return,
+        let text = line.to_string();
+        let text = match line.kind {
+            Kind::Sent | Kind::Received => self.verbose.then_some(text),
+            Kind::State | Kind::Refusal | Kind::Note => self.throttle.tell(line.kind, text, line.at),
+        };
+        if let Some(text) = text {
+            self.log(line.at, line.kind, &text);
+        }
+    }
+
+    /// What was left out of the log and may be told now; at the end, all.
+    pub(super) fn due(&mut self, now: Instant, is_end: bool) {
+        for (kind, text) in self.throttle.due_of_kinds(now, is_end) {
+            self.log(now, kind, &text);
+        }
+    }
+
+    fn log(&mut self, at: Instant, kind: Kind, line: &str) {
+        let at = at.saturating_since(Instant::ZERO).as_secs_f64();
+        let kind = match kind {
             Kind::Sent => "sent",
             Kind::Received => "received",
             Kind::State => "state",
             Kind::Refusal => "refusal",
             Kind::Note => "note",
         };
-        let at = line.at.saturating_since(Instant::ZERO).as_secs_f64();
         let text = match self.form {
-            Form::Json => json!({ "event": "log", "at": at, "kind": kind, "text": line.to_string() }).to_string(),
+            Form::Json => json!({ "event": "log", "at": at, "kind": kind, "text": line }).to_string(),
             Form::Text => format!("{at:9.3} {line}"),
         };
         (self.say)(&text);

@@ -143,6 +143,39 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
     }
 }
 
+#[test]
+fn a_peer_cannot_fill_the_log_with_what_we_refuse() {
+    use kumiki_ppp::ppp_daemon::{Kind, Line};
+
+    for form in [Form::Text, Form::Json] {
+        let mut said = Vec::new();
+        let mut say = |line: &str| said.push(line.to_owned());
+        let mut narrator = Narrator::new(form, false, &mut say);
+        // So many options in four seconds, and one state among them.
+        for number in 0..280_000_u64 {
+            let at = Instant::from_nanos(number * 14_000);
+            let text = format!("we do not know option {number} of LCP");
+            narrator.line(&Line { at, kind: Kind::Refusal, text });
+            narrator.due(at, false);
+        }
+        let at = Instant::from_nanos(4_000_000_000);
+        narrator.line(&Line { at, kind: Kind::State, text: "LCP is Opened".to_owned() });
+        narrator.due(at, true);
+        let state = said.iter().filter(|line| line.contains("LCP is Opened")).count();
+        assert_eq!((state, said.len() < 110), (1, true), "{}", said.len());
+        let of_refusals = said.iter().filter(|line| line.contains("we do not know"));
+        let counted: u64 = of_refusals
+            .map(|line| {
+                let (_, more) = line.split_once("(and ").unwrap_or(("", "0 "));
+                1 + more.split(' ').next().unwrap().parse::<u64>().unwrap()
+            })
+            .sum();
+        assert_eq!(counted, 280_000);
+        let is_json = |line: &String| serde_json::from_str::<serde_json::Value>(line).is_ok();
+        assert!(form == Form::Text || said.iter().all(is_json));
+    }
+}
+
 /// Between two devices: what comes from the kernel goes to PPP under its version's protocol.
 #[test]
 fn a_relay_sorts_datagrams_by_their_version() {

@@ -12,6 +12,7 @@ use kumiki_graph::{
 };
 use kumiki_io::admission::Limits;
 use kumiki_io::{Arrival, Clock as _, Descriptors, Executor, GraphId, ManualClock, Pace, Plug, RealDevice, Sent};
+use kumiki_live::allowance::Allowances;
 use kumiki_octets::Message;
 use kumiki_x25::x25_switch::{self, Switch};
 use kumiki_x25::xot::PATIENCE;
@@ -99,6 +100,7 @@ struct Model {
     reset: u32,
     /// What the log had told.
     told: Vec<String>,
+    allowances: Allowances,
 }
 
 impl Model {
@@ -153,6 +155,7 @@ impl Model {
             came: 0,
             reset: 0,
             told: Vec::new(),
+            allowances: Allowances::default(),
         };
         model.pass(Duration::ZERO);
         let passive = model.inside.asked().into_iter().find_map(|it| match it {
@@ -167,6 +170,7 @@ impl Model {
 
     fn pass(&mut self, time: Duration) {
         let (host, switch, callers, told) = (self.host, self.switch, &self.callers, &mut self.told);
+        let allowances = &mut self.allowances;
         let clock = self.clock.clone();
         let end = clock.now() + time;
         loop {
@@ -175,7 +179,8 @@ impl Model {
             let step = left.min(Duration::from_millis(200));
             self.executor.run(step, |executor| {
                 let graph = executor.graph_mut(host).unwrap();
-                told.extend(switch::look(graph, switch, callers, clock.now()).into_iter().map(|(_, line)| line));
+                let lines = switch::look(graph, switch, callers, allowances, clock.now());
+                told.extend(lines.into_iter().map(|(_, line)| line));
                 false
             });
             if left <= step {

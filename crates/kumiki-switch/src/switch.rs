@@ -3,7 +3,7 @@
 //! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what others could have many lines told (calls that are refused,
 //! connections without a call) there are few (`Throttle`).
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,7 @@ use super::config::{Config, Kind as PortKind, On, Port};
 use super::ports;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
+use kumiki_live::allowance::Allowances;
 use kumiki_live::capture::Capture;
 use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::memory::Memory;
@@ -209,7 +210,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
         wish.is_made() || told.is_some_and(|end| end.load(Ordering::Relaxed))
     };
     let mut closing = None;
-    let mut throttle = Throttle::default();
+    let (mut throttle, mut allowances) = (Throttle::default(), Allowances::default());
     loop {
         let ended = executor.run(LOOK, |executor| {
             let Some(it) = executor.graph_mut(graph) else {
@@ -222,7 +223,7 @@ pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Resul
                 say(&format!("{} --pcap: {remark}", date()));
             }
             let now = clock.now();
-            for (kind, line) in look(it, built.switch, &callers, now) {
+            for (kind, line) in look(it, built.switch, &callers, &mut allowances, now) {
                 let line = format!("{} {line}", date());
                 match kind {
                     None => say(&line),
@@ -279,7 +280,13 @@ fn why(what: What, cause: u8, diagnostic: u8) -> String {
 }
 
 /// Looks around after a pass: what is to be told, and of what kind, where others could have it told often.
-pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: Instant) -> Vec<(Option<Kind>, String)> {
+pub(super) fn look(
+    graph: &mut Graph,
+    switch: NodeId,
+    callers: &Callers,
+    allowances: &mut Allowances,
+    now: Instant,
+) -> Vec<(Option<Kind>, String)> {
     let mut lines = Vec::new();
     let mut sent_away = Vec::new();
     let Some(node) = graph.protocol_mut::<Switch>(switch) else {
@@ -287,8 +294,9 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
     };
     let events: Vec<Event> = node.take_events().collect();
     for event in events {
-        let kind = matches!(event.what, Happened::Refused { .. }).then_some(Kind::Refused);
-        lines.extend(line(&event).map(|line| (kind, line)));
+        if let Some(line) = line(&event) {
+            lines.push((kind(&event, line.len(), allowances, now), line));
+        }
         if let Err(full) = admit(callers, &event, now) {
             let (call, from) = (event.call, who(&event));
             let line = format!("call {call}{from}: sent away, for {full}");
@@ -303,6 +311,21 @@ pub(super) fn look(graph: &mut Graph, switch: NodeId, callers: &Callers, now: In
     let gone = callers.look(now).into_iter();
     lines.extend(gone.map(|(kind, line)| (Some(kind), line)));
     lines
+}
+
+/// Of what kind an event is, where others could have it told often; of calls that stand so much is told of each network.
+pub(super) fn kind(event: &Event, octets: usize, allowances: &mut Allowances, now: Instant) -> Option<Kind> {
+    match event.what {
+        Happened::Refused { .. } => Some(Kind::Refused),
+        Happened::Reset { .. } => Some(Kind::Reset),
+        Happened::Joined(_) | Happened::Parted(..) | Happened::Up(_) | Happened::Down(_) => Some(Kind::Line),
+        Happened::Came { .. } | Happened::SetUp { .. } | Happened::Cleared { .. } => {
+            let [caller, _] = event.peers;
+            // Those on lines have no address, and are one network.
+            let address = caller.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |it| it.ip());
+            (!allowances.take(address, octets, true, now)).then_some(Kind::Known)
+        }
+    }
 }
 
 /// Has the callers know what became of a call.

@@ -1,9 +1,11 @@
 //! What a configuration may say, and what is said of one that is wrong.
 
-use kumiki_graph::Reason;
+use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_live::allowance::Allowances;
+use kumiki_live::throttle::Throttle;
 use kumiki_x25::x25_switch::{self, Event, Happened};
 
-use super::switch::line;
+use super::switch::{kind, line};
 use super::*;
 
 const WHOLE: &str = r#"
@@ -202,7 +204,7 @@ fn a_port_that_nobody_can_use_is_refused() {
 /// Cause and diagnostic are what the ends are told; the log says what was wrong, and what may help.
 #[test]
 fn a_line_of_the_log_has_what_an_end_broke() {
-    let at = kumiki_graph::Instant::ZERO;
+    let at = Instant::ZERO;
     let line_of = |found: Option<Reason>| {
         let what = Happened::Refused {
             from: "lab".to_owned(),
@@ -229,4 +231,27 @@ fn a_line_of_the_log_has_what_an_end_broke() {
     let what = Happened::Parted(place, first);
     let parted = line(&Event { at, call: 7, peers: [None; 2], what }).unwrap();
     assert_eq!(parted, format!("circuit 7: paris:7 is away: XOT: {words}; {hint}"));
+}
+
+#[test]
+fn nobody_can_fill_the_log_with_resets_or_with_calls() {
+    let call =
+        |what| Event { at: Instant::ZERO, call: 7, peers: [Some("192.0.2.7:1998".parse().unwrap()), None], what };
+    let reset = Happened::Reset { by: "in".to_owned(), cause: 0, diagnostic: 0, found: None };
+    let number = "991".parse().unwrap();
+    let set_up = Happened::SetUp { from: "in".to_owned(), to: "out".to_owned(), calling: number, called: number };
+    let (mut allowances, mut throttle) = (Allowances::default(), Throttle::default());
+    let (mut told, mut all) = (0, 0);
+    for event in [reset, set_up].map(call) {
+        // As many as a fast caller has in five seconds.
+        for number in 0..50_000_u64 {
+            let now = Instant::ZERO + Duration::from_micros(number * 100);
+            let line = line(&event).unwrap();
+            all += line.len();
+            let kind = kind(&event, line.len(), &mut allowances, now);
+            let line = kind.map_or(Some(line.clone()), |kind| throttle.tell(kind, line, now));
+            told += line.map_or(0, |line| line.len());
+        }
+    }
+    assert!(all > 3_000_000 && told < 320_000, "{told} of {all}");
 }

@@ -71,6 +71,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_statx,
     libc::SYS_ppoll,
     libc::SYS_pipe2,
+    libc::SYS_eventfd2,
     libc::SYS_dup,
     libc::SYS_dup3,
     // Connections that are there.

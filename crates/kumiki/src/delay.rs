@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use kumiki_delay::{Command, Config, End, HELP};
+use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{Duration, Form};
 
@@ -67,6 +68,9 @@ pub(crate) struct Wanted {
     /// Fixes what is random: the same units meet the same fates
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The most memory that units under way may hold, in both directions together; what comes beyond is dropped and counted (no room for)
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    memory: String,
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
@@ -127,6 +131,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         control: wanted.control.clone(),
         at_most,
         seed: wanted.seed,
+        memory: option::<Octets>("--memory", &wanted.memory)?.count(),
         form: if wanted.json { Form::Json } else { Form::Text },
         stdin: !wanted.no_stdin && may_read(),
         first: !wanted.ordinary_priority,

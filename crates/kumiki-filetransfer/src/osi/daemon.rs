@@ -17,6 +17,7 @@
 //! **Left out**: interrupted transfers that outlive the program.
 
 mod association;
+mod told;
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -25,7 +26,6 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -43,10 +43,12 @@ use kumiki_osi_service::ftam::GraphicString;
 use kumiki_osi_service::x25::Number;
 
 use self::association::Serve;
+use self::told::{Listener, Teller, Told};
 use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
 use crate::files::{Directory, Passwords, Quota, open_root, try_root};
+use kumiki_live::allowance::Allowances;
 use kumiki_live::descriptors::{Each, Room};
 use kumiki_live::gate::{Gate, Turnstile};
 use kumiki_live::memory::{self, Memory};
@@ -181,8 +183,8 @@ pub struct Served {
     pub associations: u64,
 }
 
-/// A caller has its connection and two for its thread to wait with, and one that is known some files open.
-const EACH: Each = Each { comes: 3, stands: 3 };
+/// A caller has its connection and one for its thread to wait with, and one that is known some files open.
+const EACH: Each = Each { comes: 2, stands: 3 };
 
 /// So many callers are taken before those who have gone are looked at: a flood of them never ends by itself.
 const AT_ONCE: usize = 64;
@@ -193,6 +195,9 @@ struct Shared {
     table: Arc<Mutex<Table>>,
     quota: Arc<Quota>,
     budget: Budget,
+    /// How much of the log is about whom.
+    allowances: Arc<Mutex<Allowances>>,
+    clock: RealClock,
     /// The directory, which whom we have become since might not find.
     root: Arc<OwnedFd>,
     /// Who is let in from now on.
@@ -277,14 +282,6 @@ impl Shelf for OfAll {
     }
 }
 
-/// What a thread tells.
-enum Told {
-    /// A line of the log; of a kind, where others could have many of them told.
-    Line(Option<Kind>, String),
-    /// The thread of this number has ended, and whether its association stood.
-    Ended(u64, bool),
-}
-
 /// Somebody who has called.
 struct Caller {
     number: u64,
@@ -360,10 +357,12 @@ pub fn serve(
         daemon,
         table: Arc::default(),
         budget: memory.budget,
+        allowances: Arc::default(),
+        clock,
         stopping: AtomicBool::new(false),
         bells: Mutex::default(),
     });
-    let (teller, told) = channel();
+    let (teller, told) = told::ends();
     // It gives up what is old, and what is left at the end.
     let mut guard = shared.guard(Book::default(), None, None);
     let mut door = Door {
@@ -432,8 +431,8 @@ pub fn serve(
 struct Door {
     shared: Arc<Shared>,
     serving: BTreeMap<u64, Serving>,
-    teller: Sender<Told>,
-    told: Receiver<Told>,
+    teller: Teller,
+    told: Listener,
     bell: Bell,
     served: Served,
     throttle: Throttle,
@@ -448,7 +447,7 @@ struct Door {
 
 impl Door {
     fn hear(&mut self, say: &mut dyn FnMut(&str)) {
-        while let Ok(told) = self.told.try_recv() {
+        while let Some(told) = self.told.next() {
             match told {
                 Told::Line(None, line) => say(&line),
                 Told::Line(Some(kind), line) => self.tell(kind, line, say),
@@ -460,6 +459,10 @@ impl Door {
                     }
                 }
             }
+        }
+        let lost = self.told.lost();
+        if lost > 0 {
+            say(&format!("{} {lost} more lines were not told, for the log was too slow for them", date()));
         }
         if let Some(line) = self.shared.captures_end() {
             say(&line);
@@ -577,9 +580,8 @@ impl Door {
             shared.gate.leave(number);
             // Who waits for what it had is not to wait for the log.
             drop(account);
-            // Nobody listens any more only when the program ends.
-            let _ = teller.send(Told::Line(kind, line));
-            let _ = teller.send(Told::Ended(number, stood));
+            teller.tell(kind, line);
+            teller.end(number, stood);
             let mut bells = shared.bells.lock().unwrap_or_else(PoisonError::into_inner);
             bells.remove(&number);
             bell.ring();

@@ -1,71 +1,155 @@
 //! A store that keeps a journal: who came in, and what was done.
+//!
+//! A peer decides how names read and how many deeds there are, and not how long the log gets: of a long name both ends are told ([`kumiki_octets::text`]), and a network
+//! has its [`Allowances`]. What goes beyond is counted, and its number told.
 
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Message;
+use kumiki_octets::text::{cut, named, quoted};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::{GraphicString, Moment};
 
+use kumiki_live::allowance::Allowances;
 use kumiki_live::gate::Turnstile;
 
 /// So many deeds of one association fill a line of the log, and the next ones begin another.
 const MOST: usize = 20;
+/// So many octets do.
+const LINE: usize = 4 << 10;
+/// So many octets of deeds wait to be told at most.
+const HELD: usize = 64 << 10;
 
 /// What was done on one association.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Journal {
-    /// As whom the peer came in.
+    /// As whom the peer came in, as a line has it; empty where it said no name.
     pub(super) user: Option<String>,
-    /// As whom it wanted to and was not let in.
+    /// As whom it wanted to and was not let in, in quotes.
     pub(super) refused: Option<String>,
     deeds: Vec<String>,
+    /// Octets of these.
+    octets: usize,
+    /// Deeds for which the log has no room, since the last line.
+    left_out: u64,
     /// There were others, in a line before.
     has_more: bool,
 }
 
 impl Journal {
+    /// Whether there are deeds to be told.
+    pub(super) const fn has_deeds(&self) -> bool {
+        !self.deeds.is_empty()
+    }
+
     /// In words.
     pub(super) fn shown(&self) -> String {
-        match (self.deeds.is_empty(), self.has_more) {
+        let left_out = match self.left_out {
+            0 => None,
+            1 => Some("and 1 more for which the log has no room".to_owned()),
+            more => Some(format!("and {more} more for which the log has no room")),
+        };
+        match (self.deeds.is_empty() && left_out.is_none(), self.has_more) {
             (true, false) => "did nothing".to_owned(),
             (true, true) => "did nothing more".to_owned(),
-            (false, _) => self.deeds.join(", "),
+            (false, _) => {
+                let all: Vec<&str> = self.deeds.iter().chain(&left_out).map(String::as_str).collect();
+                all.join(", ")
+            }
         }
     }
 }
 
+/// What those of one network may have told of them.
+#[derive(Clone)]
+pub(super) struct Bound {
+    /// Of all networks.
+    pub(super) allowances: Arc<Mutex<Allowances>>,
+    /// Where the peer calls from.
+    pub(super) address: IpAddr,
+    /// The one that all have.
+    pub(super) clock: RealClock,
+}
+
+impl Bound {
+    fn take(&self, octets: usize, changes: bool) -> bool {
+        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        allowances.take(self.address, octets, changes, self.clock.now())
+    }
+}
+
 /// The journal, for the store and for who reads it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Book(Arc<Mutex<Journal>>);
+#[derive(Clone, Default)]
+pub(super) struct Book {
+    journal: Arc<Mutex<Journal>>,
+    bound: Option<Bound>,
+}
 
 impl Book {
+    /// An empty one.
+    pub(super) fn new(bound: Bound) -> Self {
+        Self { bound: Some(bound), ..Self::default() }
+    }
+
     pub(super) fn read(&self) -> Journal {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn with(&self, act: impl FnOnce(&mut Journal)) {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        act(&mut self.journal.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn note(&self, deed: String) {
-        self.with(|journal| journal.deeds.push(deed));
+    /// Whether a line of so many octets may be told of this association.
+    pub(super) fn has_room(&self, octets: usize) -> bool {
+        self.bound.as_ref().is_none_or(|bound| bound.take(octets, true))
+    }
+
+    fn note(&self, deed: String, changes: bool) {
+        self.with(|journal| {
+            let octets = journal.octets.saturating_add(deed.len());
+            let has_room = octets <= HELD && self.bound.as_ref().is_none_or(|it| it.take(deed.len(), changes));
+            if has_room {
+                journal.octets = octets;
+                journal.deeds.push(deed);
+            } else {
+                journal.left_out += 1;
+            }
+        });
+    }
+
+    /// Something was done that changes what there is.
+    fn changed(&self, deed: String) {
+        self.note(deed, true);
+    }
+
+    /// Something was looked at, or not done.
+    fn saw(&self, deed: String) {
+        self.note(deed, false);
     }
 
     /// What was done, where that fills a line; it is not told again.
     pub(super) fn full(&self) -> Option<String> {
         let mut shown = None;
         self.with(|journal| {
-            if journal.deeds.len() >= MOST {
+            if journal.deeds.len() >= MOST || journal.octets >= LINE {
                 shown = Some(journal.shown());
                 journal.deeds.clear();
+                (journal.octets, journal.left_out) = (0, 0);
                 journal.has_more = true;
             }
         });
         shown
     }
+}
+
+/// A name as a line has it.
+fn shown(name: &Name) -> String {
+    named(&name.to_string())
 }
 
 /// An open file.
@@ -106,8 +190,9 @@ impl<S: Filestore> Filestore for Journaled<S> {
         };
         let name = login.initiator.map(ToString::to_string).unwrap_or_default();
         self.book.with(|journal| match &done {
-            Ok(_) => journal.user = Some(name),
-            Err(_) => journal.refused = Some(name),
+            Ok(_) if name.is_empty() => journal.user = Some(name),
+            Ok(_) => journal.user = Some(named(&name)),
+            Err(_) => journal.refused = Some(quoted(&name)),
         });
         done
     }
@@ -126,26 +211,26 @@ impl<S: Filestore> Filestore for Journaled<S> {
 
     fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
         let done = self.store.list(user, name, most)?;
-        self.book.note(format!("listed {name}"));
+        self.book.saw(format!("listed {}", shown(name)));
         Ok(done)
     }
 
     fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
         let done = self.store.create(user, name, file, now);
         if done.is_ok() {
-            self.book.note(format!("created {name}"));
+            self.book.changed(format!("created {}", shown(name)));
         }
         done
     }
 
     fn refused(&mut self, what: &str, name: &str, why: &str) {
         self.store.refused(what, name, why);
-        self.book.note(format!("did not {what} {name:?}: {why}"));
+        self.book.saw(format!("did not {} {}: {}", cut(what.to_owned()), quoted(name), cut(why.to_owned())));
     }
 
     fn looked(&mut self, name: &Name) {
         self.store.looked(name);
-        self.book.note(format!("looked at {name}"));
+        self.book.saw(format!("looked at {}", shown(name)));
     }
 
     fn made(&mut self, name: &Name) {
@@ -155,7 +240,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
         let done = self.store.delete(user, name);
         if done.is_ok() {
-            self.book.note(format!("removed {name}"));
+            self.book.changed(format!("removed {}", shown(name)));
         }
         done
     }
@@ -163,7 +248,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
         let done = self.store.rename(user, from, to, now);
         if done.is_ok() {
-            self.book.note(format!("renamed {from} to {to}"));
+            self.book.changed(format!("renamed {} to {}", shown(from), shown(to)));
         }
         done
     }
@@ -213,7 +298,8 @@ impl<S: Filestore> Filestore for Journaled<S> {
         let done = self.store.commit(user, file, now);
         if let Some(Opened { name, octets, size: begin, .. }) = opened {
             let remark = self.store.remark().map(|it| format!("; {it}")).unwrap_or_default();
-            self.book.note(match &done {
+            let name = shown(&name);
+            self.book.changed(match &done {
                 Ok(()) if begin > 0 => {
                     let added = octets.saturating_sub(begin);
                     format!("added {added} octets to {name} ({octets} octets{remark})")
@@ -227,13 +313,14 @@ impl<S: Filestore> Filestore for Journaled<S> {
 
     fn close(&mut self, file: FileId) {
         if let Some(Opened { name, writing, octets, size }) = self.opened.remove(&file) {
-            self.book.note(if writing {
-                format!("began to write {name} (gave up at {octets} octets)")
+            let name = shown(&name);
+            if writing {
+                self.book.changed(format!("began to write {name} (gave up at {octets} octets)"));
             } else if octets < size {
-                format!("read {name} ({octets} of {size} octets)")
+                self.book.saw(format!("read {name} ({octets} of {size} octets)"));
             } else {
-                format!("read {name} ({octets} octets)")
-            });
+                self.book.saw(format!("read {name} ({octets} octets)"));
+            }
         }
         self.store.close(file);
     }
@@ -242,11 +329,12 @@ impl<S: Filestore> Filestore for Journaled<S> {
         let inner = self.store.detach(file)?;
         let opened = self.opened.remove(&file)?;
         let Opened { name, octets, .. } = &opened;
-        self.book.note(if opened.writing {
-            format!("began to write {name} (broken at {octets} octets, kept)")
+        let name = shown(name);
+        if opened.writing {
+            self.book.changed(format!("began to write {name} (broken at {octets} octets, kept)"));
         } else {
-            format!("read {name} (broken at {octets} octets, kept)")
-        });
+            self.book.saw(format!("read {name} (broken at {octets} octets, kept)"));
+        }
         Some(Detached::new((inner, opened)))
     }
 
@@ -254,8 +342,86 @@ impl<S: Filestore> Filestore for Journaled<S> {
         let taken = file.downcast::<(Detached, Opened)>();
         let (inner, opened) = taken.ok_or_else(|| Fault::docket("not of a store with a journal"))?;
         let file = self.store.attach(inner)?;
-        self.book.note(format!("went on with {}", opened.name));
+        self.book.note(format!("went on with {}", shown(&opened.name)), opened.writing);
         self.opened.insert(file, opened);
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kumiki_files::filestore::Memory;
+    use kumiki_osi_service::ftam::contents::ContentsType;
+
+    use super::*;
+
+    fn now() -> Moment {
+        Moment::parse("20260101000000Z").unwrap()
+    }
+
+    fn name(text: &str) -> Name {
+        Name::parse(&text.into()).unwrap()
+    }
+
+    /// A store with a file `x`, whose journal has what those of a network may have told.
+    fn store() -> (Journaled<Memory>, Book, User) {
+        let mut memory = Memory::new();
+        memory.put(&name("x"), ContentsType::default(), Message::default(), now());
+        let (address, clock) = (IpAddr::from([10, 0, 0, 1]), RealClock::start());
+        let book = Book::new(Bound { allowances: Arc::default(), address, clock });
+        let mut store = Journaled::new(memory, book.clone(), None);
+        let user = store.authenticate(&Login { initiator: None, account: None, password: None }).unwrap();
+        (store, book, user)
+    }
+
+    #[test]
+    fn a_name_cannot_be_taken_for_what_the_line_says() {
+        let (mut store, book, user) = store();
+        let lie = name("y (6 octets), deleted note.txt; 0.0 s; ended in order");
+        store.rename(&user, &name("x"), &lie, now()).unwrap();
+        store.looked(&lie);
+        let quoted = format!("{:?}", lie.to_string());
+        assert_eq!(book.read().shown(), format!("renamed x to {quoted}, looked at {quoted}"));
+        // As whom somebody comes in, he may say as well.
+        let lie = "a@10.9.9.9:1: removed x".into();
+        store.authenticate(&Login { initiator: Some(&lie), account: None, password: None }).unwrap();
+        assert_eq!(book.read().user.unwrap(), "\"a@10.9.9.9:1: removed x\"");
+    }
+
+    #[test]
+    fn what_is_told_of_a_long_name_is_short() {
+        let (mut store, book, _) = store();
+        let long = "\u{1}".repeat(60_000);
+        store.refused(&format!("rename {long} to"), &long, &long);
+        let shown = book.read().shown();
+        assert!(shown.contains("(60000 octets)") && shown.len() < 10_000, "{}", shown.len());
+        store.refused("open", &long, &long);
+        assert!(book.full().is_some(), "so many octets are a line");
+    }
+
+    #[test]
+    fn of_many_deeds_some_are_told_and_all_are_counted() {
+        let (mut store, book, user) = store();
+        let (mut told, mut octets) = (0, 0);
+        let mut count = |line: &str| {
+            octets += line.len();
+            let (deeds, more) = line.split_once(", and ").unwrap_or((line, "0 "));
+            let more: u64 = more.split(' ').next().unwrap().parse().unwrap();
+            told += more + deeds.matches("did not").count() as u64;
+        };
+        for _ in 0..10 {
+            // So many come in one pass.
+            for _ in 0..10_000 {
+                store.refused("open", "nothing", "no such file");
+            }
+            count(&book.full().unwrap_or_default());
+        }
+        // Who hides behind that what he does is told all the same.
+        store.rename(&user, &name("x"), &name("z"), now()).unwrap();
+        let last = book.read().shown();
+        assert!(last.contains("renamed x to z, and "), "{last}");
+        count(&last);
+        assert_eq!(told, 100_000);
+        assert!(octets < 200_000, "{octets}");
     }
 }

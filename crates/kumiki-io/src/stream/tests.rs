@@ -81,6 +81,54 @@ fn room_comes_back_as_the_peer_reads_and_no_octet_is_lost() {
 }
 
 #[test]
+fn what_waits_takes_its_octets_however_short_the_messages_are() {
+    let (mut stream, mut theirs) = pair();
+    let mut sent: usize = 0;
+    while stream.held() < HELD {
+        assert_eq!(stream.send(&headed(b"", &[first(sent)]), Address::NONE).unwrap(), Sent::Taken);
+        sent += 1;
+        assert!(stream.waiting.len() <= sent / (PIECE - SHORT), "{} of {sent}", stream.waiting.len());
+        assert!(stream.tail.capacity() <= PIECE);
+    }
+    assert_eq!(stream.send(&headed(b"", &[0]), Address::NONE).unwrap(), Sent::Full);
+    let mut got = Vec::new();
+    let mut buffer = vec![0; 100_000];
+    while got.len() < sent {
+        let read = theirs.read(&mut buffer).unwrap();
+        got.extend_from_slice(&buffer[..read]);
+        stream.flush().unwrap();
+    }
+    assert!(got.iter().enumerate().all(|(at, octet)| *octet == first(at)));
+    assert!(stream.tail.capacity() <= SHORT);
+}
+
+/// Short and long ones in any order, with writes that end anywhere in them.
+#[test]
+fn short_messages_keep_their_places_between_long_ones() {
+    let (stream, mut theirs) = pair();
+    let mut stream = stream.holding(40_000);
+    let lengths = [1, 0, 1023, 1024, 7, 30_000, 2, 1025, 900, 900, 3];
+    let (mut sent, mut got) = (0_usize, Vec::new());
+    let mut buffer = vec![0; 33_333];
+    for turn in 0..3000 {
+        let len = lengths[turn % lengths.len()];
+        let octets: Vec<u8> = (sent..sent + len).map(first).collect();
+        while stream.send(&headed(b"", &octets), Address::NONE).unwrap() == Sent::Full {
+            let read = theirs.read(&mut buffer).unwrap();
+            got.extend_from_slice(&buffer[..read]);
+        }
+        sent += len;
+        assert!(stream.held() < 70_000);
+    }
+    while got.len() < sent {
+        stream.flush().unwrap();
+        let read = theirs.read(&mut buffer).unwrap();
+        got.extend_from_slice(&buffer[..read]);
+    }
+    assert!(got.iter().enumerate().all(|(at, octet)| *octet == first(at)));
+}
+
+#[test]
 fn what_came_before_the_end_of_file_is_read_first() {
     let (mut stream, mut theirs) = pair();
     theirs.write_all(b"last words").unwrap();

@@ -1,18 +1,14 @@
 //! One direction of an impaired path.
 
-use std::collections::BTreeMap;
-
 use kumiki_graph::{Address, Duration, Instant, Rng};
 use kumiki_octets::Message;
 use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, syndrome};
 
 use super::fate::{Draw, Fate, Tally};
+use super::waiting::{Due, Waiting};
 use super::{Hold, Impairment};
 use crate::mark::mark;
 use crate::{CellRun, Outlet, Unit};
-
-/// When a unit leaves, and its place among those that leave at that time.
-type Due = (Instant, u64);
 
 /// A frame that others overtake.
 struct Held {
@@ -56,7 +52,7 @@ pub(super) struct Direction {
     only_lost: bool,
     port: usize,
     state: State,
-    waiting: BTreeMap<Due, Unit>,
+    waiting: Waiting,
     held: Vec<Held>,
     sequence: u64,
     next_id: u64,
@@ -74,7 +70,7 @@ impl Direction {
             impairment,
             port,
             state: State { draw: Draw::new(rng), in_order: Instant::ZERO, detecting: false },
-            waiting: BTreeMap::new(),
+            waiting: Waiting::default(),
             held: Vec::new(),
             sequence: 0,
             next_id: 0,
@@ -93,6 +89,11 @@ impl Direction {
     /// How many units wait for their time.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// How many octets the frames among them have.
+    pub(super) const fn octets(&self) -> u64 {
+        self.waiting.octets()
     }
 
     pub(super) const fn tally(&self) -> Tally {
@@ -115,15 +116,12 @@ impl Direction {
     }
 
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.waiting.first_key_value().map(|((at, _), _)| *at)
+        self.waiting.first()
     }
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
-        while let Some(first) = self.waiting.first_entry() {
-            if first.key().0 > now {
-                return;
-            }
-            out.put(self.port, first.remove());
+        while let Some(unit) = self.waiting.take_by(now) {
+            out.put(self.port, unit);
         }
     }
 
@@ -194,7 +192,7 @@ impl Direction {
                 let due = self.due(at);
                 self.waiting.insert(due, unit);
             }
-            held.followers > 0 && self.waiting.contains_key(&held.due)
+            held.followers > 0 && self.waiting.contains(&held.due)
         });
         self.held = held;
     }
@@ -342,7 +340,7 @@ impl Direction {
             let keep = keep - piece.from;
             if keep < piece.count {
                 piece.count = keep;
-                if let Some(Unit::Cells(run)) = self.waiting.get_mut(&piece.due) {
+                if let Some(Unit::Cells(run)) = self.waiting.cells_mut(&piece.due) {
                     run.truncate(keep);
                 } else {
                     out.put(self.port, Unit::Cut { id: piece.id, keep });

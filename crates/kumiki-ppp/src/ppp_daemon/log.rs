@@ -4,13 +4,14 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
+use kumiki_octets::text::cut;
 use kumiki_wire::ppp::ppp::Text;
 
 /// Lines that are kept at most; of more the oldest are let go.
 pub const MAX_LINES: usize = 1024;
 
 /// What a line is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A packet went out.
     Sent,
@@ -54,7 +55,8 @@ impl Log {
             self.lines.pop_front();
             self.lost += 1;
         }
-        self.lines.push_back(Line { at, kind, text });
+        // Options and texts are the peer's, and may be as long as its packets.
+        self.lines.push_back(Line { at, kind, text: cut(text) });
     }
 
     pub(super) fn take(&mut self) -> Vec<Line> {

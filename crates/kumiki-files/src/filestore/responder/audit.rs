@@ -1,5 +1,6 @@
 //! What is told to a store that keeps a journal: what was asked for and not done, with the diagnostics that the initiator was given, and attributes that were told by themselves.
 
+use kumiki_octets::text::quoted;
 use kumiki_osi_service::ftam::attributes::Pathname;
 use kumiki_osi_service::ftam::{ActionResult, Diagnostic, Fpdu, Moment};
 
@@ -14,7 +15,7 @@ fn written(name: &Pathname) -> String {
 
 /// What giving another name to `from` is called in a journal.
 pub(crate) fn renaming(from: &str) -> String {
-    format!("rename {from:?} to")
+    format!("rename {} to", quoted(from))
 }
 
 /// What a request is called in a journal, and the name that it has in it.

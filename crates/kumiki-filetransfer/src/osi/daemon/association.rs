@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, PoisonError};
 
 use kumiki_files::filestore::{Config, Fault, FileServer, Guard, ResponderConfig};
@@ -15,15 +14,17 @@ use kumiki_io::executor::GraphId;
 use kumiki_io::sockets;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
+use kumiki_octets::text::{cut, quoted};
 use kumiki_osi_service::Association as Upper;
 use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
 use kumiki_x25::x25::X25;
 
 use super::super::ends::server_mut;
-use super::super::journal::Book;
+use super::super::journal::{Book, Bound};
 use super::super::objection::{foreign, objection, of_carrier, rejections, told};
 use super::super::{Lower, numbered, shown, stack};
-use super::{Caller, Daemon, Serves, Shared, Told};
+use super::told::Teller;
+use super::{Caller, Daemon, Serves, Shared};
 use kumiki_live::gate::Turnstile;
 use kumiki_live::line::{Connection, Line, Sight, Watcher};
 use kumiki_live::tape::Tape;
@@ -95,7 +96,7 @@ pub(super) struct Serve<'a> {
     number: u64,
     remote: SocketAddr,
     shared: &'a Shared,
-    teller: &'a Sender<Told>,
+    teller: &'a Teller,
     clock: RealClock,
     node: NodeId,
     host: GraphId,
@@ -123,17 +124,13 @@ pub(super) struct Serve<'a> {
 
 impl Serve<'_> {
     /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
-    pub(super) fn run(
-        caller: Caller,
-        account: &Account,
-        shared: &Shared,
-        teller: &Sender<Told>,
-    ) -> Result<Last, LiveError> {
+    pub(super) fn run(caller: Caller, account: &Account, shared: &Shared, teller: &Teller) -> Result<Last, LiveError> {
         let Caller { number, socket, remote, carrier, let_go } = caller;
         let daemon = &shared.daemon;
         let local = sockets::plain(socket.local_addr().map_err(system("the connection"))?);
         let clock = RealClock::start();
-        let book = Book::default();
+        let book =
+            Book::new(Bound { allowances: Arc::clone(&shared.allowances), address: remote.ip(), clock: shared.clock });
         let (mute, unlooked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let turnstile = Turnstile {
             gate: Arc::clone(&shared.gate),
@@ -220,8 +217,7 @@ impl Serve<'_> {
 
     /// Has a line written while the association goes on.
     fn tell(&self, line: String) {
-        // Nobody listens any more only when the program ends.
-        let _ = self.teller.send(Told::Line(None, line));
+        self.teller.tell(None, line);
         self.shared.bell.ring();
     }
 
@@ -231,7 +227,7 @@ impl Serve<'_> {
         match (&journal.user, &journal.refused) {
             (Some(user), _) if user.is_empty() => format!("{number} {remote}"),
             (Some(user), _) => format!("{number} {user}@{remote}"),
-            (None, Some(user)) => format!("{number} {remote} (as {user:?})"),
+            (None, Some(user)) => format!("{number} {remote} (as {user})"),
             (None, None) => format!("{number} {remote}"),
         }
     }
@@ -346,10 +342,12 @@ impl Serve<'_> {
         let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };
         let rejected = executor.graph(self.host).filter(|_| self.has_begun).and_then(rejections);
         let why = rejected.map_or_else(|| why.clone(), |rejected| format!("{why}; {rejected}"));
-        let line = format!("{} {}: {did}{}.{} s; {why}", date(), self.who(), tenths / 10, tenths % 10);
-        let is_refused = self.book.read().refused.is_some();
-        let kind = match (self.has_begun, is_refused) {
-            (true, _) => None,
+        let line = format!("{} {}: {did}{}.{} s; {}", date(), self.who(), tenths / 10, tenths % 10, cut(why));
+        let journal = self.book.read();
+        let kind = match (self.has_begun, journal.refused.is_some()) {
+            // For deeds there was room.
+            (true, _) if journal.has_deeds() || self.book.has_room(line.len()) => None,
+            (true, _) => Some(Kind::Known),
             (false, true) => Some(Kind::Refused),
             (false, false) => Some(Kind::Unknown),
         };
@@ -370,13 +368,13 @@ impl Serve<'_> {
         let last = server_mut(graph, self.node, of).and_then(|server| server.last_end().cloned());
         match last {
             Some(End::InOrder) => return "ended in order".to_owned(),
-            Some(End::Refused(said)) => return format!("not let in: {}{}", texts(&said), self.unheard()),
+            Some(End::Refused(said)) => return format!("not let in: {}{}", texts(&said, false), self.unheard()),
             Some(End::Rejected(told, why)) => {
                 let why = if why.is_empty() { why } else { format!("; {why}") };
                 return format!("not let in: {told}{why}{}", self.unheard());
             }
-            Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said)),
-            Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said)),
+            Some(End::Aborted(said)) => return format!("aborted by the caller: {}", texts(&said, true)),
+            Some(End::Stopped(said)) => return format!("aborted from here: {}", texts(&said, false)),
             Some(End::Broken(reason)) => return format!("broken: {reason}"),
             None => {}
         }
@@ -405,11 +403,17 @@ impl Serve<'_> {
     }
 }
 
-/// Diagnostics in words.
-fn texts(said: &[Diagnostic]) -> String {
+/// Diagnostics in words; those of the caller, `theirs`, say in quotes what they say.
+fn texts(said: &[Diagnostic], theirs: bool) -> String {
     if said.is_empty() {
         return "no reason given".to_owned();
     }
-    let texts: Vec<String> = said.iter().map(ToString::to_string).collect();
-    texts.join("; ")
+    let texts = said.iter().map(|it| match &it.further_details {
+        Some(details) if theirs && !details.is_empty() => {
+            let plain = Diagnostic { further_details: None, ..it.clone() };
+            format!("{plain}: {}", quoted(&details.to_string()))
+        }
+        Some(_) | None => it.to_string(),
+    });
+    texts.collect::<Vec<_>>().join("; ")
 }
