@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none; after Semke, Mahdavi and Mathis (1998) for sending, and after Fisk and Feng's dynamic right-sizing (2001) for receiving, as Linux and FreeBSD have them. The bound on memory is the idea of Linux's `tcp_mem` |
 //! | The caller's part | when to look: at the end of each batch |
-//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what pages really take beside the octets in them, but for text ahead of its turn |
+//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what pages that users hold really take beside the octets in them |
 //!
 //! # Receiving
 //!
@@ -26,7 +26,7 @@
 //! # Memory
 //!
 //! The rule is [`kumiki_graph::memory`]'s. Counted is what connections hold: not acknowledged, not sent, and given to users that have not given credit
-//! back. Where memory is spent
+//! back. Of what is to be sent the pages count that it lies in, which is about twice the octets at most ([`Outgoing`](kumiki_octets::Outgoing)). Where memory is spent
 //! SYNs are not heard, and a connection whose user has
 //! something to take, or has more than 4 KiB to send, has what comes dropped. So callers who send
 //! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
@@ -187,9 +187,12 @@ impl Buffers {
 impl Session {
     /// The end of a batch: what is held is counted, and the buffers follow.
     pub(crate) fn tune(&mut self, io: &mut Io<'_, '_>) {
+        if io.shared.memory.pressure(io.shared.config.memory) == Pressure::Full {
+            self.send.fit();
+        }
         let ahead = self.receive.queue.memory();
         let held = Held {
-            used: self.send.held().saturating_add(self.receive.user),
+            used: self.send.memory().saturating_add(self.receive.user),
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
             standing: u32::try_from(size_of::<Self>()).unwrap_or(u32::MAX),
         };

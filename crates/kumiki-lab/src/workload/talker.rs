@@ -169,6 +169,9 @@ pub struct Talker {
 
 const STACK: Below = Below(0);
 
+/// So many pieces that wait to be sent back may lie in pages of their own.
+const FEW: usize = 8;
+
 /// The handle of the passive open itself.
 const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
@@ -265,7 +268,7 @@ impl Talker {
         session.talk.last = Some(cx.now());
         if echo {
             session.with_call += if with_call { data.len() as u64 } else { 0 };
-            session.echo.push_back(data);
+            session.keep(data);
         } else if let Some(provider) = session.provider.filter(|_| !with_call) {
             let credit = Credit::octets(data.len() as u64);
             cx.down(STACK, Request::Credit { session: provider, credit });
@@ -287,6 +290,19 @@ impl Talker {
 }
 
 impl Session {
+    /// Keeps `data`, to send it back. Pieces of an octet each would hold on to as many pages.
+    fn keep(&mut self, mut data: Message) {
+        if self.echo.len() >= FEW
+            && let Some(last) = self.echo.back_mut()
+        {
+            data = match last.absorb(data) {
+                Ok(()) => return,
+                Err(data) => data,
+            };
+        }
+        self.echo.push_back(data);
+    }
+
     /// The next piece to send, if there is one and room for it.
     fn next_piece(&mut self, config: &TalkerConfig) -> Option<(Handle, Message, bool)> {
         let provider = self.provider.filter(|_| !self.release_asked)?;
