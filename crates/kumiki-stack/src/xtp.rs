@@ -238,6 +238,12 @@ fn bounds(settings: &Reader<'_>, config: &mut Config) -> Read {
         1..=1 << 20,
         &mut config.max_contexts,
     )?;
+    settings.octets(
+        "memory",
+        "what all contexts together may hold, about: beyond it each may write 4 KiB, and from a quarter more on callers are not heard and what comes is dropped; data ahead of its turn has a quarter of it; 0 B: no bound",
+        0..=1 << 50,
+        &mut config.memory,
+    )?;
     settings.number(
         "max_held",
         "contexts that are over and still answer; beyond that the oldest is forgotten",

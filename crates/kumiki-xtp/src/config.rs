@@ -83,6 +83,8 @@ pub struct Config {
     pub slot: Duration,
     /// How many contexts there may be at a time, those that are over not among them.
     pub max_contexts: u32,
+    /// What all contexts together may hold, about, in octets; 0: no bound.
+    pub memory: u64,
     /// A caller that has not shown that it hears us is sent at most so many times the octets of the packets that came from it (P49); 0: no limit.
     pub amplification: u32,
     /// How many contexts that are over still answer; beyond that the oldest is forgotten.
@@ -132,6 +134,8 @@ impl Default for Config {
             receiver_tries: 6,
             slot: Duration::from_millis(2),
             max_contexts: 65_536,
+            // As TCP's.
+            memory: 1 << 30,
             // RFC 9000 section 8.1.
             amplification: 3,
             max_held: 65_536,

@@ -127,9 +127,9 @@ impl Send {
         (octets as u64).saturating_sub(self.granted)
     }
 
-    /// Credit to announce: the room that the user does not know of, once there is enough.
-    pub(crate) fn credit(&mut self, low_water: u32) -> Option<Credit> {
-        let room = u64::from(self.buffer).saturating_sub(self.held());
+    /// Credit to announce: the room that the user does not know of, once there is enough. `most`: the buffer is no larger now.
+    pub(crate) fn credit(&mut self, low_water: u32, most: u32) -> Option<Credit> {
+        let room = u64::from(self.buffer.min(most)).saturating_sub(self.held());
         let news = room.saturating_sub(self.granted);
         if news == 0 || room < u64::from(low_water.min(self.buffer)) {
             return None;
@@ -141,6 +141,17 @@ impl Send {
     /// Octets that are kept: not sent, or not known to have arrived.
     pub(crate) const fn held(&self) -> u64 {
         self.octets.len()
+    }
+
+    /// What that and the marks take of memory, in octets: what is generated as if it lay there.
+    pub(crate) fn memory(&self) -> u64 {
+        let marks = self.marks.len() * size_of::<(u64, Mark)>();
+        self.held().max(self.octets.memory() as u64) + marks as u64
+    }
+
+    /// Memory is scarce: what is left of large pages is copied out of them.
+    pub(crate) fn fit(&mut self) {
+        self.octets.fit();
     }
 
     /// Where packets that begin at `seq` must end at the latest, and what is to be said of one that does.
@@ -300,15 +311,27 @@ mod tests {
     #[test]
     fn credit_is_the_room_that_the_user_does_not_know_of() {
         let mut send = Send::new(100, 0, false);
-        assert_eq!(send.credit(1), Some(Credit::octets(100)));
-        assert_eq!(send.credit(1), None);
+        assert_eq!(send.credit(1, u32::MAX), Some(Credit::octets(100)));
+        assert_eq!(send.credit(1, u32::MAX), None);
         assert!(send.queue(octets(60), None, true));
         assert_eq!((send.beyond_credit(40), send.beyond_credit(41)), (0, 1));
-        assert_eq!(send.credit(1), None);
+        assert_eq!(send.credit(1, u32::MAX), None);
         sent(&mut send, 64);
         send.board.acknowledge(60);
         send.release();
-        assert_eq!(send.credit(1), Some(Credit::octets(60)));
+        assert_eq!(send.credit(1, u32::MAX), Some(Credit::octets(60)));
+    }
+
+    #[test]
+    fn small_writes_take_about_twice_their_octets() {
+        let mut send = Send::new(100_000, 0, false);
+        for n in 0..20_000_u32 {
+            let page = kumiki_octets::Page::from(&n.to_be_bytes()[3..]);
+            send.queue(Message::from_page(page), None, false);
+        }
+        assert!((20_000..60_000).contains(&send.memory()), "{}", send.memory());
+        sent(&mut send, 64);
+        assert!((20_000..60_000).contains(&send.memory()), "{}", send.memory());
     }
 
     #[test]
