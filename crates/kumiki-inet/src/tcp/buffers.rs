@@ -30,7 +30,8 @@
 //! SYNs are not heard, and a connection whose user has
 //! something to take, or has more than 4 KiB to send, has what comes dropped. So callers who send
 //! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
-//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer.
+//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer, and callers who say nothing out of 4 MiB when they are some thousand. Whom we wait for
+//! in vain is let go of soon then ([`super::patience`]).
 //!
 //! Text ahead of its turn is counted by what its pieces take where they are small.
 
@@ -41,6 +42,8 @@ use super::receive::MAX_WINDOW;
 use super::session::{Io, Session, Shared};
 use kumiki_graph::memory::{FLOOR, Held, Pressure};
 
+/// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
+const BESIDE: usize = 1024;
 /// For how long the shortest round trip counts, at least.
 const LATELY: Duration = Duration::from_secs(10);
 /// Below this a round trip of the timestamp clock says nothing.
@@ -194,7 +197,7 @@ impl Session {
         let held = Held {
             used: self.send.memory().saturating_add(self.receive.user),
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
-            standing: u32::try_from(size_of::<Self>()).unwrap_or(u32::MAX),
+            standing: u32::try_from(size_of::<Self>() + BESIDE).unwrap_or(u32::MAX),
         };
         io.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;
