@@ -297,6 +297,7 @@ fn arp(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.tries,
     )?;
     settings.number("entries", "next hops that are known or asked for at a time", 1..=65535, &mut config.entries)?;
+    settings.number("unknown", "next hops among them that are asked for", 1..=65535, &mut config.unknown)?;
     settings.number("queue", "datagrams that may wait for one next hop", 0..=65535, &mut config.queue)?;
     if config.addresses.is_empty() {
         return Err(settings.missing("addresses", "a list of our own IPv4 addresses"));

@@ -81,6 +81,7 @@ pub(super) fn mapos(settings: &Reader<'_>, _: Place<'_>) -> Built {
         &mut config.tries,
     )?;
     settings.number("entries", "next hops that are known or asked for at a time", 1..=65535, &mut config.entries)?;
+    settings.number("unknown", "next hops among them that are asked for", 1..=65535, &mut config.unknown)?;
     settings.number("queue", "datagrams that may wait for one next hop", 0..=65535, &mut config.queue)?;
     settings.table("unarp", |table| {
         table.number(

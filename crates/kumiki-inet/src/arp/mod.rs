@@ -20,8 +20,9 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for; for each at most [`Config::queue`] datagrams wait. What is
-//! over the first bound costs the entry that was used longest ago, over the second the oldest datagram.
+//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
+//! over the first bound costs the entry that was used longest ago, over the second the one that has been asked for longest, over the third the oldest datagram. So a station that
+//! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go.
 
 use core::net::Ipv4Addr;
 
@@ -50,6 +51,8 @@ pub struct Config {
     pub tries: u8,
     /// How many next hops are known or asked for at a time.
     pub entries: usize,
+    /// How many of them may be asked for.
+    pub unknown: usize,
     /// How many datagrams may wait for one next hop.
     pub queue: usize,
 }
@@ -58,7 +61,14 @@ impl Config {
     /// Our one address.
     #[must_use]
     pub fn new(address: Ipv4Addr) -> Self {
-        Self { addresses: vec![address], timeout: Duration::from_secs(60), tries: 3, entries: 512, queue: 64 }
+        Self {
+            addresses: vec![address],
+            timeout: Duration::from_secs(60),
+            tries: 3,
+            entries: 512,
+            unknown: 64,
+            queue: 64,
+        }
     }
 }
 
@@ -115,8 +125,12 @@ impl Arp {
         if config.addresses.is_empty() {
             return Err(ConfigError::NoAddress);
         }
-        let nothing =
-            [("timeout", config.timeout.is_zero()), ("tries", config.tries == 0), ("entries", config.entries == 0)];
+        let nothing = [
+            ("timeout", config.timeout.is_zero()),
+            ("tries", config.tries == 0),
+            ("entries", config.entries == 0),
+            ("unknown", config.unknown == 0),
+        ];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
             return Err(ConfigError::Nothing(what));
         }
@@ -124,6 +138,7 @@ impl Arp {
             timeout: config.timeout,
             tries: config.tries,
             entries: config.entries,
+            unknown: config.unknown,
             queue: config.queue,
             refresh: true,
         };

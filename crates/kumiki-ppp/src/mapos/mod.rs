@@ -26,8 +26,8 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for; for each at most [`Config::queue`] datagrams wait. What is over the first
-//! bound costs the entry that was used longest ago, over the second the oldest datagram.
+//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is over a
+//! bound costs what it does of ARP ([`kumiki_inet::arp`]).
 
 use core::net::Ipv4Addr;
 use kumiki_wire::numbering::MAPOS_PROTOCOL;
@@ -59,6 +59,8 @@ pub struct Config {
     pub tries: u8,
     /// How many next hops are known or asked for at a time.
     pub entries: usize,
+    /// How many of them may be asked for.
+    pub unknown: usize,
     /// How many datagrams may wait for one next hop.
     pub queue: usize,
     /// How many UNARPs are sent when the port has come up; 3 in the standard.
@@ -77,6 +79,7 @@ impl Config {
             timeout: Duration::from_secs(60),
             tries: 3,
             entries: 512,
+            unknown: 64,
             queue: 64,
             unarps: 3,
             unarp_interval: Duration::from_secs(30),
@@ -179,6 +182,7 @@ impl Mapos {
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
             ("entries", config.entries == 0),
+            ("unknown", config.unknown == 0),
             ("interval of UNARPs", config.unarp_interval.is_zero()),
         ];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
@@ -188,6 +192,7 @@ impl Mapos {
             timeout: config.timeout,
             tries: config.tries,
             entries: config.entries,
+            unknown: config.unknown,
             queue: config.queue,
             // In use or not, what is known is good for its time (RFC 2176 section 3.4).
             refresh: false,
