@@ -8,6 +8,7 @@
 //! | [`users`], [`sessions`] | what a node knows its users and its connections by |
 //! | [`pipe`], [`loopback`] | two nodes that know no protocol |
 //! | [`ledger`] | the memory of a modelled host |
+//! | [`memory`] | the bound on what all sessions of a layer really hold |
 //!
 //! Nothing here knows a protocol, reads a clock or has randomness of its own.
 
@@ -17,6 +18,7 @@ mod context;
 mod graph;
 pub mod ledger;
 pub mod loopback;
+pub mod memory;
 mod misfit;
 pub mod pipe;
 mod protocol;

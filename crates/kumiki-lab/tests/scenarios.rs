@@ -377,6 +377,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("lossy", "host.a.line0={interleave=true}", "no cells on the line"),
         ("oc48", "workload.socket_buffer=2 GiB", "RFC 7323"),
         ("oc48", "workload.message=0 B", "workload.message"),
+        ("oc48", "workload.message=4 GiB", "4 GiB or more; expected at most 4294967295 B"),
         ("oc48", "workload.rate=1 Mb/s", "it is for udp"),
         ("oc48", "workload.kind=ftp", "one of ttcp, netperf, ftam, udp, ping"),
         ("oc48", "workload.to=[\"b.netperf\", \"b.netperf\"]", "is there twice"),

@@ -87,7 +87,7 @@ pub struct Stack {
 }
 
 /// What all connections hold at most where this process is not bounded: as the profiles have it.
-const TCP_MEMORY: u64 = 1 << 30;
+const CONNECTIONS_MEMORY: u64 = 1 << 30;
 /// With less nobody could be served.
 const LEAST_MEMORY: u64 = 1 << 20;
 
@@ -264,10 +264,12 @@ impl Stack {
             sets: Vec::new(),
         };
         // Where this process is bounded, callers are refused before an allocation is.
-        if let Some(most) = memory::of_connections().filter(|most| *most < TCP_MEMORY)
-            && stack.layers().contains(&"tcp")
-        {
-            stack.put("tcp", "memory", format!("{} B", most.max(LEAST_MEMORY)).into());
+        if let Some(most) = memory::of_connections().filter(|most| *most < CONNECTIONS_MEMORY) {
+            for transport in ["tcp", "xtp"] {
+                if stack.layers().contains(&transport) {
+                    stack.put(transport, "memory", format!("{} B", most.max(LEAST_MEMORY)).into());
+                }
+            }
         }
         stack
     }

@@ -6,6 +6,7 @@
 //! | [`Page`], [`Slice`] | where content lives |
 //! | [`Beginning`] | how a message begins, to show somebody |
 //! | [`Gathering`] | a message that comes in pieces, in memory in proportion to it |
+//! | [`Outgoing`] | the octets of a stream that wait to be sent, or to be sent again |
 //! | [`budget`] | what callers may take together, and who is refused first |
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
 //! | [`crc`] | the CRCs of AAL5, ATM, X.25 and PPP |
@@ -32,6 +33,7 @@ pub mod hdlc;
 mod message;
 pub mod number;
 mod numbering;
+mod outgoing;
 mod page;
 pub mod pattern;
 mod payload;
@@ -50,6 +52,7 @@ pub use gathering::{Gathering, Refused};
 pub use message::{Checksum, Message, Meta, Short};
 pub use number::Number;
 pub use numbering::Numbering;
+pub use outgoing::Outgoing;
 pub use page::{Page, keep_free};
 pub use pattern::Pattern;
 pub use payload::Payload;

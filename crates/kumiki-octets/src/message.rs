@@ -15,7 +15,7 @@ use core::mem::ManuallyDrop;
 
 use smallvec::SmallVec;
 
-use crate::slice::INLINE;
+use crate::slice::{INLINE, TOGETHER};
 use crate::{Beginning, Lease, Page, Pattern, Slice, Sum};
 
 /// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
@@ -686,6 +686,32 @@ impl Message {
         }
         *self = Self::from_octets(&self.to_vec());
         octets
+    }
+
+    /// Takes in `next` by a copy of both in one page of the least size, where they have room in it and lie in memory that is let go by it: see [`Slice::absorb`].
+    /// [`Meta`] is dropped then.
+    ///
+    /// # Errors
+    /// `next`, where not.
+    pub fn absorb(&mut self, next: Self) -> Result<(), Self> {
+        let (first, len) = (self.len(), self.len() + next.len());
+        let is_plain = |message: &Self| {
+            let mut slices = message.slices().iter();
+            !message.is_leased() && slices.all(|slice| slice.pattern().is_none())
+        };
+        if len > TOGETHER || !is_plain(self) || !is_plain(&next) {
+            return Err(next);
+        }
+        let mut all = true;
+        let page = Page::build(len, |octets| {
+            let (front, back) = octets.split_at_mut(first);
+            all = self.copy_to(0, front) && next.copy_to(0, back);
+        });
+        if !all {
+            return Err(next);
+        }
+        *self = Self::from_page(page);
+        Ok(())
     }
 
     /// Octets of memory that the content holds on to, beside the message's own: of a page all of it, however little of it is here.

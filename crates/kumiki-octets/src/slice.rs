@@ -322,6 +322,63 @@ impl Slice {
     }
 }
 
+/// Small pieces are copied together up to so many octets: a page of the least size.
+pub(crate) const TOGETHER: usize = 2048;
+
+impl Slice {
+    /// Takes in a copy of `next`, which is left empty, where both have room in one page of the least size, and lie in memory
+    /// that is let go by it: what is generated takes none, and a lease is for the content that came. False where not.
+    #[must_use]
+    pub fn absorb(&mut self, next: &mut Self) -> bool {
+        let (first, len) = (self.len, self.len + next.len);
+        if len > TOGETHER || self.is_leased() || next.is_leased() || self.shares_page(next) {
+            return false;
+        }
+        let (Some(front), Some(back)) = (self.octets(), next.octets()) else {
+            return false;
+        };
+        let known = self.is_summed() && next.is_summed();
+        let sum = known.then(|| self.sum().then(first, next.sum()));
+        let mut few = [0; INLINE];
+        let mut both = if let Some(room) = few.get_mut(..len) {
+            put_both(room, front, back);
+            Self::of_octets(room)
+        } else {
+            Self::of_page(Page::build(len, |room| put_both(room, front, back)))
+        };
+        both.sum = sum;
+        *self = both;
+        *next = Self::EMPTY;
+        true
+    }
+}
+
+impl Slice {
+    /// Copies it into memory that it fills, where it lies in a page and no lease bounds it.
+    pub(crate) fn fit(&mut self) {
+        let Some(octets) = self.octets().filter(|_| self.held() > 0 && !self.is_leased()) else {
+            return;
+        };
+        let sum = self.is_summed().then(|| self.sum());
+        let mut own = match octets.len() {
+            0..=INLINE => Self::of_octets(octets),
+            _ => Self::of_page(Page::owning(octets.to_vec())),
+        };
+        own.sum = sum;
+        *self = own;
+    }
+}
+
+fn put_both(room: &mut [u8], front: &[u8], back: &[u8]) {
+    if let Some((a, b)) = room.split_at_mut_checked(front.len())
+        && a.len() == front.len()
+        && b.len() == back.len()
+    {
+        a.copy_from_slice(front);
+        b.copy_from_slice(back);
+    }
+}
+
 impl fmt::Debug for Slice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source {

@@ -121,7 +121,13 @@ impl Endpoint {
         let options = header.options;
         self.stirred = true;
         let noerr = options.contains(Options::NOERR);
-        match self.insert(header.seq, piece, noerr, pieces, io) {
+        let inserted = if self.is_out_of_memory(header.seq, noerr, io) {
+            io.shared.counters.out_of_memory += 1;
+            Inserted::Full
+        } else {
+            self.insert(header.seq, piece, noerr, pieces, io)
+        };
+        match inserted {
             Inserted::Queued => {}
             // P26.
             Inserted::Gap if options.contains(Options::FASTNAK) => {

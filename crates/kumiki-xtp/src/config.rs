@@ -154,6 +154,10 @@ pub struct Config {
     /// Contexts at a time, those that are over not among them.
     #[setting(1..=1 << 20)]
     pub max_contexts: u32,
+    /// What all contexts together may hold, about: beyond it each may write 4 KiB, and from a quarter more on callers are not
+    /// heard and what comes is dropped; data ahead of its turn has a quarter of it; 0 B: no bound.
+    #[setting(0..=1 << 50, octets)]
+    pub memory: u64,
     /// A caller that has not shown that it hears us is sent at most so many times the octets that came from it; 0: no
     /// limit.
     ///
@@ -214,6 +218,8 @@ impl Default for Config {
             receiver_tries: 6,
             slot: Duration::from_millis(2),
             max_contexts: 65_536,
+            // As TCP's.
+            memory: 1 << 30,
             // RFC 9000 section 8.1.
             amplification: 3,
             max_held: 65_536,

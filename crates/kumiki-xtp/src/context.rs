@@ -6,6 +6,7 @@ use core::net::SocketAddr;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::IpQuality;
 
+use kumiki_graph::memory::{FLOOR, Held, Memory, Pressure};
 use kumiki_graph::{
     Above, Address, Context, Credit, Duration, ErrorControl, FlowControl, Handle, Indication, Instant, KeepAlive,
     Notice, Opened, Quality, RateLimit, Reason,
@@ -30,6 +31,8 @@ use super::timers::{Timer, Timers};
 
 /// Octets of a header.
 pub(crate) const HEADER: u32 = 32;
+/// What a context takes beside its [`Endpoint`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
+const BESIDE: usize = 1024;
 /// A packet that nobody has said the size of.
 const DEFAULT_UNIT: u32 = 576 - 20;
 
@@ -40,6 +43,7 @@ pub(crate) struct Shared {
     /// The largest packet that the layer below carries, in octets; 0: not known yet.
     pub(crate) unit: u32,
     pub(crate) diagnoses: Limiter,
+    pub(crate) memory: Memory,
 }
 
 impl Shared {
@@ -233,6 +237,8 @@ pub(crate) struct Endpoint {
     pub(crate) listed: bool,
     /// It is in the emission queue.
     pub(crate) queued: bool,
+    /// What of it is in the sum of all contexts.
+    pub(crate) counted: Held,
 }
 
 /// How a context begins.
@@ -327,6 +333,7 @@ impl Endpoint {
             stirred: true,
             listed: false,
             queued: false,
+            counted: Held::default(),
         };
         endpoint.limit();
         endpoint
@@ -451,7 +458,11 @@ impl Endpoint {
         if !self.accepted || self.ended || self.send.writer != Writer::Open {
             return;
         }
-        if let Some(credit) = self.send.credit(io.shared.config.low_water) {
+        let most = match io.shared.memory.pressure(io.shared.config.memory) {
+            Pressure::Full => FLOOR,
+            Pressure::None | Pressure::Some => u32::MAX,
+        };
+        if let Some(credit) = self.send.credit(io.shared.config.low_water, most) {
             let session = self.user;
             self.up(Indication::Credit { session, credit }, io);
         }
@@ -571,6 +582,30 @@ impl Endpoint {
         self.receive.clear();
     }
 
+    /// What it holds is counted.
+    fn count(&mut self, io: &mut Io<'_, '_>) {
+        if io.shared.memory.pressure(io.shared.config.memory) == Pressure::Full {
+            self.send.fit();
+        }
+        let narrow = |octets: u64| u32::try_from(octets).unwrap_or(u32::MAX);
+        let (waiting, ahead) = self.receive.memory();
+        let held = Held {
+            used: narrow(self.send.memory() + self.receive.user + waiting),
+            ahead: narrow(ahead),
+            standing: narrow((size_of::<Self>() + BESIDE) as u64),
+        };
+        io.shared.memory.count(self.counted, held);
+        self.counted = held;
+    }
+
+    /// Whether data from `seq` on cannot be kept (P36): the user has not taken what came before or writes what nobody takes, and memory is spent;
+    /// or it is ahead of its turn.
+    pub(crate) fn is_out_of_memory(&self, seq: u64, noerr: bool, io: &Io<'_, '_>) -> bool {
+        let (memory, most) = (&io.shared.memory, io.shared.config.memory);
+        let waits = self.receive.user + self.receive.waiting_octets() > 0 || self.send.held() > FLOOR.into();
+        waits && memory.is_spent(most) || seq > self.receive.rseq && !noerr && memory.is_full_ahead(most)
+    }
+
     /// The batch is over: send, tell what is owed, announce room.
     pub(crate) fn settle(&mut self, io: &mut Io<'_, '_>) {
         if self.ended {
@@ -588,6 +623,7 @@ impl Endpoint {
             return;
         }
         self.see_to_it(io);
+        self.count(io);
         self.announce(io);
     }
 

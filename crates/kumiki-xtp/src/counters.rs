@@ -59,6 +59,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// Packets of data for which there was no room.
     pub no_room: u64,
+    /// Packets of data and calls that were dropped because all contexts together hold too much.
+    pub out_of_memory: u64,
     /// Octets that were passed over, since the peer does not send again what is lost.
     pub passed_over: u64,
     /// Packets dropped: not XTP, or not intact.

@@ -137,6 +137,12 @@ impl Xtp {
             cx.drop("FIRST that begins nothing");
             return;
         }
+        if self.shared.memory.is_spent(self.shared.config.memory) {
+            // As if it had been lost: it comes again.
+            self.shared.counters.out_of_memory += 1;
+            cx.drop("no memory for another context");
+            return;
+        }
         let mut ends = (packet.source, packet.destination);
         let call = Call::of(&first.address, packet.source, packet.destination);
         let found = call.and_then(|call| {

@@ -30,6 +30,9 @@ const FEW: u64 = 128;
 /// The most runs: what must be looked through for a report grows with them.
 const ISLANDS: usize = 1024;
 
+/// What a piece that is kept takes beside its octets, about: the message, and a page where it fills half of one.
+const BESIDE: u64 = 640;
+
 /// Data of one packet, or a part of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
@@ -290,6 +293,13 @@ impl Receive {
     pub(crate) fn held(&self) -> u64 {
         let runs: u64 = self.islands.iter().map(|it| it.right - it.left).sum();
         runs + self.waiting_octets
+    }
+
+    /// What it takes of memory, in octets: what waits for somebody to accept the context, and what is ahead of its turn.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        let runs: u64 = self.islands.iter().map(|it| it.right - it.left).sum();
+        let waiting = self.waiting_octets + self.waiting.len() as u64 * BESIDE;
+        (waiting, runs + self.pieces.len() as u64 * BESIDE)
     }
 
     /// The context is over.

@@ -1,13 +1,12 @@
 //! The send side: the octets that the peer is not known to have, and where their messages end.
 //!
-//! Which of them were sent, and what became of those, is the [`Board`]'s matter. Octets are never copied: what has been sent
-//! is kept as it was cut, with its sums, so that sending it again reads nothing. A packet never crosses the end of a message
+//! Which of them were sent, and what became of those, is the [`Board`]'s matter; where they lie, that of [`Outgoing`]. A packet never crosses the end of a message
 //! nor the place of a tag, also when it is sent again (`docs/xtp.md`, P27).
 
 use std::collections::VecDeque;
 
 use kumiki_graph::Credit;
-use kumiki_octets::{Message, Slice};
+use kumiki_octets::{Message, Outgoing};
 use kumiki_wire::xtp::BTAG_LEN;
 
 use super::error::Board;
@@ -59,10 +58,7 @@ pub(crate) struct Send {
     pub(crate) for_good: bool,
     /// Credit the user has and has not used.
     granted: u64,
-    sent: VecDeque<(u64, Slice)>,
-    sent_octets: u64,
-    unsent: VecDeque<Slice>,
-    unsent_octets: u64,
+    octets: Outgoing,
     /// In the order of their places; an end comes before a tag at the same place.
     marks: VecDeque<(u64, Mark)>,
 }
@@ -77,10 +73,7 @@ impl Send {
             buffer,
             for_good,
             granted: 0,
-            sent: VecDeque::new(),
-            sent_octets: 0,
-            unsent: VecDeque::new(),
-            unsent_octets: 0,
+            octets: Outgoing::default(),
             marks: VecDeque::new(),
         }
     }
@@ -95,20 +88,20 @@ impl Send {
 
     /// Octets not sent yet.
     pub(crate) const fn unsent(&self) -> u64 {
-        self.unsent_octets
+        self.octets.unsent()
     }
 
     /// Where the stream ends as far as it is known.
     pub(crate) const fn end(&self) -> u64 {
-        self.board.nxt() + self.unsent_octets
+        self.board.nxt() + self.octets.unsent()
     }
 
     /// The user has written all, and all of it has been sent.
     pub(crate) fn is_all_sent(&self) -> bool {
-        self.writer != Writer::Open && self.unsent_octets == 0
+        self.writer != Writer::Open && self.octets.unsent() == 0
     }
 
-    /// Queues `data`; the slices are taken as they are, headers in front of them become one. False where a message was to end
+    /// Queues `data`. False where a message was to end
     /// that has no octet to end with.
     pub(crate) fn queue(&mut self, data: Message, tag: Option<Tag>, end: bool) -> bool {
         let octets = data.len() as u64;
@@ -117,30 +110,16 @@ impl Send {
         {
             self.marks.push_back((self.end(), Mark::Tag(tag)));
         }
-        let content: usize = data.slices().iter().map(Slice::len).sum();
-        let mut data = if content == data.len() {
-            data
-        } else {
-            let mut whole = Message::new();
-            whole.append(data);
-            whole
-        };
         self.granted = self.granted.saturating_sub(octets);
-        self.unsent_octets += octets;
-        for mut slice in data.take_slices() {
-            let last = self.unsent.back_mut();
-            if !last.is_some_and(|last| last.join(&mut slice)) {
-                self.unsent.push_back(slice);
-            }
-        }
+        self.octets.queue(data);
         if !end {
             return true;
         }
         let at = self.end();
-        if self.unsent_octets > 0 && self.marks.back() != Some(&(at, Mark::End)) {
+        if self.octets.unsent() > 0 && self.marks.back() != Some(&(at, Mark::End)) {
             self.marks.push_back((at, Mark::End));
         }
-        self.unsent_octets > 0
+        self.octets.unsent() > 0
     }
 
     /// How many of `octets` the user has no credit for.
@@ -148,10 +127,9 @@ impl Send {
         (octets as u64).saturating_sub(self.granted)
     }
 
-    /// Credit to announce: the room that the user does not know of, once there is enough.
-    pub(crate) fn credit(&mut self, low_water: u32) -> Option<Credit> {
-        let used = self.sent_octets + self.unsent_octets;
-        let room = u64::from(self.buffer).saturating_sub(used);
+    /// Credit to announce: the room that the user does not know of, once there is enough. `most`: the buffer is no larger now.
+    pub(crate) fn credit(&mut self, low_water: u32, most: u32) -> Option<Credit> {
+        let room = u64::from(self.buffer.min(most)).saturating_sub(self.held());
         let news = room.saturating_sub(self.granted);
         if news == 0 || room < u64::from(low_water.min(self.buffer)) {
             return None;
@@ -162,7 +140,18 @@ impl Send {
 
     /// Octets that are kept: not sent, or not known to have arrived.
     pub(crate) const fn held(&self) -> u64 {
-        self.sent_octets + self.unsent_octets
+        self.octets.len()
+    }
+
+    /// What that and the marks take of memory, in octets: what is generated as if it lay there.
+    pub(crate) fn memory(&self) -> u64 {
+        let marks = self.marks.len() * size_of::<(u64, Mark)>();
+        self.held().max(self.octets.memory() as u64) + marks as u64
+    }
+
+    /// Memory is scarce: what is left of large pages is copied out of them.
+    pub(crate) fn fit(&mut self) {
+        self.octets.fit();
     }
 
     /// Where packets that begin at `seq` must end at the latest, and what is to be said of one that does.
@@ -204,7 +193,7 @@ impl Send {
 
     /// The next packet of new data with `room` octets for tag and data, if there is any.
     pub(crate) fn next(&self, room: u32) -> Option<Cut> {
-        (self.unsent_octets > 0).then(|| self.cut(self.board.nxt(), self.unsent_octets, room))
+        (self.octets.unsent() > 0).then(|| self.cut(self.board.nxt(), self.octets.unsent(), room))
     }
 
     /// A shorter packet than `cut`.
@@ -220,81 +209,22 @@ impl Send {
 
     /// The octets of the next packet of new data, and how many of them had to be read for their sum where `sum`.
     pub(crate) fn take(&mut self, cut: &Cut, sum: bool) -> (Message, u64) {
-        let mut packet = Message::new();
-        let mut left = usize::try_from(cut.octets).unwrap_or(usize::MAX);
-        let (mut at, mut read) = (cut.seq, 0);
-        while left > 0 {
-            let Some(mut slice) = self.unsent.pop_front() else {
-                break;
-            };
-            if slice.len() > left {
-                let front = slice.split_to(left);
-                self.unsent.push_front(slice);
-                slice = front;
-            }
-            if sum && !slice.is_summed() {
-                read += slice.len() as u64;
-                slice.summed();
-            }
-            left -= slice.len();
-            let len = slice.len() as u64;
-            if self.for_good {
-                packet.append_slice(slice);
-            } else {
-                packet.append_slice(slice.clone());
-                self.sent.push_back((at, slice));
-            }
-            at += len;
-        }
-        let taken = at - cut.seq;
-        self.unsent_octets = self.unsent_octets.saturating_sub(taken);
+        let (packet, read) = self.octets.take(cut.octets.into(), sum, !self.for_good);
         if self.for_good {
-            self.drop_marks(at);
-        } else {
-            self.sent_octets += taken;
+            self.drop_marks(cut.seq + packet.len() as u64);
         }
         (packet, read)
     }
 
     /// The octets of `cut` once more.
     pub(crate) fn again(&self, cut: &Cut) -> Message {
-        let mut packet = Message::new();
-        let end = cut.seq + u64::from(cut.octets);
-        let first = self.sent.partition_point(|(at, slice)| at + slice.len() as u64 <= cut.seq);
-        for (at, slice) in self.sent.range(first.min(self.sent.len())..) {
-            if *at >= end {
-                break;
-            }
-            let mut part = slice.clone();
-            if *at < cut.seq {
-                part.skip(usize::try_from(cut.seq - at).unwrap_or(usize::MAX));
-            }
-            let want = usize::try_from(cut.octets).unwrap_or(usize::MAX) - packet.len();
-            if part.len() > want {
-                part = part.split_to(want);
-            }
-            packet.append_slice(part);
-        }
-        packet
+        self.octets.again(cut.seq, cut.octets.into())
     }
 
     /// Lets go of everything before `una`.
     pub(crate) fn release(&mut self) {
         let una = self.board.una();
-        while let Some((at, slice)) = self.sent.front_mut() {
-            if *at >= una {
-                break;
-            }
-            let gone = usize::try_from(una - *at).unwrap_or(usize::MAX);
-            if gone < slice.len() {
-                slice.skip(gone);
-                *at = una;
-                self.sent_octets = self.sent_octets.saturating_sub(gone as u64);
-                break;
-            }
-            self.sent_octets = self.sent_octets.saturating_sub(slice.len() as u64);
-            self.sent.pop_front();
-        }
+        self.octets.release(una);
         self.drop_marks(una);
     }
 
@@ -309,10 +239,8 @@ impl Send {
 
     /// Forgets all data: the context is over.
     pub(crate) fn clear(&mut self) {
-        self.sent.clear();
-        self.unsent.clear();
+        self.octets.clear();
         self.marks.clear();
-        (self.sent_octets, self.unsent_octets) = (0, 0);
     }
 }
 
@@ -383,15 +311,27 @@ mod tests {
     #[test]
     fn credit_is_the_room_that_the_user_does_not_know_of() {
         let mut send = Send::new(100, 0, false);
-        assert_eq!(send.credit(1), Some(Credit::octets(100)));
-        assert_eq!(send.credit(1), None);
+        assert_eq!(send.credit(1, u32::MAX), Some(Credit::octets(100)));
+        assert_eq!(send.credit(1, u32::MAX), None);
         assert!(send.queue(octets(60), None, true));
         assert_eq!((send.beyond_credit(40), send.beyond_credit(41)), (0, 1));
-        assert_eq!(send.credit(1), None);
+        assert_eq!(send.credit(1, u32::MAX), None);
         sent(&mut send, 64);
         send.board.acknowledge(60);
         send.release();
-        assert_eq!(send.credit(1), Some(Credit::octets(60)));
+        assert_eq!(send.credit(1, u32::MAX), Some(Credit::octets(60)));
+    }
+
+    #[test]
+    fn small_writes_take_about_twice_their_octets() {
+        let mut send = Send::new(100_000, 0, false);
+        for n in 0..20_000_u32 {
+            let page = kumiki_octets::Page::from(&n.to_be_bytes()[3..]);
+            send.queue(Message::from_page(page), None, false);
+        }
+        assert!((20_000..60_000).contains(&send.memory()), "{}", send.memory());
+        sent(&mut send, 64);
+        assert!((20_000..60_000).contains(&send.memory()), "{}", send.memory());
     }
 
     #[test]

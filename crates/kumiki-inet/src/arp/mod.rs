@@ -20,8 +20,9 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for; for each at most [`Config::queue`] datagrams wait. What is
-//! over the first bound costs the entry that was used longest ago, over the second the oldest datagram.
+//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
+//! over the first bound costs the entry that was used longest ago, over the second the one that has been asked for longest, over the third the oldest datagram. So a station that
+//! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go.
 
 use core::net::Ipv4Addr;
 use kumiki_wire::inet::ethernet::MAC;
@@ -56,6 +57,9 @@ pub struct Config {
     /// Next hops that are known or asked for at a time.
     #[setting(1..=65535)]
     pub entries: usize,
+    /// Next hops among them that are asked for.
+    #[setting(1..=65535)]
+    pub unknown: usize,
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
@@ -65,7 +69,14 @@ impl Config {
     /// Our one address.
     #[must_use]
     pub fn new(address: Ipv4Addr) -> Self {
-        Self { addresses: vec![address], timeout: Duration::from_secs(60), tries: 3, entries: 512, queue: 64 }
+        Self {
+            addresses: vec![address],
+            timeout: Duration::from_secs(60),
+            tries: 3,
+            entries: 512,
+            unknown: 64,
+            queue: 64,
+        }
     }
 }
 
@@ -122,8 +133,12 @@ impl Arp {
         if config.addresses.is_empty() {
             return Err(ConfigError::NoAddress);
         }
-        let nothing =
-            [("timeout", config.timeout.is_zero()), ("tries", config.tries == 0), ("entries", config.entries == 0)];
+        let nothing = [
+            ("timeout", config.timeout.is_zero()),
+            ("tries", config.tries == 0),
+            ("entries", config.entries == 0),
+            ("unknown", config.unknown == 0),
+        ];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
             return Err(ConfigError::Nothing(what));
         }
@@ -131,6 +146,7 @@ impl Arp {
             timeout: config.timeout,
             tries: config.tries,
             entries: config.entries,
+            unknown: config.unknown,
             queue: config.queue,
             refresh: true,
         };

@@ -18,6 +18,8 @@ pub struct Bounds {
     pub tries: u8,
     /// The most next hops that are known or asked for.
     pub entries: usize,
+    /// How many of them may be asked for: so who makes us ask for addresses that nobody has puts out those alone that are asked for.
+    pub unknown: usize,
     /// The most datagrams that wait for one next hop.
     pub queue: usize,
     /// Whether who is in use is asked again before the time of what is known is over (RFC 1122 section 2.3.2.1 (2)).
@@ -38,7 +40,16 @@ struct Entry<A, W> {
     /// It may not be asked for before.
     next: Instant,
     waiting: VecDeque<W>,
+    /// Since when it is here, or when something was sent to it last.
     used: Instant,
+    /// Something was sent to it.
+    in_use: bool,
+}
+
+impl<A, W> Entry<A, W> {
+    const fn is_known(&self) -> bool {
+        matches!(self.state, State::Known { .. })
+    }
 }
 
 /// What is to be done with a datagram.
@@ -95,7 +106,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             && let State::Known { address, until } = entry.state
             && now < until
         {
-            entry.used = now;
+            (entry.used, entry.in_use) = (now, true);
             let old = self.bounds.refresh && now + self.bounds.timeout / 5 >= until && entry.next <= now;
             if old {
                 entry.next = now + INTERVAL;
@@ -103,18 +114,17 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             return Found::At { address, datagram, old };
         }
         let mut gone = 0;
-        if !self.entries.contains_key(&next_hop) && self.entries.len() >= self.bounds.entries {
-            let oldest = self.entries.iter().min_by_key(|(_, it)| it.used);
-            let oldest = oldest.map(|(address, _)| *address);
-            gone += oldest.map_or(0, |it| self.forget(it));
+        if self.entries.get(&next_hop).is_none_or(Entry::is_known) {
+            gone += self.make_room_to_ask(next_hop);
         }
         let entry = self.entries.entry(next_hop).or_insert_with(|| Entry {
             state: State::Asked { times: 0 },
             next: now,
             waiting: VecDeque::new(),
             used: now,
+            in_use: true,
         });
-        entry.used = now;
+        (entry.used, entry.in_use) = (now, true);
         if matches!(entry.state, State::Known { .. }) {
             // What was known is no longer good: begin anew.
             entry.state = State::Asked { times: 0 };
@@ -136,8 +146,29 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         Found::Waits { ask, gone }
     }
 
-    /// `next_hop` has said that it is at `address`; gives what waited for it. Nobody new is kept unless he is to be `kept` and
-    /// there is room.
+    /// Lets somebody go where another next hop is to be asked for, or one that was known; how many datagrams waited. Of those that are asked for the one that was first.
+    fn make_room_to_ask(&mut self, next_hop: Ipv4Addr) -> usize {
+        let known = self.entries.values().filter(|it| it.is_known()).count();
+        let asked = self.entries.len() - known;
+        if asked >= self.bounds.unknown.min(self.bounds.entries) {
+            self.put_out(false)
+        } else if self.entries.len() >= self.bounds.entries && !self.entries.contains_key(&next_hop) {
+            self.put_out(known > 0)
+        } else {
+            0
+        }
+    }
+
+    /// Forgets one that is `known`, or one that is asked for: who has never been sent anything before who has, and then who was used longest ago. How many datagrams
+    /// waited.
+    fn put_out(&mut self, known: bool) -> usize {
+        let of_kind = self.entries.iter().filter(|(_, it)| it.is_known() == known);
+        let oldest = of_kind.min_by_key(|(_, it)| (it.in_use, it.used)).map(|(address, _)| *address);
+        oldest.map_or(0, |it| self.forget(it))
+    }
+
+    /// `next_hop` has said that it is at `address`; gives what waited for it. Who is new and is to be `kept` takes the place of another that is known where there
+    /// is no room.
     pub fn learn(&mut self, next_hop: Ipv4Addr, address: A, kept: bool, now: Instant) -> VecDeque<W> {
         let until = now + self.bounds.timeout;
         let state = State::Known { address, until };
@@ -145,8 +176,11 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             entry.state = state;
             return core::mem::take(&mut entry.waiting);
         }
+        if kept && self.entries.len() >= self.bounds.entries {
+            self.put_out(true);
+        }
         if kept && self.entries.len() < self.bounds.entries {
-            let entry = Entry { state, next: now, waiting: VecDeque::new(), used: now };
+            let entry = Entry { state, next: now, waiting: VecDeque::new(), used: now, in_use: false };
             self.entries.insert(next_hop, entry);
         }
         VecDeque::new()

@@ -8,7 +8,7 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 fn cache(entries: usize, queue: usize) -> Cache<u8, &'static str> {
-    Cache::new(Bounds { timeout: Duration::from_secs(60), tries: 3, entries, queue, refresh: true })
+    Cache::new(Bounds { timeout: Duration::from_secs(60), tries: 3, entries, unknown: 2, queue, refresh: true })
 }
 
 fn second(n: u64) -> Instant {
@@ -57,4 +57,29 @@ fn the_entry_least_used_makes_room() {
     // Nobody else is kept while it is full.
     assert!(cache.learn(A, 7, true, second(1)).is_empty());
     assert_eq!(cache.known(A, second(1)), None);
+}
+
+#[test]
+fn who_makes_us_ask_for_nobody_puts_out_nobody_who_is_known() {
+    let mut cache = cache(4, 2);
+    cache.learn(A, 7, true, second(0));
+    for n in 1..100 {
+        let _ = cache.find(Ipv4Addr::new(10, 0, 9, n), "for nobody", true, second(1));
+        assert!(cache.held().0 <= 3);
+    }
+    assert_eq!(cache.known(A, second(1)), Some(7));
+    // The last to be asked for is still waited for.
+    assert_eq!(cache.learn(Ipv4Addr::new(10, 0, 9, 99), 8, true, second(1)), ["for nobody"]);
+}
+
+#[test]
+fn who_speaks_to_us_is_kept_in_the_place_of_one_that_nothing_is_sent_to() {
+    let mut cache = cache(4, 2);
+    cache.learn(A, 7, true, second(0));
+    assert!(matches!(cache.find(A, "one", true, second(0)), Found::At { .. }));
+    for n in 1..100 {
+        cache.learn(Ipv4Addr::new(10, 0, 9, n), 9, true, second(1));
+    }
+    cache.learn(B, 8, true, second(2));
+    assert_eq!((cache.known(A, second(2)), cache.known(B, second(2)), cache.held().0), (Some(7), Some(8), 4));
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none; after Semke, Mahdavi and Mathis (1998) for sending, and after Fisk and Feng's dynamic right-sizing (2001) for receiving, as Linux and FreeBSD have them. The bound on memory is the idea of Linux's `tcp_mem` |
 //! | The caller's part | when to look: at the end of each batch |
-//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what pages really take beside the octets in them, but for text ahead of its turn |
+//! | Left out | making windows smaller that have been offered (RFC 9293 SHLD-14), or taking back credit; what pages that users hold really take beside the octets in them |
 //!
 //! # Receiving
 //!
@@ -25,89 +25,29 @@
 //!
 //! # Memory
 //!
-//! Counted are the octets that connections hold: not acknowledged, not sent, and given to users that have not given credit
-//! back. From half of the bound on no buffer is larger than at first. Beyond it each has 4 KiB ([`FLOOR`]). What was promised
-//! before is still taken, up to a quarter of the bound more. There memory is spent: SYNs are not heard, and a connection whose user has
-//! something to take, or has more than 4 KiB to send, has what comes dropped, as if the network had lost it. So callers who send
+//! The rule is [`kumiki_graph::memory`]'s. Counted is what connections hold: not acknowledged, not sent, and given to users that have not given credit
+//! back. Of what is to be sent the pages count that it lies in, which is about twice the octets at most ([`Outgoing`](kumiki_octets::Outgoing)). Where memory is spent
+//! SYNs are not heard, and a connection whose user has
+//! something to take, or has more than 4 KiB to send, has what comes dropped. So callers who send
 //! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
-//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer.
+//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer, and callers who say nothing out of 4 MiB when they are some thousand. Whom we wait for
+//! in vain is let go of soon then ([`super::patience`]).
 //!
-//! Text ahead of its turn is counted by itself, by what its pieces take where they are small. It has a quarter of the bound, and is
-//! dropped beyond as if the network had, on all connections: peers that leave holes must not make the buffers of others small.
-//! Who loses nothing does not notice; who does sends its window again.
+//! Text ahead of its turn is counted by what its pieces take where they are small.
 
 use kumiki_graph::{Duration, Instant, Quality};
 
 use super::config::Config;
 use super::receive::MAX_WINDOW;
 use super::session::{Io, Session, Shared};
+use kumiki_graph::memory::{FLOOR, Held, Pressure};
 
-/// What each connection may buffer in any case, each way.
-const FLOOR: u32 = 4096;
+/// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
+const BESIDE: usize = 1024;
 /// For how long the shortest round trip counts, at least.
 const LATELY: Duration = Duration::from_secs(10);
 /// Below this a round trip of the timestamp clock says nothing.
 const TICK: Duration = Duration::from_millis(1);
-
-/// What all connections of one TCP hold, in octets.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    /// All but what is ahead of its turn.
-    used: u64,
-    ahead: u64,
-    /// What the connections take themselves.
-    standing: u64,
-}
-
-/// What one connection holds, in the same parts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
-    used: u32,
-    ahead: u32,
-    standing: u32,
-}
-
-/// How scarce memory is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Pressure {
-    None,
-    /// No more than at first for anybody.
-    Some,
-    /// No more than there must be.
-    Full,
-}
-
-impl Memory {
-    const fn pressure(&self, config: &Config) -> Pressure {
-        match config.memory {
-            0 => Pressure::None,
-            most if self.used >= most => Pressure::Full,
-            most if self.used >= most / 2 => Pressure::Some,
-            _ => Pressure::None,
-        }
-    }
-
-    /// Whether nothing more is taken: see the head of this file.
-    pub(crate) const fn is_spent(&self, config: &Config) -> bool {
-        let most = config.memory.saturating_add(config.memory / 4);
-        config.memory > 0 && self.used().saturating_add(self.standing) >= most
-    }
-
-    /// Whether text ahead of its turn finds no room: it has a quarter of the bound.
-    const fn is_full_ahead(&self, config: &Config) -> bool {
-        config.memory > 0 && self.ahead >= config.memory / 4
-    }
-
-    pub(crate) const fn used(&self) -> u64 {
-        self.used + self.ahead
-    }
-
-    pub(crate) const fn count(&mut self, was: Held, is: Held) {
-        self.used = self.used.saturating_sub(was.used as u64) + is.used as u64;
-        self.ahead = self.ahead.saturating_sub(was.ahead as u64) + is.ahead as u64;
-        self.standing = self.standing.saturating_sub(was.standing as u64) + is.standing as u64;
-    }
-}
 
 /// The size of one buffer.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +73,7 @@ impl Size {
 
     /// What a connection begins with.
     pub(crate) fn at_first(self, shared: &Shared) -> u32 {
-        self.under(shared.memory.pressure(&shared.config))
+        self.under(shared.memory.pressure(shared.config.memory))
     }
 
     const fn is_fixed(self) -> bool {
@@ -250,15 +190,18 @@ impl Buffers {
 impl Session {
     /// The end of a batch: what is held is counted, and the buffers follow.
     pub(crate) fn tune(&mut self, io: &mut Io<'_, '_>) {
+        if io.shared.memory.pressure(io.shared.config.memory) == Pressure::Full {
+            self.send.fit();
+        }
         let ahead = self.receive.queue.memory();
         let held = Held {
-            used: self.send.held().saturating_add(self.receive.user),
+            used: self.send.memory().saturating_add(self.receive.user),
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
-            standing: u32::try_from(size_of::<Self>()).unwrap_or(u32::MAX),
+            standing: u32::try_from(size_of::<Self>() + BESIDE).unwrap_or(u32::MAX),
         };
         io.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;
-        let pressure = io.shared.memory.pressure(&io.shared.config);
+        let pressure = io.shared.memory.pressure(io.shared.config.memory);
         if !self.buffers.receive.is_fixed() {
             let wanted = self.buffers.wanted(self.rtt.min(), io.now());
             let size = &mut self.buffers.receive;
@@ -303,12 +246,11 @@ impl Session {
     /// Whether text that comes cannot be kept, in its turn or not: the user has not taken what came before, or writes what nobody takes.
     pub(crate) fn is_out_of_memory(&self, io: &Io<'_, '_>) -> bool {
         let waits = self.receive.user > 0 || self.send.held() > FLOOR;
-        waits && io.shared.memory.is_spent(&io.shared.config)
+        waits && io.shared.memory.is_spent(io.shared.config.memory)
     }
 
     /// Whether text ahead of its turn cannot be kept.
     pub(crate) fn has_no_memory(&self, io: &Io<'_, '_>) -> bool {
-        let (memory, config) = (&io.shared.memory, &io.shared.config);
-        memory.is_full_ahead(config) || memory.pressure(config) == Pressure::Full
+        io.shared.memory.is_full_ahead(io.shared.config.memory)
     }
 }

@@ -47,7 +47,7 @@ impl Tcp {
         let now = cx.now();
         let full = self.is_full_of_callers();
         let config = &self.shared.config;
-        if self.shared.memory.is_spent(config) {
+        if self.shared.memory.is_spent(config.memory) {
             self.shared.counters.out_of_memory += 1;
             cx.drop("no memory for another connection");
             return;
@@ -112,7 +112,8 @@ impl Tcp {
     /// Whether one more SYN can be answered.
     pub(super) fn has_room_for_callers(&self) -> bool {
         let config = &self.shared.config;
-        !self.shared.memory.is_spent(config) && (config.syn_cookies != SynCookies::Never || !self.is_full_of_callers())
+        !self.shared.memory.is_spent(config.memory)
+            && (config.syn_cookies != SynCookies::Never || !self.is_full_of_callers())
     }
 
     /// When a SYN,ACK that was sent `retries` times again is sent once more.
@@ -399,7 +400,7 @@ impl Tcp {
             return Ok(());
         }
         // It comes again: memory may have been spent since the SYN was answered.
-        if self.shared.memory.is_spent(&self.shared.config) {
+        if self.shared.memory.is_spent(self.shared.config.memory) {
             self.shared.counters.out_of_memory += 1;
             cx.drop("no memory for another connection");
             return Ok(());

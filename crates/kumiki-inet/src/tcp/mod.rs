@@ -97,6 +97,7 @@ pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
 use half_open::HalfOpen;
+use kumiki_graph::memory::{Held, Memory};
 use session::{Io, Session, Shared};
 use table::{Entry, Table};
 use time_waits::TimeWaits;
@@ -141,7 +142,7 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
-                memory: buffers::Memory::default(),
+                memory: Memory::default(),
                 budget: challenge::Budget::default(),
             },
             demux: Demux::default(),
@@ -232,7 +233,7 @@ impl Tcp {
         };
         self.demux.remove(&session.pair);
         let counted = session.buffers.counted;
-        self.shared.memory.count(counted, buffers::Held::default());
+        self.shared.memory.count(counted, Held::default());
         if let Some(listener) = session.listener.and_then(|listener| self.table.listener(listener)) {
             listener.waiting = listener.waiting.saturating_sub(1);
         }

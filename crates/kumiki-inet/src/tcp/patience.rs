@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 9293 sections 3.8.3 (R1, R2), 3.8.4 (keep-alive) and 3.9.1.8 (reports); RFC 5482 (user timeout option), named there and here ADV_UTO, REMOTE_UTO, CHANGEABLE, L_LIMIT, U_LIMIT |
-//! | R2 | a count of retransmissions (or of probes of a closed window), or a user timeout: where there is one, it alone decides once the connection is synchronized |
+//! | R2 | a count of retransmissions (or of probes of a closed window), or a user timeout: where there is one, it alone decides once the connection is synchronized. While memory is spent (`super::buffers`), 100 s without a word from the peer are enough where there is none |
 //! | User timeout | runs from when data began to wait until some of it is acknowledged, a closed window included; a peer that keeps its window closed is borne for ever only without one (MUST-37) |
 //! | FIN-WAIT-2 | the standard waits there for ever, which lets a peer that never sends its FIN hold a connection for good. Where the user has closed both ways nobody misses it, and it is forgotten after [`Config::fin_wait_2`], without a reset, as in Linux (tcp_fin_timeout) |
 //! | Left out | keep-alive probes with an octet of garbage (MAY-6) |
@@ -18,6 +18,9 @@ use super::config::Config;
 use super::session::{DSCP, Io, Session};
 use super::states::State;
 use super::timers::Timer;
+
+/// While memory is spent, a peer that was not heard of for so long is not tried again: the least R2 of RFC 9293 (SHLD-11).
+pub(super) const SOON: Duration = Duration::from_secs(100);
 
 /// What one connection waits for, and for how long.
 #[derive(Debug)]
@@ -185,7 +188,9 @@ impl Session {
         } else {
             self.patience.retransmissions
         };
-        if self.unanswered >= most {
+        let memory_is_spent = io.shared.memory.is_spent(io.shared.config.memory);
+        let in_vain = memory_is_spent && io.now().saturating_since(self.patience.heard) >= SOON;
+        if self.unanswered >= most || (in_vain && most < u32::MAX && !self.state.is_before_established()) {
             io.shared.counters.timed_out += 1;
             self.reset(Some(Reason::TimedOut), io);
             return false;

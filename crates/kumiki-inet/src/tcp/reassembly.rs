@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_octets::{Message, Page};
+use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{SackBlock, SackBlocks, Seq};
 
 /// What a piece takes beside its octets, about: what is left of its page, and the message.
@@ -33,8 +33,6 @@ const SPARSE: usize = 1024;
 const FEW: usize = 128;
 /// From so many on neighbours are copied together.
 const MANY: usize = 64;
-/// Up to so many octets: a page of the least size.
-const TOGETHER: usize = 2048;
 
 /// How much a queue may hold at most, whatever the window is. What touches RCV.NXT is taken in any case, since refusing that could
 /// stop a connection.
@@ -103,34 +101,14 @@ const fn seq(at: Place) -> Seq {
     Seq(u32::from_be_bytes([a, b, c, d]))
 }
 
-/// `a` and `b` in one page, where they are small and nothing is lost by it: what is generated takes no memory, and a lease is for
-/// the content that came.
-fn together(a: &Message, b: &Message) -> Option<Message> {
-    let (first, len) = (a.len(), a.len() + b.len());
-    let is_plain = |message: &Message| {
-        let mut slices = message.slices().iter();
-        !message.is_leased() && slices.all(|slice| slice.pattern().is_none())
-    };
-    if len > TOGETHER || !is_plain(a) || !is_plain(b) {
-        return None;
-    }
-    let mut all = true;
-    let page = Page::build(len, |octets| {
-        let (front, back) = octets.split_at_mut(first);
-        all = a.copy_to(0, front) && b.copy_to(0, back);
-    });
-    all.then(|| Message::from_page(page))
-}
-
 impl Island {
     /// Adds `part` at the end; how many pieces more there are. `dense`: small ones are copied together.
-    fn push(&mut self, part: Message, dense: bool) -> usize {
-        if dense
-            && let Some(last) = self.parts.back_mut()
-            && let Some(both) = together(last, &part)
-        {
-            *last = both;
-            return 0;
+    fn push(&mut self, mut part: Message, dense: bool) -> usize {
+        if dense && let Some(last) = self.parts.back_mut() {
+            part = match last.absorb(part) {
+                Ok(()) => return 0,
+                Err(part) => part,
+            };
         }
         self.parts.push_back(part);
         1

@@ -14,6 +14,8 @@ use super::session::Shared;
 
 /// Largest window without scaling.
 pub(crate) const MAX_WINDOW: u32 = 65_535;
+/// So many pieces of what nobody has accepted yet may lie in pages of their own.
+const FEW: usize = 8;
 
 /// Why an acknowledgment is sent by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -143,6 +145,23 @@ impl Receive {
         if whole > 0 {
             self.buffer = whole.saturating_mul(mss);
         }
+    }
+
+    /// Keeps `text`, which is in order, for whoever accepts the connection. `pushed`: it came with PSH.
+    pub(crate) fn hold(&mut self, mut text: Message, pushed: bool) {
+        // Of one octet each they would hold on to as many pages.
+        if self.held.len() >= FEW
+            && let Some((last, end)) = self.held.back_mut()
+        {
+            text = match last.absorb(text) {
+                Ok(()) => {
+                    *end |= pushed;
+                    return;
+                }
+                Err(text) => text,
+            };
+        }
+        self.held.push_back((text, pushed));
     }
 
     /// RCV.WND: what has been advertised and not used.

@@ -1,12 +1,9 @@
 //! The send side: the octets that are not acknowledged yet, and when to send which of them.
 //!
-//! Sequence numbers are the [`Scoreboard`]'s: SND.UNA and SND.NXT are its `una()` and `nxt()`. Octets are never copied.
-//! What has been sent is kept as it was cut, with its sums, so that sending it again reads nothing.
-
-use std::collections::VecDeque;
+//! Sequence numbers are the [`Scoreboard`]'s: SND.UNA and SND.NXT are its `una()` and `nxt()`. The octets are in [`Outgoing`].
 
 use kumiki_graph::{Coalesce, Credit};
-use kumiki_octets::{Message, Slice};
+use kumiki_octets::{Message, Outgoing};
 use kumiki_wire::inet::tcp::Seq;
 
 use super::config::HalfWindow;
@@ -71,10 +68,9 @@ pub(crate) struct Send {
     pub(crate) buffer: u32,
     /// Credit the user has and has not used.
     granted: u32,
-    sent: VecDeque<(Seq, Slice)>,
-    sent_octets: u32,
-    unsent: VecDeque<Slice>,
-    unsent_octets: u32,
+    octets: Outgoing,
+    /// The sequence number of the first of them, where it was sent.
+    first: Seq,
 }
 
 impl Send {
@@ -93,43 +89,36 @@ impl Send {
             small: iss,
             buffer,
             granted: 0,
-            sent: VecDeque::new(),
-            sent_octets: 0,
-            unsent: VecDeque::new(),
-            unsent_octets: 0,
+            octets: Outgoing::default(),
+            first: iss,
         }
     }
 
     /// Octets not sent yet.
-    pub(crate) const fn unsent(&self) -> u32 {
-        self.unsent_octets
+    pub(crate) fn unsent(&self) -> u32 {
+        narrow(self.octets.unsent())
     }
 
     /// Octets that are not acknowledged or not sent.
-    pub(crate) const fn held(&self) -> u32 {
-        self.sent_octets.saturating_add(self.unsent_octets)
+    pub(crate) fn held(&self) -> u32 {
+        narrow(self.octets.len())
     }
 
-    /// Queues `data`; the slices are taken as they are, headers in front of them become one.
+    /// What they take of memory, in octets: what is generated as if it lay there.
+    pub(crate) fn memory(&self) -> u32 {
+        self.held().max(u32::try_from(self.octets.memory()).unwrap_or(u32::MAX))
+    }
+
+    /// Memory is scarce: what is left of large pages is copied out of them.
+    pub(crate) fn fit(&mut self) {
+        self.octets.fit();
+    }
+
+    /// Queues `data`.
     pub(crate) fn queue(&mut self, data: Message, pushed: bool) {
-        let octets = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let content: usize = data.slices().iter().map(Slice::len).sum();
-        let mut data = if content == data.len() {
-            data
-        } else {
-            let mut whole = Message::new();
-            whole.append(data);
-            whole
-        };
-        self.granted = self.granted.saturating_sub(octets);
-        self.unsent_octets = self.unsent_octets.saturating_add(octets);
+        self.granted = self.granted.saturating_sub(narrow(data.len() as u64));
         self.pushed = pushed;
-        for mut slice in data.take_slices() {
-            let last = self.unsent.back_mut();
-            if !last.is_some_and(|last| last.join(&mut slice)) {
-                self.unsent.push_back(slice);
-            }
-        }
+        self.octets.queue(data);
     }
 
     /// How many of `octets` the user has no credit for.
@@ -139,8 +128,7 @@ impl Send {
 
     /// Credit to announce: the room that the user does not know of, once there is enough.
     pub(crate) fn credit(&mut self, low_water: u32) -> Option<Credit> {
-        let used = self.sent_octets.saturating_add(self.unsent_octets);
-        let room = self.buffer.saturating_sub(used);
+        let room = self.buffer.saturating_sub(self.held());
         let news = room.saturating_sub(self.granted);
         if news == 0 || room < low_water.min(self.buffer) {
             return None;
@@ -152,94 +140,44 @@ impl Send {
     /// The octets of the next segment, or super-segment: `octets` of new data at `seq`. Also how many of them had to be read
     /// for their sum.
     pub(crate) fn take(&mut self, seq: Seq, octets: u32) -> (Message, u64) {
-        let mut segment = Message::new();
-        let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
-        let (mut at, mut read) = (seq, 0);
-        while left > 0 {
-            let Some(mut slice) = self.unsent.pop_front() else {
-                break;
-            };
-            if slice.len() > left {
-                let front = slice.split_to(left);
-                self.unsent.push_front(slice);
-                slice = front;
-            }
-            // A super-segment is read where it is cut.
-            if octets <= self.mss && !slice.is_summed() {
-                read += slice.len() as u64;
-                slice.summed();
-            }
-            left -= slice.len();
-            segment.append_slice(slice.clone());
-            let next = at.advance(slice.len());
-            self.sent.push_back((at, slice));
-            at = next;
+        if self.octets.sent() == 0 {
+            self.first = seq;
         }
-        let taken = at - seq;
-        self.unsent_octets = self.unsent_octets.saturating_sub(taken);
-        self.sent_octets = self.sent_octets.saturating_add(taken);
-        if !taken.is_multiple_of(self.mss) {
-            self.small = at;
+        // A super-segment is read where it is cut.
+        let sum = octets <= self.mss;
+        let (segment, read) = self.octets.take(octets.into(), sum, true);
+        if !narrow(segment.len() as u64).is_multiple_of(self.mss) {
+            self.small = seq.advance(segment.len());
         }
         (segment, read)
     }
 
     /// The first unsent octet, left where it is: for a probe of a closed window.
     pub(crate) fn peek(&self) -> Message {
-        let mut probe = Message::new();
-        if let Some(first) = self.unsent.front() {
-            probe.append_slice(first.clone().split_to(1));
-        }
-        probe
+        self.octets.peek()
+    }
+
+    /// How many octets from the first that is kept `seq` is.
+    fn place(&self, seq: Seq) -> u64 {
+        u64::try_from(seq.distance_from(self.first)).unwrap_or(0)
     }
 
     /// The octets of `span` once more; fewer where it holds the FIN.
     pub(crate) fn again(&self, span: Span) -> Message {
-        let mut segment = Message::new();
-        let first = self.sent.partition_point(|(at, slice)| at.advance(slice.len()).leq(span.start));
-        for (at, slice) in self.sent.range(first.min(self.sent.len())..) {
-            if at.geq(span.end) {
-                break;
-            }
-            let mut part = slice.clone();
-            if at.lt(span.start) {
-                let skip = usize::try_from(span.start - *at).unwrap_or(usize::MAX);
-                part.skip(skip);
-            }
-            let have = segment.len();
-            let want = usize::try_from(span.len()).unwrap_or(usize::MAX) - have;
-            if part.len() > want {
-                part = part.split_to(want);
-            }
-            segment.append_slice(part);
-        }
-        segment
+        let (start, end) = (self.place(span.start), self.place(span.end));
+        self.octets.again(self.octets.first() + start, end.saturating_sub(start))
     }
 
     /// Lets go of everything before `una`.
     pub(crate) fn release(&mut self, una: Seq) {
-        while let Some((at, slice)) = self.sent.front_mut() {
-            if at.geq(una) {
-                break;
-            }
-            let gone = usize::try_from(una - *at).unwrap_or(usize::MAX);
-            if gone < slice.len() {
-                slice.skip(gone);
-                *at = una;
-                self.sent_octets = self.sent_octets.saturating_sub(narrow(gone));
-                break;
-            }
-            let gone = slice.len();
-            self.sent_octets = self.sent_octets.saturating_sub(narrow(gone));
-            self.sent.pop_front();
-        }
+        let gone = self.place(una).min(self.octets.sent());
+        self.octets.release(self.octets.first() + gone);
+        self.first += narrow(gone);
     }
 
     /// Forgets all data: the connection is over.
     pub(crate) fn clear(&mut self) {
-        self.sent.clear();
-        self.unsent.clear();
-        (self.sent_octets, self.unsent_octets) = (0, 0);
+        self.octets.clear();
     }
 
     /// Whether everything, the FIN included, has been sent and acknowledged.
@@ -261,7 +199,7 @@ impl Send {
     /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none (MUST-34,
     /// SHLD-15).
     pub(crate) fn next(&self, board: &Scoreboard, window: u64, half: HalfWindow, forced: bool) -> Result<Next, Held> {
-        let d = self.unsent_octets;
+        let d = self.unsent();
         let fin = self.fin == Fin::Queued;
         if d == 0 {
             // A FIN by itself needs no window: there is nothing to hold it in.
@@ -304,7 +242,7 @@ impl Send {
     /// A full segment `next` with those that may follow it at once, as many as `burst` and a datagram can hold: what
     /// [`Send::next`] would say again and again, but for a small segment at the end where that depends on an answer.
     pub(crate) fn lengthen(&self, next: Next, board: &Scoreboard, window: u64, burst: u32) -> Next {
-        if next.octets != self.mss || next.octets == self.unsent_octets {
+        if next.octets != self.mss || next.octets == self.unsent() {
             return next;
         }
         let edge = board.una() + self.wnd;
@@ -313,7 +251,7 @@ impl Send {
         let u = usable.min(u32::try_from(room).unwrap_or(u32::MAX));
         let most = u.min(LONGEST).min(self.mss.saturating_mul(burst));
         let fin = self.fin == Fin::Queued;
-        let d = self.unsent_octets;
+        let d = self.unsent();
         if d <= most && (fin || self.coalesce == Coalesce::Never || d.is_multiple_of(self.mss)) {
             return Next { octets: d, fin };
         }
@@ -325,6 +263,6 @@ impl Send {
 /// The most octets of text in a super-segment: what a datagram can hold beside the longest headers of IP and TCP.
 const LONGEST: u32 = 65_535 - 120;
 
-fn narrow(octets: usize) -> u32 {
+fn narrow(octets: u64) -> u32 {
     u32::try_from(octets).unwrap_or(u32::MAX)
 }

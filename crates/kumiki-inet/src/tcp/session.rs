@@ -9,7 +9,7 @@ use kumiki_graph::{Above, Address, Context, Duration, Handle, Indication, Instan
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
-use super::buffers::{Buffers, Memory};
+use super::buffers::Buffers;
 use super::challenge::{Budget, Challenges};
 use super::config::{Config, PathMtu};
 use super::congestion::Congestion;
@@ -30,6 +30,7 @@ use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
 use super::way::Way;
+use kumiki_graph::memory::Memory;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);

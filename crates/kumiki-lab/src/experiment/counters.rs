@@ -108,6 +108,7 @@ fn of_xtp(host: &Host, node: &str) -> Vec<(String, u64)> {
         ("retransmitted", counters.retransmitted),
         ("duplicates", counters.duplicates),
         ("no_room", counters.no_room),
+        ("out_of_memory", counters.out_of_memory),
         ("passed_over", counters.passed_over),
         ("malformed", counters.malformed),
         ("lies", counters.lies),

@@ -475,7 +475,7 @@ fn below(spec: &Host, program: &str) -> Vec<String> {
 fn octets(key: &str, text: &str) -> Result<u32, Fault> {
     let path = ["workload", key];
     let octets: Octets = quantity(&path, text)?;
-    u32::try_from(octets.count()).map_err(|_| fault(&path, "more than 4 GiB"))
+    u32::try_from(octets.count()).map_err(|_| fault(&path, "4 GiB or more").expected("at most 4294967295 B"))
 }
 
 fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {

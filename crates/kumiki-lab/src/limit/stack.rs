@@ -280,7 +280,7 @@ fn octets(stack: &Stack<'_>, node: &str, key: &str) -> Result<Option<u32>, Strin
 
 fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
     let octets: Octets = quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
-    u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": more than 4 GiB in a packet"))
+    u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": 4 GiB or more in a packet"))
 }
 
 /// The lines that lead on from `end`, through switches.

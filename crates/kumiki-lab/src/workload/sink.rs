@@ -94,6 +94,14 @@ impl Sink {
         self.sessions.get_mut(usize::try_from(handle.index).ok()?)
     }
 
+    /// Data that came on a session, and takes room there.
+    fn came(&mut self, user: Handle, data: &Message, cx: &mut Context<'_>) {
+        self.read(user, data, cx);
+        if let Some(session) = self.session(user).map(|it| it.provider) {
+            cx.down(STACK, Request::Credit { session, credit: taken(data) });
+        }
+    }
+
     fn read(&mut self, user: Handle, data: &Message, cx: &mut Context<'_>) {
         let SinkConfig { read, expect, transfer, .. } = self.config;
         let switched = self.last.replace(user.index).is_some_and(|last| last != user.index);
@@ -119,8 +127,6 @@ impl Sink {
         received.octets += octets;
         received.first = received.first.or(Some(now));
         received.last = Some(now);
-        let provider = session.provider;
-        cx.down(STACK, Request::Credit { session: provider, credit: taken(data) });
     }
 }
 
@@ -190,8 +196,12 @@ impl Protocol for Sink {
                         ..Accept::default()
                     })),
                 );
+                // What comes with a call needs no credit.
+                if let Some(data) = offered.data {
+                    self.read(user, &data, cx);
+                }
             }
-            Indication::Data { session, data, .. } => self.read(session, &data, cx),
+            Indication::Data { session, data, .. } => self.came(session, &data, cx),
             Indication::Released { session: user, .. } => {
                 if let Some(session) = self.session(user) {
                     session.received.ended = Some(now);

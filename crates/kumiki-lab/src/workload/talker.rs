@@ -151,6 +151,8 @@ struct Session {
     credit: u64,
     /// What came and has not been sent back.
     echo: VecDeque<Message>,
+    /// How many of the next octets to send back came with the call, for which no credit is given.
+    with_call: u64,
     release_asked: bool,
     talk: Talk,
 }
@@ -170,6 +172,9 @@ pub struct Talker {
 }
 
 const STACK: Below = Below(0);
+
+/// So many pieces that wait to be sent back may lie in pages of their own.
+const FEW: usize = 8;
 
 /// The handle of the passive open itself.
 const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
@@ -222,6 +227,7 @@ impl Talker {
             provider: None,
             credit: 0,
             echo: VecDeque::new(),
+            with_call: 0,
             release_asked: false,
             talk: Talk::new(local, remote),
         });
@@ -239,11 +245,13 @@ impl Talker {
         }
         while let Some((provider, data, end)) = session.next_piece(&config) {
             session.talk.last = Some(cx.now());
-            let credit = Credit::octets(data.len() as u64);
-            let session = provider;
+            let octets = data.len() as u64;
+            let free = session.with_call.min(octets);
+            session.with_call -= free;
+            let (session, credit) = (provider, Credit::octets(octets - free));
             cx.down(STACK, Request::Data { session, data, end });
             // An echo gives the peer room only for what has gone back: it never holds more than the receive window.
-            if config.act == Act::Echo {
+            if config.act == Act::Echo && credit.octets > 0 {
                 cx.down(STACK, Request::Credit { session, credit });
             }
         }
@@ -261,7 +269,8 @@ impl Talker {
         }
     }
 
-    fn came(&mut self, user: Handle, data: Message, cx: &mut Context<'_>) {
+    /// `with_call`: it came with the call, and needs no credit.
+    fn came(&mut self, user: Handle, data: Message, with_call: bool, cx: &mut Context<'_>) {
         let echo = self.config.act == Act::Echo;
         let Some(session) = self.session(user) else {
             return;
@@ -270,8 +279,9 @@ impl Talker {
         session.talk.received += data.len() as u64;
         session.talk.last = Some(cx.now());
         if echo {
-            session.echo.push_back(data);
-        } else if let Some(provider) = session.provider {
+            session.with_call += if with_call { data.len() as u64 } else { 0 };
+            session.keep(data);
+        } else if let Some(provider) = session.provider.filter(|_| !with_call) {
             let credit = Credit::octets(data.len() as u64);
             cx.down(STACK, Request::Credit { session: provider, credit });
         }
@@ -292,6 +302,19 @@ impl Talker {
 }
 
 impl Session {
+    /// Keeps `data`, to send it back. Pieces of an octet each would hold on to as many pages.
+    fn keep(&mut self, mut data: Message) {
+        if self.echo.len() >= FEW
+            && let Some(last) = self.echo.back_mut()
+        {
+            data = match last.absorb(data) {
+                Ok(()) => return,
+                Err(data) => data,
+            };
+        }
+        self.echo.push_back(data);
+    }
+
     /// The next piece to send, if there is one and room for it.
     fn next_piece(&mut self, config: &TalkerConfig) -> Option<(Handle, Message, bool)> {
         let provider = self.provider.filter(|_| !self.release_asked)?;
@@ -415,7 +438,10 @@ impl Protocol for Talker {
                     ..Accept::default()
                 };
                 cx.down(STACK, Request::Accept(Box::new(accept)));
-                self.go_on(user, cx);
+                match offered.data {
+                    Some(data) => self.came(user, data, true, cx),
+                    None => self.go_on(user, cx),
+                }
             }
             Indication::Credit { session: user, credit } => {
                 if let Some(session) = self.session(user) {
@@ -424,7 +450,7 @@ impl Protocol for Talker {
                 self.go_on(user, cx);
             }
             Indication::Data { session, data, .. } | Indication::Expedited { session, data } => {
-                self.came(session, data, cx);
+                self.came(session, data, false, cx);
             }
             Indication::Released { session: user, .. } => {
                 if let Some(session) = self.session(user) {

@@ -305,6 +305,7 @@ impl Tpkt {
         connection.phase = Phase::Open;
         let accept = Accept { session: connection.lower, user: own, quality, ..Accept::default() };
         cx.down(STREAM, Request::Accept(Box::new(accept)));
+        self.deliver(own, cx);
     }
 
     fn data(&mut self, session: Handle, mut data: Message, cx: &mut Context<'_>) {
@@ -436,6 +437,8 @@ impl Tpkt {
         let (above, user) = (*above, *user);
         let mut connection = Connection::new(above, Phase::Offered, &self.config);
         connection.lower = offered.provider;
+        // What came with the call is the stream's beginning; it takes no credit.
+        connection.gathered = offered.data.unwrap_or_default();
         let own = self.entries.insert(Entry::Connection(Box::new(connection)));
         let offered =
             Offered { user, provider: own, unit: u32::try_from(MOST).unwrap_or(u32::MAX), data: None, ..offered };

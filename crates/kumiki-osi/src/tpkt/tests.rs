@@ -187,3 +187,33 @@ fn a_packet_that_comes_octet_by_octet_is_held_in_few_pieces() {
     assert_eq!(connection.gathered.len(), 2004);
     assert!(connection.gathered.slices().len() < 500);
 }
+
+#[test]
+fn what_comes_with_the_call_begins_the_stream() {
+    let mut bench = Bench::new();
+    let below = bench.graph.add_device("below", Service::STREAM).unwrap();
+    bench.node("tpkt", &["below"], Tpkt::new(Config::default()));
+    let user = bench.user("user", "tpkt", &[]);
+    bench.start();
+    let open = Open { user: USER, mode: Mode::Passive { backlog: 1 }, ..Open::default() };
+    bench.say(user, Request::Open(Box::new(open)));
+    let listener = bench.requests().into_iter().find_map(|(_, request)| {
+        let Request::Open(open) = request else { return None };
+        Some(open.user)
+    });
+    let data = Some(Message::from_octets(&hex("03 00 00 09 01 02 03 04 05 03 00 00 08")));
+    let offered = Offered { user: listener.unwrap(), data, ..Offered::default() };
+    bench.indicate(below, Indication::Offered(Box::new(offered)));
+    let [Indication::Offered(offered)] = &bench.heard(user)[..] else { panic!("no offer") };
+    assert!(offered.data.is_none());
+    let accept = Accept { session: offered.provider, user: USER, ..Accept::default() };
+    bench.say(user, Request::Accept(Box::new(accept)));
+    let accepted = bench.requests().into_iter().find_map(|(_, request)| {
+        let Request::Accept(accept) = request else { return None };
+        Some(accept.user)
+    });
+    let data = Message::from_octets(&[6, 7, 8, 9]);
+    bench.indicate(below, Indication::Data { session: accepted.unwrap(), data, end: true });
+    let mut it = Setup { bench, user, device: below, session: USER };
+    assert_eq!(it.messages(), [vec![1, 2, 3, 4, 5], vec![6, 7, 8, 9]]);
+}

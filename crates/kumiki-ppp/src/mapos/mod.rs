@@ -26,8 +26,8 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for; for each at most [`Config::queue`] datagrams wait. What is over the first
-//! bound costs the entry that was used longest ago, over the second the oldest datagram.
+//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is over a
+//! bound costs what it does of ARP ([`kumiki_inet::arp`]).
 
 use core::net::Ipv4Addr;
 use kumiki_settings::Settings;
@@ -67,6 +67,9 @@ pub struct Config {
     /// Next hops that are known or asked for at a time.
     #[setting(1..=65535)]
     pub entries: usize,
+    /// Next hops among them that are asked for.
+    #[setting(1..=65535)]
+    pub unknown: usize,
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
@@ -88,6 +91,7 @@ impl Config {
             timeout: Duration::from_secs(60),
             tries: 3,
             entries: 512,
+            unknown: 64,
             queue: 64,
             unarps: 3,
             unarp_interval: Duration::from_secs(30),
@@ -198,6 +202,7 @@ impl Mapos {
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
             ("entries", config.entries == 0),
+            ("unknown", config.unknown == 0),
             ("interval of UNARPs", config.unarp_interval.is_zero()),
         ];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
@@ -207,6 +212,7 @@ impl Mapos {
             timeout: config.timeout,
             tries: config.tries,
             entries: config.entries,
+            unknown: config.unknown,
             queue: config.queue,
             // In use or not, what is known is good for its time (RFC 2176 section 3.4).
             refresh: false,

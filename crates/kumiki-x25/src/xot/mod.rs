@@ -448,7 +448,7 @@ impl Xot {
     }
 
     /// A caller: it is taken, to see what it wants.
-    fn offered(&mut self, offered: &Offered, cx: &mut Context<'_>) {
+    fn offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
         let listener = offered.user;
         let above = match self.entries.get(listener) {
             Some(Entry::Listener { above, .. }) => Some(*above),
@@ -463,10 +463,13 @@ impl Xot {
         connection.lower = offered.provider;
         connection.remote = offered.remote;
         connection.listener = listener;
+        // What came with the call is the stream's beginning; it takes no credit.
+        connection.gathered = offered.data.unwrap_or_default();
         let own = self.entries.insert(Entry::Connection(Box::new(connection)));
         let accept = Accept { session: offered.provider, user: own, quality: self.quality(), ..Accept::default() };
         cx.down(STREAM, Request::Accept(Box::new(accept)));
         self.wait(own, cx);
+        self.deliver(own, cx);
     }
 
     /// The first packet of a caller has come.
@@ -655,7 +658,7 @@ impl Protocol for Xot {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         match indication {
             Indication::Opened(opened) => self.opened(&opened, cx),
-            Indication::Offered(offered) => self.offered(&offered, cx),
+            Indication::Offered(offered) => self.offered(*offered, cx),
             Indication::Data { session, data, .. } => self.came(session, data, cx),
             Indication::Credit { session, credit } => {
                 if let Some(connection) = self.connection(session) {

@@ -309,3 +309,30 @@ fn a_packet_that_comes_octet_by_octet_is_held_in_few_pieces() {
     assert_eq!(gathered.len(), 2004);
     assert!(gathered.slices().len() < 500);
 }
+
+#[test]
+fn what_comes_with_the_call_begins_the_stream() {
+    let mut bench = Bench::new();
+    let below = bench.graph.add_device("below", Service::STREAM).unwrap();
+    bench.node("xot", &["below"], Xot::new(Config::default()));
+    let user = bench.user("user", "xot", &[]);
+    bench.start();
+    let open = Open { mode: Mode::Passive { backlog: 1 }, ..Open::default() };
+    bench.say(user, Request::Open(Box::new(open)));
+    let listener = bench.requests().into_iter().find_map(|(_, request)| match request {
+        Request::Open(open) => Some(open.user),
+        _ => None,
+    });
+    let data = Some(Message::from_octets(&hex("00 00 00 03 10 01 0b")));
+    let offered = Offered { user: listener.unwrap(), data, ..Offered::default() };
+    bench.indicate(below, Indication::Offered(Box::new(offered)));
+    let [Indication::Offered(offered)] = &bench.heard(user)[..] else { panic!("no offer") };
+    let quality = Quality { receive_buffer: Some(1), ..Quality::default() };
+    let accept = Accept { session: offered.provider, quality, ..Accept::default() };
+    bench.say(user, Request::Accept(Box::new(accept)));
+    let came = bench.heard(user).into_iter().find_map(|heard| match heard {
+        Indication::Data { data, .. } => Some(data.to_vec()),
+        _ => None,
+    });
+    assert_eq!(came, Some(hex("10 01 0b")));
+}

@@ -106,6 +106,10 @@ impl Xtp {
         late: bool,
         cx: &mut Context<'_>,
     ) -> Option<Handle> {
+        if late && self.shared.memory.is_spent(self.shared.config.memory) {
+            self.shared.counters.out_of_memory += 1;
+            return None;
+        }
         let handle = self.make_room(cx)?;
         let found = self.table.listener(listener)?;
         found.waiting += 1;

@@ -320,3 +320,61 @@ fn tiny_packets_before_the_call_is_accepted_are_all_there_in_the_end() {
     assert!(pair.app(B).received == numbered(1000), "{}", pair.tail());
     assert_eq!(pair.app(B).ends.len(), 1000);
 }
+
+/// FIRST of a caller with this key, and data ahead of its turn.
+fn calls_and_sends_ahead(pair: &mut Pair, key: u64) {
+    let first = Header { key: Key(key), ..header(Format::First, Options::SREQ, 0) };
+    pair.inject(B, first, &call());
+    for n in 1..20 {
+        let data = Header { key: Key(key), ..header(Format::Data, Options::NONE, n * 1024) };
+        pair.inject(B, data, b"x");
+    }
+}
+
+#[test]
+fn what_all_contexts_hold_is_bounded_and_who_calls_when_there_is_room_again_gets_in() {
+    let config = Config { memory: 1 << 20, ..plain() };
+    let mut pair = Pair::new(plain(), config, ms(10));
+    pair.listen(B, 10_000);
+    pair.app(B).idle = true;
+    for key in 1..2000 {
+        calls_and_sends_ahead(&mut pair, key);
+    }
+    let (contexts, counters) = (pair.xtp(B).contexts(), pair.counters(B));
+    assert!((10..1000).contains(&contexts), "{contexts}");
+    assert!(counters.out_of_memory > 1000 && counters.diag_sent == 0, "{counters:?}");
+    // An honest caller is not refused, and gets in when those who do not answer have been given up.
+    pair.app(B).idle = false;
+    pair.write(A, b"hello");
+    pair.call(A);
+    pair.run_for(ms(1000));
+    assert_eq!(pair.heard(A), ["opened"]);
+    let gone: Vec<Handle> = pair.app(B).offers.clone();
+    for session in gone {
+        let (reason, data) = (Reason::User, None);
+        pair.ask(B, vec![Request::Abort { session, reason, data }]);
+    }
+    pair.run_for(ms(30_000));
+    assert_eq!(pair.app(B).received, b"hello");
+    assert_eq!(pair.xtp(B).contexts(), 1);
+}
+
+#[test]
+fn data_that_nobody_takes_is_not_taken_beyond_the_bound_and_comes_once_there_is_room() {
+    let config = Config { memory: 16 * 1024, ..plain() };
+    let mut pair = Pair::new(plain(), config, ms(10)).connected();
+    pair.app(B).lazy = true;
+    pair.write(A, &numbered(60_000));
+    pair.run_for(ms(5_000));
+    let mut taken = 0;
+    let got = pair.app(B).received.len();
+    assert!((10_000..24_000).contains(&got), "{got}");
+    assert!(pair.counters(B).out_of_memory > 0);
+    for _ in 0..300 {
+        let got = pair.app(B).received.len() as u64;
+        pair.take(B, got - taken);
+        taken = got;
+        pair.run_for(ms(1_000));
+    }
+    assert_eq!(pair.app(B).received, numbered(60_000));
+}

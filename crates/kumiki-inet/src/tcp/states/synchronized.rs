@@ -314,7 +314,7 @@ impl Session {
         io.shared.counters.octets_received += u64::from(octets);
         self.note(Event::Received, io.now());
         if !self.accepted {
-            self.receive.held.push_back((text, push));
+            self.receive.hold(text, push);
             return;
         }
         let indication = Indication::Data { session: self.user, data: text, end: push };

@@ -270,3 +270,46 @@ fn without_memory_nothing_ahead_of_its_turn_is_kept_and_yet_all_arrives() {
     assert_eq!(pair.app(B).received, numbered(100_000));
     assert!(pair.tcp(B).held() == 0);
 }
+
+/// As an echo does whose caller sends an octet at a time and reads nothing.
+#[test]
+fn small_writes_take_about_twice_their_octets() {
+    let reader = Config { receive_buffer: KIB, receive_buffer_most: KIB, ..small() };
+    let mut pair = Pair::new(reader, small(), ms(1)).connected();
+    pair.app(A).idle = true;
+    for octet in numbered(20_000) {
+        let write = Message::from_page(kumiki_octets::Page::from(&[octet][..]));
+        pair.app(B).outbox.push_back(write);
+        pair.ask(B, Vec::new());
+    }
+    let held = pair.tcp(B).held();
+    assert!((18_000..80_000).contains(&held), "{held}");
+    pair.run_for(ms(5_000));
+    for _ in 0..200 {
+        pair.take(A, 1024);
+        pair.run_for(ms(500));
+    }
+    assert_eq!(pair.app(A).received, numbered(20_000));
+    assert_eq!(pair.tcp(B).held(), 0);
+}
+
+/// Nobody has accepted the connection yet.
+#[test]
+fn small_segments_that_wait_for_a_user_lie_in_few_pages() {
+    let config = Config { coalesce: kumiki_graph::Coalesce::Never, ..small() };
+    let mut pair = Pair::new(config.clone(), config, ms(1));
+    pair.app(B).idle = true;
+    pair.listen(B, 5);
+    pair.call(A);
+    pair.run_for(ms(100));
+    for octet in numbered(3_000) {
+        pair.write(A, &[octet]);
+        pair.run_for(ms(3));
+    }
+    let offer = pair.app(B).offers[0];
+    pair.app(B).idle = false;
+    pair.app(B).session = Some(offer);
+    pair.ask(B, vec![accept(offer)]);
+    assert_eq!(pair.app(B).received, numbered(3_000));
+    assert!(pair.app(B).pushes < 20, "{}", pair.app(B).pushes);
+}

@@ -275,3 +275,20 @@ fn time_to_live_and_dscp_are_settable_and_change_while_the_connection_stands() {
     pair.write(A, b"x");
     assert_eq!(*pair.travelled.last().unwrap(), (A, 33, 0xb8));
 }
+
+#[test]
+fn while_memory_is_spent_who_is_waited_for_in_vain_is_let_go_of_soon() {
+    for (memory, stands) in [(16 * 1024, 0), (0, 1)] {
+        let config = Config { memory, ..plain() };
+        let mut pair = deaf(plain(), config, 10, u64::MAX).connected();
+        pair.app(A).idle = true;
+        pair.write(B, &numbered(100_000));
+        // Who answers is borne.
+        pair.run_for(secs(9));
+        assert_eq!(pair.tcp(B).connections(), 1);
+        pair.run_for(secs(99));
+        assert_eq!(pair.tcp(B).connections(), 1);
+        pair.run_for(secs(130));
+        assert_eq!(pair.tcp(B).connections(), stands);
+    }
+}
