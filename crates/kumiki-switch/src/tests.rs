@@ -249,7 +249,10 @@ fn nobody_can_fill_the_log_with_resets_or_with_calls() {
             let line = line(&event).unwrap();
             all += line.len();
             let kind = kind(&event, line.len(), &mut allowances, now);
-            let line = kind.map_or(Some(line.clone()), |kind| throttle.tell(kind, line, now));
+            let line = match kind {
+                Some(kind) => throttle.tell(kind, line, now),
+                None => Some(line),
+            };
             told += line.map_or(0, |line| line.len());
         }
     }
