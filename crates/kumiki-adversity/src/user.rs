@@ -197,7 +197,7 @@ impl User {
             local: Address::from(self.own),
             remote,
             quality: if mode == Mode::Active { self.plan.quality } else { kumiki_graph::Quality::default() },
-            // Each transport takes what is its own.
+            // TCP alone is called by a gateway.
             parameters: if self.plan.by_gateway {
                 Parameters::of(SourceRoute { gateways: vec![gateway::ADDRESS], strict: false })
             } else {

@@ -27,6 +27,9 @@ pub const MOST_UNITS: usize = 1 << 18;
 /// Units may hold so many octets of memory in both directions together, unless somebody says otherwise.
 pub const MOST_MEMORY: u64 = 256 << 20;
 
+/// Octets of memory for one of a unit, at most: it is copied where it holds more ([`Message::fit`]).
+const FIT: u64 = 2;
+
 /// What a unit holds beside its octets, and little less than what it needs to be found by its time.
 const UNIT: u64 = 512;
 
@@ -133,11 +136,12 @@ impl One {
         waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len())
     }
 
-    /// Octets of memory that what is under way holds.
+    /// Octets of memory that what is under way holds at most.
     fn memory(&self) -> u64 {
         let octets = [self.line.backlog(self.port).octets, self.impaired.octets(self.port), self.ready_octets];
+        let octets = octets.into_iter().fold(0, u64::saturating_add);
         let units = self.under_way() as u64;
-        octets.into_iter().fold(units.saturating_mul(UNIT), u64::saturating_add)
+        octets.saturating_mul(FIT).saturating_add(units.saturating_mul(UNIT))
     }
 
     fn take(&mut self) -> Option<Leaving> {
@@ -147,14 +151,15 @@ impl One {
     }
 
     /// A unit comes, where there is `room` for what is under way.
-    fn offer(&mut self, at: Instant, data: Message, room: u64) {
+    fn offer(&mut self, at: Instant, mut data: Message, room: u64) {
         self.run(at);
         self.counted.came(data.len());
-        let memory = self.memory().saturating_add(UNIT).saturating_add(data.len() as u64);
+        let memory = self.memory().saturating_add(UNIT).saturating_add((data.len() as u64).saturating_mul(FIT));
         if self.under_way() >= MOST_UNITS || memory > room {
             self.counted.no_room += 1;
             return;
         }
+        data.fit();
         // What came before something that has happened is late by that little.
         self.time = self.time.max(at);
         let unit = Unit::Frame { data, address: ticket(at, self.came) };

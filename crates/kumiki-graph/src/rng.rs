@@ -59,6 +59,11 @@ mod tests {
         let mut rng = Rng::new(1, 2);
         assert_eq!((rng.next_u32(), rng.next_u64()), (0x9132_7536, 0xeb71_10d5_e05b_5d7e));
         assert_eq!((rng.below(1000), rng.next_u64()), (256, 0x2213_c449_562f_c396));
+        // Across the ends of blocks, and of a stream with high bits.
+        let mut rng = Rng::new(7, u64::MAX - 1);
+        let draw = |rng: &mut Rng, n| if n % 3 == 0 { rng.next_u32().into() } else { rng.next_u64() };
+        let sum = (0..1000).fold(0_u64, |sum, n| sum.rotate_left(1).wrapping_add(draw(&mut rng, n)));
+        assert_eq!(sum, 0xa6b8_184b_3ed6_0f83);
     }
 
     #[test]

@@ -218,7 +218,7 @@ pub struct Quality {
     /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
     pub notices: Option<bool>,
     /// What only the provider's protocol or the one below it has, as a type of its family reads and writes it; 0: all of it is left to the
-    /// provider.
+    /// provider. A layer that has its own connections for those of its users says its own.
     pub special: u64,
     /// Whether a checksum covers the data; where not, it covers the header alone.
     pub check: Option<bool>,

@@ -416,6 +416,12 @@ impl core::str::FromStr for Network {
 }
 
 impl Network {
+    /// Whether it is one address alone, to which whoever sets it makes routes himself.
+    #[must_use]
+    pub const fn is_host(&self) -> bool {
+        self.prefix == if self.address.is_ipv4() { 32 } else { 128 }
+    }
+
     /// Whether `address` is in it; an IPv4 address inside IPv6 is that of IPv4.
     #[must_use]
     pub const fn contains(&self, address: IpAddr) -> bool {

@@ -5,16 +5,21 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The most octets of an address: an IPv6 address and a port.
-pub const MOST_OCTETS: usize = 18;
+/// The most octets of an address: one of an OSI network or an ATM end system.
+pub const MOST_OCTETS: usize = 20;
 
 /// A kind of address: its name, and how people write one. Each is a `static` of whoever has the type of its values.
-#[derive(Debug)]
 pub struct AddressKind {
-    /// What an address of this kind is called, such as "MAC address".
+    /// What an address of this kind is called, such as "MAC address". No other kind is, for kinds are in the order of their names.
     pub name: &'static str,
     /// Writes one, from its octets.
     pub write: fn(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result,
+}
+
+impl fmt::Debug for AddressKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// A type whose values are addresses of one kind.
@@ -77,12 +82,12 @@ impl Address {
     /// An address of this kind. Its octets are what tells it from others of the kind.
     #[must_use]
     pub const fn new<const N: usize>(kind: &'static AddressKind, octets: [u8; N]) -> Self {
-        const { assert!(N <= MOST_OCTETS, "an address has 18 octets at most") };
+        const { assert!(N <= MOST_OCTETS, "an address has 20 octets at most") };
         let mut own = [0; MOST_OCTETS];
         if let Some((front, _)) = own.split_first_chunk_mut() {
             *front = octets;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "18 at most")]
+        #[expect(clippy::cast_possible_truncation, reason = "20 at most")]
         Self { kind: Some(kind), len: N as u8, octets: own }
     }
 
@@ -167,7 +172,7 @@ impl PartialOrd for Address {
     }
 }
 
-/// None first, and each kind by itself.
+/// None first, then by the name of the kind, then by octets.
 impl Ord for Address {
     fn cmp(&self, other: &Self) -> Ordering {
         let name = |it: &Self| it.kind.map(|kind| kind.name);
@@ -267,13 +272,12 @@ impl AddressType for SocketAddr {
         match self.ip() {
             IpAddr::V4(ip) => {
                 let [a, b, c, d] = ip.octets();
-                Address::new(&SOCKET, [high, low, a, b, c, d])
+                Address::new(&SOCKET, [a, b, c, d, high, low])
             }
             IpAddr::V6(ip) => {
-                let mut octets = [0; MOST_OCTETS];
-                if let Some((port, rest)) = octets.split_first_chunk_mut() {
-                    *port = [high, low];
-                    rest.copy_from_slice(&ip.octets());
+                let mut octets = [high; 16 + 2];
+                if let Some((own, [_, last])) = octets.split_first_chunk_mut() {
+                    (*own, *last) = (ip.octets(), low);
                 }
                 Address::new(&SOCKET, octets)
             }
@@ -282,7 +286,7 @@ impl AddressType for SocketAddr {
 
     #[inline]
     fn of_octets(octets: &[u8]) -> Option<Self> {
-        let (port, ip) = octets.split_first_chunk()?;
+        let (ip, port) = octets.split_last_chunk()?;
         let ip = match ip.len() {
             4 => IpAddr::V4(Ipv4Addr::of_octets(ip)?),
             _ => IpAddr::V6(Ipv6Addr::of_octets(ip)?),

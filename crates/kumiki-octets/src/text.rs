@@ -1,5 +1,7 @@
 //! Text of others, before it is shown.
 
+use std::borrow::Cow;
+
 /// Characters of the general category `Cf` (format), with the first and the last of each run. Unicode Character Database.
 const FORMAT: [(char, char); 21] = [
     ('\u{ad}', '\u{ad}'),
@@ -64,13 +66,11 @@ pub fn named(name: &str) -> String {
     if stays { name.to_owned() } else { quoted(name) }
 }
 
-/// Words of our own in which there may be some of others: as they are, but of many both ends, and how many octets there are.
+/// Words of our own in which there may be quoted ones of others: as they are, but of many both ends, in quotes of their own. So no end of a
+/// quotation is cut off.
 #[must_use]
-pub fn cut(words: String) -> String {
-    match ends(&words) {
-        None => words,
-        Some((first, last)) => format!("{first} to {last} ({} octets)", words.len()),
-    }
+pub fn short(words: &str) -> Cow<'_, str> {
+    if words.len() <= 2 * WHOLE { Cow::Borrowed(words) } else { Cow::Owned(quoted(words)) }
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(quoted(&"a".repeat(WHOLE)).len(), WHOLE + 2);
         // Three octets each: no part of one is shown.
         let long = format!("begin{}end", "日".repeat(20_000));
-        for shown in [quoted(&long), named(&long), cut(long.clone())] {
+        for shown in [quoted(&long), named(&long), short(&long).into_owned()] {
             assert!(
                 shown.contains("begin日") && shown.contains("日end") && shown.ends_with("(60008 octets)"),
                 "{shown}"
@@ -102,6 +102,27 @@ mod tests {
         }
         // What is not seen takes ten times its octets and no more.
         assert!(quoted(&"\u{1}".repeat(60_000)).len() < 10 * WHOLE);
+    }
+
+    #[test]
+    fn no_length_of_a_name_lets_it_end_its_quotation() {
+        let lie = ", deleted note.txt; 0.0 s";
+        for before in 0..1200 {
+            let name = format!("{}\"{lie}{}", "a".repeat(before), "b".repeat(300));
+            let shown = short(&format!("rename {} to", quoted(&name))).into_owned();
+            // Outside quotes, which no escaped one ends.
+            let (mut is_quoted, mut is_escaped, mut outside) = (false, false, String::new());
+            for c in shown.chars() {
+                match c {
+                    _ if is_escaped => is_escaped = false,
+                    '\\' => is_escaped = true,
+                    '"' => is_quoted = !is_quoted,
+                    c if !is_quoted => outside.push(c),
+                    _ => {}
+                }
+            }
+            assert!(!is_quoted && !outside.contains("note"), "{before}: {outside}");
+        }
     }
 
     #[test]

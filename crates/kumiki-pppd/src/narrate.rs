@@ -163,7 +163,7 @@ fn text(summary: &Summary) -> String {
     }
     let _ = write!(
         text,
-        "\nsent {} datagrams, {} frames, {} octets; received {} datagrams, {} frames, {} octets",
+        "\nhanded down {} datagrams, sent {} frames, {} octets; received {} datagrams, {} frames, {} octets",
         driver.sent, line.sent, line.line_sent, driver.received, line.received, line.line_received
     );
     for (count, why) in [(summary.traffic.overflowed, "no room in the line"), (summary.traffic.refused, "no line")] {

@@ -91,7 +91,7 @@ pub(super) fn restrict(
         }
         LandlockStatus::NotImplemented => {
             return Ok(Raised::Lacks(
-                "Landlock: this kernel has none that is enough; that of Linux 5.19 and newer is".to_owned(),
+                "Landlock: this kernel's is missing or too old; Linux 5.19 or newer has what is needed".to_owned(),
             ));
         }
         LandlockStatus::Available { effective_abi, .. } => effective_abi,

@@ -189,7 +189,7 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     run("ping", &wanted.live, Ping::new(config), &mut printer)?;
     match printer.echoes() {
         Some(echoes) if echoes.answered == 0 && echoes.errors > 0 => {
-            Err(Stop::Failed(format!("no echo was answered: there is no path to {}, or it said so itself", wanted.to)))
+            Err(Stop::Failed(format!("no echo was answered: {} cannot be reached, or has refused it", wanted.to)))
         }
         Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => {
             Err(Stop::Failed("no echo was answered as it should be".to_owned()))
@@ -257,7 +257,7 @@ fn check(wanted: &cli::Live) -> Result<(), Stop> {
     same_version("--linux", wanted, linux.address)?;
     let why = if linux.address == own.address {
         format!("{} is --addr, too", linux.address)
-    } else if !linux.contains(own.address) {
+    } else if !linux.contains(own.address) && !linux.is_host() {
         format!("Linux would not find --addr {} in {linux}", own.address)
     } else {
         return Ok(());

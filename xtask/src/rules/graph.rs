@@ -12,10 +12,10 @@ const RULE: &str = "graph";
 const FOLDER: &str = "crates/kumiki-graph/src/";
 
 /// In lower case.
-const PROTOCOLS: [&str; 37] = [
+const PROTOCOLS: [&str; 38] = [
     "aal34", "aal5", "acse", "arp", "atm", "cotp", "cpcs", "ecn", "ethernet", "fddi", "ftam", "hdlc", "icmp", "icmpv6",
     "ip", "ip4", "ip6", "ipcp", "ipv4", "ipv6", "lapb", "lcp", "llc", "mapos", "mms", "osi", "ppp", "sdh", "snap",
-    "sonet", "tcp", "tp0", "tpkt", "udp", "x121", "xot", "xtp",
+    "sonet", "tcp", "tp0", "tpkt", "udp", "x121", "x25", "xot", "xtp",
 ];
 
 /// Reads every Rust file of the graph.
@@ -32,9 +32,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The words of a line, those that names are put together of as well: `EcnUse` is two.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|it: char| !it.is_ascii_alphanumeric()).flat_map(|run| {
+/// The words of a line, and those that names are put together of: `EcnUse` is itself and two. A number behind a letter and a point, as in
+/// `X.25`, belongs to it.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    let line = line.replace("X.", "X");
+    let runs: Vec<String> = line.split(|it: char| !it.is_ascii_alphanumeric()).map(str::to_owned).collect();
+    runs.into_iter().flat_map(|run| {
         let begins = |at: usize| {
             let octets = run.as_bytes();
             let upper = |at: usize| octets.get(at).is_some_and(u8::is_ascii_uppercase);
@@ -42,8 +45,12 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
         };
         let mut cuts: Vec<usize> = (0..run.len()).filter(|&at| at == 0 || begins(at)).collect();
         cuts.push(run.len());
-        let pairs: Vec<&str> = cuts.windows(2).filter_map(|pair| run.get(*pair.first()?..*pair.last()?)).collect();
-        pairs
+        let parts = cuts.windows(2).filter_map(|pair| run.get(*pair.first()?..*pair.last()?));
+        let mut words: Vec<String> = parts.map(str::to_owned).collect();
+        if words.len() > 1 {
+            words.push(run);
+        }
+        words
     })
 }
 
@@ -63,6 +70,13 @@ mod tests {
             ["\"TCP\"", "\"Ecn\"", "\"ipv4\""]
         );
         assert_eq!(found("const TCP_NODELAY: u8 = 1;\nstruct XTPContext;\nfn a(ip: u8) {}\n").len(), 3);
+    }
+
+    #[test]
+    fn so_it_is_as_people_write_it() {
+        for text in ["//! IPv4.\n", "//! IPv6\n", "//! an ICMPv6 message\n", "//! X.25's calls\n", "struct X25;\n"] {
+            assert_eq!(found(text).len(), 1, "{text}");
+        }
     }
 
     #[test]

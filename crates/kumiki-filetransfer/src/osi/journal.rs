@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Message;
-use kumiki_octets::text::{cut, named, quoted};
+use kumiki_octets::text::{named, quoted, short};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::{GraphicString, Moment};
@@ -24,6 +24,10 @@ const MOST: usize = 20;
 const LINE: usize = 4 << 10;
 /// So many octets of deeds wait to be told at most.
 const HELD: usize = 64 << 10;
+/// Octets that a deed takes beside its own.
+const DEED: usize = 48;
+/// Octets of a line beside deeds and the name of who came: the date, the address, the time it took, how it ended.
+const REST: usize = 256;
 
 /// What was done on one association.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -42,6 +46,12 @@ pub(super) struct Journal {
 }
 
 impl Journal {
+    /// Octets of a line beside the deeds.
+    fn rest(&self) -> usize {
+        let names = [&self.user, &self.refused];
+        names.into_iter().flatten().fold(REST, |all, name| all + name.len())
+    }
+
     /// Whether there are deeds to be told.
     pub(super) const fn has_deeds(&self) -> bool {
         !self.deeds.is_empty()
@@ -104,15 +114,17 @@ impl Book {
         act(&mut self.journal.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Whether a line of so many octets may be told of this association.
+    /// Whether a line of so many octets may be told of this association, or so many more of one. It says of no change.
     pub(super) fn has_room(&self, octets: usize) -> bool {
-        self.bound.as_ref().is_none_or(|bound| bound.take(octets, true))
+        self.bound.as_ref().is_none_or(|bound| bound.take(octets, false))
     }
 
     fn note(&self, deed: String, changes: bool) {
         self.with(|journal| {
-            let octets = journal.octets.saturating_add(deed.len());
-            let has_room = octets <= HELD && self.bound.as_ref().is_none_or(|it| it.take(deed.len(), changes));
+            // The first of a line pays for the rest of it.
+            let line = if journal.deeds.is_empty() { journal.rest() } else { 0 };
+            let octets = journal.octets.saturating_add(deed.len() + DEED);
+            let has_room = octets <= HELD && self.bound.as_ref().is_none_or(|it| it.take(line + deed.len(), changes));
             if has_room {
                 journal.octets = octets;
                 journal.deeds.push(deed);
@@ -225,7 +237,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
 
     fn refused(&mut self, what: &str, name: &str, why: &str) {
         self.store.refused(what, name, why);
-        self.book.saw(format!("did not {} {}: {}", cut(what.to_owned()), quoted(name), cut(why.to_owned())));
+        self.book.saw(format!("did not {} {}: {}", short(what), quoted(name), short(why)));
     }
 
     fn looked(&mut self, name: &Name) {
@@ -416,12 +428,34 @@ mod tests {
             }
             count(&book.full().unwrap_or_default());
         }
-        // Who hides behind that what he does is told all the same.
+        // What he does behind that is told all the same.
         store.rename(&user, &name("x"), &name("z"), now()).unwrap();
         let last = book.read().shown();
         assert!(last.contains("renamed x to z, and "), "{last}");
         count(&last);
         assert_eq!(told, 100_000);
         assert!(octets < 200_000, "{octets}");
+    }
+
+    /// Each line has a date, an address and a name of the caller's choice.
+    #[test]
+    fn a_line_is_paid_for_and_not_its_deeds_alone() {
+        let (mut store, book, user) = store();
+        let long = "\u{7f}".repeat(500).into();
+        store.authenticate(&Login { initiator: Some(&long), account: None, password: None }).unwrap();
+        let beside = REST + book.read().user.unwrap().len();
+        let mut told = 0;
+        for _ in 0..10_000 {
+            store.looked(&name("x"));
+            // As at the end of an association.
+            let journal = book.read();
+            told += if journal.has_deeds() { beside + journal.shown().len() } else { 0 };
+            book.with(|journal| (journal.deeds, journal.octets, journal.left_out) = (Vec::new(), 0, 0));
+        }
+        assert!((50_000..200_000).contains(&told), "{told}");
+        // Lines without a deed are no changes either.
+        while book.has_room(100) {}
+        store.rename(&user, &name("x"), &name("z"), now()).unwrap();
+        assert!(book.read().shown().contains("renamed x to z"));
     }
 }

@@ -22,7 +22,8 @@ pub enum Manage {
         /// What to say.
         problem: Problem,
     },
-    /// Changes what a session was opened or accepted with, while it stands; what is `None` stays as it is.
+    /// Changes what a session was opened or accepted with, while it stands; what is `None`, or 0 of its
+    /// [`Quality::special`], stays as it is.
     Session {
         /// The provider's handle.
         session: Handle,

@@ -85,7 +85,7 @@ impl fmt::Debug for Special {
     }
 }
 
-/// What one service says when a session begins, beside what all say: of a type that is the service's, or nothing.
+/// What one service says of a unit, or when a session begins, beside what all say: of a type that is the service's, or nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters(Option<Special>);
 

@@ -22,7 +22,8 @@
 //!
 //! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
 //! over the first bound costs the entry that was used longest ago, over the second the one that has been asked for longest, over the third the oldest datagram. So a station that
-//! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go.
+//! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go. (One that answers for many
+//! addresses, and is sent to, can still put others out.)
 
 use core::net::Ipv4Addr;
 use kumiki_wire::inet::ethernet::MAC;

@@ -465,7 +465,7 @@ impl Protocol for Ip {
             };
             cx.down(below, Request::Manage(Box::new(Manage::Limits)));
             if matches!(port.link, Link::Discover(_)) {
-                let to = Address::from(MacAddr([0xff; 6]));
+                let to = Address::from(MacAddr::BROADCAST);
                 cx.down(below, Request::Manage(Box::new(Manage::Route { to })));
             }
         }

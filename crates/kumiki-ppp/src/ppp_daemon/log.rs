@@ -4,7 +4,7 @@ use core::fmt;
 use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
-use kumiki_octets::text::cut;
+use kumiki_octets::text::short;
 use kumiki_wire::ppp::ppp::Text;
 
 /// Lines that are kept at most; of more the oldest are let go.
@@ -56,7 +56,7 @@ impl Log {
             self.lost += 1;
         }
         // Options and texts are the peer's, and may be as long as its packets.
-        self.lines.push_back(Line { at, kind, text: cut(text) });
+        self.lines.push_back(Line { at, kind, text: short(&text).into_owned() });
     }
 
     pub(super) fn take(&mut self) -> Vec<Line> {

@@ -36,6 +36,7 @@ pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, Wrong> {
         Ok((header, _)) => Ok(header),
         Err(Malformed::Short { .. }) => Err(Wrong::Short),
         Err(Malformed::Field { field: "control", .. }) => Err(Wrong::Control),
+        // Some causes are there only with the feature of another family.
         Err(_) => Err(Wrong::Address),
     }
 }

@@ -46,7 +46,7 @@ impl Protocol for LapbEther {
                     return cx.drop("frame longer than any");
                 };
                 unit.data.push_header(HEADER).copy_from_slice(&length.to_le_bytes());
-                unit.destination = Address::from(MacAddr([0xff; 6]));
+                unit.destination = Address::from(MacAddr::BROADCAST);
                 cx.down(Below(0), Request::Unit(unit));
             }
             UnitRequest::Manage(manage) => match *manage {

@@ -19,7 +19,7 @@ pub(crate) fn modified(attributes: &ReadAttributes) -> Option<String> {
     Some(time.as_str().to_owned())
 }
 
-/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no ASCII (`\xff`): in whichever character set it
+/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no ASCII (`\xff`) and backslashes: in whichever character set it
 /// is, it must not look like another name.
 pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
     let pathname = attributes.pathname.as_ref()?;
@@ -29,6 +29,7 @@ pub(crate) fn name(attributes: &ReadAttributes) -> Option<String> {
     let octets = octets(pathname);
     let shown = octets.iter().map(|octet| match octet {
         0x80.. => format!("\\x{octet:02x}"),
+        b'\\' => "\\\\".to_owned(),
         ascii => GraphicString::from(&[*ascii][..]).to_string(),
     });
     Some(shown.collect())

@@ -14,7 +14,7 @@ use kumiki_io::executor::GraphId;
 use kumiki_io::sockets;
 use kumiki_io::{Clock as _, Ended, Executor, Pace, Plug, RealClock, unguessable};
 use kumiki_octets::Account;
-use kumiki_octets::text::{cut, quoted};
+use kumiki_octets::text::{quoted, short};
 use kumiki_osi_service::Association as Upper;
 use kumiki_osi_service::ftam::{AttributeGroups, Diagnostic, FunctionalUnits};
 use kumiki_x25::x25::X25;
@@ -32,6 +32,9 @@ use kumiki_live::throttle::Kind;
 use kumiki_live::{BATCH, LOOK, LiveError, date, memory, system};
 
 /// How long a peer may take to hang up when we have said the last word.
+/// So many octets of how an association ended are paid for with its deeds.
+const USUAL: usize = 160;
+
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The longest message of session that is taken, in octets, from who has an association.
@@ -342,7 +345,14 @@ impl Serve<'_> {
         let did = if self.has_begun { format!("{}; ", self.book.read().shown()) } else { String::new() };
         let rejected = executor.graph(self.host).filter(|_| self.has_begun).and_then(rejections);
         let why = rejected.map_or_else(|| why.clone(), |rejected| format!("{why}; {rejected}"));
-        let line = format!("{} {}: {did}{}.{} s; {}", date(), self.who(), tenths / 10, tenths % 10, cut(why));
+        let why = short(&why);
+        // A usual end is paid for with the deeds.
+        let why = if why.len() <= USUAL || self.book.has_room(why.len()) {
+            why
+        } else {
+            "how it ended has no room in the log".into()
+        };
+        let line = format!("{} {}: {did}{}.{} s; {}", date(), self.who(), tenths / 10, tenths % 10, why);
         let journal = self.book.read();
         let kind = match (self.has_begun, journal.refused.is_some()) {
             // For deeds there was room.
