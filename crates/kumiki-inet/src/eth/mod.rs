@@ -7,7 +7,7 @@
 //! | Below | a device, or a line, that carries frames and takes care of preamble and frame check sequence |
 //! | Left out | VLAN tags, pause frames, promiscuous reception; sessions and credit |
 //!
-//! Where a unit goes is a [`MacAddr`](kumiki_wire::inet::ethernet::MacAddr), and so is where one came from. A frame for another station is dropped. Of
+//! Where a unit goes is a [`MacAddr`], and so is where one came from. A frame for another station is dropped. Of
 //! groups all are taken: those above know which they are in.
 //!
 //! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much LLC may

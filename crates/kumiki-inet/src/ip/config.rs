@@ -177,7 +177,7 @@ pub enum Neighbours {
     One,
     /// This table. Other next hops are unreachable.
     Table(Vec<(Ipv4Addr, Address)>),
-    /// The layer below (ATMARP, ARP): units go down with the next hop as [`Ipv4Addr`](core::net::Ipv4Addr).
+    /// The layer below (ATMARP, ARP): units go down with the next hop as [`Ipv4Addr`].
     Below,
 }
 

@@ -25,7 +25,7 @@
 //!
 //! # For users
 //!
-//! Addresses are [`Ipv4Addr`](core::net::Ipv4Addr). A unit without a source gets the address of the interface that it leaves by;
+//! Addresses are [`Ipv4Addr`]. A unit without a source gets the address of the interface that it leaves by;
 //! [`Manage::Route`] tells which that will be. [`Manage::Limits`] is answered for the interface with the smallest MTU,
 //! and again whenever the answer changes. A unit that the user cannot use may be sent back with [`Manage::Refuse`].
 //!

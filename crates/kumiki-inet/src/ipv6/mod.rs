@@ -25,7 +25,7 @@
 //!
 //! # For users
 //!
-//! Addresses are [`Ipv6Addr`](core::net::Ipv6Addr). As with IPv4, a unit without a source gets the address of the interface that it leaves by;
+//! Addresses are [`Ipv6Addr`]. As with IPv4, a unit without a source gets the address of the interface that it leaves by;
 //! [`Manage::Route`] tells which, and [`Manage::Limits`] is answered for the smallest MTU. Only the source fragments: a
 //! unit with `dont_fragment` that is too big for what is known of its path comes back as [`Report::Unreachable`].
 //!

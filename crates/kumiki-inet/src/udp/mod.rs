@@ -11,7 +11,7 @@
 //!
 //! A port is opened like a session and then used with unit data:
 //!
-//! - [`Request::Open`] with [`Mode::Passive`] takes `local`, a [`SocketAddr`](core::net::SocketAddr): port 0 lets us choose, the unspecified
+//! - [`Request::Open`] with [`Mode::Passive`] takes `local`, a [`SocketAddr`]: port 0 lets us choose, the unspecified
 //!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
 //!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
 //! - [`Request::Unit`] sends from `source`, a socket that this user has opened (where it is [`Address::NONE`]: the first

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | AAL5 common part: ITU-T I.363.5; AAL3/4: [`aal34`]; checksum on the fly: paper 2, section 3.2 |
-//! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with a [`Vc`](kumiki_wire::atm::cell::Vc). [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
+//! | Ports | [`HOST`]: SDUs as [`Unit::Frame`] with a [`Vc`]. [`LINE`]: cells. [`MONITOR`]: where asked for, every CPCS-PDU that arrived whole, trailer included, good or bad |
 //! | Left out | OAM and RM cells, traffic shaping, corrupted-data delivery; AAL1 and AAL2 |
 //!
 //! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the

@@ -9,7 +9,7 @@
 //!
 //! # MAPOS
 //!
-//! A unit's destination is the HDLC address, an [`AddressField`](kumiki_wire::ppp::mapos::AddressField). No frame says where it comes from, so an indicated unit has no source.
+//! A unit's destination is the HDLC address, an [`AddressField`]. No frame says where it comes from, so an indicated unit has no source.
 //! Frames with a wrong control field or an impossible address are dropped and counted, and so are those for other nodes.
 //!
 //! Where MAPOS has users, the driver asks the switch for its address (NSP) when the line comes up, every 5 s until it has an answer, and

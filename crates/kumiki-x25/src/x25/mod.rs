@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | X.25 sections 3 to 7 and annexes C, D and E; ISO 8208 for the DTE and for two DTEs without a network (both recalled; judged by Linux's packet layer, xotpad and tshark) |
-//! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Number`](kumiki_octets::Number)s; facilities and the rest of a call are in its [`Call`](x25::Call) |
+//! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Number`]s; facilities and the rest of a call are in its [`Call`](x25::Call) |
 //! | Below | one link ([`crate::lapb`]), whole packets ([`Over::Frames`]), or a connection for each circuit ([`Over::Circuits`]: XOT) |
 //! | Left out | on-line facility registration (such packets are dropped), networks (a DCE here answers its own users and routes nothing), what facilities beyond packet size, window and fast select mean: they are carried; data packets of a datagram service |
 //!
