@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn no_length_of_a_name_lets_it_end_its_quotation() {
         let lie = ", deleted note.txt; 0.0 s";
-        for before in 0..1200 {
-            let name = format!("{}\"{lie}{}", "a".repeat(before), "b".repeat(300));
+        for (before, after) in (0..1200).map(|before| (before, 300)).chain((0..600).map(|after| (400, after))) {
+            let name = format!("{}\"{lie}{}", "a".repeat(before), "b".repeat(after));
             let shown = short(&format!("rename {} to", quoted(&name))).into_owned();
             // Outside quotes, which no escaped one ends.
             let (mut is_quoted, mut is_escaped, mut outside) = (false, false, String::new());
@@ -121,7 +121,7 @@ mod tests {
                     _ => {}
                 }
             }
-            assert!(!is_quoted && !outside.contains("note"), "{before}: {outside}");
+            assert!(!is_quoted && !outside.contains("note"), "{before} {after}: {outside}");
         }
     }
 
