@@ -182,6 +182,14 @@ impl Message {
         message
     }
 
+    /// The octets of `vector`, not copied where they are more than a few: they take no more memory than that, where a copy takes a page that is recycled.
+    #[must_use]
+    pub fn owning(vector: Vec<u8>) -> Self {
+        let mut message = Self::new();
+        message.append_slice(Slice::owning(vector));
+        message
+    }
+
     /// The octets of `page`, not copied.
     #[must_use]
     pub fn from_page(page: Page) -> Self {

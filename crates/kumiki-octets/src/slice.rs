@@ -90,6 +90,12 @@ impl Slice {
         Self { source, offset: 0, len: octets.len(), sum: None, doubted: false, lease: None }
     }
 
+    /// The octets of `vector`, not copied where they are more than a few.
+    #[must_use]
+    pub fn owning(vector: Vec<u8>) -> Self {
+        if vector.len() <= INLINE { Self::of_octets(&vector) } else { Self::of_page(Page::owning(vector)) }
+    }
+
     /// How many octets of memory it holds on to, beside its own place. Of a page that is larger than those that are recycled only so much: such a page was made whole by somebody who has
     /// use for it, as one with a file in it, and not by a device for what has come.
     #[must_use]

@@ -64,6 +64,13 @@ fn the_octets_of_a_file_are_shared_and_not_copied() {
 }
 
 #[test]
+fn what_is_short_holds_on_to_little_more_memory_than_its_octets() {
+    // Who asks much and reads nothing has thousands of answers waiting for him.
+    let answer = emit(parse(Message::from_octets(&INITIATE)).unwrap());
+    assert!(answer.held() < 3 * INITIATE.len(), "{}", answer.held());
+}
+
+#[test]
 fn a_file_read_without_a_flag_has_more_behind_it() {
     let pdu = parse_octets(&[0xa1, 0x08, 2, 1, 1, 0xbf, 0x49, 2, 0x80, 0]).unwrap();
     let whole = parse(Message::from_octets(&[0xa1, 0x08, 2, 1, 1, 0xbf, 0x49, 2, 0x80, 0]));

@@ -80,7 +80,7 @@ pub(super) fn localised(at: Point, data: &Message) -> (Message, Point) {
     let (mut localiser, mut out) = (Localiser { cr: at.cr }, Vec::with_capacity(data.len() + 1));
     data.for_each(|octets| localiser.take(octets, &mut out));
     let end = Point { octets: at.octets.saturating_add(out.len() as u64), cr: localiser.cr };
-    (Message::from_octets(&out), end)
+    (Message::owning(out), end)
 }
 
 /// What is transferred for the octets of the store behind `at`, up to `most` octets and at least one line's end, and where it ends; none at the end. `read` gives octets of the
@@ -108,7 +108,7 @@ pub(super) fn string_at<E>(
         }
     });
     let end = Point { octets: at.octets.saturating_add(taken as u64), cr: globaliser.cr };
-    Ok(Some((Message::from_octets(&out), end)))
+    Ok(Some((Message::owning(out), end)))
 }
 
 #[cfg(test)]

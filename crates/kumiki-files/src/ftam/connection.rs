@@ -414,7 +414,7 @@ pub(super) fn one(value: Value) -> Values {
 
 /// An FPDU as user data.
 pub(super) fn written(fpdu: &Fpdu) -> Message {
-    Message::from_octets(&kumiki_wire::files::ftam::emit(fpdu))
+    Message::owning(kumiki_wire::files::ftam::emit(fpdu))
 }
 
 /// The error that says the most: the first that is one.

@@ -365,7 +365,7 @@ impl Tp0 {
         parameters.calling = connection.calling;
         let cr =
             Tpdu::Request(cotp::Connection { src_ref: connection.src_ref, parameters, ..cotp::Connection::default() });
-        connection.first = Some(Message::from_octets(&cr.emit()));
+        connection.first = Some(Message::owning(cr.emit()));
         self.wait(own, self.config.patience, cx);
         self.flow(own, cx);
     }
@@ -413,7 +413,7 @@ impl Tp0 {
             parameters,
             ..cotp::Connection::default()
         });
-        connection.first = Some(Message::from_octets(&cc.emit()));
+        connection.first = Some(Message::owning(cc.emit()));
         self.flow(own, cx);
     }
 
@@ -468,5 +468,5 @@ fn below(quality: Quality) -> Quality {
 /// the connection all the same.
 fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
     connection.room = connection.room.saturating_sub(1);
-    connection.ends.hand_down(Message::from_octets(&tpdu.emit()), cx);
+    connection.ends.hand_down(Message::owning(tpdu.emit()), cx);
 }

@@ -70,7 +70,7 @@ pub fn emit(pdu: Pdu) -> Message {
         Pdu::ConcludeResponse => w.null(Tag::context(12)),
         Pdu::ConcludeError(error) => w.context(13, |w| fields::emit_error(w, error)),
     }
-    Message::from_octets(&w.finish())
+    Message::owning(w.finish())
 }
 
 /// How many octets a PDU has at most around the octets of a file that it carries: with a number of 32 bits and lengths of up to 24.

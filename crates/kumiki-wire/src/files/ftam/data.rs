@@ -72,12 +72,12 @@ pub fn emit(element: DataElement) -> Message {
         DataElement::Structuring(structure) => {
             let mut w = Writer::new();
             Whole::emit(&Structure::from(structure), &mut w);
-            Message::from_octets(&w.finish())
+            Message::owning(w.finish())
         }
         DataElement::Entry(attributes) => {
             let mut w = Writer::new();
             w.constructed(ENTRY, |w| Whole::emit(&attributes, w));
-            Message::from_octets(&w.finish())
+            Message::owning(w.finish())
         }
     }
 }

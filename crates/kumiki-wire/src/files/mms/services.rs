@@ -204,7 +204,10 @@ pub(super) fn parse_response(element: &Element<'_>) -> Result<Response, Malforme
             let mut r = inside(element, "fileRead")?;
             let data = r.take(Tag::context(0), "fileData")?.octet_string()?;
             let more = r.optional(Tag::context(1), "moreFollows", Element::boolean)?;
-            Response::FileRead(FileRead { file_data: Message::from_octets(&data), more_follows: more.unwrap_or(true) })
+            Response::FileRead(FileRead {
+                file_data: Message::owning(data.into_owned()),
+                more_follows: more.unwrap_or(true),
+            })
         }
         Some(Service::FILE_CLOSE) => done(Response::FileClose)?,
         Some(Service::FILE_RENAME) => done(Response::FileRename)?,
