@@ -23,6 +23,23 @@ fn most_layers(octets: usize) -> usize {
 }
 
 /// Decodes packets one after the other; remembers only what is being reassembled, see [`State`].
+///
+/// ```
+/// use kumiki_decode::{Capture, Decoder, Format, Registry, Wish};
+///
+/// // UDP over IPv4, without a link layer; `Wish::default()` finds out what a capture file holds.
+/// let packet = [
+///     0x45, 0, 0, 28, 0, 1, 0x40, 0, 64, 17, 0x26, 0xce, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+///     0xc0, 0, 0, 53, 0, 8, 0, 0, // UDP
+/// ];
+/// let wish = Wish { format: Some(Format::Raw), layer: Some("ip") };
+/// let mut capture = Capture::open(&packet[..], wish, &Registry::new())?;
+/// let record = capture.next_record()?.expect("one packet");
+/// let decoded = Decoder::new().decode(&record);
+/// assert!(decoded.layer("udp").is_some_and(|udp| udp.field("destination port").is_some()));
+/// assert!(decoded.layer("tcp").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Decoder {
     registry: Registry,

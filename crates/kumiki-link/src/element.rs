@@ -166,7 +166,25 @@ impl Outlet {
 
 /// A piece of a medium.
 ///
-/// Times given to one element never go back. After every call the executor asks for the next deadline anew.
+/// Times given to one element never go back. After every call the executor asks for the next deadline again.
+///
+/// ```
+/// use kumiki_graph::{Address, Duration, Instant};
+/// use kumiki_link::{Element, Outlet, Unit, Wire};
+/// use kumiki_octets::Message;
+///
+/// let mut wire = Wire::new(Duration::from_millis(10));
+/// let mut out = Outlet::default();
+/// let sent = Unit::Frame { data: Message::from_octets(b"hello"), address: Address::NONE };
+/// wire.offer(Instant::ZERO, 0, sent, &mut out);
+/// assert!(out.is_empty());
+///
+/// let due = wire.next_deadline().expect("something is on its way");
+/// assert_eq!(due, Instant::ZERO + Duration::from_millis(10));
+/// wire.poll(due, &mut out);
+/// let Some((1, Unit::Frame { data, .. })) = out.take() else { panic!("it leaves by the other port") };
+/// assert_eq!(data.to_vec(), b"hello");
+/// ```
 pub trait Element: Send {
     /// `unit` arrives at `port`.
     fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet);

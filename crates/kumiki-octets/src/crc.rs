@@ -218,6 +218,16 @@ impl Default for Fcs32 {
 
 /// The 16-bit frame check sequence of PPP, HDLC, LAPB and X.25 (RFC 1662 appendix C.2): polynomial 0x1021, least
 /// significant bit first, preset to ones, complemented, sent least significant octet first.
+///
+/// ```
+/// use kumiki_octets::crc::Fcs16;
+///
+/// let mut fcs = Fcs16::new();
+/// fcs.update(b"123456789");
+/// assert_eq!(fcs.finish(), 0x906e);
+/// fcs.update(&fcs.finish().to_le_bytes()); // whoever receives it sums the FCS too
+/// assert!(fcs.is_valid());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fcs16(u16);
 

@@ -99,6 +99,22 @@ struct Inner {
 /// A PDU or a stretch of a stream: headers, content, and what is known of it.
 ///
 /// A clone shares the content and copies the headers.
+///
+/// ```
+/// use kumiki_octets::{Message, Short};
+///
+/// let mut message = Message::from_octets(b"content");
+/// let kept = message.clone();                     // the content is there once
+/// message.push_octets(&[0x45, 7]);                // a header goes in front of it; nothing is moved
+/// assert_eq!(message.front(2), Ok(&[0x45, 7][..]));
+/// message.pop(2)?;                                // and is taken off by whoever has read it
+///
+/// let first = message.split_to(4)?;               // cutting copies nothing either
+/// assert_eq!((first.to_vec(), message.to_vec()), (b"cont".to_vec(), b"ent".to_vec()));
+/// assert_eq!(message.pop(4), Err(Short { need: 4, have: 3 }));
+/// assert_eq!(kept.to_vec(), b"content");
+/// # Ok::<(), Short>(())
+/// ```
 pub struct Message(ManuallyDrop<Box<Inner>>);
 
 /// How many messages without octets each thread keeps for the next ones, last in, first out. No result depends on it.

@@ -17,6 +17,19 @@ const FEW: usize = 8;
 const SHORT: usize = 128;
 
 /// The octets of a stream, by their places in it, from 0 on.
+///
+/// ```
+/// use kumiki_octets::{Message, Outgoing};
+///
+/// let mut stream = Outgoing::default();
+/// stream.queue(Message::from_octets(b"hello, world"));
+/// let (first, _) = stream.take(5, true, true);            // is sent, and kept
+/// let (rest, _) = stream.take(100, true, true);
+/// assert_eq!((first.to_vec(), rest.to_vec()), (b"hello".to_vec(), b", world".to_vec()));
+///
+/// stream.release(5);                                      // acknowledged up to place 5
+/// assert_eq!(stream.again(5, 100).to_vec(), b", world");  // what is not goes again
+/// ```
 #[derive(Debug, Default)]
 pub struct Outgoing {
     sent: Pieces,

@@ -25,6 +25,19 @@ mod kernel;
 /// A folded one's complement sum of 16-bit big-endian words, not complemented.
 ///
 /// The default is the sum of no octets.
+///
+/// ```
+/// use kumiki_octets::Sum;
+///
+/// // The example of RFC 1071 section 3, whole and in two parts.
+/// let octets = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+/// assert_eq!(Sum::of(&octets).folded(), 0xddf2);
+/// let (first, rest) = octets.split_at(3);
+/// assert_eq!(Sum::of(first).then(first.len(), Sum::of(rest)), Sum::of(&octets));
+///
+/// // With its checksum in it, the sum is zero.
+/// assert!(Sum::of(&octets).add_u16(Sum::of(&octets).checksum()).is_valid());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u16);
 

@@ -149,6 +149,23 @@ impl fmt::Debug for Flags {
 }
 
 /// A TCP header. The data offset is not a field: it follows from the options.
+///
+/// ```
+/// use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
+///
+/// let options = Options { mss: Some(1460), ..Options::default() };
+/// let (source_port, destination_port) = (49152, 80);
+/// let syn = Header { source_port, destination_port, seq: Seq(1), flags: Flags::SYN, options, ..Header::default() };
+/// let mut octets = vec![0; syn.len()];
+/// syn.emit(&mut octets);
+/// assert_eq!(octets.len(), 24);
+/// assert_eq!(Header::parse(&octets, octets.len()), Ok((syn, 24)));
+///
+/// // What is not one says why: the protocol, the field, what was found and what would be right.
+/// octets[12] = 0x40;
+/// let why = Header::parse(&octets, octets.len()).unwrap_err();
+/// assert_eq!(why.to_string(), "TCP: data offset is 0x4, expected 5 to 15 words");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header {
     /// Port of the sender.
