@@ -4,6 +4,7 @@
 
 mod direction;
 mod exceptions;
+mod features;
 mod graph;
 pub(crate) mod licences;
 mod links;
@@ -23,6 +24,7 @@ pub(crate) fn all(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in [
         direction::check,
+        features::check,
         graph::check,
         links::check,
         names::check,

@@ -8,6 +8,7 @@
 pub mod atm;
 mod circuit;
 mod element;
+#[cfg(feature = "ppp")]
 mod exchange;
 pub mod fddi;
 mod impair;
@@ -15,7 +16,9 @@ mod mark;
 pub mod offload;
 mod queue;
 mod rate;
+#[cfg(feature = "ppp")]
 mod serial;
+#[cfg(feature = "ppp")]
 pub mod sonet;
 #[cfg(test)]
 mod testing;
@@ -23,10 +26,12 @@ mod wire;
 
 pub use circuit::{CircuitManage, CircuitReport, Cleared};
 pub use element::{CellRun, Element, Outlet, Unit};
+#[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use mark::mark;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;
+#[cfg(feature = "ppp")]
 pub use serial::{Carrier, Serial, SerialConfig};
 pub use wire::Wire;

@@ -20,6 +20,22 @@
 //! | [`Pattern`] | content that nobody has written anywhere yet |
 //!
 //! No protocol, no time and no I/O.
+//!
+//! ```
+//! use kumiki_octets::{Message, Short};
+//!
+//! let mut message = Message::from_octets(b"content");
+//! let kept = message.clone();                     // the content is there once
+//! message.push_octets(&[0x45, 7]);                // a header goes in front of it; nothing is moved
+//! assert_eq!(message.front(2), Ok(&[0x45, 7][..]));
+//! message.pop(2)?;                                // and is taken off by whoever has read it
+//!
+//! let first = message.split_to(4)?;               // cutting copies nothing either
+//! assert_eq!((first.to_vec(), message.to_vec()), (b"cont".to_vec(), b"ent".to_vec()));
+//! assert_eq!(message.pop(4), Err(Short { need: 4, have: 3 }));
+//! assert_eq!(kept.to_vec(), b"content");
+//! # Ok::<(), Short>(())
+//! ```
 
 pub mod address;
 mod beginning;
@@ -38,6 +54,7 @@ mod page;
 pub mod pattern;
 mod payload;
 pub mod scramble;
+mod short;
 mod slice;
 pub mod sum;
 pub mod text;
@@ -49,13 +66,14 @@ pub use beginning::Beginning;
 pub use budget::{Account, Budget, Claim};
 pub use form::Form;
 pub use gathering::{Gathering, Refused};
-pub use message::{Checksum, Message, Meta, Short};
+pub use message::{Checksum, Message, Meta};
 pub use number::Number;
 pub use numbering::Numbering;
 pub use outgoing::Outgoing;
 pub use page::{Page, keep_free};
 pub use pattern::Pattern;
 pub use payload::Payload;
+pub use short::Short;
 pub use slice::{Lease, Slice};
 pub use sum::Sum;
 pub use vc::Vc;

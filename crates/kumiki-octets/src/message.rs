@@ -16,7 +16,7 @@ use core::mem::ManuallyDrop;
 use smallvec::SmallVec;
 
 use crate::slice::{INLINE, TOGETHER};
-use crate::{Beginning, Lease, Page, Pattern, Slice, Sum};
+use crate::{Beginning, Lease, Page, Pattern, Short, Slice, Sum};
 
 /// Room for the longest TCP header, the longest IPv4 header and LLC/SNAP; deeper stacks spill into a page.
 const HEADROOM: usize = 128;
@@ -27,23 +27,6 @@ const FEW: usize = 64;
 const SMALL: usize = 256;
 /// Content that is kept may hold on to so much beyond twice its octets ([`Message::fit`]).
 const SLACK: usize = 256;
-
-/// A message had fewer octets than asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Short {
-    /// Octets asked for.
-    pub need: usize,
-    /// Octets there are.
-    pub have: usize,
-}
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} octets asked for, {} there", self.need, self.have)
-    }
-}
-
-impl core::error::Error for Short {}
 
 /// What is known of the transport checksum of a message, as a network card and a stack tell each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,22 +82,6 @@ struct Inner {
 /// A PDU or a stretch of a stream: headers, content, and what is known of it.
 ///
 /// A clone shares the content and copies the headers.
-///
-/// ```
-/// use kumiki_octets::{Message, Short};
-///
-/// let mut message = Message::from_octets(b"content");
-/// let kept = message.clone();                     // the content is there once
-/// message.push_octets(&[0x45, 7]);                // a header goes in front of it; nothing is moved
-/// assert_eq!(message.front(2), Ok(&[0x45, 7][..]));
-/// message.pop(2)?;                                // and is taken off by whoever has read it
-///
-/// let first = message.split_to(4)?;               // cutting copies nothing either
-/// assert_eq!((first.to_vec(), message.to_vec()), (b"cont".to_vec(), b"ent".to_vec()));
-/// assert_eq!(message.pop(4), Err(Short { need: 4, have: 3 }));
-/// assert_eq!(kept.to_vec(), b"content");
-/// # Ok::<(), Short>(())
-/// ```
 pub struct Message(ManuallyDrop<Box<Inner>>);
 
 /// How many messages without octets each thread keeps for the next ones, last in, first out. No result depends on it.

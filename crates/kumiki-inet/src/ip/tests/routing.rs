@@ -1,6 +1,6 @@
 use super::*;
 use kumiki_graph::Parameters;
-use kumiki_wire::atm::cell::Vc;
+use kumiki_octets::Vc;
 
 const C: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 7);
