@@ -151,11 +151,17 @@ impl<P> Input<P> {
 }
 
 /// A cell.
-pub type Cell<M> = (<M as Machine>::Do, Option<<M as Machine>::State>);
+pub type Cell<M> = (<M as Machine>::Action, Option<<M as Machine>::State>);
 
 /// An action.
-pub type Act<M> =
-    fn(&mut Layer<M>, Handle, <M as Machine>::Do, <M as Machine>::State, Input<<M as Machine>::Pdu>, &mut Context<'_>);
+pub type Act<M> = fn(
+    &mut Layer<M>,
+    Handle,
+    <M as Machine>::Action,
+    <M as Machine>::State,
+    Input<<M as Machine>::Pdu>,
+    &mut Context<'_>,
+);
 
 /// The table of a layer, what is done by it, and which of its rows the primitives are that all layers have.
 #[derive(Debug)]
@@ -219,7 +225,7 @@ pub trait Machine: Debug + Default + Send + Sized + 'static {
     /// A row of the table.
     type Event: Copy;
     /// An action of the table.
-    type Do;
+    type Action;
     /// A PDU.
     type Pdu;
 

@@ -22,7 +22,7 @@ use kumiki_osi_service::layer;
 use super::run::{Moving, Run, response};
 use super::stage::{Stage, leaving, stages};
 use super::{Failure, Gain, Layer, Operation, Plan, Secured, Settings};
-use crate::filestore::{Do, Form, Lengths};
+use crate::filestore::{Action, Form, Lengths};
 use crate::ftam::Ftam;
 use crate::node::InitiatingUser;
 
@@ -93,7 +93,7 @@ impl InitiatingUser for Client {
         self.run.is_some()
     }
 
-    fn go_on(&mut self, out: &mut Vec<Do>) {
+    fn go_on(&mut self, out: &mut Vec<Action>) {
         if self.plan.may_begin() && self.run.is_none() {
             self.advance(out);
         }
@@ -126,7 +126,7 @@ impl InitiatingUser for Client {
         association.initialize = Some(Box::new(request));
     }
 
-    fn on_opened(&mut self, association: Association, out: &mut Vec<Do>) -> Result<(), Reason> {
+    fn on_opened(&mut self, association: Association, out: &mut Vec<Action>) -> Result<(), Reason> {
         let Some(Fpdu::InitializeResponse(response)) = association.initialize.map(|fpdu| *fpdu) else {
             return Err(Reason::violation(layer::FTAM, "an acceptance without F-INITIALIZE"));
         };
@@ -134,7 +134,7 @@ impl InitiatingUser for Client {
         Ok(())
     }
 
-    fn on(&mut self, primitive: Primitive, out: &mut Vec<Do>) {
+    fn on(&mut self, primitive: Primitive, out: &mut Vec<Action>) {
         match primitive {
             Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, out),
             Primitive::Data(element) => {
@@ -146,7 +146,7 @@ impl InitiatingUser for Client {
                     DataElement::Entry(entry) => self.on_entry(*entry, out),
                     DataElement::Structuring(_) => {}
                 }
-                out.push(Do::Grant(1));
+                out.push(Action::Grant(1));
             }
             Primitive::Check { identifier } => {
                 if let Some(run) = &mut self.run
@@ -160,7 +160,7 @@ impl InitiatingUser for Client {
                         // Where it cannot be noted more is moved once more.
                         let _ = run.operation.secured(Some(place));
                     }
-                    out.push(Do::Say(Primitive::CheckReply { identifier }));
+                    out.push(Action::Say(Primitive::CheckReply { identifier }));
                 }
             }
             Primitive::CheckReply { identifier } => {
@@ -177,13 +177,13 @@ impl InitiatingUser for Client {
         }
     }
 
-    fn on_data(&mut self, data: Message, out: &mut Vec<Do>) {
+    fn on_data(&mut self, data: Message, out: &mut Vec<Action>) {
         self.plan.progress.elements += 1;
         self.on_string(data, out);
-        out.push(Do::Grant(1));
+        out.push(Action::Grant(1));
     }
 
-    fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
+    fn on_credit(&mut self, messages: u32, out: &mut Vec<Action>) {
         self.credit = self.credit.saturating_add(messages);
         self.pump(out);
     }
@@ -200,7 +200,7 @@ impl InitiatingUser for Client {
         }
     }
 
-    fn give_up(&mut self, out: &mut Vec<Do>) {
+    fn give_up(&mut self, out: &mut Vec<Action>) {
         let given_up = || Failure::local("given up");
         self.plan.give_up(&given_up());
         if self.forget_broken().is_some() {
@@ -213,7 +213,7 @@ impl InitiatingUser for Client {
     }
 
     /// By F-U-ABORT.
-    fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+    fn abort(&mut self, why: Failure, out: &mut Vec<Action>) {
         if self.plan.is_over() {
             return;
         }
@@ -271,7 +271,7 @@ impl Client {
     }
 
     /// F-INITIALIZE response.
-    pub(super) fn on_initialized(&mut self, response: &InitializeResponse, out: &mut Vec<Do>) {
+    pub(super) fn on_initialized(&mut self, response: &InitializeResponse, out: &mut Vec<Action>) {
         if response.state_result == StateResult::Failure {
             self.abort = Some(Failure::of_diagnostics(&response.diagnostic));
             return;
@@ -285,7 +285,7 @@ impl Client {
         }
     }
 
-    fn on_fpdu(&mut self, fpdu: Fpdu, out: &mut Vec<Do>) {
+    fn on_fpdu(&mut self, fpdu: Fpdu, out: &mut Vec<Action>) {
         #[expect(
             clippy::wildcard_enum_match_arm,
             reason = "all others are responses, or nothing that a responder sends"
@@ -338,7 +338,7 @@ impl Client {
         }
     }
 
-    fn on_response(&mut self, fpdu: Fpdu, out: &mut Vec<Do>) {
+    fn on_response(&mut self, fpdu: Fpdu, out: &mut Vec<Action>) {
         let kind = fpdu.kind();
         let Some(run) = &mut self.run else {
             return self.protocol_error(kind, out);
@@ -399,7 +399,7 @@ impl Client {
         self.advance(out);
     }
 
-    fn on_group_end(&mut self, out: &mut Vec<Do>) {
+    fn on_group_end(&mut self, out: &mut Vec<Action>) {
         let Some(run) = self.run.as_mut().filter(|run| run.grouped) else {
             return self.protocol_error(Kind::EndGroupResponse, out);
         };
@@ -415,7 +415,7 @@ impl Client {
     }
 
     /// Leaves what an operation that failed has entered.
-    fn unwind(&mut self, out: &mut Vec<Do>) {
+    fn unwind(&mut self, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -438,7 +438,7 @@ impl Client {
     }
 
     /// The next request, the next step, the next operation, or the end.
-    fn advance(&mut self, out: &mut Vec<Do>) {
+    fn advance(&mut self, out: &mut Vec<Action>) {
         loop {
             let Some(run) = &mut self.run else {
                 if !self.begin(out) {
@@ -475,7 +475,7 @@ impl Client {
     }
 
     /// Begins the next operation; false at the end of the plan, which ends the association.
-    fn begin(&mut self, out: &mut Vec<Do>) -> bool {
+    fn begin(&mut self, out: &mut Vec<Action>) -> bool {
         let Some(operation) = self.plan.next() else {
             if self.plan.ends() {
                 out.push(Fpdu::TerminateRequest(Box::default()).into());
@@ -526,7 +526,7 @@ impl Client {
         self.plan.note(run.operation.title(), result);
     }
 
-    fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Do>) {
+    fn protocol_error(&mut self, kind: Kind, out: &mut Vec<Action>) {
         let diagnostic = Diagnostic { further_details: Some(kind.name().into()), ..diagnostic(1008) };
         let failure = Failure::of_diagnostics(core::slice::from_ref(&diagnostic)).aborted();
         let abort = Abort { action_result: ActionResult::PermanentError, diagnostic: vec![diagnostic] };
@@ -534,7 +534,7 @@ impl Client {
         self.end_all(failure);
     }
 
-    fn on_string(&mut self, mut data: Message, out: &mut Vec<Do>) {
+    fn on_string(&mut self, mut data: Message, out: &mut Vec<Action>) {
         let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
             return;
         };
@@ -568,7 +568,7 @@ impl Client {
         }
     }
 
-    fn on_entry(&mut self, mut entry: ReadAttributes, out: &mut Vec<Do>) {
+    fn on_entry(&mut self, mut entry: ReadAttributes, out: &mut Vec<Action>) {
         let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
             return;
         };
@@ -586,7 +586,7 @@ impl Client {
     }
 
     /// Cancels the transfer under way.
-    fn cancel(&mut self, failure: Failure, out: &mut Vec<Do>) {
+    fn cancel(&mut self, failure: Failure, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -601,7 +601,7 @@ impl Client {
         out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
     }
 
-    fn on_restart(&mut self, restart: &Restart, out: &mut Vec<Do>) {
+    fn on_restart(&mut self, restart: &Restart, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return self.protocol_error(Kind::RestartRequest, out);
         };
@@ -630,7 +630,7 @@ impl Client {
     }
 
     /// Sends as much as there is credit for.
-    fn pump(&mut self, out: &mut Vec<Do>) {
+    fn pump(&mut self, out: &mut Vec<Action>) {
         let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
         let checked = !(self.units & checks).is_empty();
         loop {
@@ -669,16 +669,16 @@ impl Client {
                     out.push(match form {
                         Form::Records(class) => {
                             let octets = string;
-                            Do::Say(Primitive::Data(DataElement::Text { class, octets }))
+                            Action::Say(Primitive::Data(DataElement::Text { class, octets }))
                         }
-                        Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Do::Data(string),
+                        Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Action::Data(string),
                     });
                     let last = run.points.last().copied().unwrap_or(0);
                     let due = run.offset - last >= self.settings.checkpoint_every.max(1);
                     if checked && due && run.points.len() < MOST_CHECKPOINTS {
                         run.points.push(run.offset);
                         let identifier = u32::try_from(run.points.len()).unwrap_or(u32::MAX);
-                        out.push(Do::Say(Primitive::Check { identifier }));
+                        out.push(Action::Say(Primitive::Check { identifier }));
                     }
                 }
             }

@@ -8,7 +8,7 @@ use kumiki_osi_service::ftam::{Fpdu, Kind};
 
 use super::stage::Stage;
 use super::{Failure, Operation};
-use crate::filestore::{Do, Form, Lengths};
+use crate::filestore::{Action, Form, Lengths};
 
 /// Where a transfer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -98,7 +98,7 @@ impl Run {
     }
 
     /// Asks for these, at once where they can be a group, one after the other where not.
-    pub(super) fn ask(&mut self, fpdus: Vec<Fpdu>, grouping: bool, out: &mut Vec<Do>) {
+    pub(super) fn ask(&mut self, fpdus: Vec<Fpdu>, grouping: bool, out: &mut Vec<Action>) {
         if !grouping || fpdus.len() < 2 {
             self.unsent = fpdus.into();
             return;

@@ -13,7 +13,7 @@ use kumiki_osi_service::ftam::{Fpdu, FunctionalUnits, Primitive, StateResult};
 
 use super::*;
 use crate::filestore::tests::{name, octets, today};
-use crate::filestore::{Do, Guard, Memory, Responder, ResponderConfig};
+use crate::filestore::{Action, Guard, Memory, Responder, ResponderConfig};
 use crate::ftam::{Machine, Side, Step};
 use crate::node::{InitiatingUser as _, RespondingUser as _};
 
@@ -58,8 +58,8 @@ struct Pair {
     responder: Responder,
     guard: Guard,
     machines: [Machine; 2],
-    to_responder: VecDeque<Do>,
-    to_client: VecDeque<Do>,
+    to_responder: VecDeque<Action>,
+    to_client: VecDeque<Action>,
 }
 
 impl Pair {
@@ -94,19 +94,19 @@ impl Pair {
     }
 
     /// Lets the machine of an end look at what crosses it.
-    fn judge(&mut self, end: Side, sender: Side, wish: &Do) -> Step {
+    fn judge(&mut self, end: Side, sender: Side, wish: &Action) -> Step {
         let machine = &mut self.machines[usize::from(end == Side::Responder)];
         let step = match wish {
-            Do::Say(Primitive::Pdu(fpdu)) => machine.on(sender, fpdu),
-            Do::Data(_) | Do::Say(Primitive::Data(_)) => machine.on_data(sender),
-            Do::Say(Primitive::Check { .. }) => machine.on_check(sender, false),
-            Do::Say(Primitive::CheckReply { .. }) => machine.on_check(sender, true),
-            Do::Grant(_) => Ok(Step::Take),
+            Action::Say(Primitive::Pdu(fpdu)) => machine.on(sender, fpdu),
+            Action::Data(_) | Action::Say(Primitive::Data(_)) => machine.on_data(sender),
+            Action::Say(Primitive::Check { .. }) => machine.on_check(sender, false),
+            Action::Say(Primitive::CheckReply { .. }) => machine.on_check(sender, true),
+            Action::Grant(_) => Ok(Step::Take),
         };
         step.unwrap_or_else(|wrong| panic!("{end:?}, of {sender:?}: {wrong}: {wish:?}"))
     }
 
-    fn send(&mut self, side: Side, wishes: Vec<Do>) {
+    fn send(&mut self, side: Side, wishes: Vec<Action>) {
         for wish in wishes {
             self.judge(side, side, &wish);
             match side {
@@ -129,22 +129,22 @@ impl Pair {
         let to = from.other();
         if self.judge(to, from, &wish) == Step::Drop {
             // Room for what was dropped comes back.
-            if matches!(wish, Do::Data(_) | Do::Say(Primitive::Data(_))) {
-                self.send(to, vec![Do::Grant(1)]);
+            if matches!(wish, Action::Data(_) | Action::Say(Primitive::Data(_))) {
+                self.send(to, vec![Action::Grant(1)]);
             }
             return true;
         }
         let guard = &mut self.guard;
         match (to, wish) {
-            (Side::Responder, Do::Say(it)) => self.responder.on(it, today(), guard, &mut out),
-            (Side::Responder, Do::Data(data)) => self.responder.on_data(data, guard, &mut out),
-            (Side::Responder, Do::Grant(n)) => self.responder.on_credit(n, guard, &mut out),
-            (Side::Initiator, Do::Say(Primitive::Pdu(Fpdu::TerminateResponse(_)))) => {
+            (Side::Responder, Action::Say(it)) => self.responder.on(it, today(), guard, &mut out),
+            (Side::Responder, Action::Data(data)) => self.responder.on_data(data, guard, &mut out),
+            (Side::Responder, Action::Grant(n)) => self.responder.on_credit(n, guard, &mut out),
+            (Side::Initiator, Action::Say(Primitive::Pdu(Fpdu::TerminateResponse(_)))) => {
                 self.client.on_closed();
             }
-            (Side::Initiator, Do::Say(it)) => self.client.on(it, &mut out),
-            (Side::Initiator, Do::Data(data)) => self.client.on_data(data, &mut out),
-            (Side::Initiator, Do::Grant(n)) => self.client.on_credit(n, &mut out),
+            (Side::Initiator, Action::Say(it)) => self.client.on(it, &mut out),
+            (Side::Initiator, Action::Data(data)) => self.client.on_data(data, &mut out),
+            (Side::Initiator, Action::Grant(n)) => self.client.on_credit(n, &mut out),
         }
         self.send(to, out);
         true
@@ -360,31 +360,31 @@ fn a_transfer_restarts_from_a_checkpoint() {
         let mut answers = Vec::new();
         for wish in wishes.drain(..) {
             match wish {
-                Do::Say(it) => responder.on(it, today(), &mut guard, &mut answers),
-                Do::Data(data) => responder.on_data(data, &mut guard, &mut answers),
-                Do::Grant(n) => responder.on_credit(n, &mut guard, &mut answers),
+                Action::Say(it) => responder.on(it, today(), &mut guard, &mut answers),
+                Action::Data(data) => responder.on_data(data, &mut guard, &mut answers),
+                Action::Grant(n) => responder.on_credit(n, &mut guard, &mut answers),
             }
         }
         for answer in answers {
             match answer {
-                Do::Say(Primitive::Pdu(Fpdu::TerminateResponse(_))) => client.on_closed(),
-                Do::Say(Primitive::CheckReply { identifier: 3 }) if !restarted => {
+                Action::Say(Primitive::Pdu(Fpdu::TerminateResponse(_))) => client.on_closed(),
+                Action::Say(Primitive::CheckReply { identifier: 3 }) if !restarted => {
                     // Here the responder would say so; it lost what came behind its second checkpoint.
                     restarted = true;
                     let restart = Restart { checkpoint_identifier: 2, ..Restart::default() };
                     let request = Fpdu::RestartRequest(Box::new(restart.clone()));
                     responder.on(Primitive::Pdu(request.clone()), today(), &mut guard, &mut Vec::new());
                     // The service drops what is under way, and gives the room for it back.
-                    let room = |it: &Do| matches!(it, Do::Data(_) | Do::Say(Primitive::Data(_)));
+                    let room = |it: &Action| matches!(it, Action::Data(_) | Action::Say(Primitive::Data(_)));
                     let dropped = wishes.iter().filter(|it| room(it)).count();
-                    wishes.retain(|it| matches!(it, Do::Grant(_)));
+                    wishes.retain(|it| matches!(it, Action::Grant(_)));
                     client.on(Primitive::Pdu(request), &mut wishes);
-                    wishes.retain(|it| !matches!(it, Do::Say(Primitive::Pdu(_))));
+                    wishes.retain(|it| !matches!(it, Action::Say(Primitive::Pdu(_))));
                     client.on_credit(u32::try_from(dropped).unwrap(), &mut wishes);
                 }
-                Do::Say(it) => client.on(it, &mut wishes),
-                Do::Data(data) => client.on_data(data, &mut wishes),
-                Do::Grant(n) => client.on_credit(n, &mut wishes),
+                Action::Say(it) => client.on(it, &mut wishes),
+                Action::Data(data) => client.on_data(data, &mut wishes),
+                Action::Grant(n) => client.on_credit(n, &mut wishes),
             }
         }
         if rounds == 1 {
@@ -448,7 +448,7 @@ fn what_breaks_behind_the_end_of_a_transfer_is_done() {
         let plan = vec![operation, get("a", &Shelf::default())];
         let settings = Settings::default();
         let mut pair = Pair::new(settings, small(), memory, plan);
-        let is_end = |it: &Do| matches!(it, Do::Say(Primitive::Pdu(Fpdu::TransferEndResponse(_))));
+        let is_end = |it: &Action| matches!(it, Action::Say(Primitive::Pdu(Fpdu::TransferEndResponse(_))));
         while !pair.to_client.front().is_some_and(is_end) {
             assert!(pair.step());
         }

@@ -9,7 +9,7 @@ use crate::node::FileProtocol;
 
 /// One request or response to the provider, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Send this.
     Say(Primitive),
     /// Send one data element. There was credit for it.
@@ -18,7 +18,7 @@ pub enum Do {
     Grant(u32),
 }
 
-impl From<Fpdu> for Do {
+impl From<Fpdu> for Action {
     fn from(fpdu: Fpdu) -> Self {
         Self::Say(Primitive::Pdu(fpdu))
     }
@@ -26,15 +26,15 @@ impl From<Fpdu> for Do {
 
 impl FileProtocol for Ftam {
     type Said = Primitive;
-    type Do = Do;
+    type Action = Action;
     const SERVICE: Service = ftam::SERVICE;
     const FOREIGN: &'static str = "not of the file service";
 
-    fn request(session: Handle, wish: Do) -> Request {
+    fn request(session: Handle, wish: Action) -> Request {
         match wish {
-            Do::Say(primitive) => Request::special(session, primitive),
-            Do::Data(data) => Request::Data { session, data, end: true },
-            Do::Grant(messages) => Request::Credit { session, credit: Credit::messages(messages) },
+            Action::Say(primitive) => Request::special(session, primitive),
+            Action::Data(data) => Request::Data { session, data, end: true },
+            Action::Grant(messages) => Request::Credit { session, credit: Credit::messages(messages) },
         }
     }
 }

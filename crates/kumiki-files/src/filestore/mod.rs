@@ -40,7 +40,7 @@ use kumiki_osi_service::ftam::{
 };
 use thiserror::Error;
 
-pub use exchange::Do;
+pub use exchange::Action;
 pub use form::{Form, Lengths};
 pub use guard::{Guard, Selection, Shelf, Table};
 pub use memory::Memory;

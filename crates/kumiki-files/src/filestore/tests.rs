@@ -61,7 +61,7 @@ fn responder(config: ResponderConfig, guard: &mut Guard) -> Responder {
     responder
 }
 
-fn say(responder: &mut Responder, guard: &mut Guard, fpdus: Vec<Fpdu>) -> Vec<Do> {
+fn say(responder: &mut Responder, guard: &mut Guard, fpdus: Vec<Fpdu>) -> Vec<Action> {
     let mut out = Vec::new();
     for fpdu in fpdus {
         responder.on(Primitive::Pdu(fpdu), today(), guard, &mut out);
@@ -81,20 +81,20 @@ fn read() -> Fpdu {
     Fpdu::ReadRequest(Box::default())
 }
 
-fn kinds(out: &[Do]) -> Vec<Kind> {
+fn kinds(out: &[Action]) -> Vec<Kind> {
     out.iter()
         .filter_map(|wish| match wish {
-            Do::Say(Primitive::Pdu(fpdu)) => Some(fpdu.kind()),
-            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+            Action::Say(Primitive::Pdu(fpdu)) => Some(fpdu.kind()),
+            Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
         })
         .collect()
 }
 
 /// The error identifiers of the first FPDU that has some.
-fn errors(out: &[Do]) -> Vec<i64> {
+fn errors(out: &[Action]) -> Vec<i64> {
     let fpdus = out.iter().filter_map(|wish| match wish {
-        Do::Say(Primitive::Pdu(fpdu)) => fpdu.outcome(),
-        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        Action::Say(Primitive::Pdu(fpdu)) => fpdu.outcome(),
+        Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
     });
     let mut said = fpdus.map(|outcome| outcome.diagnostic).filter(|all| !all.is_empty());
     let all = said.next().unwrap_or_default();
@@ -162,8 +162,8 @@ fn the_type_of_directories_has_one_name_in_an_association() {
         let select = select(".", AccessRequest::READ_ATTRIBUTE);
         let out = say(&mut responder, &mut guard, vec![select, read]);
         let attributes = out.iter().find_map(|one| match one {
-            Do::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
-            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+            Action::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
+            Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
         });
         let attributes = attributes.unwrap();
         assert_eq!(attributes.pathname, Some(".".into()));
@@ -298,8 +298,8 @@ fn data_is_read_only_as_there_is_credit() {
         let mut out = Vec::new();
         responder.on_credit(1, &mut guard, &mut out);
         lengths.extend(out.iter().map(|wish| match wish {
-            Do::Data(data) => data.len(),
-            Do::Say(_) | Do::Grant(_) => 0,
+            Action::Data(data) => data.len(),
+            Action::Say(_) | Action::Grant(_) => 0,
         }));
     }
     assert_eq!(lengths, [30, 30, 30, 10, 0]);
@@ -318,10 +318,10 @@ fn the_responder_goes_back_to_the_checkpoint_that_is_asked_for() {
     let mut out = Vec::new();
     responder.on_credit(50, &mut guard, &mut out);
     // The window of 2 stops it after 40 octets.
-    let sent = |out: &[Do]| {
+    let sent = |out: &[Action]| {
         let mut all = Vec::new();
         for wish in out {
-            if let Do::Data(data) = wish {
+            if let Action::Data(data) = wish {
                 all.extend(data.to_vec());
             }
         }
@@ -531,7 +531,7 @@ fn interrupted(guard: &mut Guard) {
     assert_eq!(guard.selections(), 1, "kept, with its lock");
 }
 
-fn recover(guard: &mut Guard) -> (Responder, Vec<Do>) {
+fn recover(guard: &mut Guard) -> (Responder, Vec<Action>) {
     let mut responder = responder(ResponderConfig::default(), guard);
     let request = RecoverRequest {
         activity_identifier: 7,
@@ -639,8 +639,8 @@ fn strings_that_mean_something_are_refused_where_their_boundaries_are_not_kept()
     let begin = vec![select("a", access), open_as(strings(oids::FTAM_3, Some(3), None))];
     let out = say(&mut responder, &mut guard, begin);
     let told = out.iter().find_map(|wish| match wish {
-        Do::Say(Primitive::Pdu(Fpdu::OpenResponse(it))) => Some(it.contents_type.clone()),
-        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        Action::Say(Primitive::Pdu(Fpdu::OpenResponse(it))) => Some(it.contents_type.clone()),
+        Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
     });
     let not = Some(Significance::NotSignificant);
     assert_eq!(told, Some(strings(oids::FTAM_3, Some(3), not)));
@@ -667,8 +667,8 @@ fn a_string_of_a_wrong_length_ends_the_transfer() {
         let mut out = Vec::new();
         responder.on_data(octets(line.as_bytes()), &mut guard, &mut out);
         let cancel = out.iter().find_map(|wish| match wish {
-            Do::Say(Primitive::Pdu(Fpdu::CancelRequest(it))) => Some(it.diagnostic[0].error_identifier),
-            Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+            Action::Say(Primitive::Pdu(Fpdu::CancelRequest(it))) => Some(it.diagnostic[0].error_identifier),
+            Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
         });
         assert_eq!(cancel, error, "{kept}, {line}");
     }
@@ -687,8 +687,8 @@ fn an_attribute_without_a_value_is_said_to_have_none() {
     let select = select("a", AccessRequest::READ_ATTRIBUTE);
     let out = say(&mut responder, &mut guard, vec![select, read]);
     let attributes = out.iter().find_map(|one| match one {
-        Do::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
-        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        Action::Say(Primitive::Pdu(Fpdu::ReadAttribResponse(it))) => it.attributes.clone(),
+        Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
     });
     let attributes = attributes.unwrap();
     assert_eq!(attributes.size, Some(Attribute::Actual(1)));

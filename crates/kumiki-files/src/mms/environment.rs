@@ -185,28 +185,28 @@ impl Mms {
     }
 
     /// Does what the table says of the end.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, cx: &mut Context<'_>) {
+    pub(super) fn act(&mut self, own: Handle, todo: Action, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
             return;
         };
         match todo {
-            Do::Conclude => connection.put(Pdu::ConcludeRequest, None),
-            Do::Agree | Do::Cross => connection.put(Pdu::ConcludeResponse, None),
-            Do::Release => connection.out.push_back(Out::Release),
-            Do::TellReleased => connection.ends.tell_released(None, cx),
-            Do::TellAndRelease => {
+            Action::Conclude => connection.put(Pdu::ConcludeRequest, None),
+            Action::Agree | Action::Cross => connection.put(Pdu::ConcludeResponse, None),
+            Action::Release => connection.out.push_back(Out::Release),
+            Action::TellReleased => connection.ends.tell_released(None, cx),
+            Action::TellAndRelease => {
                 connection.ends.tell_released(None, cx);
                 connection.out.push_back(Out::Release);
             }
-            Do::Misuse => cx.drop("not possible in this state of the environment"),
-            Do::Nothing
-            | Do::Reject
-            | Do::Take
-            | Do::Send
-            | Do::TellError
-            | Do::TellClosed
-            | Do::TellAborted
-            | Do::Forget => {}
+            Action::Misuse => cx.drop("not possible in this state of the environment"),
+            Action::Nothing
+            | Action::Reject
+            | Action::Take
+            | Action::Send
+            | Action::TellError
+            | Action::TellClosed
+            | Action::TellAborted
+            | Action::Forget => {}
         }
         connection.flush(cx);
     }
@@ -220,21 +220,21 @@ impl Mms {
             return;
         };
         match todo {
-            Do::TellClosed => connection.ends.tell_closed(cx),
-            Do::TellAborted => connection.ends.tell_aborted(reason, None, cx),
-            Do::Forget
-            | Do::Misuse
-            | Do::Reject
-            | Do::Take
-            | Do::Send
-            | Do::Conclude
-            | Do::Agree
-            | Do::Cross
-            | Do::TellReleased
-            | Do::TellError
-            | Do::Release
-            | Do::TellAndRelease
-            | Do::Nothing => {}
+            Action::TellClosed => connection.ends.tell_closed(cx),
+            Action::TellAborted => connection.ends.tell_aborted(reason, None, cx),
+            Action::Forget
+            | Action::Misuse
+            | Action::Reject
+            | Action::Take
+            | Action::Send
+            | Action::Conclude
+            | Action::Agree
+            | Action::Cross
+            | Action::TellReleased
+            | Action::TellError
+            | Action::Release
+            | Action::TellAndRelease
+            | Action::Nothing => {}
         }
     }
 

@@ -45,7 +45,7 @@ pub mod states;
 mod tests;
 
 use connection::{Connection, Out};
-use states::{Do, Event, State};
+use states::{Action, Event, State};
 
 /// The services of MMS (ISO 9506-1): its users speak [`Pdu`].
 pub const SERVICE: Service = Service::CONNECTION.named("MMS");
@@ -161,7 +161,7 @@ impl Mms {
     }
 
     /// What the table says of an event; the state is the next one already.
-    fn cell(&mut self, own: Handle, event: Event) -> Option<Do> {
+    fn cell(&mut self, own: Handle, event: Event) -> Option<Action> {
         let connection = self.connection(own)?;
         let (todo, next) = states::cell(connection.ends.state, event);
         if let Some(next) = next {

@@ -15,7 +15,7 @@ const PDU_SIZE: i64 = 3;
 impl Mms {
     /// The user's PDU.
     pub(super) fn send(&mut self, own: Handle, pdu: Pdu, cx: &mut Context<'_>) {
-        if self.cell(own, Event::Send) != Some(Do::Send) {
+        if self.cell(own, Event::Send) != Some(Action::Send) {
             return cx.drop("not possible in this state of the environment");
         }
         let file = pdu.payload().map_or(0, Message::len);
@@ -149,12 +149,12 @@ impl Mms {
             Pdu::ConcludeError(_) => Event::ConcludeError,
         };
         match self.cell(own, event) {
-            Some(Do::Take) => self.service(own, pdu, cx),
-            Some(Do::Reject) if !matches!(pdu, Pdu::Reject(_)) => {
+            Some(Action::Take) => self.service(own, pdu, cx),
+            Some(Action::Reject) if !matches!(pdu, Pdu::Reject(_)) => {
                 let reject = Reject { invoke: None, pdu: RejectedPdu::PDU_ERROR, code: Reject::UNKNOWN_PDU_TYPE };
                 self.reject(own, reject, Some(format!("{} where none can be", pdu.name())), cx);
             }
-            Some(Do::TellError) => {
+            Some(Action::TellError) => {
                 if let Some(connection) = self.connection(own) {
                     connection.tell(pdu, cx);
                 }

@@ -51,7 +51,7 @@ pub enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Do {
+pub enum Action {
     /// Counted: the user asked for what cannot be at this time.
     Misuse,
     /// Reject, for a PDU that cannot be at this time.
@@ -85,29 +85,29 @@ pub enum Do {
 }
 
 /// What is done, and the next state; none where it stays, or is over.
-pub type Cell = (Do, Option<State>);
+pub type Cell = (Action, Option<State>);
 
 /// The cell of `event` in `state`.
 #[must_use]
 pub const fn cell(state: State, event: Event) -> Cell {
-    use Do as D;
+    use Action as A;
     use State as S;
-    const MIS: Cell = (Do::Misuse, None);
-    const REJ: Cell = (Do::Reject, None);
-    const NOT: Cell = (Do::Nothing, None);
+    const MIS: Cell = (Action::Misuse, None);
+    const REJ: Cell = (Action::Reject, None);
+    const NOT: Cell = (Action::Nothing, None);
     #[rustfmt::skip]
     let row: [Cell; 8] = match event {
         // Columns: Opening, Offered, Standing, Concluding, Asked, Released, Agreed, Ending.
-        Event::Pdu => [NOT, NOT, (D::Take, None), (D::Take, None), REJ, NOT, NOT, NOT],
-        Event::ConcludeRequest => [NOT, NOT, (D::TellReleased, Some(S::Asked)), (D::Cross, None), REJ, NOT, NOT, NOT],
-        Event::ConcludeResponse => [NOT, NOT, REJ, (D::TellAndRelease, Some(S::Ending)), REJ, NOT, NOT, NOT],
-        Event::ConcludeError => [NOT, NOT, REJ, (D::TellError, Some(S::Standing)), REJ, NOT, NOT, NOT],
+        Event::Pdu => [NOT, NOT, (A::Take, None), (A::Take, None), REJ, NOT, NOT, NOT],
+        Event::ConcludeRequest => [NOT, NOT, (A::TellReleased, Some(S::Asked)), (A::Cross, None), REJ, NOT, NOT, NOT],
+        Event::ConcludeResponse => [NOT, NOT, REJ, (A::TellAndRelease, Some(S::Ending)), REJ, NOT, NOT, NOT],
+        Event::ConcludeError => [NOT, NOT, REJ, (A::TellError, Some(S::Standing)), REJ, NOT, NOT, NOT],
         Event::Initiate => [NOT, NOT, REJ, REJ, REJ, NOT, NOT, NOT],
-        Event::Release => [NOT, NOT, (D::TellReleased, Some(S::Released)), (D::TellAndRelease, Some(S::Ending)), (D::Nothing, Some(S::Released)), NOT, (D::Release, Some(S::Ending)), NOT],
-        Event::Closed => [(D::TellAborted, None), (D::Forget, None), (D::TellAborted, None), (D::TellClosed, None), (D::TellClosed, None), (D::TellClosed, None), (D::TellClosed, None), (D::TellClosed, None)],
-        Event::End => [(D::TellAborted, None), (D::Forget, None), (D::TellAborted, None), (D::TellAborted, None), (D::TellAborted, None), (D::TellAborted, None), (D::TellClosed, None), (D::TellClosed, None)],
-        Event::Send => [MIS, MIS, (D::Send, None), (D::Send, None), (D::Send, None), MIS, MIS, MIS],
-        Event::UserRelease => [MIS, MIS, (D::Conclude, Some(S::Concluding)), MIS, (D::Agree, Some(S::Agreed)), (D::Release, Some(S::Ending)), MIS, MIS],
+        Event::Release => [NOT, NOT, (A::TellReleased, Some(S::Released)), (A::TellAndRelease, Some(S::Ending)), (A::Nothing, Some(S::Released)), NOT, (A::Release, Some(S::Ending)), NOT],
+        Event::Closed => [(A::TellAborted, None), (A::Forget, None), (A::TellAborted, None), (A::TellClosed, None), (A::TellClosed, None), (A::TellClosed, None), (A::TellClosed, None), (A::TellClosed, None)],
+        Event::End => [(A::TellAborted, None), (A::Forget, None), (A::TellAborted, None), (A::TellAborted, None), (A::TellAborted, None), (A::TellAborted, None), (A::TellClosed, None), (A::TellClosed, None)],
+        Event::Send => [MIS, MIS, (A::Send, None), (A::Send, None), (A::Send, None), MIS, MIS, MIS],
+        Event::UserRelease => [MIS, MIS, (A::Conclude, Some(S::Concluding)), MIS, (A::Agree, Some(S::Agreed)), (A::Release, Some(S::Ending)), MIS, MIS],
     };
     let [opening, offered, standing, concluding, asked, released, agreed, ending] = row;
     match state {

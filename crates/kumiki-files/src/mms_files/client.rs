@@ -16,7 +16,7 @@ use kumiki_osi_service::mms::{
 
 use super::listing;
 use super::serving::{Served, Serving, answer};
-use super::{CLIENT_SERVICES, Do, piece};
+use super::{Action, CLIENT_SERVICES, piece};
 use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
 use crate::mms::{self, Mms};
 use crate::node::InitiatingUser;
@@ -131,11 +131,11 @@ impl InitiatingUser for Client {
         self.run.is_some()
     }
 
-    fn go_on(&mut self, out: &mut Vec<Do>) {
+    fn go_on(&mut self, out: &mut Vec<Action>) {
         while self.plan.may_begin() && self.run.is_none() {
             let Some(operation) = self.plan.next() else {
                 if self.plan.ends() {
-                    out.push(Do::Release);
+                    out.push(Action::Release);
                 }
                 return;
             };
@@ -166,7 +166,7 @@ impl InitiatingUser for Client {
         association.initiate = Some(Box::new(initiate));
     }
 
-    fn on_opened(&mut self, association: Association, out: &mut Vec<Do>) -> Result<(), Reason> {
+    fn on_opened(&mut self, association: Association, out: &mut Vec<Action>) -> Result<(), Reason> {
         let Some(agreed) = association.initiate else {
             return Err(Reason::violation(layer::MMS, "an acceptance without an initiate-Response"));
         };
@@ -176,7 +176,7 @@ impl InitiatingUser for Client {
         Ok(())
     }
 
-    fn on(&mut self, pdu: Pdu, out: &mut Vec<Do>) {
+    fn on(&mut self, pdu: Pdu, out: &mut Vec<Action>) {
         match pdu {
             Pdu::Response { invoke, service } => self.on_answer(invoke, Ok(service), out),
             Pdu::Error { invoke, error } => self.on_answer(invoke, Err(error), out),
@@ -219,15 +219,15 @@ impl InitiatingUser for Client {
         }
     }
 
-    fn on_credit(&mut self, messages: u32, out: &mut Vec<Do>) {
+    fn on_credit(&mut self, messages: u32, out: &mut Vec<Action>) {
         self.credit = self.credit.saturating_add(messages);
         self.go_on(out);
         self.read_on(out);
     }
 
-    fn on_released(&mut self, out: &mut Vec<Do>) {
+    fn on_released(&mut self, out: &mut Vec<Action>) {
         if !self.plan.is_ending() {
-            out.push(Do::Release);
+            out.push(Action::Release);
         }
     }
 
@@ -236,7 +236,7 @@ impl InitiatingUser for Client {
         self.end_all(Failure::of_reason(&reason, Layer::Mms));
     }
 
-    fn give_up(&mut self, out: &mut Vec<Do>) {
+    fn give_up(&mut self, out: &mut Vec<Action>) {
         let given_up = || Failure::local("given up");
         self.plan.give_up(&given_up());
         if let Some(run) = &mut self.run {
@@ -248,9 +248,9 @@ impl InitiatingUser for Client {
         self.go_on(out);
     }
 
-    fn abort(&mut self, why: Failure, out: &mut Vec<Do>) {
+    fn abort(&mut self, why: Failure, out: &mut Vec<Action>) {
         if !self.plan.is_over() {
-            out.push(Do::Abort);
+            out.push(Action::Abort);
             self.end_all(why);
         }
     }
@@ -269,7 +269,7 @@ impl InitiatingUser for Client {
 
 impl Client {
     /// Asks for a service.
-    fn ask(&mut self, service: Request, out: &mut Vec<Do>) {
+    fn ask(&mut self, service: Request, out: &mut Vec<Action>) {
         let invoke = self.next;
         self.next = self.next.wrapping_add(1).max(1);
         self.credit = self.credit.saturating_sub(1);
@@ -279,7 +279,7 @@ impl Client {
         out.push(Pdu::request(invoke, service).into());
     }
 
-    fn begin(&mut self, operation: Operation, out: &mut Vec<Do>) {
+    fn begin(&mut self, operation: Operation, out: &mut Vec<Action>) {
         let mut at = 0;
         let (phase, request) = match &operation {
             Operation::Get { name, restart_at, .. } => {
@@ -339,7 +339,7 @@ impl Client {
     }
 
     /// The operation is over.
-    fn done(&mut self, out: &mut Vec<Do>) {
+    fn done(&mut self, out: &mut Vec<Action>) {
         if let Some(run) = self.run.take() {
             self.finish(*run);
         }
@@ -347,7 +347,7 @@ impl Client {
     }
 
     /// Leaves what an operation that failed has entered.
-    fn unwind(&mut self, out: &mut Vec<Do>) {
+    fn unwind(&mut self, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -368,7 +368,7 @@ impl Client {
     }
 
     /// Asks for as much as the window allows.
-    fn read_on(&mut self, out: &mut Vec<Do>) {
+    fn read_on(&mut self, out: &mut Vec<Action>) {
         loop {
             let (credit, window) = (self.credit, self.settings.window.max(1));
             let Some(run) = &mut self.run else {
@@ -389,7 +389,7 @@ impl Client {
     }
 
     /// The server asks for the file that is being sent.
-    fn serve(&mut self, invoke: u32, request: &Request, out: &mut Vec<Do>) {
+    fn serve(&mut self, invoke: u32, request: &Request, out: &mut Vec<Action>) {
         let none = ServiceError::of_file(file_error::FILE_NON_EXISTENT);
         let Some(run) = &mut self.run else {
             return out.push(answer(invoke, Err(none)));
@@ -411,7 +411,7 @@ impl Client {
         }
     }
 
-    fn on_answer(&mut self, invoke: u32, answer: Result<Response, ServiceError>, out: &mut Vec<Do>) {
+    fn on_answer(&mut self, invoke: u32, answer: Result<Response, ServiceError>, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -499,14 +499,14 @@ impl Client {
         }
     }
 
-    fn look_again(&mut self, out: &mut Vec<Do>) {
+    fn look_again(&mut self, out: &mut Vec<Action>) {
         if let Some(Operation::Stat { name }) = self.run.as_ref().map(|run| &run.operation) {
             let request = open(name, 0);
             self.ask(request, out);
         }
     }
 
-    fn on_open(&mut self, opened: FileOpened, out: &mut Vec<Do>) {
+    fn on_open(&mut self, opened: FileOpened, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -537,7 +537,7 @@ impl Client {
         }
     }
 
-    fn on_piece(&mut self, read: FileRead, out: &mut Vec<Do>) {
+    fn on_piece(&mut self, read: FileRead, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -581,7 +581,7 @@ impl Client {
     }
 
     /// Goes on reading, or closes the file where all answers are there.
-    fn read_over(&mut self, out: &mut Vec<Do>) {
+    fn read_over(&mut self, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -600,7 +600,7 @@ impl Client {
         self.unwind(out);
     }
 
-    fn on_list(&mut self, last: Option<&FileName>, part: FileDirectoryResponse, out: &mut Vec<Do>) {
+    fn on_list(&mut self, last: Option<&FileName>, part: FileDirectoryResponse, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };
@@ -645,7 +645,7 @@ impl Client {
         self.ask(list(&directory, end), out);
     }
 
-    fn on_look(&mut self, part: &FileDirectoryResponse, out: &mut Vec<Do>) {
+    fn on_look(&mut self, part: &FileDirectoryResponse, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;
         };

@@ -74,7 +74,7 @@ pub const SERVER_SERVICES: Services = Services::of(&[
 
 /// What a user wants to have done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Send this.
     Say(Pdu),
     /// End the association, or agree to that.
@@ -83,7 +83,7 @@ pub enum Do {
     Abort,
 }
 
-impl From<Pdu> for Do {
+impl From<Pdu> for Action {
     fn from(pdu: Pdu) -> Self {
         Self::Say(pdu)
     }
@@ -91,15 +91,15 @@ impl From<Pdu> for Do {
 
 impl FileProtocol for Mms {
     type Said = Pdu;
-    type Do = Do;
+    type Action = Action;
     const SERVICE: graph::Service = mms::SERVICE;
     const FOREIGN: &'static str = "not of MMS";
 
-    fn request(session: Handle, wish: Do) -> Request {
+    fn request(session: Handle, wish: Action) -> Request {
         match wish {
-            Do::Say(pdu) => Request::special(session, pdu),
-            Do::Release => Request::Release { session, data: None },
-            Do::Abort => Request::Abort { session, reason: Reason::User, data: None },
+            Action::Say(pdu) => Request::special(session, pdu),
+            Action::Release => Request::Release { session, data: None },
+            Action::Abort => Request::Abort { session, reason: Reason::User, data: None },
         }
     }
 }

@@ -12,7 +12,7 @@ use kumiki_osi_service::mms::{
     file_error,
 };
 
-use super::Do;
+use super::Action;
 use super::responder::{Responder, asked, name_of, of_fault, refuse};
 use super::serving::answer;
 use crate::filestore::{Fault, FileId, Guard, Name, Selection, Start, User};
@@ -105,7 +105,7 @@ fn blamed(error: ServiceError) -> ServiceError {
 
 impl Responder {
     /// obtainFile request.
-    pub(super) fn obtain(&mut self, invoke: u32, request: ObtainFile, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn obtain(&mut self, invoke: u32, request: ObtainFile, guard: &mut Guard, out: &mut Vec<Action>) {
         let destination = match self.may_obtain(&request) {
             Ok(name) => name,
             Err(error) => {
@@ -140,7 +140,7 @@ impl Responder {
     }
 
     /// Asks for what is next, where there is credit.
-    pub(super) fn ask_on(&mut self, out: &mut Vec<Do>) {
+    pub(super) fn ask_on(&mut self, out: &mut Vec<Action>) {
         let Some(obtain) = &mut self.obtaining else {
             return;
         };
@@ -163,7 +163,7 @@ impl Responder {
         said: Result<Response, ServiceError>,
         now: Moment,
         guard: &mut Guard,
-        out: &mut Vec<Do>,
+        out: &mut Vec<Action>,
     ) {
         let Some(obtain) = &mut self.obtaining else {
             return;
@@ -289,7 +289,7 @@ impl Responder {
     }
 
     /// It has failed: the file at the client is closed, and then the client is told.
-    pub(super) fn fail_obtaining(&mut self, error: ServiceError, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn fail_obtaining(&mut self, error: ServiceError, guard: &mut Guard, out: &mut Vec<Action>) {
         let user = self.user.clone();
         let Some(obtain) = &mut self.obtaining else {
             return;
@@ -304,7 +304,7 @@ impl Responder {
         self.ask_on(out);
     }
 
-    fn end_obtaining(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn end_obtaining(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         let Some(obtain) = &mut self.obtaining else {
             return;
         };

@@ -19,7 +19,7 @@ use kumiki_osi_service::{Association, OsiCause};
 
 use super::obtain::Obtain;
 use super::serving::answer;
-use super::{Do, SERVER_SERVICES, piece};
+use super::{Action, SERVER_SERVICES, piece};
 use crate::filestore::{Fault, FileId, Form, Guard, Login, Name, Selection, User, renaming};
 use crate::mms::{self, Mms};
 use crate::node::{Called, End, RespondingUser};
@@ -74,7 +74,7 @@ pub(super) fn refuse(
     asked: Option<(String, String)>,
     error: ServiceError,
     guard: &mut Guard,
-    out: &mut Vec<Do>,
+    out: &mut Vec<Action>,
 ) {
     if let Some((what, name)) = asked {
         guard.refused(&what, &name, &error.to_string());
@@ -170,7 +170,7 @@ impl RespondingUser for Responder {
         }
     }
 
-    fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         match pdu {
             Pdu::Request { invoke, service, .. } => self.on_request(invoke, service, now, guard, out),
             Pdu::Response { invoke, service } => {
@@ -202,22 +202,22 @@ impl RespondingUser for Responder {
         }
     }
 
-    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Action>) {
         self.credit = self.credit.saturating_add(messages);
         self.go_on(guard, out);
     }
 
-    fn on_released(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_released(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.leave(guard);
         self.over = true;
-        out.push(Do::Release);
+        out.push(Action::Release);
     }
 
-    fn stop(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn stop(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.leave(guard);
             self.over = true;
-            out.push(Do::Abort);
+            out.push(Action::Abort);
         }
         self.stopped = Some(vec![why.diagnostic()]);
     }
@@ -297,7 +297,7 @@ impl Responder {
         self.waiting.clear();
     }
 
-    fn on_request(&mut self, invoke: u32, request: Request, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_request(&mut self, invoke: u32, request: Request, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         let asked = asked(&request);
         let done = match request {
             Request::Status(_) => Ok(Response::Status(Status::default())),
@@ -467,7 +467,7 @@ impl Responder {
         Ok(response)
     }
 
-    fn cancel(&mut self, invoke: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn cancel(&mut self, invoke: u32, guard: &mut Guard, out: &mut Vec<Action>) {
         let waits = self.waiting.iter().any(|(it, _)| *it == invoke);
         let under_way = self.obtaining.as_ref();
         let under_way = under_way.filter(|it| it.can_be_cancelled());
@@ -491,7 +491,7 @@ impl Responder {
     }
 
     /// Begins with the next obtainFile, where none is under way.
-    pub(super) fn go_on(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn go_on(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.ask_on(out);
         while self.obtaining.is_none()
             && let Some((invoke, request)) = self.waiting.pop_front()

@@ -4,7 +4,7 @@ use kumiki_osi_service::mms::{
     FileAttributes, FileName, FileOpen, FileOpened, FileRead, Pdu, Request, Response, ServiceError, file_error,
 };
 
-use super::Do;
+use super::Action;
 use crate::file_user::Source;
 
 /// The number of the state machine.
@@ -51,7 +51,7 @@ impl Serving {
         invoke: u32,
         request: &Request,
         source: &mut dyn Source,
-        out: &mut Vec<Do>,
+        out: &mut Vec<Action>,
     ) -> Served {
         let done = match request {
             Request::FileOpen(open) => self.open(open, source),
@@ -125,8 +125,8 @@ fn nothing() -> ServiceError {
 }
 
 /// An answer.
-pub(super) fn answer(invoke: u32, done: Result<Response, ServiceError>) -> Do {
-    Do::Say(match done {
+pub(super) fn answer(invoke: u32, done: Result<Response, ServiceError>) -> Action {
+    Action::Say(match done {
         Ok(service) => Pdu::Response { invoke, service },
         Err(error) => Pdu::Error { invoke, error },
     })

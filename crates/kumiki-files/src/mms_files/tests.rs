@@ -422,8 +422,8 @@ fn said_of(guard: &mut Guard, pdus: Vec<Pdu>) -> Vec<Pdu> {
     }
     assert_eq!(guard.selections(), 0);
     let pdus = out.into_iter().map(|it| match it {
-        Do::Say(pdu) => pdu,
-        other @ (Do::Release | Do::Abort) => panic!("{other:?}"),
+        Action::Say(pdu) => pdu,
+        other @ (Action::Release | Action::Abort) => panic!("{other:?}"),
     });
     pdus.collect()
 }
@@ -632,7 +632,7 @@ fn a_silent_client_that_has_a_file_locked_is_ended_sooner() {
 /// A client with one operation, whom a test answers.
 struct Asked {
     client: Client,
-    out: Vec<Do>,
+    out: Vec<Action>,
 }
 
 impl Asked {
@@ -649,8 +649,8 @@ impl Asked {
     /// Gives the next request of the client its answer; false if it has asked for nothing.
     fn answer(&mut self, service: MmsResponse) -> bool {
         let invoke = self.out.drain(..).find_map(|it| match it {
-            Do::Say(Pdu::Request { invoke, .. }) => Some(invoke),
-            Do::Say(_) | Do::Release | Do::Abort => None,
+            Action::Say(Pdu::Request { invoke, .. }) => Some(invoke),
+            Action::Say(_) | Action::Release | Action::Abort => None,
         });
         let Some(invoke) = invoke else { return false };
         let answer = Pdu::Response { invoke, service };

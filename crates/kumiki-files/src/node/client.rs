@@ -32,7 +32,7 @@ pub enum Want {
 }
 
 /// What an initiating user wants to have done.
-type Wishes<U> = Vec<<<U as InitiatingUser>::Protocol as FileProtocol>::Do>;
+type Wishes<U> = Vec<<<U as InitiatingUser>::Protocol as FileProtocol>::Action>;
 
 /// The initiating user of a protocol: does a [`Plan`] over one association. What is to be done is added to `out`.
 pub trait InitiatingUser: Debug + Send + Sized + 'static {

@@ -44,18 +44,18 @@ pub trait FileProtocol: 'static {
     /// What crosses between provider and user beside the primitives of any association.
     type Said: Payload;
     /// What a user wants to have done.
-    type Do: Debug;
+    type Action: Debug;
     /// What the provider offers.
     const SERVICE: Service;
     /// Why a primitive of another service is dropped.
     const FOREIGN: &'static str;
 
     /// A wish, as it is said to the provider of `session`.
-    fn request(session: Handle, wish: Self::Do) -> Request;
+    fn request(session: Handle, wish: Self::Action) -> Request;
 }
 
 /// Hands what a user wants to have done to the provider.
-fn perform<P: FileProtocol>(session: Handle, wishes: Vec<P::Do>, cx: &mut Context<'_>) {
+fn perform<P: FileProtocol>(session: Handle, wishes: Vec<P::Action>, cx: &mut Context<'_>) {
     for wish in wishes {
         cx.down(FILES, P::request(session, wish));
     }

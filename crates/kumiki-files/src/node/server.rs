@@ -53,7 +53,7 @@ pub struct Recovers {
 type Said<U> = <<U as RespondingUser>::Protocol as FileProtocol>::Said;
 
 /// What a responding user wants to have done.
-type Wishes<U> = Vec<<<U as RespondingUser>::Protocol as FileProtocol>::Do>;
+type Wishes<U> = Vec<<<U as RespondingUser>::Protocol as FileProtocol>::Action>;
 
 /// The responding user of a protocol, on one association. What is to be done is added to `out`.
 pub trait RespondingUser: Debug + Send + Sized + 'static {

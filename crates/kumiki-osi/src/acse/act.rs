@@ -9,13 +9,13 @@ use kumiki_wire::osi::ber;
 
 impl Acse {
     /// Does `todo`.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+    pub(super) fn act(&mut self, own: Handle, todo: Action, _: State, input: Input, cx: &mut Context<'_>) {
         let Input { data, pdu, opened, accept, special, why, beginning, .. } = input;
         let why = why.unwrap_or(Reason::User);
         match todo {
-            Do::Misuse => cx.drop("not possible in this state of the association"),
-            Do::Error if special.is_some() => self.error(own, "data before the association stood", cx),
-            Do::Error => {
+            Action::Misuse => cx.drop("not possible in this state of the association"),
+            Action::Error if special.is_some() => self.error(own, "data before the association stood", cx),
+            Action::Error => {
                 let found: Cow<'static, str> = match pdu {
                     Some(Ok(apdu)) => format!("{} where none can be", apdu.name()).into(),
                     Some(Err(why)) => why.to_string().into(),
@@ -23,55 +23,55 @@ impl Acse {
                 };
                 self.violated(own, Reason::violation_in(layer::ACSE, found, beginning), cx);
             }
-            Do::TakeAare => {
+            Action::TakeAare => {
                 if let Some(opened) = opened {
                     self.take_aare(own, *opened, cx);
                 }
             }
-            Do::TakeEnd => self.take_end(own, why, data, cx),
-            Do::TakeRlrq | Do::TakeCollision | Do::TakeRlre => {
+            Action::TakeEnd => self.take_end(own, why, data, cx),
+            Action::TakeRlrq | Action::TakeCollision | Action::TakeRlre => {
                 if let Some(connection) = self.connection(own)
-                    && todo == Do::TakeCollision
+                    && todo == Action::TakeCollision
                     && !connection.initiator
                 {
                     connection.ends.state = State::CollisionResponder;
                 }
                 self.tell_released(own, pdu, cx);
             }
-            Do::TakeRlreAndAnswer => {
+            Action::TakeRlreAndAnswer => {
                 self.tell_released(own, pdu, cx);
                 let held = self.connection(own).and_then(|it| it.held.take());
                 if let Some(data) = held {
                     self.on(own, Event::RlsReq, Input::data(data), cx);
                 }
             }
-            Do::TellClosed => {
+            Action::TellClosed => {
                 if let Some(connection) = self.entries.forget(own) {
                     connection.ends.tell_closed(cx);
                 }
             }
-            Do::Pass | Do::Send => self.pass(own, todo == Do::Send, special, cx),
-            Do::Forget => {
+            Action::Pass | Action::Send => self.pass(own, todo == Action::Send, special, cx),
+            Action::Forget => {
                 self.entries.remove(own);
             }
-            Do::SendAare => {
+            Action::SendAare => {
                 if let Some(accept) = accept {
                     self.send_aare(own, *accept, cx);
                 }
             }
-            Do::SendRejection => self.reject(own, why, data, cx),
-            Do::SendRlrq | Do::SendRlre => self.send_release(own, todo == Do::SendRlrq, data, cx),
-            Do::Hold => {
+            Action::SendRejection => self.reject(own, why, data, cx),
+            Action::SendRlrq | Action::SendRlre => self.send_release(own, todo == Action::SendRlrq, data, cx),
+            Action::Hold => {
                 if let Some(connection) = self.connection(own) {
                     connection.held = Some(data);
                 }
             }
-            Do::SendAbrt => {
+            Action::SendAbrt => {
                 if let Some(connection) = self.entries.forget(own) {
                     send_abrt(own, &connection, source::USER, data, cx);
                 }
             }
-            Do::Cancel => {
+            Action::Cancel => {
                 self.entries.remove(own);
                 cx.down(PRESENTATION, Request::Cancel { user: own });
             }

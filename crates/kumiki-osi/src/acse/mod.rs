@@ -51,7 +51,7 @@ mod states;
 mod tests;
 
 use act::{informed, rejected, said, send_abrt};
-use states::{Do, Event, State};
+use states::{Action, Event, State};
 
 /// What association control offers beside what presentation does (X.217).
 pub const SERVICE: Service = Service::CONNECTION.named("association");
@@ -133,7 +133,7 @@ impl Machine for Acpm {
     type Wants = Option<Oid>;
     type State = State;
     type Event = Event;
-    type Do = Do;
+    type Action = Action;
     type Pdu = Result<Apdu, Malformed>;
 
     const SERVICE: Service = SERVICE;

@@ -50,7 +50,7 @@ pub enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Counted: the user asked for what cannot be at this time.
     Misuse,
     /// ABRT of the provider; the user is told (A-ABORT indication).
@@ -86,39 +86,39 @@ pub enum Do {
 }
 
 /// What is done, and the next state; `None` where the association is over or its state stays.
-pub(super) type Cell = (Do, Option<State>);
+pub(super) type Cell = (Action, Option<State>);
 
-const fn stay(action: Do) -> Cell {
+const fn stay(action: Action) -> Cell {
     (action, None)
 }
 
-const MIS: Cell = stay(Do::Misuse);
-const ER: Cell = stay(Do::Error);
-const END: Cell = stay(Do::TakeEnd);
-const FORGET: Cell = stay(Do::Forget);
-const CLOSED: Cell = stay(Do::TellClosed);
-const PASS: Cell = stay(Do::Pass);
-const SEND: Cell = stay(Do::Send);
-const ABRT: Cell = stay(Do::SendAbrt);
+const MIS: Cell = stay(Action::Misuse);
+const ER: Cell = stay(Action::Error);
+const END: Cell = stay(Action::TakeEnd);
+const FORGET: Cell = stay(Action::Forget);
+const CLOSED: Cell = stay(Action::TellClosed);
+const PASS: Cell = stay(Action::Pass);
+const SEND: Cell = stay(Action::Send);
+const ABRT: Cell = stay(Action::SendAbrt);
 
 /// The cell of `event` in `state`. In a collision the action says whose side this is.
 pub(super) const fn cell(state: State, event: Event) -> Cell {
-    use Do as D;
+    use Action as A;
     use State as S;
     #[rustfmt::skip]
     let row: [Cell; 7] = match event {
         // Columns: STA1 WaitAare, STA2 WaitResponse, STA3 WaitRlre, STA4 WaitReleaseResponse, STA5 Associated, STA6 CollisionInitiator,
         // STA7 CollisionResponder.
-        Event::Aare => [(D::TakeAare, Some(S::Associated)), ER, ER, ER, ER, ER, ER],
+        Event::Aare => [(A::TakeAare, Some(S::Associated)), ER, ER, ER, ER, ER, ER],
         Event::End => [END, FORGET, END, END, END, END, END],
-        Event::Rlrq => [ER, ER, (D::TakeCollision, Some(S::CollisionInitiator)), ER, (D::TakeRlrq, Some(S::WaitReleaseResponse)), ER, ER],
-        Event::Rlre => [ER, ER, stay(D::TakeRlre), ER, ER, ER, (D::TakeRlreAndAnswer, Some(S::WaitReleaseResponse))],
+        Event::Rlrq => [ER, ER, (A::TakeCollision, Some(S::CollisionInitiator)), ER, (A::TakeRlrq, Some(S::WaitReleaseResponse)), ER, ER],
+        Event::Rlre => [ER, ER, stay(A::TakeRlre), ER, ER, ER, (A::TakeRlreAndAnswer, Some(S::WaitReleaseResponse))],
         Event::Invalid => [ER, ER, ER, ER, ER, ER, ER],
         Event::Closed => [END, FORGET, CLOSED, CLOSED, CLOSED, CLOSED, CLOSED],
         Event::Data => [ER, ER, PASS, PASS, PASS, PASS, PASS],
-        Event::AscRsp => [MIS, (D::SendAare, Some(S::Associated)), MIS, MIS, MIS, MIS, MIS],
-        Event::RlsReq => [MIS, MIS, MIS, stay(D::SendRlre), (D::SendRlrq, Some(S::WaitRlre)), (D::SendRlre, Some(S::WaitRlre)), stay(D::Hold)],
-        Event::AbrReq => [stay(D::Cancel), stay(D::SendRejection), ABRT, ABRT, ABRT, ABRT, ABRT],
+        Event::AscRsp => [MIS, (A::SendAare, Some(S::Associated)), MIS, MIS, MIS, MIS, MIS],
+        Event::RlsReq => [MIS, MIS, MIS, stay(A::SendRlre), (A::SendRlrq, Some(S::WaitRlre)), (A::SendRlre, Some(S::WaitRlre)), stay(A::Hold)],
+        Event::AbrReq => [stay(A::Cancel), stay(A::SendRejection), ABRT, ABRT, ABRT, ABRT, ABRT],
         Event::DataReq => [MIS, MIS, SEND, SEND, SEND, SEND, SEND],
     };
     let [sta1, sta2, sta3, sta4, sta5, sta6, sta7] = row;

@@ -27,37 +27,40 @@ pub(super) mod event {
 
 impl Presentation {
     /// Does `todo`.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+    pub(super) fn act(&mut self, own: Handle, todo: Action, _: State, input: Input, cx: &mut Context<'_>) {
         let Input { data, special, opened, accept, why, .. } = input;
         let why = why.unwrap_or(Reason::User);
         match (todo, opened, accept, special) {
-            (Do::Misuse, ..) => cx.drop("not possible in this state of the connection"),
-            (Do::Error, ..) => self.misplaced(own, cx),
-            (Do::TakeCpa, Some(opened), ..) => self.take_cpa(own, *opened, cx),
-            (Do::TakeRefusal | Do::TakeAbort, ..) => self.take_end(own, why, data, cx),
-            (Do::TakeValues, ..) => self.take_values(own, data.unwrap_or_default(), cx),
-            (Do::TakeRelease, ..) => self.take_release(own, data, cx),
-            (Do::TakePrimitive, _, _, Some(what)) => self.take_primitive(own, what, cx),
-            (Do::TellClosed, ..) => {
+            (Action::Misuse, ..) => cx.drop("not possible in this state of the connection"),
+            (Action::Error, ..) => self.misplaced(own, cx),
+            (Action::TakeCpa, Some(opened), ..) => self.take_cpa(own, *opened, cx),
+            (Action::TakeRefusal | Action::TakeAbort, ..) => self.take_end(own, why, data, cx),
+            (Action::TakeValues, ..) => self.take_values(own, data.unwrap_or_default(), cx),
+            (Action::TakeRelease, ..) => self.take_release(own, data, cx),
+            (Action::TakePrimitive, _, _, Some(what)) => self.take_primitive(own, what, cx),
+            (Action::TellClosed, ..) => {
                 if let Some(connection) = self.entries.forget(own) {
                     connection.ends.tell_closed(cx);
                 }
             }
-            (Do::Forget, ..) => {
+            (Action::Forget, ..) => {
                 self.entries.remove(own);
             }
-            (Do::SendCpa, _, Some(accept), _) => self.send_cpa(own, *accept, cx),
-            (Do::SendCpr, ..) => self.send_cpr(own, why, data, cx),
-            (Do::SendValues, _, _, Some(what)) => self.send_values(own, what, cx),
-            (Do::SendRelease, ..) => self.send_release(own, data, cx),
-            (Do::SendPrimitive, _, _, Some(what)) => self.send_primitive(own, what, cx),
-            (Do::SendAru, ..) => self.send_aru(own, data, cx),
-            (Do::Cancel, ..) => {
+            (Action::SendCpa, _, Some(accept), _) => self.send_cpa(own, *accept, cx),
+            (Action::SendCpr, ..) => self.send_cpr(own, why, data, cx),
+            (Action::SendValues, _, _, Some(what)) => self.send_values(own, what, cx),
+            (Action::SendRelease, ..) => self.send_release(own, data, cx),
+            (Action::SendPrimitive, _, _, Some(what)) => self.send_primitive(own, what, cx),
+            (Action::SendAru, ..) => self.send_aru(own, data, cx),
+            (Action::Cancel, ..) => {
                 if let Some(connection) = self.entries.forget(own) {
                     end_below(SESSION, (own, connection.ends.lower), None, cx);
                 }
             }
-            (Do::TakeCpa | Do::TakePrimitive | Do::SendCpa | Do::SendValues | Do::SendPrimitive, ..) => {
+            (
+                Action::TakeCpa | Action::TakePrimitive | Action::SendCpa | Action::SendValues | Action::SendPrimitive,
+                ..,
+            ) => {
                 cx.drop("what no connection has");
             }
         }

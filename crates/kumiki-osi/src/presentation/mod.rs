@@ -59,7 +59,7 @@ mod states;
 pub(crate) mod tests;
 
 use connection::Connection;
-use states::{Do, Event, State};
+use states::{Action, Event, State};
 
 /// What presentation offers (X.216): data is [`PData`], and [`Primitive`] goes through.
 pub const SERVICE: Service = Service::CONNECTION.named("presentation");
@@ -133,7 +133,7 @@ impl Machine for Ppm {
     type Wants = Wants;
     type State = State;
     type Event = Event;
-    type Do = Do;
+    type Action = Action;
     type Pdu = Infallible;
 
     const SERVICE: Service = SERVICE;

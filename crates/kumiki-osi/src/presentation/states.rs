@@ -46,7 +46,7 @@ pub enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Counted: the user asked for what cannot be at this time.
     Misuse,
     /// ARP with "unexpected session service primitive"; the user is told (P-P-ABORT).
@@ -74,34 +74,34 @@ pub enum Do {
 }
 
 /// What is done, and the next state; `None` where the connection is over or its state stays, as the action has it.
-pub(super) type Cell = (Do, Option<State>);
+pub(super) type Cell = (Action, Option<State>);
 
-const fn stay(action: Do) -> Cell {
+const fn stay(action: Action) -> Cell {
     (action, None)
 }
 
-const MIS: Cell = stay(Do::Misuse);
-const ER: Cell = stay(Do::Error);
+const MIS: Cell = stay(Action::Misuse);
+const ER: Cell = stay(Action::Error);
 
 /// The cell of `event` in `state`.
 pub(super) const fn cell(state: State, event: Event) -> Cell {
-    use Do as D;
+    use Action as A;
     use State as S;
     #[rustfmt::skip]
     let row: [Cell; 3] = match event {
         //                     STAI1 WaitAccept                  STAI2 WaitResponse                 STAt0 Connected
-        Event::Cpa          => [(D::TakeCpa, Some(S::Connected)), ER,                               ER],
-        Event::End          => [stay(D::TakeRefusal),             stay(D::Forget),                  stay(D::TakeAbort)],
-        Event::Td           => [ER,                               ER,                               stay(D::TakeValues)],
-        Event::Release      => [ER,                               ER,                               stay(D::TakeRelease)],
-        Event::Closed       => [stay(D::TakeRefusal),             stay(D::Forget),                  stay(D::TellClosed)],
-        Event::Primitive    => [ER,                               ER,                               stay(D::TakePrimitive)],
+        Event::Cpa          => [(A::TakeCpa, Some(S::Connected)), ER,                               ER],
+        Event::End          => [stay(A::TakeRefusal),             stay(A::Forget),                  stay(A::TakeAbort)],
+        Event::Td           => [ER,                               ER,                               stay(A::TakeValues)],
+        Event::Release      => [ER,                               ER,                               stay(A::TakeRelease)],
+        Event::Closed       => [stay(A::TakeRefusal),             stay(A::Forget),                  stay(A::TellClosed)],
+        Event::Primitive    => [ER,                               ER,                               stay(A::TakePrimitive)],
         Event::Unexpected   => [ER,                               ER,                               ER],
-        Event::ConRsp       => [MIS,                              (D::SendCpa, Some(S::Connected)), MIS],
-        Event::DataReq      => [MIS,                              MIS,                              stay(D::SendValues)],
-        Event::RelReq       => [MIS,                              MIS,                              stay(D::SendRelease)],
-        Event::PrimitiveReq => [MIS,                              MIS,                              stay(D::SendPrimitive)],
-        Event::AbortReq     => [stay(D::Cancel),                  stay(D::SendCpr),                 stay(D::SendAru)],
+        Event::ConRsp       => [MIS,                              (A::SendCpa, Some(S::Connected)), MIS],
+        Event::DataReq      => [MIS,                              MIS,                              stay(A::SendValues)],
+        Event::RelReq       => [MIS,                              MIS,                              stay(A::SendRelease)],
+        Event::PrimitiveReq => [MIS,                              MIS,                              stay(A::SendPrimitive)],
+        Event::AbortReq     => [stay(A::Cancel),                  stay(A::SendCpr),                 stay(A::SendAru)],
     };
     let [wait_accept, wait_response, connected] = row;
     match state {

@@ -9,29 +9,29 @@ use crate::session::connection::Collision;
 
 impl Session {
     /// Does `todo`, with the state as it is now and `before`.
-    pub(super) fn act(&mut self, own: Handle, todo: Do, before: State, input: Input, cx: &mut Context<'_>) {
+    pub(super) fn act(&mut self, own: Handle, todo: Action, before: State, input: Input, cx: &mut Context<'_>) {
         let Input { data, end, special, opened, accept, pdu: spdu, beginning, why } = input;
-        if todo == Do::Error {
+        if todo == Action::Error {
             let misplaced = || Reason::violation_in(layer::SESSION, misplaced(spdu.as_ref()), beginning);
             return self.violated(own, why.unwrap_or_else(misplaced), cx);
         }
         let why = why.unwrap_or(Reason::User);
         match (todo, spdu, accept) {
-            (Do::Nothing, ..) => {}
-            (Do::Misuse, ..) => cx.drop("not possible in this state of the session"),
-            (Do::SendCn, ..) => {
+            (Action::Nothing, ..) => {}
+            (Action::Misuse, ..) => cx.drop("not possible in this state of the session"),
+            (Action::SendCn, ..) => {
                 if let Some((connection, opened)) = self.connection(own).zip(opened) {
                     (connection.local, connection.remote) = (opened.local, opened.remote);
                 }
                 self.send_cn(own, cx);
             }
-            (Do::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
-            (Do::SendCdo, ..) => self.send_cdo(own, cx),
-            (Do::TakeCdo, Some(Spdu::Overflow(data)), _) => self.take_cdo(own, data, cx),
-            (Do::TakeAc, Some(Spdu::Accept(ac)), _) => self.take_ac(own, *ac, cx),
-            (Do::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
-            (Do::SendAc, _, Some(accept)) => self.send_ac(own, *accept, cx),
-            (Do::SendRf, ..) => {
+            (Action::TakeCn, Some(Spdu::Connect(cn)), _) => self.take_cn(own, cn, cx),
+            (Action::SendCdo, ..) => self.send_cdo(own, cx),
+            (Action::TakeCdo, Some(Spdu::Overflow(data)), _) => self.take_cdo(own, data, cx),
+            (Action::TakeAc, Some(Spdu::Accept(ac)), _) => self.take_ac(own, *ac, cx),
+            (Action::TakeRf, Some(Spdu::Refuse(rf)), _) => self.take_rf(own, rf, cx),
+            (Action::SendAc, _, Some(accept)) => self.send_ac(own, *accept, cx),
+            (Action::SendRf, ..) => {
                 let code = if let Some(OsiCause::SessionRefused(code)) = why.cause() {
                     *code
                 } else if why == Reason::NoResources {
@@ -43,26 +43,26 @@ impl Session {
                 };
                 self.refuse(own, code, data, cx);
             }
-            (Do::SendData, ..) => self.send_data(own, data.unwrap_or_default(), end, cx),
-            (Do::TakeData, Some(Spdu::Data(data)), _) => self.take_data(own, data, cx),
-            (Do::SendFn, ..) => self.send_fn(own, data, cx),
-            (Do::TakeFn, Some(Spdu::Finish(finish)), _) => {
+            (Action::SendData, ..) => self.send_data(own, data.unwrap_or_default(), end, cx),
+            (Action::TakeData, Some(Spdu::Data(data)), _) => self.take_data(own, data, cx),
+            (Action::SendFn, ..) => self.send_fn(own, data, cx),
+            (Action::TakeFn, Some(Spdu::Finish(finish)), _) => {
                 let collision = before == State::WaitDisconnect;
                 self.take_fn(own, finish, collision, cx);
             }
-            (Do::SendDn, ..) => self.send_dn(own, data, cx),
-            (Do::TakeDn, Some(Spdu::Disconnect(data)), _) => self.take_dn(own, data, cx),
-            (Do::SendAb, ..) => self.send_ab(own, data, cx),
-            (Do::TakeAb, Some(Spdu::Abort(abort)), _) => {
+            (Action::SendDn, ..) => self.send_dn(own, data, cx),
+            (Action::TakeDn, Some(Spdu::Disconnect(data)), _) => self.take_dn(own, data, cx),
+            (Action::SendAb, ..) => self.send_ab(own, data, cx),
+            (Action::TakeAb, Some(Spdu::Abort(abort)), _) => {
                 let item = abort.transport.unwrap_or(transport::USER_ABORT);
                 let why = Reason::peer(OsiCause::SessionAborted(item));
                 self.finish(own, Some((why, abort.data.data)), cx);
             }
-            (Do::Purge, spdu, _) => {
+            (Action::Purge, spdu, _) => {
                 self.counters.purged += u64::from(matches!(spdu, Some(Spdu::Data(_))));
             }
-            (Do::EndTransport, ..) => self.finish(own, None, cx),
-            (Do::Lost, ..) => {
+            (Action::EndTransport, ..) => self.finish(own, None, cx),
+            (Action::Lost, ..) => {
                 // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
                 let is_unanswered = before == State::WaitAccept && matches!(why, Reason::Down | Reason::Reset);
                 let why = if is_unanswered { Reason::peer(OsiCause::Unanswered) } else { why };
@@ -79,22 +79,27 @@ impl Session {
     fn act_in_session(
         &mut self,
         own: Handle,
-        todo: Do,
+        todo: Action,
         spdu: Option<Spdu>,
         primitive: Option<Primitive>,
         cx: &mut Context<'_>,
     ) {
         match (todo, spdu, primitive) {
-            (Do::TakeTyped, Some(Spdu::TypedData(data)), _) => self.take_typed(own, data, cx),
-            (Do::TakeTokens, Some(spdu), _) => self.take_tokens(own, spdu, cx),
-            (Do::TakeMip, Some(Spdu::MinorSync(point)), _) => self.take_mip(own, point, cx),
-            (Do::TakeMia, Some(Spdu::MinorSyncAck { number, data }), _) => {
+            (Action::TakeTyped, Some(Spdu::TypedData(data)), _) => self.take_typed(own, data, cx),
+            (Action::TakeTokens, Some(spdu), _) => self.take_tokens(own, spdu, cx),
+            (Action::TakeMip, Some(Spdu::MinorSync(point)), _) => self.take_mip(own, point, cx),
+            (Action::TakeMia, Some(Spdu::MinorSyncAck { number, data }), _) => {
                 self.take_mia(own, number, data, cx);
             }
-            (Do::TakeRs, Some(Spdu::Resync(rs)), _) => self.take_rs(own, rs, cx),
-            (Do::TakeRa, Some(Spdu::ResyncAck(ra)), _) => self.take_ra(own, ra, cx),
+            (Action::TakeRs, Some(Spdu::Resync(rs)), _) => self.take_rs(own, rs, cx),
+            (Action::TakeRa, Some(Spdu::ResyncAck(ra)), _) => self.take_ra(own, ra, cx),
             (
-                Do::SendTyped | Do::SendTokens | Do::SendMip | Do::SendMia | Do::SendRs | Do::SendRa,
+                Action::SendTyped
+                | Action::SendTokens
+                | Action::SendMip
+                | Action::SendMia
+                | Action::SendRs
+                | Action::SendRa,
                 _,
                 Some(primitive),
             ) => self.send_primitive(own, primitive, cx),

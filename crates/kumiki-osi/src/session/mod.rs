@@ -48,7 +48,7 @@ mod states;
 mod tests;
 
 use connection::Connection;
-use states::{Do, Event, State};
+use states::{Action, Event, State};
 
 /// What session offers (X.215): its users also speak [`Primitive`].
 pub const SERVICE: Service = Service::CONNECTION.named("session");
@@ -153,7 +153,7 @@ impl Machine for Spm {
     type Wants = Selectors;
     type State = State;
     type Event = Event;
-    type Do = Do;
+    type Action = Action;
     type Pdu = Spdu;
 
     const SERVICE: Service = SERVICE;

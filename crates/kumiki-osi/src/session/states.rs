@@ -74,7 +74,7 @@ pub enum Event {
 
 /// What is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Nothing: it comes too late, or says nothing new.
     Nothing,
     /// Counted: the user asked for what cannot be at this time.
@@ -124,69 +124,69 @@ pub enum Do {
 }
 
 /// What is done, and the next state; `None` for "as it was", which actions that end a connection do not look at.
-pub(super) type Cell = (Do, Option<State>);
+pub(super) type Cell = (Action, Option<State>);
 
-const fn to(action: Do, state: State) -> Cell {
+const fn to(action: Action, state: State) -> Cell {
     (action, Some(state))
 }
 
-const fn stay(action: Do) -> Cell {
+const fn stay(action: Action) -> Cell {
     (action, None)
 }
 
-const NO: Cell = stay(Do::Nothing);
-const ER: Cell = stay(Do::Error);
-const MIS: Cell = stay(Do::Misuse);
-const LO: Cell = stay(Do::Lost);
-const PU: Cell = stay(Do::Purge);
-const UA: Cell = stay(Do::SendAb);
-const TA: Cell = stay(Do::TakeAb);
+const NO: Cell = stay(Action::Nothing);
+const ER: Cell = stay(Action::Error);
+const MIS: Cell = stay(Action::Misuse);
+const LO: Cell = stay(Action::Lost);
+const PU: Cell = stay(Action::Purge);
+const UA: Cell = stay(Action::SendAb);
+const TA: Cell = stay(Action::TakeAb);
 
 /// The cell of `event` in `state`.
 pub(super) const fn cell(state: State, event: Event) -> Cell {
-    use Do as D;
+    use Action as A;
     use State as S;
-    const fn taken(action: Do) -> Cell {
+    const fn taken(action: Action) -> Cell {
         stay(action)
     }
     #[rustfmt::skip]
     let row: [Cell; 11] = match event {
         // Columns: 01B WaitTransport, 01C WaitConnect, 02A WaitAccept, 15C WaitOverflow, 08 WaitResponse, 713 Data, 03 WaitDisconnect,
         // 09 WaitReleaseResponse, 05A WaitResyncAck, 11A WaitResyncResponse, 16 WaitTransportEnd.
-        Event::TConCnf => [to(D::SendCn, S::WaitAccept), NO, NO, NO, NO, NO, NO, NO, NO, NO, NO],
-        Event::TDisInd => [LO, LO, LO, LO, LO, LO, LO, LO, LO, LO, stay(D::EndTransport)],
-        Event::Cn => [NO, to(D::TakeCn, S::WaitResponse), ER, ER, ER, ER, ER, ER, ER, ER, NO],
-        Event::Oa => [NO, ER, taken(D::SendCdo), ER, ER, ER, ER, ER, ER, ER, NO],
-        Event::Cdo => [NO, ER, ER, taken(D::TakeCdo), ER, ER, ER, ER, ER, ER, NO],
-        Event::Ac => [NO, ER, to(D::TakeAc, S::Data), ER, ER, ER, ER, ER, ER, ER, NO],
-        Event::Rf => [NO, ER, taken(D::TakeRf), ER, ER, ER, ER, ER, ER, ER, NO],
-        Event::Fn => [NO, ER, ER, ER, ER, to(D::TakeFn, S::WaitReleaseResponse), to(D::TakeFn, S::WaitReleaseResponse), ER, PU, ER, NO],
-        Event::Dn => [NO, ER, ER, ER, ER, ER, taken(D::TakeDn), taken(D::TakeDn), ER, ER, NO],
-        Event::Ab => [NO, stay(D::EndTransport), TA, TA, TA, TA, TA, TA, TA, TA, stay(D::EndTransport)],
-        Event::Aa => [NO, ER, ER, ER, ER, ER, ER, ER, ER, ER, stay(D::EndTransport)],
-        Event::Dt => [NO, ER, ER, ER, ER, taken(D::TakeData), taken(D::TakeData), ER, PU, ER, NO],
-        Event::Td => [NO, ER, ER, ER, ER, taken(D::TakeTyped), taken(D::TakeTyped), ER, PU, ER, NO],
-        Event::Gt => [NO, ER, ER, ER, ER, taken(D::TakeTokens), taken(D::TakeTokens), ER, PU, ER, NO],
-        Event::Pt => [NO, ER, ER, ER, ER, taken(D::TakeTokens), taken(D::TakeTokens), taken(D::TakeTokens), PU, ER, NO],
-        Event::Mip => [NO, ER, ER, ER, ER, taken(D::TakeMip), taken(D::TakeMip), ER, PU, ER, NO],
-        Event::Mia => [NO, ER, ER, ER, ER, taken(D::TakeMia), taken(D::TakeMia), taken(D::TakeMia), PU, ER, NO],
-        Event::Rs => [NO, ER, ER, ER, ER, to(D::TakeRs, S::WaitResyncResponse), to(D::TakeRs, S::WaitResyncResponse), ER, taken(D::TakeRs), ER, NO],
-        Event::Ra => [NO, ER, ER, ER, ER, ER, ER, ER, to(D::TakeRa, S::Data), ER, NO],
+        Event::TConCnf => [to(A::SendCn, S::WaitAccept), NO, NO, NO, NO, NO, NO, NO, NO, NO, NO],
+        Event::TDisInd => [LO, LO, LO, LO, LO, LO, LO, LO, LO, LO, stay(A::EndTransport)],
+        Event::Cn => [NO, to(A::TakeCn, S::WaitResponse), ER, ER, ER, ER, ER, ER, ER, ER, NO],
+        Event::Oa => [NO, ER, taken(A::SendCdo), ER, ER, ER, ER, ER, ER, ER, NO],
+        Event::Cdo => [NO, ER, ER, taken(A::TakeCdo), ER, ER, ER, ER, ER, ER, NO],
+        Event::Ac => [NO, ER, to(A::TakeAc, S::Data), ER, ER, ER, ER, ER, ER, ER, NO],
+        Event::Rf => [NO, ER, taken(A::TakeRf), ER, ER, ER, ER, ER, ER, ER, NO],
+        Event::Fn => [NO, ER, ER, ER, ER, to(A::TakeFn, S::WaitReleaseResponse), to(A::TakeFn, S::WaitReleaseResponse), ER, PU, ER, NO],
+        Event::Dn => [NO, ER, ER, ER, ER, ER, taken(A::TakeDn), taken(A::TakeDn), ER, ER, NO],
+        Event::Ab => [NO, stay(A::EndTransport), TA, TA, TA, TA, TA, TA, TA, TA, stay(A::EndTransport)],
+        Event::Aa => [NO, ER, ER, ER, ER, ER, ER, ER, ER, ER, stay(A::EndTransport)],
+        Event::Dt => [NO, ER, ER, ER, ER, taken(A::TakeData), taken(A::TakeData), ER, PU, ER, NO],
+        Event::Td => [NO, ER, ER, ER, ER, taken(A::TakeTyped), taken(A::TakeTyped), ER, PU, ER, NO],
+        Event::Gt => [NO, ER, ER, ER, ER, taken(A::TakeTokens), taken(A::TakeTokens), ER, PU, ER, NO],
+        Event::Pt => [NO, ER, ER, ER, ER, taken(A::TakeTokens), taken(A::TakeTokens), taken(A::TakeTokens), PU, ER, NO],
+        Event::Mip => [NO, ER, ER, ER, ER, taken(A::TakeMip), taken(A::TakeMip), ER, PU, ER, NO],
+        Event::Mia => [NO, ER, ER, ER, ER, taken(A::TakeMia), taken(A::TakeMia), taken(A::TakeMia), PU, ER, NO],
+        Event::Rs => [NO, ER, ER, ER, ER, to(A::TakeRs, S::WaitResyncResponse), to(A::TakeRs, S::WaitResyncResponse), ER, taken(A::TakeRs), ER, NO],
+        Event::Ra => [NO, ER, ER, ER, ER, ER, ER, ER, to(A::TakeRa, S::Data), ER, NO],
         Event::Pr => [NO, ER, ER, ER, ER, NO, NO, NO, NO, NO, NO],
         Event::Invalid => [NO, ER, ER, ER, ER, ER, ER, ER, ER, ER, NO],
-        Event::SConRspAccept => [MIS, MIS, MIS, MIS, to(D::SendAc, S::Data), MIS, MIS, MIS, MIS, MIS, MIS],
-        Event::SConRspRefuse => [MIS, MIS, MIS, MIS, to(D::SendRf, S::WaitTransportEnd), MIS, MIS, MIS, MIS, MIS, MIS],
-        Event::SDataReq => [MIS, MIS, MIS, MIS, MIS, taken(D::SendData), MIS, taken(D::SendData), MIS, MIS, MIS],
-        Event::STypedReq => [MIS, MIS, MIS, MIS, MIS, taken(D::SendTyped), MIS, taken(D::SendTyped), MIS, MIS, MIS],
-        Event::SRelReq => [MIS, MIS, MIS, MIS, MIS, to(D::SendFn, S::WaitDisconnect), MIS, MIS, MIS, MIS, MIS],
-        Event::SRelRsp => [MIS, MIS, MIS, MIS, MIS, MIS, MIS, stay(D::SendDn), MIS, MIS, MIS],
-        Event::SUAbReq => [stay(D::EndTransport), stay(D::EndTransport), UA, UA, UA, UA, UA, UA, UA, UA, MIS],
-        Event::STokenReq => [MIS, MIS, MIS, MIS, MIS, taken(D::SendTokens), MIS, taken(D::SendTokens), MIS, MIS, MIS],
-        Event::SSyncMinorReq => [MIS, MIS, MIS, MIS, MIS, taken(D::SendMip), MIS, MIS, MIS, MIS, MIS],
-        Event::SSyncMinorRsp => [MIS, MIS, MIS, MIS, MIS, taken(D::SendMia), taken(D::SendMia), taken(D::SendMia), MIS, MIS, MIS],
-        Event::SResyncReq => [MIS, MIS, MIS, MIS, MIS, to(D::SendRs, S::WaitResyncAck), MIS, MIS, MIS, MIS, MIS],
-        Event::SResyncRsp => [MIS, MIS, MIS, MIS, MIS, MIS, MIS, MIS, MIS, to(D::SendRa, S::Data), MIS],
-        Event::Timer => [LO, stay(D::EndTransport), LO, LO, NO, NO, LO, NO, LO, NO, stay(D::EndTransport)],
+        Event::SConRspAccept => [MIS, MIS, MIS, MIS, to(A::SendAc, S::Data), MIS, MIS, MIS, MIS, MIS, MIS],
+        Event::SConRspRefuse => [MIS, MIS, MIS, MIS, to(A::SendRf, S::WaitTransportEnd), MIS, MIS, MIS, MIS, MIS, MIS],
+        Event::SDataReq => [MIS, MIS, MIS, MIS, MIS, taken(A::SendData), MIS, taken(A::SendData), MIS, MIS, MIS],
+        Event::STypedReq => [MIS, MIS, MIS, MIS, MIS, taken(A::SendTyped), MIS, taken(A::SendTyped), MIS, MIS, MIS],
+        Event::SRelReq => [MIS, MIS, MIS, MIS, MIS, to(A::SendFn, S::WaitDisconnect), MIS, MIS, MIS, MIS, MIS],
+        Event::SRelRsp => [MIS, MIS, MIS, MIS, MIS, MIS, MIS, stay(A::SendDn), MIS, MIS, MIS],
+        Event::SUAbReq => [stay(A::EndTransport), stay(A::EndTransport), UA, UA, UA, UA, UA, UA, UA, UA, MIS],
+        Event::STokenReq => [MIS, MIS, MIS, MIS, MIS, taken(A::SendTokens), MIS, taken(A::SendTokens), MIS, MIS, MIS],
+        Event::SSyncMinorReq => [MIS, MIS, MIS, MIS, MIS, taken(A::SendMip), MIS, MIS, MIS, MIS, MIS],
+        Event::SSyncMinorRsp => [MIS, MIS, MIS, MIS, MIS, taken(A::SendMia), taken(A::SendMia), taken(A::SendMia), MIS, MIS, MIS],
+        Event::SResyncReq => [MIS, MIS, MIS, MIS, MIS, to(A::SendRs, S::WaitResyncAck), MIS, MIS, MIS, MIS, MIS],
+        Event::SResyncRsp => [MIS, MIS, MIS, MIS, MIS, MIS, MIS, MIS, MIS, to(A::SendRa, S::Data), MIS],
+        Event::Timer => [LO, stay(A::EndTransport), LO, LO, NO, NO, LO, NO, LO, NO, stay(A::EndTransport)],
     };
     let [s01b, s01c, s02a, s15c, s08, s713, s03, s09, s05a, s11a, s16] = row;
     match state {

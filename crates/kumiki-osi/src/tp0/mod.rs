@@ -49,7 +49,7 @@ pub use longest::Longest;
 mod tests;
 
 use connection::Connection;
-use states::{Do, Event, State};
+use states::{Action, Event, State};
 
 /// What transport offers (X.214).
 pub const SERVICE: Service = Service::CONNECTION.named("transport");
@@ -193,7 +193,7 @@ impl Machine for Class0 {
     type Wants = Option<Selector>;
     type State = State;
     type Event = Event;
-    type Do = Do;
+    type Action = Action;
     type Pdu = Infallible;
 
     const SERVICE: Service = SERVICE;
@@ -293,18 +293,18 @@ impl Tp0 {
         cx.down(NETWORK, Request::Open(Box::new(open)));
     }
 
-    fn act(&mut self, own: Handle, todo: Do, _: State, input: Input, cx: &mut Context<'_>) {
+    fn act(&mut self, own: Handle, todo: Action, _: State, input: Input, cx: &mut Context<'_>) {
         let why = input.why.unwrap_or(Reason::User);
         match todo {
-            Do::Nothing | Do::Take | Do::Offer => {}
-            Do::SendCr => self.send_cr(own, cx),
-            Do::SendCc => {
+            Action::Nothing | Action::Take | Action::Offer => {}
+            Action::SendCr => self.send_cr(own, cx),
+            Action::SendCc => {
                 if let Some(accept) = input.accept {
                     self.send_cc(own, *accept, cx);
                 }
             }
-            Do::Confirm => self.confirm(own, cx),
-            Do::Refuse => {
+            Action::Confirm => self.confirm(own, cx),
+            Action::Refuse => {
                 let code = if let Some(OsiCause::Disconnected(code)) = why.cause() {
                     *code
                 } else if why == Reason::NoResources {
@@ -314,8 +314,8 @@ impl Tp0 {
                 };
                 self.refuse(own, code, cx);
             }
-            Do::Leave => self.end(own, None, cx),
-            Do::Lost | Do::Error => self.end(own, Some(why), cx),
+            Action::Leave => self.end(own, None, cx),
+            Action::Lost | Action::Error => self.end(own, Some(why), cx),
         }
     }
 

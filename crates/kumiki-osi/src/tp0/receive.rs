@@ -184,7 +184,7 @@ impl Tp0 {
         let (todo, _) = states::next(connection.ends.state, Event::Dt);
         let (total, most) = (data.len(), connection.tpdu_size);
         let all = connection.gathered.len().saturating_add(total.saturating_sub(header));
-        let found = if todo != Do::Take {
+        let found = if todo != Action::Take {
             Some("a DT TPDU before the connection stood".into())
         } else if total > most {
             Some(format!("a TPDU of {total} octets, expected {most} at most, as agreed on"))
@@ -255,7 +255,7 @@ impl Tp0 {
     fn take_cr(&mut self, own: Handle, cr: &cotp::Connection, head: Head, cx: &mut Context<'_>) {
         let state = self.connection(own).map(|it| it.ends.state);
         let row = state.map(|state| states::next(state, Event::Cr));
-        let Some((Do::Offer, Some(next))) = row else {
+        let Some((Action::Offer, Some(next))) = row else {
             let found = "a CR TPDU on a connection that was asked for already";
             return self.protocol_error(own, found, (head, Head::CODE), cx);
         };
@@ -338,7 +338,7 @@ impl Tp0 {
             default
         };
         // Its answer must be one to our CR: our reference, our class, and no larger TPDUs than we proposed.
-        let wrong = if todo != Do::Confirm {
+        let wrong = if todo != Action::Confirm {
             Some(("a CC TPDU where no CR of ours waits for an answer".to_owned(), Head::CODE))
         } else if cc.dst_ref != connection.src_ref {
             let (found, expected) = (cc.dst_ref, connection.src_ref);

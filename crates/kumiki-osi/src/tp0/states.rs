@@ -39,7 +39,7 @@ pub enum Event {
 
 /// What is then done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Do {
+pub enum Action {
     /// Nothing: cannot happen, or comes too late.
     Nothing,
     /// CR is sent.
@@ -58,29 +58,29 @@ pub enum Do {
     Leave,
     /// The network connection is ended; the user, if it knows of the connection, is told why.
     Lost,
-    /// A protocol error: ER is sent, and then as [`Do::Lost`].
+    /// A protocol error: ER is sent, and then as [`Action::Lost`].
     Error,
 }
 
 /// What `event` does in `state`, and which state comes then; `None` where the connection is over.
 pub(super) const fn next(state: State, event: Event) -> Cell {
-    use Do as D;
+    use Action as A;
     use State as S;
     #[rustfmt::skip]
     let row = match event {
         //                     WaitNetwork                            WaitRequest                        WaitConfirm                       WaitResponse                       Open
-        Event::NetworkConfirm => [(D::SendCr, Some(S::WaitConfirm)), keep(S::WaitRequest), keep(S::WaitConfirm), keep(S::WaitResponse), keep(S::Open)],
-        Event::Cr => [keep(S::WaitNetwork), (D::Offer, Some(S::WaitResponse)), ERROR, ERROR, ERROR],
-        Event::Cc => [keep(S::WaitNetwork), ERROR, (D::Confirm, Some(S::Open)), ERROR, ERROR],
+        Event::NetworkConfirm => [(A::SendCr, Some(S::WaitConfirm)), keep(S::WaitRequest), keep(S::WaitConfirm), keep(S::WaitResponse), keep(S::Open)],
+        Event::Cr => [keep(S::WaitNetwork), (A::Offer, Some(S::WaitResponse)), ERROR, ERROR, ERROR],
+        Event::Cc => [keep(S::WaitNetwork), ERROR, (A::Confirm, Some(S::Open)), ERROR, ERROR],
         // Of an open connection the standard makes it an error; ISODE takes its leave so.
         Event::Dr => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
         Event::Er => [keep(S::WaitNetwork), LOST, LOST, LOST, LOST],
-        Event::Dt => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, (D::Take, Some(S::Open))],
+        Event::Dt => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, (A::Take, Some(S::Open))],
         Event::Invalid => [keep(S::WaitNetwork), ERROR, ERROR, ERROR, ERROR],
         Event::NetworkEnd => [LOST, LOST, LOST, LOST, LOST],
-        Event::Response => [keep(S::WaitNetwork), keep(S::WaitRequest), keep(S::WaitConfirm), (D::SendCc, Some(S::Open)), keep(S::Open)],
-        Event::DisconnectRequest => [LEAVE, LEAVE, LEAVE, (D::Refuse, None), LEAVE],
-        Event::Timeout => [LOST, LOST, LOST, (D::Refuse, None), keep(S::Open)],
+        Event::Response => [keep(S::WaitNetwork), keep(S::WaitRequest), keep(S::WaitConfirm), (A::SendCc, Some(S::Open)), keep(S::Open)],
+        Event::DisconnectRequest => [LEAVE, LEAVE, LEAVE, (A::Refuse, None), LEAVE],
+        Event::Timeout => [LOST, LOST, LOST, (A::Refuse, None), keep(S::Open)],
     };
     let [network, request, confirm, response, open] = row;
     match state {
@@ -93,12 +93,12 @@ pub(super) const fn next(state: State, event: Event) -> Cell {
 }
 
 /// What is done, and the next state.
-pub(super) type Cell = (Do, Option<State>);
+pub(super) type Cell = (Action, Option<State>);
 
-const LOST: Cell = (Do::Lost, None);
-const LEAVE: Cell = (Do::Leave, None);
-const ERROR: Cell = (Do::Error, None);
+const LOST: Cell = (Action::Lost, None);
+const LEAVE: Cell = (Action::Leave, None);
+const ERROR: Cell = (Action::Error, None);
 
 const fn keep(state: State) -> Cell {
-    (Do::Nothing, Some(state))
+    (Action::Nothing, Some(state))
 }

@@ -75,7 +75,7 @@ impl Client {
     }
 
     /// Another association stands: F-RECOVER, if it has that; false if there is nothing to go on with.
-    pub(super) fn recover(&mut self, out: &mut Vec<Do>) -> bool {
+    pub(super) fn recover(&mut self, out: &mut Vec<Action>) -> bool {
         if self.forget_broken().is_none() {
             return false;
         }

@@ -26,7 +26,7 @@ use kumiki_osi_service::ftam::{
 };
 use kumiki_osi_service::layer;
 
-use super::{Do, Fault, Form, Guard, Name, Selection, User};
+use super::{Action, Fault, Form, Guard, Name, Selection, User};
 use crate::ftam::Ftam;
 use crate::node::{Called, End, Recovers, RespondingUser};
 pub(crate) use audit::renaming;
@@ -224,12 +224,12 @@ impl RespondingUser for Responder {
         called
     }
 
-    fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         match primitive {
             Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, now, guard, out),
             Primitive::Data(element) => {
                 self.on_element(element, guard, out);
-                out.push(Do::Grant(1));
+                out.push(Action::Grant(1));
             }
             Primitive::Check { identifier } => self.on_check(identifier, out),
             Primitive::CheckReply { identifier } => {
@@ -239,24 +239,24 @@ impl RespondingUser for Responder {
         }
     }
 
-    fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Vec<Action>) {
         self.on_string(data, guard, out);
-        out.push(Do::Grant(1));
+        out.push(Action::Grant(1));
     }
 
-    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Vec<Action>) {
         self.credit = self.credit.saturating_add(messages);
         self.pump(guard, out);
     }
 
-    fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.abort(fault, guard, out);
         }
     }
 
     /// Who has fallen silent may come back for what was interrupted.
-    fn expire(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn expire(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.keep(guard);
         }
@@ -304,7 +304,7 @@ impl RespondingUser for Responder {
         self.user == *user && opened.is_some_and(|opened| opened.activity == Some(activity))
     }
 
-    fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.keep(guard);
         let text = "its activity is recovered on another association";
         self.abort(Fault::transient(1011, text), guard, out);
@@ -379,7 +379,7 @@ impl Responder {
         }
     }
 
-    fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         let abort = Abort { action_result: fault.result(), diagnostic: vec![fault.diagnostic()] };
         self.stopped = Some(abort.diagnostic.clone());
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
@@ -400,7 +400,7 @@ impl Responder {
         self.group = None;
     }
 
-    fn on_fpdu(&mut self, fpdu: Fpdu, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn on_fpdu(&mut self, fpdu: Fpdu, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         if let Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) = &fpdu {
             self.heard = Some(abort.diagnostic.clone());
         }
@@ -461,7 +461,7 @@ impl Responder {
     }
 
     /// Executes a group.
-    fn run(&mut self, group: Group, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn run(&mut self, group: Group, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         let mut responses = Vec::new();
         let mut failed = None;
         self.changes = Some(Vec::new());
@@ -490,7 +490,7 @@ impl Responder {
         }
         self.changes = None;
         out.push(Fpdu::BeginGroupResponse.into());
-        out.extend(responses.into_iter().map(Do::from));
+        out.extend(responses.into_iter().map(Action::from));
         out.push(Fpdu::EndGroupResponse.into());
     }
 

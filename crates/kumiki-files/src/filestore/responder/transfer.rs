@@ -15,7 +15,7 @@ use kumiki_osi_service::ftam::{
 
 use super::super::guard::Interrupted;
 use super::super::newlines::{self, Point};
-use super::super::{Do, Fault, FileId, Form, Guard, Lengths, Name, Start};
+use super::super::{Action, Fault, FileId, Form, Guard, Lengths, Name, Start};
 use super::Responder;
 use super::audit::words;
 use super::files::{said, whole};
@@ -156,7 +156,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_read(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_read(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         match self.begin_reading(request, now, guard) {
             Ok(transfer) => {
                 self.transfer = Some(transfer);
@@ -203,7 +203,7 @@ impl Responder {
         Ok(Transfer::at(0, Vec::new(), what))
     }
 
-    pub(super) fn on_write(&mut self, request: &WriteRequest, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_write(&mut self, request: &WriteRequest, guard: &mut Guard, out: &mut Vec<Action>) {
         match self.begin_writing(request, guard) {
             Ok(transfer) => self.transfer = Some(transfer),
             Err(fault) => self.cancel(&fault, guard, out),
@@ -247,7 +247,7 @@ impl Responder {
     }
 
     /// Sends as much as there is credit for.
-    pub(super) fn pump(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn pump(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         if self.cancelling.is_some() {
             return;
         }
@@ -264,7 +264,7 @@ impl Responder {
     }
 
     /// The next data element, if there is one, and what goes before or behind it.
-    fn next_element(&mut self, guard: &mut Guard, out: &mut Vec<Do>) -> Result<bool, Fault> {
+    fn next_element(&mut self, guard: &mut Guard, out: &mut Vec<Action>) -> Result<bool, Fault> {
         let (Some(transfer), Some(opened)) = (&mut self.transfer, &self.opened) else {
             return Ok(false);
         };
@@ -290,7 +290,7 @@ impl Responder {
                     };
                     let entry = self.agreed.told(entry).complete(*wanted).only(*wanted);
                     let element = DataElement::Entry(Box::new(entry));
-                    out.push(Do::Say(Primitive::Data(element)));
+                    out.push(Action::Say(Primitive::Data(element)));
                     return Ok(true);
                 }
                 transfer.ended = true;
@@ -322,7 +322,7 @@ impl Responder {
         fits.map_err(|why| Fault::permanent(5001, why))?;
         if *nodes == Some(false) {
             let node = StructuringElement::Node(NodeDescriptor::default());
-            out.push(Do::Say(Primitive::Data(DataElement::Structuring(node))));
+            out.push(Action::Say(Primitive::Data(DataElement::Structuring(node))));
             *nodes = Some(true);
             return Ok(true);
         }
@@ -331,21 +331,21 @@ impl Responder {
         out.push(match opened.form {
             Form::Records(class) => {
                 let octets = string;
-                Do::Say(Primitive::Data(DataElement::Text { class, octets }))
+                Action::Say(Primitive::Data(DataElement::Text { class, octets }))
             }
-            Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Do::Data(string),
+            Form::Octets | Form::Text(_) | Form::Lines(_) | Form::Directory => Action::Data(string),
         });
         let behind = transfer.at.octets.saturating_sub(last.octets);
         let due = behind >= self.config.checkpoint_every.max(1);
         if checked && due && transfer.points.len() < MOST_CHECKPOINTS {
             transfer.points.push(transfer.at);
             let identifier = u32::try_from(transfer.points.len()).unwrap_or(u32::MAX);
-            out.push(Do::Say(Primitive::Check { identifier }));
+            out.push(Action::Say(Primitive::Check { identifier }));
         }
         Ok(true)
     }
 
-    pub(super) fn on_element(&mut self, element: DataElement, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_element(&mut self, element: DataElement, guard: &mut Guard, out: &mut Vec<Action>) {
         let form = self.opened.as_ref().map(|opened| opened.form);
         match (element, form) {
             (DataElement::Octets(data), Some(Form::Octets)) => self.on_string(data, guard, out),
@@ -357,7 +357,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_string(&mut self, string: Message, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_string(&mut self, string: Message, guard: &mut Guard, out: &mut Vec<Action>) {
         let (Some(transfer), Some(opened)) = (&mut self.transfer, &self.opened) else {
             // Of a transfer that this side has cancelled.
             return;
@@ -389,13 +389,13 @@ impl Responder {
         }
     }
 
-    fn cancel_writing(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn cancel_writing(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         if self.transfer.is_some() {
             self.cancel(fault, guard, out);
         }
     }
 
-    fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Do>) {
+    fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Action>) {
         self.close_transfer(guard);
         self.cancelled();
         let selected = self.selected.and_then(|it| guard.name(it.selection).cloned());
@@ -416,7 +416,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_cancel(&mut self, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_cancel(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.close_transfer(guard);
         self.cancelled();
         out.push(Fpdu::CancelResponse(Box::default()).into());
@@ -428,7 +428,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
         if let Some(fault) = self.cancelling.take() {
             // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
             let (action_result, diagnostic) = said(Err(fault));
@@ -476,7 +476,7 @@ impl Responder {
         Ok(())
     }
 
-    pub(super) fn on_check(&mut self, identifier: u32, out: &mut Vec<Do>) {
+    pub(super) fn on_check(&mut self, identifier: u32, out: &mut Vec<Action>) {
         let Some(transfer) = &mut self.transfer else {
             return;
         };
@@ -485,7 +485,7 @@ impl Responder {
         if usize::try_from(identifier) == Ok(next) && next <= MOST_CHECKPOINTS {
             transfer.points.push(transfer.at);
             transfer.secured = next;
-            out.push(Do::Say(Primitive::CheckReply { identifier }));
+            out.push(Action::Say(Primitive::CheckReply { identifier }));
         }
     }
 
@@ -497,7 +497,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_restart(&mut self, restart: &Restart, guard: &mut Guard, out: &mut Vec<Do>) {
+    pub(super) fn on_restart(&mut self, restart: &Restart, guard: &mut Guard, out: &mut Vec<Action>) {
         if self.cancelling.is_some() {
             return;
         }

@@ -112,8 +112,8 @@ fn what_was_being_read_is_read_on_as_it_was() {
     let mut out = say(&mut reader, &mut second, vec![read()]);
     reader.on_credit(1, &mut second, &mut out);
     let sent = out.iter().find_map(|wish| match wish {
-        Do::Data(data) => Some(data.to_vec()),
-        Do::Say(_) | Do::Grant(_) => None,
+        Action::Data(data) => Some(data.to_vec()),
+        Action::Say(_) | Action::Grant(_) => None,
     });
     assert_eq!(sent.unwrap(), old[40..50]);
 }

@@ -153,10 +153,10 @@ fn passwords_of_access_control_are_not_listed() {
     let mut out = Vec::new();
     reader.on_credit(10, &mut guard, &mut out);
     let seen = out.iter().find_map(|it| match it {
-        Do::Say(Primitive::Data(kumiki_osi_service::ftam::data::DataElement::Entry(entry))) => {
+        Action::Say(Primitive::Data(kumiki_osi_service::ftam::data::DataElement::Entry(entry))) => {
             entry.access_control.clone()
         }
-        Do::Say(_) | Do::Data(_) | Do::Grant(_) => None,
+        Action::Say(_) | Action::Data(_) | Action::Grant(_) => None,
     });
     let Some(Attribute::Actual(all)) = seen else {
         return;

@@ -58,7 +58,7 @@ enum Back {
 }
 
 /// Has the responder at checkpoint `point`; what it says then.
-fn go_back(responder: &mut Responder, guard: &mut Guard, (back, point, begin): (Back, i64, Fpdu)) -> Vec<Do> {
+fn go_back(responder: &mut Responder, guard: &mut Guard, (back, point, begin): (Back, i64, Fpdu)) -> Vec<Action> {
     match back {
         Back::Restarts => {
             let restart = Restart { checkpoint_identifier: point, ..Restart::default() };
@@ -129,9 +129,9 @@ fn get(guard: &mut Guard, backs: &[(usize, Back)]) -> Vec<u8> {
     loop {
         for wish in out {
             match wish {
-                Do::Data(data) => come.extend(data.to_vec()),
-                Do::Say(Primitive::Check { .. }) => points.push(come.len()),
-                Do::Say(_) | Do::Grant(_) => {}
+                Action::Data(data) => come.extend(data.to_vec()),
+                Action::Say(Primitive::Check { .. }) => points.push(come.len()),
+                Action::Say(_) | Action::Grant(_) => {}
             }
         }
         let Some((to, back)) = backs.next().filter(|_| points.len() > 1) else {
