@@ -1,9 +1,9 @@
-//! Two hosts on an unkind link: a part of the seeds, and that a seed always means the same.
+//! Two hosts on an impaired link: a part of the seeds, and that a seed always means the same.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
 
 use kumiki_adversity::{Case, Options, Stack, Transport, Version};
 
-/// `./check` runs so many; `kumiki unkind` any number.
+/// `./check` runs so many; `kumiki adversity` any number.
 const SEEDS: u64 = 1_500;
 
 #[test]
@@ -14,11 +14,11 @@ fn no_seed_breaks_a_rule() {
         .failed
         .iter()
         .map(|(seed, violation)| {
-            format!("\n  {violation}\n    to repeat: kumiki unkind --seed {seed} -v --pcap --trace")
+            format!("\n  {violation}\n    to repeat: kumiki adversity --seed {seed} -v --pcap --trace")
         })
         .collect();
     assert!(failed.is_empty(), "{} of {SEEDS} seeds failed:{}", failed.len(), failed.concat());
-    // The cases are what they are meant to be: most transfers get through, and unkindness shows.
+    // The cases are what they are meant to be: most transfers get through, and adversity shows.
     let in_order = summary.endings.get("in order").copied().unwrap_or(0);
     assert!(in_order > SEEDS, "{:?}", summary.endings);
     assert!(summary.damaged > SEEDS, "{summary:?}");
@@ -43,7 +43,7 @@ fn no_seed_breaks_a_rule_of_xtp() {
         .failed
         .iter()
         .map(|(seed, violation)| {
-            format!("\n  {violation}\n    to repeat: kumiki unkind --protocol xtp --seed {seed} -v --pcap")
+            format!("\n  {violation}\n    to repeat: kumiki adversity --protocol xtp --seed {seed} -v --pcap")
         })
         .collect();
     assert!(failed.is_empty(), "{} of {XTP_SEEDS} seeds failed:{}", failed.len(), failed.concat());

@@ -27,4 +27,4 @@ pub mod switch;
 mod tests;
 
 pub use config::{Config, parse};
-pub use switch::{Wanted, run};
+pub use switch::{SwitchOptions, run};

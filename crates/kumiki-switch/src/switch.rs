@@ -38,7 +38,7 @@ const MTU: u32 = 4400;
 
 /// What a run is to do beside the configuration.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct SwitchOptions {
     /// Where the packets of all ports are written, as pcapng.
     pub pcap: Option<PathBuf>,
     /// The most octets of that.
@@ -57,7 +57,7 @@ pub struct Wanted {
     pub end: Option<Arc<AtomicBool>>,
 }
 
-impl Default for Wanted {
+impl Default for SwitchOptions {
     fn default() -> Self {
         let begin = Duration::from_secs(30);
         Self {
@@ -159,7 +159,7 @@ const EACH: Each = Each { comes: 1, stands: 1 };
 ///
 /// # Errors
 /// [`LiveError`]; nothing has been sent where a device cannot be had.
-pub fn run(config: &Config, wanted: &Wanted, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
+pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -> Result<(), LiveError> {
     let clock = RealClock::start();
     let seed = unguessable().map_err(system("no random number"))?;
     let line = |why: &dyn core::fmt::Display| LiveError::Line(why.to_string());

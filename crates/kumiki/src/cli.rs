@@ -45,26 +45,26 @@ pub(crate) enum Command {
     /// Send ICMP echo requests over a TUN device or an Ethernet in datagrams
     Ping(Ping),
     /// Bring up a PPP link on a line with any PPP at the other end, and carry IP over it
-    Ppp(Box<crate::ppp::Wanted>),
+    Ppp(Box<crate::ppp::PppArgs>),
     /// Fetch, send, list and manage files of a responder of FTAM, over RFC 1006 or XOT
     #[cfg(target_os = "linux")]
-    Ftam(Box<crate::ftam::Wanted>),
+    Ftam(Box<crate::ftam::FtamArgs>),
     /// Serve the files below a directory to callers of FTAM, over RFC 1006 and XOT
     #[cfg(target_os = "linux")]
-    Ftamd(Box<crate::ftamd::Wanted>),
+    Ftamd(Box<crate::ftamd::FtamdArgs>),
     /// Fetch, send, list and manage files of a device that speaks MMS, as those of IEC 61850 do, over RFC 1006
     #[cfg(target_os = "linux")]
-    Mms(Box<crate::mms::Wanted>),
+    Mms(Box<crate::mms::MmsArgs>),
     /// Serve the files below a directory to callers of MMS, over RFC 1006
     #[cfg(target_os = "linux")]
-    Mmsd(Box<crate::mmsd::Wanted>),
+    Mmsd(Box<crate::mmsd::MmsdArgs>),
     /// X.25: a switch of calls between XOT, LAPB and the kernel, a PAD for terminals, and a host that takes their calls
     #[cfg(target_os = "linux")]
-    X25(Box<crate::x25::Wanted>),
+    X25(Box<crate::x25::X25Args>),
     /// Delay, lose, reorder, hold up what passes between two TUN, TAP or UDP ends, in real time and changeable while it runs
-    Delay(Box<crate::delay::Wanted>),
+    Delay(Box<crate::delay::DelayArgs>),
     /// Run seeded transfers between two hosts over lines that lose, double, reorder, delay and spoil, and judge them
-    Unkind(Unkind),
+    Adversity(Adversity),
     /// Hold a TCP against scripts that read like traces: ours in virtual time, or Linux's
     Script(Script),
     /// Print the completions of a shell, to be loaded by it
@@ -164,10 +164,10 @@ pub(crate) struct Decode {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Unkind {
+pub(crate) struct Adversity {
     /// Whose transfers they are
     #[arg(long, value_name = "tcp|xtp", default_value = "tcp")]
-    pub(crate) protocol: Unkindly,
+    pub(crate) protocol: Transport,
     /// Only the case of this seed
     #[arg(long, value_name = "S", conflicts_with_all = ["from", "count"])]
     pub(crate) seed: Option<u64>,
@@ -219,9 +219,9 @@ pub(crate) struct Script {
     pub(crate) quiet: bool,
 }
 
-/// Who is tried on unkind links.
+/// Whose transfers are tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Unkindly {
+pub(crate) enum Transport {
     /// TCP
     Tcp,
     /// XTP

@@ -15,12 +15,12 @@ use crate::laboratory::Laboratory;
 use crate::live;
 use crate::ppp;
 
+mod adversity;
 mod decode;
 mod manual;
 mod script;
 #[cfg(test)]
 mod tests;
-mod unkind;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -63,17 +63,17 @@ impl From<OutputError> for Stop {
 /// Runs one command.
 pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
     match command {
-        cli::Command::Reproduce(wanted) => {
-            let laboratory = Laboratory { pcap: wanted.results.pcap.clone().unwrap_or_default(), trace: false };
-            let documents = of_papers(Document::builtin()?, &wanted.papers)?;
-            let mut results = wanted.results;
+        cli::Command::Reproduce(args) => {
+            let laboratory = Laboratory { pcap: args.results.pcap.clone().unwrap_or_default(), trace: false };
+            let documents = of_papers(Document::builtin()?, &args.papers)?;
+            let mut results = args.results;
             results.runs.get_or_insert(1);
             experiments("reproduce", &documents, Vec::new(), &results, &laboratory)
         }
-        cli::Command::Run(wanted) => {
-            let laboratory = Laboratory { pcap: wanted.results.pcap.clone().unwrap_or_default(), trace: wanted.trace };
-            let document = Document::find(&wanted.scenario.name)?;
-            experiments("run", &[document], wanted.scenario.set, &wanted.results, &laboratory)
+        cli::Command::Run(args) => {
+            let laboratory = Laboratory { pcap: args.results.pcap.clone().unwrap_or_default(), trace: args.trace };
+            let document = Document::find(&args.scenario.name)?;
+            experiments("run", &[document], args.scenario.set, &args.results, &laboratory)
         }
         cli::Command::Scenarios => {
             let documents = Document::builtin()?;
@@ -83,46 +83,46 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             let lines: Vec<String> = documents.iter().map(line).collect();
             print(&lines.concat())
         }
-        cli::Command::Limit(wanted) => {
-            let point = first_point(wanted.scenario)?;
+        cli::Command::Limit(args) => {
+            let point = first_point(args.scenario)?;
             let laboratory = Laboratory::default();
             laboratory.check(&point).map_err(|fault| point.locate(fault))?;
             let text = Laboratory::limit(&point).map_err(|why| Stop::Input(format!("{}: {why}", point.file())))?;
             print(&text)
         }
-        cli::Command::Graph(wanted) => {
-            let point = first_point(wanted.scenario)?;
-            print(&if wanted.svg { point.scenario.graph_svg() } else { point.scenario.graph_text() })
+        cli::Command::Graph(args) => {
+            let point = first_point(args.scenario)?;
+            print(&if args.svg { point.scenario.graph_svg() } else { point.scenario.graph_text() })
         }
-        cli::Command::Decode(wanted) => decode::run(&wanted),
-        cli::Command::Ttcp(wanted) => live::ttcp(&wanted),
-        cli::Command::Source(wanted) => live::source(&wanted),
-        cli::Command::Sink(wanted) => live::take(&wanted, "sink"),
-        cli::Command::Echo(wanted) => live::take(&wanted, "echo"),
-        cli::Command::Ping(wanted) => live::ping(&wanted),
-        cli::Command::Ppp(wanted) => ppp::run(&wanted),
+        cli::Command::Decode(args) => decode::run(&args),
+        cli::Command::Ttcp(args) => live::ttcp(&args),
+        cli::Command::Source(args) => live::source(&args),
+        cli::Command::Sink(args) => live::take(&args, "sink"),
+        cli::Command::Echo(args) => live::take(&args, "echo"),
+        cli::Command::Ping(args) => live::ping(&args),
+        cli::Command::Ppp(args) => ppp::run(&args),
         #[cfg(target_os = "linux")]
-        cli::Command::Ftam(wanted) => crate::ftam::run(&wanted),
+        cli::Command::Ftam(args) => crate::ftam::run(&args),
         #[cfg(target_os = "linux")]
-        cli::Command::Ftamd(wanted) => crate::ftamd::run(&wanted),
+        cli::Command::Ftamd(args) => crate::ftamd::run(&args),
         #[cfg(target_os = "linux")]
-        cli::Command::Mms(wanted) => crate::mms::run(&wanted),
+        cli::Command::Mms(args) => crate::mms::run(&args),
         #[cfg(target_os = "linux")]
-        cli::Command::Mmsd(wanted) => crate::mmsd::run(&wanted),
+        cli::Command::Mmsd(args) => crate::mmsd::run(&args),
         #[cfg(target_os = "linux")]
-        cli::Command::X25(wanted) => crate::x25::run(&wanted),
-        cli::Command::Delay(wanted) => delay::run(&wanted),
-        cli::Command::Unkind(wanted) => unkind::unkind(&wanted),
-        cli::Command::Script(wanted) => script::script(&wanted),
-        cli::Command::Completions(wanted) => print(&manual::completions(wanted.shell)),
-        cli::Command::Man(wanted) => manual::pages(&wanted.directory),
+        cli::Command::X25(args) => crate::x25::run(&args),
+        cli::Command::Delay(args) => delay::run(&args),
+        cli::Command::Adversity(args) => adversity::adversity(&args),
+        cli::Command::Script(args) => script::script(&args),
+        cli::Command::Completions(args) => print(&manual::completions(args.shell)),
+        cli::Command::Man(args) => manual::pages(&args.directory),
     }
 }
 
 /// The scenarios of these papers; of all papers where none is named.
 fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, Stop> {
-    let of = |wanted: &dyn Fn(u8) -> bool| -> Vec<Document> {
-        documents.iter().filter(|document| document.paper().is_some_and(wanted)).cloned().collect()
+    let of = |matches: &dyn Fn(u8) -> bool| -> Vec<Document> {
+        documents.iter().filter(|document| document.paper().is_some_and(matches)).cloned().collect()
     };
     for paper in papers {
         if of(&|p| p == *paper).is_empty() {
@@ -137,9 +137,9 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 }
 
 /// The scenario as its first point has it.
-fn first_point(wanted: cli::Scenario) -> Result<Point, Stop> {
-    let choice = Choice { set: wanted.set, quick: false, runs: None };
-    let points = Document::find(&wanted.name)?.points(&choice)?;
+fn first_point(args: cli::Scenario) -> Result<Point, Stop> {
+    let choice = Choice { set: args.set, quick: false, runs: None };
+    let points = Document::find(&args.name)?.points(&choice)?;
     points.into_iter().next().ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
 }
 
@@ -148,15 +148,15 @@ fn experiments(
     what: &str,
     documents: &[Document],
     set: Vec<String>,
-    wanted: &cli::Results,
+    args: &cli::Results,
     runner: &impl Runner,
 ) -> Result<(), Stop> {
-    let choice = Choice { set, quick: wanted.quick, runs: wanted.runs };
+    let choice = Choice { set, quick: args.quick, runs: args.runs };
     let plan = Plan::new(documents, &choice, runner)?;
     let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     // A directory that cannot be made is a mistake of the command line: nothing has run yet.
-    let output = Output::open(&wanted.out, wanted.force).map_err(|why| Stop::Input(format!("--out: {why}")))?;
-    let jobs = match wanted.jobs {
+    let output = Output::open(&args.out, args.force).map_err(|why| Stop::Input(format!("--out: {why}")))?;
+    let jobs = match args.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
@@ -164,7 +164,7 @@ fn experiments(
     let ran = plan.run_until(Interruption::by(&|| wish.is_made()), runner, jobs, Some(&output), &mut progress);
     progress.finish();
     let results = ran?;
-    if let (true, [result]) = (wanted.quick, results.as_slice())
+    if let (true, [result]) = (args.quick, results.as_slice())
         && !result.is_shortened()
     {
         eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", result.name());
@@ -179,7 +179,7 @@ fn experiments(
         .collect();
     // A file without rows would be in the way of the next attempt.
     let files = if rows.is_empty() { Vec::new() } else { reproduce::write(&output, &results)? };
-    if wanted.json {
+    if args.json {
         print(&to_jsonl(&rows)?)?;
     } else {
         let layout = Layout { lines: Lines::Unicode, width: terminal_width() };

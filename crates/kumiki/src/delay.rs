@@ -23,7 +23,7 @@ fn lines() -> String {
 /// `kumiki delay`.
 #[derive(Args, Debug)]
 #[command(after_help = lines())]
-pub(crate) struct Wanted {
+pub(crate) struct DelayArgs {
     /// One end: tun:NAME or tap:NAME, an interface that is made where there is none (behind it mtu=9000, addr=10.9.0.1/24 and up,
     /// with commas between, set the kernel's end), or udp:LOCAL or udp:LOCAL,REMOTE, a socket (addresses such as 5001, which is on
     /// the loopback interface, or 127.0.0.1:5001); without REMOTE whoever sends first is the peer
@@ -79,28 +79,28 @@ pub(crate) struct Wanted {
     walls: crate::walls::WallOptions,
 }
 
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    if let Some([path, line]) = wanted.send.as_deref() {
+pub(crate) fn run(args: &DelayArgs) -> Result<(), Stop> {
+    if let Some([path, line]) = args.send.as_deref() {
         Command::parse(line).map_err(|why| Stop::Input(format!("--send: {why}")))?;
         let answer = kumiki_delay::send(Path::new(path), line).map_err(|why| Stop::Failed(format!("--send {why}")))?;
         return print(&answer);
     }
-    let form = if wanted.json { Form::Json } else { Form::Text };
+    let form = if args.json { Form::Json } else { Form::Text };
     let log = Arc::new(Logbook::standard(form));
-    kumiki_delay::run(config(wanted)?, move |text| log.tell(text))?;
+    kumiki_delay::run(config(args)?, move |text| log.tell(text))?;
     Ok(())
 }
 
-fn config(wanted: &Wanted) -> Result<Config, Stop> {
-    let (Some(a), Some(b)) = (wanted.a.clone(), wanted.b.clone()) else {
+fn config(args: &DelayArgs) -> Result<Config, Stop> {
+    let (Some(a), Some(b)) = (args.a.clone(), args.b.clone()) else {
         return Err(Stop::Input("two ends are needed, such as udp:5001 udp:5002,127.0.0.1:5003".to_owned()));
     };
-    if !wanted.beyond_loopback {
+    if !args.beyond_loopback {
         for end in [&a, &b] {
             end.keep_to_loopback().map_err(Stop::Input)?;
         }
     }
-    let set = wanted.set.iter().map(|line| {
+    let set = args.set.iter().map(|line| {
         let command = Command::parse(line).map_err(|why| Stop::Input(format!("--set: {why}")))?;
         if !matches!(command, Command::Set(..)) {
             return Err(Stop::Input(format!(
@@ -111,11 +111,11 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
     });
     let set = set.collect::<Result<_, _>>()?;
     let mut schedule = Vec::new();
-    for pair in wanted.at.chunks_exact(2) {
+    for pair in args.at.chunks_exact(2) {
         let at = Command::parse_timed(&pair.join(" "));
         schedule.extend(at.map_err(|why| Stop::Input(format!("--at: {why}")))?);
     }
-    if let Some(path) = &wanted.schedule {
+    if let Some(path) = &args.schedule {
         let wrong = |why: &dyn core::fmt::Display| Stop::Input(format!("--schedule: {}{why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|why| wrong(&format!(": {why}")))?;
         for (number, line) in text.lines().enumerate() {
@@ -123,20 +123,20 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
             schedule.extend(at.map_err(|why| wrong(&format!(", line {}: {why}", number + 1)))?);
         }
     }
-    let at_most: Option<Duration> = wanted.for_.as_deref().map(|text| option("--for", text)).transpose()?;
+    let at_most: Option<Duration> = args.for_.as_deref().map(|text| option("--for", text)).transpose()?;
     Ok(Config {
         ends: [a, b],
         set,
         schedule,
-        control: wanted.control.clone(),
+        control: args.control.clone(),
         at_most,
-        seed: wanted.seed,
-        memory: option::<Octets>("--memory", &wanted.memory)?.count(),
-        form: if wanted.json { Form::Json } else { Form::Text },
-        stdin: !wanted.no_stdin && may_read(),
-        first: !wanted.ordinary_priority,
+        seed: args.seed,
+        memory: option::<Octets>("--memory", &args.memory)?.count(),
+        form: if args.json { Form::Json } else { Form::Text },
+        stdin: !args.no_stdin && may_read(),
+        first: !args.ordinary_priority,
         #[cfg(target_os = "linux")]
-        walls: wanted.walls.walls()?,
+        walls: args.walls.walls()?,
     })
 }
 
@@ -150,7 +150,7 @@ fn may_read() -> bool {
 mod tests {
     use super::*;
 
-    fn wanted(text: &str) -> Result<Wanted, String> {
+    fn args(text: &str) -> Result<DelayArgs, String> {
         use clap::Parser as _;
         // What stands between two bars is one argument.
         let words = text.split('|').enumerate().flat_map(|(part, text)| {
@@ -158,14 +158,14 @@ mod tests {
         });
         let all = ["kumiki", "delay"].map(str::to_owned).into_iter().chain(words);
         match crate::cli::Cli::try_parse_from(all) {
-            Ok(crate::cli::Cli { command: crate::cli::Command::Delay(wanted) }) => Ok(*wanted),
+            Ok(crate::cli::Cli { command: crate::cli::Command::Delay(args) }) => Ok(*args),
             Ok(_) => panic!("another command"),
             Err(why) => Err(why.to_string()),
         }
     }
 
     fn refused(text: &str) -> String {
-        match wanted(text).map(|wanted| config(&wanted)) {
+        match args(text).map(|args| config(&args)) {
             Err(why) => why,
             Ok(Err(Stop::Input(why))) => why,
             Ok(_) => panic!("{text} is no mistake"),
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_said_is_what_is_done() {
         let text = "udp:5001 udp:5002,5003 --for 3s --json --set |both delay 5ms| --at 2s |a>b loss 1%| --at 1s quit";
-        let config = config(&wanted(text).unwrap()).unwrap();
+        let config = config(&args(text).unwrap()).unwrap();
         assert_eq!(config.ends[1].to_string(), "udp:127.0.0.1:5002,127.0.0.1:5003");
         assert_eq!((config.set.len(), config.schedule.len()), (1, 2));
         assert_eq!(config.at_most, Some(Duration::from_secs(3)));

@@ -24,7 +24,7 @@ const ROUNDS: u32 = 600_000;
     args_conflicts_with_subcommands = true,
     after_help = "Exit status: 0 it ended as asked, 1 it ran and failed, 2 the command line or an input file is wrong."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct FtamdArgs {
     #[command(subcommand)]
     what: Option<What>,
     #[command(flatten)]
@@ -72,18 +72,18 @@ struct Served {
 }
 
 /// `kumiki ftamd`.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    match &wanted.what {
+pub(crate) fn run(args: &FtamdArgs) -> Result<(), Stop> {
+    match &args.what {
         Some(What::Password { user, file, rounds }) => entry(user, file.as_deref(), *rounds),
         None => {
-            let element = element(&wanted.serve.element)?;
-            let keep = match wanted.serve.keep.as_str() {
+            let element = element(&args.serve.element)?;
+            let keep = match args.serve.keep.as_str() {
                 "0" => Duration::ZERO,
                 text => option("--keep", text)?,
             };
-            let entries = usize::try_from(wanted.serve.entries).unwrap_or(usize::MAX);
-            let serves = Serves::Ftam { element, entries, local_newlines: wanted.serve.text };
-            serve(&wanted.serve.serve, serves, keep)
+            let entries = usize::try_from(args.serve.entries).unwrap_or(usize::MAX);
+            let serves = Serves::Ftam { element, entries, local_newlines: args.serve.text };
+            serve(&args.serve.serve, serves, keep)
         }
     }
 }

@@ -40,28 +40,28 @@ impl From<LiveError> for Stop {
 }
 
 /// `kumiki source`.
-pub(crate) fn source(wanted: &cli::Source) -> Result<(), Stop> {
-    let octets: Octets = option("--bytes", &wanted.bytes)?;
-    let act = Act::Send { octets: octets.count(), pattern: Pattern::Random { seed: wanted.live.seed } };
-    talk("source", &wanted.live, &wanted.begin, act)
+pub(crate) fn source(args: &cli::Source) -> Result<(), Stop> {
+    let octets: Octets = option("--bytes", &args.bytes)?;
+    let act = Act::Send { octets: octets.count(), pattern: Pattern::Random { seed: args.live.seed } };
+    talk("source", &args.live, &args.begin, act)
 }
 
 /// `kumiki sink` and `kumiki echo`.
-pub(crate) fn take(wanted: &cli::Sink, name: &str) -> Result<(), Stop> {
+pub(crate) fn take(args: &cli::Sink, name: &str) -> Result<(), Stop> {
     let act = if name == "echo" { Act::Echo } else { Act::Read };
-    talk(name, &wanted.live, &wanted.begin, act)
+    talk(name, &args.live, &args.begin, act)
 }
 
-fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<(), Stop> {
+fn talk(name: &str, args: &cli::Live, begin: &cli::Begin, act: Act) -> Result<(), Stop> {
     if let Some(group) = begin.group {
-        group_can_be("--group", wanted, group)?;
+        group_can_be("--group", args, group)?;
     }
     if let Some(remote) = begin.to {
         let option = if name == "ttcp" { "--transmit" } else { "--to" };
         if remote.ip().is_multicast() {
-            group_can_be(option, wanted, remote.ip())?;
+            group_can_be(option, args, remote.ip())?;
         }
-        same_version(option, wanted, remote.ip())?;
+        same_version(option, args, remote.ip())?;
     }
     if begin.write.is_some() && act == Act::Read {
         return Err(Fault::at(["--write"], "it writes nothing").expected("it without").into());
@@ -73,7 +73,7 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
     let abort_after = begin.abort_after.as_deref();
     let abort_after = abort_after.map(|text| option::<Octets>("--abort-after", text));
     let any = |port| {
-        let any: IpAddr = match wanted.addr.address {
+        let any: IpAddr = match args.addr.address {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
@@ -100,10 +100,10 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
         quality: Quality::default(),
     };
     let connections = connections.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    let log = Logbook::standard(form(wanted));
+    let log = Logbook::standard(form(args));
     let mut say = |line: &str| log.tell(line);
-    let mut printer = Printer::new(form(wanted), connections, &mut say);
-    run(name, wanted, Talker::new(config), &mut printer)?;
+    let mut printer = Printer::new(form(args), connections, &mut say);
+    run(name, args, Talker::new(config), &mut printer)?;
     if let Some(why) = printer.refused() {
         return Err(Stop::Failed(why.to_owned()));
     }
@@ -111,21 +111,21 @@ fn talk(name: &str, wanted: &cli::Live, begin: &cli::Begin, act: Act) -> Result<
 }
 
 /// Whether `group`, which `option` names, is one that our host can belong to or send to: nobody would say so later.
-fn group_can_be(option: &str, wanted: &cli::Live, group: IpAddr) -> Result<(), Stop> {
+fn group_can_be(option: &str, args: &cli::Live, group: IpAddr) -> Result<(), Stop> {
     let (why, right) = if !group.is_multicast() {
         ("no multicast address", "one such as 239.1.2.3 or ff0e::1")
-    } else if wanted.protocol != cli::Protocol::Xtp {
+    } else if args.protocol != cli::Protocol::Xtp {
         ("a group, and TCP has none", "--protocol xtp")
     } else {
-        return same_version(option, wanted, group);
+        return same_version(option, args, group);
     };
     let fault = Fault::at([option], format!("{group} is {why}"));
     Err(fault.expected(right).into())
 }
 
 /// Whether our host can have to do with `other`, which `option` names: it has one version of IP.
-fn same_version(option: &str, wanted: &cli::Live, other: IpAddr) -> Result<(), Stop> {
-    let own = wanted.addr.address;
+fn same_version(option: &str, args: &cli::Live, other: IpAddr) -> Result<(), Stop> {
+    let own = args.addr.address;
     if other.is_ipv4() == own.is_ipv4() {
         return Ok(());
     }
@@ -134,62 +134,62 @@ fn same_version(option: &str, wanted: &cli::Live, other: IpAddr) -> Result<(), S
 }
 
 /// `kumiki ttcp`.
-pub(crate) fn ttcp(wanted: &cli::Ttcp) -> Result<(), Stop> {
-    let length: Octets = option("--length", &wanted.length)?;
+pub(crate) fn ttcp(args: &cli::Ttcp) -> Result<(), Stop> {
+    let length: Octets = option("--length", &args.length)?;
     let why = match length.count() {
         0 => Some("a buffer of nothing"),
         1..=LONGEST => None,
         _ => Some("a buffer that is too long"),
     };
     if let Some(why) = why {
-        let why = format!("{:?} is {why}", wanted.length);
+        let why = format!("{:?} is {why}", args.length);
         let fault = Fault::at(["--length"], why);
         return Err(fault.expected("1 B to 1 GiB, such as 8KiB").into());
     }
     let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
-    let octets = length.count().saturating_mul(wanted.count);
+    let octets = length.count().saturating_mul(args.count);
     let begin = cli::Begin {
-        to: wanted.transmit.map(|host| SocketAddr::new(host, wanted.port)),
-        listen: wanted.receive.then_some(wanted.port),
-        group: wanted.group,
+        to: args.transmit.map(|host| SocketAddr::new(host, args.port)),
+        listen: args.receive.then_some(args.port),
+        group: args.group,
         connections: Some(1),
         abort_after: None,
-        write: (!wanted.receive).then(|| wanted.length.clone()),
+        write: (!args.receive).then(|| args.length.clone()),
     };
-    let act = if wanted.receive {
+    let act = if args.receive {
         Act::Read
     } else {
         let pattern = Pattern::Ttcp { write_len: write };
         Act::Send { octets, pattern }
     };
-    talk("ttcp", &wanted.live, &begin, act)
+    talk("ttcp", &args.live, &begin, act)
 }
 
 /// `kumiki ping`.
-pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
-    let data: Octets = option("--bytes", &wanted.bytes)?;
-    same_version("--to", &wanted.live, wanted.to)?;
-    let most = if wanted.to.is_ipv4() { LONGEST_ECHO } else { LONGEST_ECHO_6 };
+pub(crate) fn ping(args: &cli::Ping) -> Result<(), Stop> {
+    let data: Octets = option("--bytes", &args.bytes)?;
+    same_version("--to", &args.live, args.to)?;
+    let most = if args.to.is_ipv4() { LONGEST_ECHO } else { LONGEST_ECHO_6 };
     if data.count() > most {
-        let fault = Fault::at(["--bytes"], format!("{:?} is more than one datagram carries", wanted.bytes));
+        let fault = Fault::at(["--bytes"], format!("{:?} is more than one datagram carries", args.bytes));
         return Err(fault.expected(format!("at most {most} B")).into());
     }
     let config = PingConfig {
-        peer: wanted.to,
+        peer: args.to,
         data: u32::try_from(data.count()).unwrap_or(u32::MAX),
-        count: wanted.count,
-        interval: option("--interval", &wanted.interval)?,
-        pattern: Pattern::Random { seed: wanted.live.seed },
+        count: args.count,
+        interval: option("--interval", &args.interval)?,
+        pattern: Pattern::Random { seed: args.live.seed },
         opening: Opening::default(),
         transfer: Transfer::default(),
     };
-    let log = Logbook::standard(form(&wanted.live));
+    let log = Logbook::standard(form(&args.live));
     let mut say = |line: &str| log.tell(line);
-    let mut printer = Printer::new(form(&wanted.live), None, &mut say);
-    run("ping", &wanted.live, Ping::new(config), &mut printer)?;
+    let mut printer = Printer::new(form(&args.live), None, &mut say);
+    run("ping", &args.live, Ping::new(config), &mut printer)?;
     match printer.echoes() {
         Some(echoes) if echoes.answered == 0 && echoes.errors > 0 => {
-            Err(Stop::Failed(format!("no echo was answered: {} cannot be reached, or has refused it", wanted.to)))
+            Err(Stop::Failed(format!("no echo was answered: {} cannot be reached, or has refused it", args.to)))
         }
         Some(echoes) if echoes.answered == 0 || echoes.wrong > 0 => {
             Err(Stop::Failed("no echo was answered as it should be".to_owned()))
@@ -198,44 +198,44 @@ pub(crate) fn ping(wanted: &cli::Ping) -> Result<(), Stop> {
     }
 }
 
-const fn form(wanted: &cli::Live) -> Form {
-    if wanted.json { Form::Json } else { Form::Text }
+const fn form(args: &cli::Live) -> Form {
+    if args.json { Form::Json } else { Form::Text }
 }
 
-fn run<P: Program>(name: &str, wanted: &cli::Live, program: P, printer: &mut Printer<'_>) -> Result<(), Stop>
+fn run<P: Program>(name: &str, args: &cli::Live, program: P, printer: &mut Printer<'_>) -> Result<(), Stop>
 where
     for<'a> Printer<'a>: Watcher<P>,
 {
     #[cfg(target_os = "linux")]
-    let walls = wanted.walls.walls()?;
-    let transport = match wanted.protocol {
+    let walls = args.walls.walls()?;
+    let transport = match args.protocol {
         cli::Protocol::Tcp => Transport::Tcp,
         cli::Protocol::Xtp => Transport::Xtp,
     };
-    let socket = wanted.sim_ether.map(|local| SimEther { local, stations: wanted.station.clone(), via: wanted.via });
+    let socket = args.sim_ether.map(|local| SimEther { local, stations: args.station.clone(), via: args.via });
     if let Some(socket) = &socket
-        && !wanted.beyond_loopback
+        && !args.beyond_loopback
     {
         socket.keep_to_loopback()?;
     }
-    check(wanted)?;
-    let tun = wanted.tun.as_deref().unwrap_or_default();
+    check(args)?;
+    let tun = args.tun.as_deref().unwrap_or_default();
     let mut stack = match &socket {
-        Some(socket) => Stack::sim_ether(name, transport, wanted.addr, wanted.mtu, socket)?,
-        None => Stack::tun(name, transport, &wanted.addr.to_string(), wanted.mtu, tun),
+        Some(socket) => Stack::sim_ether(name, transport, args.addr, args.mtu, socket)?,
+        None => Stack::tun(name, transport, &args.addr.to_string(), args.mtu, tun),
     };
-    stack.set(&wanted.set)?;
-    let impair = kumiki_live::impair(&wanted.impair)?;
+    stack.set(&args.set)?;
+    let impair = kumiki_live::impair(&args.impair)?;
     let device = match &socket {
         Some(socket) => socket.open()?,
-        None => kumiki_live::open_tun(tun, wanted.mtu, wanted.linux).map_err(|why| Stop::Failed(why.to_string()))?,
+        None => kumiki_live::open_tun(tun, args.mtu, args.linux).map_err(|why| Stop::Failed(why.to_string()))?,
     };
     let line = Line {
         device,
-        mtu: wanted.mtu,
+        mtu: args.mtu,
         impair,
-        seed: wanted.seed,
-        pcap: wanted.pcap.clone(),
+        seed: args.seed,
+        pcap: args.pcap.clone(),
         #[cfg(target_os = "linux")]
         walls,
     };
@@ -245,16 +245,16 @@ where
 }
 
 /// Refuses what the device, or Linux at its other end, would not say in words that help.
-fn check(wanted: &cli::Live) -> Result<(), Stop> {
-    let own = wanted.addr;
-    if own.address.is_ipv6() && wanted.mtu < IPV6_MTU {
-        let fault = Fault::at(["--mtu"], format!("{} is less than IPv6 needs", wanted.mtu));
+fn check(args: &cli::Live) -> Result<(), Stop> {
+    let own = args.addr;
+    if own.address.is_ipv6() && args.mtu < IPV6_MTU {
+        let fault = Fault::at(["--mtu"], format!("{} is less than IPv6 needs", args.mtu));
         return Err(fault.expected(format!("{IPV6_MTU} or more")).into());
     }
-    let Some(linux) = wanted.linux else {
+    let Some(linux) = args.linux else {
         return Ok(());
     };
-    same_version("--linux", wanted, linux.address)?;
+    same_version("--linux", args, linux.address)?;
     let why = if linux.address == own.address {
         format!("{} is --addr, too", linux.address)
     } else if !linux.contains(own.address) && !linux.is_host() {

@@ -20,7 +20,7 @@ use crate::live::option;
                   (PDUs too short), 6 the responder said no, 7 a protocol error or an abort of the responder, 130 given up by \
                   Ctrl-C; collect: 10 nothing is new, 11 some files could not be fetched."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct MmsArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -180,8 +180,8 @@ fn fetched(url: &Url, common: &Common, window: u32) -> Result<Call, Stop> {
 }
 
 /// `kumiki mms`.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    match &wanted.what {
+pub(crate) fn run(args: &MmsArgs) -> Result<(), Stop> {
+    match &args.what {
         What::Get(it) => {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));

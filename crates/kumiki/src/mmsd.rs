@@ -15,7 +15,7 @@ use crate::mms::initiate;
                   prints lines of that file.\n\n\
                   Exit status: 0 it ended as asked, 1 it ran and failed, 2 the command line or an input file is wrong."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct MmsdArgs {
     #[command(flatten)]
     serve: daemon::Serve,
     /// The longest PDU that is agreed to; a file goes in pieces of it
@@ -24,8 +24,8 @@ pub(crate) struct Wanted {
 }
 
 /// `kumiki mmsd`.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    let user = match (wanted.serve.asks_for_passwords(), wanted.serve.users()) {
+pub(crate) fn run(args: &MmsdArgs) -> Result<(), Stop> {
+    let user = match (args.serve.asks_for_passwords(), args.serve.users()) {
         (true, [user]) => Some(user.as_str().into()),
         (true, _) => {
             return Err(Stop::Input(
@@ -36,8 +36,8 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
     };
     let serves = Serves::Mms {
         // Windows of callers are as long as they like, up to this.
-        initiate: initiate(&wanted.pdu, 64)?,
+        initiate: initiate(&args.pdu, 64)?,
         user,
     };
-    serve(&wanted.serve, serves, Duration::ZERO)
+    serve(&args.serve, serves, Duration::ZERO)
 }

@@ -25,7 +25,7 @@ use crate::live::{BACKLOG, option};
                   line or an input file is wrong, 3 it never came up: no answer or no agreement, 4 one end did not let the \
                   other in, 5 it was up and the line or the peer was lost, 6 the line leads back to us."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct PppArgs {
     /// The line: tty:PATH or tty:PATH,SPEED (a serial device or pseudo terminal), unix:PATH (a stream socket to connect to),
     /// listen:PATH (one to wait on), fd:N (a descriptor that is open already), pty (a new pseudo terminal, whose name is
     /// printed), stdio, exec:COMMAND (a program's standard streams; where the command has {fd}, that descriptor of its)
@@ -341,8 +341,8 @@ fn script(path: &Path) -> Result<Script, Stop> {
 }
 
 /// What the daemon is told.
-fn config(wanted: &Wanted) -> Result<Config, Stop> {
-    let (who, terms, patience) = (&wanted.who, &wanted.terms, &wanted.patience);
+fn config(args: &PppArgs) -> Result<Config, Stop> {
+    let (who, terms, patience) = (&args.who, &args.terms, &args.patience);
     let time = |name: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| option(name, text));
         time.transpose()
@@ -352,7 +352,7 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
     let own = known.iter().find(|entry| entry.name == who.name);
     let secret = std::env::var("KUMIKI_PPP_SECRET").ok();
     let secret = secret.or_else(|| own.map(|own| own.secret.clone()));
-    let ends = wanted.addresses;
+    let ends = args.addresses;
     let mut dns = terms.dns.iter().copied();
     let ipv4 = Ipv4 {
         local: ends.local,
@@ -393,37 +393,37 @@ fn config(wanted: &Wanted) -> Result<Config, Stop> {
         passive: patience.passive,
         persist: patience.persist,
         retry: option("--retry", &patience.retry)?,
-        script: wanted.script.as_deref().map(script).transpose()?,
+        script: args.script.as_deref().map(script).transpose()?,
     })
 }
 
 /// `kumiki ppp`.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    let form = if wanted.json { Form::Json } else { Form::Text };
+pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
+    let form = if args.json { Form::Json } else { Form::Text };
     let options = Options {
-        line: wanted.line.clone(),
-        persist: wanted.patience.persist,
-        daemon: config(wanted)?,
-        mtu: wanted.terms.mtu,
-        set: wanted.set.clone(),
-        pcap: wanted.pcap.clone(),
-        record: wanted.record.clone(),
-        verbose: wanted.verbose,
+        line: args.line.clone(),
+        persist: args.patience.persist,
+        daemon: config(args)?,
+        mtu: args.terms.mtu,
+        set: args.set.clone(),
+        pcap: args.pcap.clone(),
+        record: args.record.clone(),
+        verbose: args.verbose,
         form,
         #[cfg(target_os = "linux")]
-        walls: wanted.walls.walls()?,
+        walls: args.walls.walls()?,
     };
     #[cfg(target_os = "linux")]
-    if wanted.above.tun.is_some() && options.walls.run_as().is_some() {
+    if args.above.tun.is_some() && options.walls.run_as().is_some() {
         return Err(Stop::Input(
             "--run-as: the addresses of --tun are set when they have been agreed on, and another user may not do that; start it as that user, with CAP_NET_ADMIN"
                 .to_owned(),
         ));
     }
-    if wanted.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
+    if args.set.iter().any(|set| set.starts_with("hdlc.fcs")) {
         return Err(Stop::Input("--set hdlc.fcs: both layers must know it; expected --fcs 16 or --fcs 32".to_owned()));
     }
-    if wanted.above.tun.is_some() && wanted.terms.mtu < 1280 && !wanted.terms.no_ipv6 {
+    if args.above.tun.is_some() && args.terms.mtu < 1280 && !args.terms.no_ipv6 {
         return Err(Stop::Input(
             "--mtu is below 1280, which IPv6 needs; expected 1280 or more, or --no-ipv6".to_owned(),
         ));
@@ -440,7 +440,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         }
     };
     let (mut tell, mut report) = (say, say);
-    let above = &wanted.above;
+    let above = &args.above;
     let Some(program) = above.run else {
         let user = above.tun.as_deref().map_or_else(User::nothing, User::tun);
         return ended(&kumiki_pppd::run(&options, user, &mut tell)?);
@@ -449,7 +449,7 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         return Err(Stop::Input("--run needs IPv4, and --no-ipv4 leaves it out; expected one of them".to_owned()));
     }
     if program == Program::Ping {
-        return ping(wanted, &options, &mut tell, &mut Printer::new(form, None, &mut report));
+        return ping(args, &options, &mut tell, &mut Printer::new(form, None, &mut report));
     }
     let connections = match (above.to, above.connections) {
         (Some(_), None) => Some(1),
@@ -509,8 +509,8 @@ fn talker(
     })
 }
 
-fn ping(wanted: &Wanted, options: &Options, tell: &mut dyn FnMut(&str), printer: &mut Printer<'_>) -> Result<(), Stop> {
-    let above = &wanted.above;
+fn ping(args: &PppArgs, options: &Options, tell: &mut dyn FnMut(&str), printer: &mut Printer<'_>) -> Result<(), Stop> {
+    let above = &args.above;
     let (count, seed) = (above.count, above.seed);
     let interval = option("--interval", "1s")?;
     let whom = match above.to {
@@ -556,17 +556,17 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn wanted(text: &str) -> Result<Box<Wanted>, String> {
+    fn args(text: &str) -> Result<Box<PppArgs>, String> {
         let words = ["kumiki", "ppp"].into_iter().chain(text.split_whitespace());
         match Cli::try_parse_from(words) {
-            Ok(Cli { command: Command::Ppp(wanted) }) => Ok(wanted),
+            Ok(Cli { command: Command::Ppp(args) }) => Ok(args),
             Ok(_) => panic!("another command"),
             Err(why) => Err(why.to_string()),
         }
     }
 
     fn told(text: &str) -> Config {
-        config(&wanted(text).unwrap()).unwrap()
+        config(&args(text).unwrap()).unwrap()
     }
 
     #[test]
@@ -608,7 +608,7 @@ mod tests {
             ("pty --to 9", "--run"),
             ("pty --run echo --to [::1]:9", "such as 9, or an IPv4 address"),
         ] {
-            let said = wanted(text).unwrap_err();
+            let said = args(text).unwrap_err();
             assert!(said.contains(part), "{text}: {said}");
         }
         for (text, part) in [
@@ -617,7 +617,7 @@ mod tests {
             ("pty --secrets /nowhere/at/all", "--secrets: /nowhere"),
             ("pty --script /nowhere/at/all", "--script: /nowhere"),
         ] {
-            let Err(Stop::Input(said)) = run(&wanted(text).unwrap()) else {
+            let Err(Stop::Input(said)) = run(&args(text).unwrap()) else {
                 panic!("{text} is no mistake");
             };
             assert!(said.contains(part), "{text}: {said}");

@@ -9,7 +9,7 @@ mod switch;
 
 /// `kumiki x25`.
 #[derive(Args, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct X25Args {
     #[command(subcommand)]
     what: What,
 }
@@ -17,15 +17,15 @@ pub(crate) struct Wanted {
 #[derive(Subcommand, Debug)]
 enum What {
     /// Switch calls between XOT, links of LAPB and the kernel's packet layer, by X.121 address
-    Switch(Box<switch::Wanted>),
+    Switch(Box<switch::SwitchArgs>),
     /// A PAD (X.3, X.28, X.29): a terminal that calls hosts over XOT, a door for terminals, or a host that takes their calls
-    Pad(Box<pad::Wanted>),
+    Pad(Box<pad::PadArgs>),
 }
 
 /// Runs the command.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    match &wanted.what {
-        What::Switch(wanted) => switch::run(wanted),
-        What::Pad(wanted) => pad::run(wanted),
+pub(crate) fn run(args: &X25Args) -> Result<(), Stop> {
+    match &args.what {
+        What::Switch(args) => switch::run(args),
+        What::Pad(args) => pad::run(args),
     }
 }

@@ -169,10 +169,10 @@ fn a_run_prints_rows_and_leaves_them() {
 }
 
 #[test]
-fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
-    let folder = Folder::new("unkind");
+fn impaired_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
+    let folder = Folder::new("adversity");
     let run = |jobs| {
-        let output = folder.kumiki(&["unkind", "--from", "100", "--count", "20", "--jobs", jobs]);
+        let output = folder.kumiki(&["adversity", "--from", "100", "--count", "20", "--jobs", jobs]);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
@@ -181,7 +181,7 @@ fn unkind_links_are_the_same_on_any_number_of_threads_and_leave_no_files() {
     assert!(text.contains("0 failed; hash "), "{text}");
     assert_eq!(text, run("3"));
     assert!(folder.names().is_empty());
-    assert_eq!(folder.kumiki(&["unkind", "--pcap"]).status.code(), Some(2), "captures are of one seed");
+    assert_eq!(folder.kumiki(&["adversity", "--pcap"]).status.code(), Some(2), "captures are of one seed");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn no_seeds_and_no_port_are_mistakes_that_are_named() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let none = said(&["unkind", "--count", "0"]);
+    let none = said(&["adversity", "--count", "0"]);
     assert!(none.contains("'0' for '--count <N>'"), "{none}");
     for (to, expected) in [
         ("192.168.3.2", "needs a port, as 192.168.3.2:5001"),
@@ -225,14 +225,14 @@ fn decode_reads_file_transfer_on_lapb() {
 
 #[test]
 fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
-    let folder = Folder::new("unkind-xtp");
+    let folder = Folder::new("adversity-xtp");
     for seed in 0..20 {
         let seed = seed.to_string();
-        let arguments = ["unkind", "--protocol", "xtp", "--seed", &seed, "--pcap"];
+        let arguments = ["adversity", "--protocol", "xtp", "--seed", &seed, "--pcap"];
         let output = folder.kumiki(&[&arguments[..], &["--out", "seen"]].concat());
         assert!(output.status.success(), "{output:?}");
         for name in ["near", "far"] {
-            let file = format!("seen/unkind-{seed}-{name}.pcapng");
+            let file = format!("seen/adversity-{seed}-{name}.pcapng");
             let output = folder.kumiki(&["decode", "--bad", &file]);
             let text = String::from_utf8(output.stdout).unwrap();
             // What comes in may have been spoilt on the line.
@@ -240,19 +240,19 @@ fn decode_has_nothing_to_remark_on_what_an_xtp_sends() {
             assert_eq!(sent, None, "seed {seed}");
         }
     }
-    let output = folder.kumiki(&["unkind", "--protocol", "xtp", "--seed", "1", "--trace"]);
+    let output = folder.kumiki(&["adversity", "--protocol", "xtp", "--seed", "1", "--trace"]);
     assert_eq!(output.status.code(), Some(2), "there is none of XTP");
 }
 
 #[test]
 fn one_seed_is_told_in_words_and_kept_in_captures() {
-    let folder = Folder::new("unkind-one");
-    let output = folder.kumiki(&["unkind", "--seed", "7", "-v", "--pcap", "--trace", "--out", "seen"]);
+    let folder = Folder::new("adversity-one");
+    let output = folder.kumiki(&["adversity", "--seed", "7", "-v", "--pcap", "--trace", "--out", "seen"]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("Case 7\n"), "{text}");
     for name in ["7-near.pcapng", "7-far.pcapng", "7-tcp.csv"] {
-        assert!(folder.0.join(format!("seen/unkind-{name}")).exists());
+        assert!(folder.0.join(format!("seen/adversity-{name}")).exists());
     }
 }
 
@@ -266,8 +266,8 @@ fn captures_are_their_owners_alone_and_no_link_is_followed() {
     std::fs::write(path("x.script"), SCRIPT).unwrap();
     std::fs::create_dir(path("seen")).unwrap();
     for (arguments, capture) in [
-        (&["unkind", "--seed", "4", "--pcap", "--out", "seen"][..], "seen/unkind-4-far.pcapng"),
-        (&["unkind", "--seed", "4", "--trace", "--out", "seen"], "seen/unkind-4-tcp.csv"),
+        (&["adversity", "--seed", "4", "--pcap", "--out", "seen"][..], "seen/adversity-4-far.pcapng"),
+        (&["adversity", "--seed", "4", "--trace", "--out", "seen"], "seen/adversity-4-tcp.csv"),
         (&["script", "x.script", "--pcap", "seen/x.pcapng"], "seen/x.pcapng"),
     ] {
         let output = folder.kumiki(arguments);

@@ -32,7 +32,7 @@
 //! which the time-out sent again, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in
 //! 60 s). With a sample each step there may wait for the least RTO and then for twice that (seed 5324443).
 //!
-//! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki unkind` prints how much of it was used.
+//! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki adversity` prints how much of it was used.
 //! Five seeds that once used more than 24 a step and 2000 said where either was wrong. TCP 167: the strangers were not counted. XTP 5000839, 5004905, 5002546: the stack sent the same again and again (what a
 //! report had no room for, a window of packets that the peer does not take, what a receiver without room had refused), and they use less since. XTP 5000953: 1287 packets of 49 octets in a window that
 //! nothing controls, of which the receiver keeps 128 behind each of many gaps.

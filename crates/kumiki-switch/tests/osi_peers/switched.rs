@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use kumiki_graph::{Address, Duration, Graph, NodeId, Service};
 use kumiki_io::{Ended, Executor, GraphId, Pace, Plug, RealClock, Sockets, SocketsConfig};
 use kumiki_stack::{Place, Settings, Value, build};
-use kumiki_switch::{Wanted, parse, run};
+use kumiki_switch::{SwitchOptions, parse, run};
 
 use crate::linux::{Person, linux, messages, peer};
 use crate::peers::Folder;
@@ -30,7 +30,7 @@ impl Switch {
         let end = Arc::new(AtomicBool::new(false));
         let log = Arc::new(Mutex::new(Vec::new()));
         let (sender, lines) = channel();
-        let wanted = Wanted { end: Some(Arc::clone(&end)), ..Wanted::default() };
+        let wanted = SwitchOptions { end: Some(Arc::clone(&end)), ..SwitchOptions::default() };
         let kept = Arc::clone(&log);
         let thread = std::thread::spawn(move || {
             let say = |line: &str| {

@@ -1,4 +1,4 @@
-//! `kumiki unkind`: seeded transfers over unkind lines.
+//! `kumiki adversity`: seeded transfers over impaired lines.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,22 +16,22 @@ use crate::cli;
 /// So many failing seeds are printed.
 const SHOWN: usize = 20;
 
-pub(super) fn unkind(wanted: &cli::Unkind) -> Result<(), Stop> {
-    match wanted.seed {
-        Some(seed) => one(seed, wanted),
-        None => several(wanted),
+pub(super) fn adversity(args: &cli::Adversity) -> Result<(), Stop> {
+    match args.seed {
+        Some(seed) => one(seed, args),
+        None => several(args),
     }
 }
 
-fn several(wanted: &cli::Unkind) -> Result<(), Stop> {
-    let jobs = match wanted.jobs {
+fn several(args: &cli::Adversity) -> Result<(), Stop> {
+    let jobs = match args.jobs {
         Some(jobs) => usize::from(jobs),
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let mut progress = Progress::new("unkind", wanted.count);
+    let mut progress = Progress::new("adversity", args.count);
     let mut failed = 0;
-    let transport = transport(wanted);
-    let summary = kumiki_adversity::many(transport, wanted.from, wanted.count, jobs, |seed, violation| {
+    let transport = transport(args);
+    let summary = kumiki_adversity::many(transport, args.from, args.count, jobs, |seed, violation| {
         if let Some(violation) = violation {
             failed += 1;
             if failed <= SHOWN {
@@ -54,13 +54,13 @@ fn failure(transport: Transport, seed: u64, violation: &Violation) -> String {
         Transport::Tcp => ("", " --trace"),
         Transport::Xtp => (" --protocol xtp", ""),
     };
-    format!("seed {seed}: {violation}\n    to repeat: kumiki unkind{of} --seed {seed} -v --pcap{more}")
+    format!("seed {seed}: {violation}\n    to repeat: kumiki adversity{of} --seed {seed} -v --pcap{more}")
 }
 
-const fn transport(wanted: &cli::Unkind) -> Transport {
-    match wanted.protocol {
-        cli::Unkindly::Tcp => Transport::Tcp,
-        cli::Unkindly::Xtp => Transport::Xtp,
+const fn transport(args: &cli::Adversity) -> Transport {
+    match args.protocol {
+        cli::Transport::Tcp => Transport::Tcp,
+        cli::Transport::Xtp => Transport::Xtp,
     }
 }
 
@@ -88,33 +88,33 @@ fn table(summary: &Summary) -> String {
     text
 }
 
-fn one(seed: u64, wanted: &cli::Unkind) -> Result<(), Stop> {
-    let options = Options { capture: wanted.pcap, trace: wanted.trace };
-    if wanted.trace && transport(wanted) == Transport::Xtp {
+fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
+    let options = Options { capture: args.pcap, trace: args.trace };
+    if args.trace && transport(args) == Transport::Xtp {
         let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
         return Err(Stop::Input(why.to_owned()));
     }
     let go =
         |case: &Case, options| kumiki_adversity::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()));
-    let mut case = Case::of(transport(wanted), seed);
-    if wanted.shrink
+    let mut case = Case::of(transport(args), seed);
+    if args.shrink
         && let Some(violation) = go(&case, Options::default())?.violation
     {
         case = kumiki_adversity::shrink(&case, violation.rule, |runs| {
             eprintln!("kumiki: a simpler case after {runs} runs");
         });
     }
-    if wanted.verbose || wanted.shrink {
+    if args.verbose || args.shrink {
         print(&case.to_string())?;
     }
     let outcome = go(&case, options)?;
     print(&told(&outcome))?;
-    for file in write(&outcome, wanted)? {
+    for file in write(&outcome, args)? {
         print(&format!("{}\n", file.display()))?;
     }
     match &outcome.violation {
         None => Ok(()),
-        Some(violation) => Err(Stop::Failed(failure(transport(wanted), seed, violation))),
+        Some(violation) => Err(Stop::Failed(failure(transport(args), seed, violation))),
     }
 }
 
@@ -142,23 +142,23 @@ fn told(outcome: &Outcome) -> String {
 }
 
 /// Writes captures and traces where they are asked for.
-fn write(outcome: &Outcome, wanted: &cli::Unkind) -> Result<Vec<PathBuf>, Stop> {
+fn write(outcome: &Outcome, args: &cli::Adversity) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
-    if !wanted.pcap && !wanted.trace {
+    if !args.pcap && !args.trace {
         return Ok(files);
     }
     let failed = |path: &Path, why: &dyn core::fmt::Display| Stop::Failed(format!("{}: {why}", path.display()));
-    let folder = &wanted.out;
+    let folder = &args.out;
     fs::create_dir_all(folder).map_err(|why| failed(folder, &why))?;
     let seed = outcome.seed;
     for captured in &outcome.captured {
-        let path = folder.join(format!("unkind-{seed}-{}.pcapng", captured.host));
+        let path = folder.join(format!("adversity-{seed}-{}.pcapng", captured.host));
         let file = private::create(&path).map_err(|why| failed(&path, &why))?;
         capture::pcapng(core::slice::from_ref(captured), BufWriter::new(file)).map_err(|why| failed(&path, &why))?;
         files.push(path);
     }
-    if wanted.trace {
-        let path = folder.join(format!("unkind-{seed}-tcp.csv"));
+    if args.trace {
+        let path = folder.join(format!("adversity-{seed}-tcp.csv"));
         let text = trace::to_csv(&outcome.traces).map_err(|why| failed(&path, &why))?;
         let written = private::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(|why| failed(&path, &why))?;

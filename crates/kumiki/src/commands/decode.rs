@@ -14,35 +14,34 @@ use super::Stop;
 use crate::cli;
 
 /// Decodes the file and prints what was asked for.
-pub(super) fn run(wanted: &cli::Decode) -> Result<(), Stop> {
+pub(super) fn run(args: &cli::Decode) -> Result<(), Stop> {
     let registry = Registry::new();
-    let layer = wanted.layer.as_deref().map(|name| named(&registry, "--as", name)).transpose()?;
-    for name in &wanted.only {
+    let layer = args.layer.as_deref().map(|name| named(&registry, "--as", name)).transpose()?;
+    for name in &args.only {
         named(&registry, "--only", name)?;
     }
-    let wish = Wish { format: wanted.format.as_deref().map(format).transpose()?, layer: layer.map(|layer| layer.name) };
+    let wish = Wish { format: args.format.as_deref().map(format).transpose()?, layer: layer.map(|layer| layer.name) };
     let mut decoder = Decoder::new().reading_as(layer);
-    if wanted.secrets {
+    if args.secrets {
         decoder = decoder.showing_secrets();
     }
-    for text in &wanted.channel {
+    for text in &args.channel {
         let (vpi, vci, dissector) = channel(&registry, text)?;
         decoder = decoder.adapting(vpi, vci, dissector);
     }
-    for text in &wanted.port {
+    for text in &args.port {
         let (number, dissector) = port(&registry, text)?;
         decoder = decoder.listening(number, dissector);
     }
-    let name =
-        if wanted.file == Path::new("-") { "standard input".to_owned() } else { wanted.file.display().to_string() };
+    let name = if args.file == Path::new("-") { "standard input".to_owned() } else { args.file.display().to_string() };
     let wrong = |why: &dyn std::fmt::Display| format!("{name}: {why}");
-    let capture = Capture::open(open(&wanted.file)?, wish, &registry).map_err(|why| Stop::Input(wrong(&why)))?;
+    let capture = Capture::open(open(&args.file)?, wish, &registry).map_err(|why| Stop::Input(wrong(&why)))?;
     // A magic number leaves nothing to guess.
     let guess = capture.guess();
     if !guess.why.is_empty() && !matches!(guess.format, Format::Pcap | Format::PcapNg) {
         eprintln!("kumiki: {name}: {}", capture.guess());
     }
-    let shown = show_all(wanted, capture, &mut decoder);
+    let shown = show_all(args, capture, &mut decoder);
     match shown {
         Ok(()) => Ok(()),
         Err(Broken::Capture { why, nothing_before: true }) => Err(Stop::Input(wrong(&why))),
@@ -65,10 +64,10 @@ impl From<io::Error> for Broken {
     }
 }
 
-fn show_all(wanted: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: &mut Decoder) -> Result<(), Broken> {
+fn show_all(args: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: &mut Decoder) -> Result<(), Broken> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut start = None;
-    let (mut read, mut left) = (0_u64, wanted.count.unwrap_or(u64::MAX));
+    let (mut read, mut left) = (0_u64, args.count.unwrap_or(u64::MAX));
     while left > 0 {
         let record = match capture.next_record() {
             Ok(Some(record)) => record,
@@ -81,13 +80,13 @@ fn show_all(wanted: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: 
         read = read.saturating_add(1);
         start = start.or(record.time);
         let packet = decoder.decode(&record);
-        if !is_wanted(wanted, &packet) {
+        if !is_wanted(args, &packet) {
             continue;
         }
         left -= 1;
-        if wanted.json {
+        if args.json {
             writeln!(out, "{}", show::json(&record, &packet))?;
-        } else if wanted.verbose {
+        } else if args.verbose {
             writeln!(out, "{}", show::tree(&record, &packet, start))?;
         } else {
             writeln!(out, "{}", show::line(&record, &packet, start))?;
@@ -95,7 +94,7 @@ fn show_all(wanted: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: 
     }
     if left > 0 {
         for unfinished in decoder.unfinished() {
-            if wanted.json {
+            if args.json {
                 writeln!(out, "{}", show::json_unfinished(&unfinished))?;
             } else {
                 writeln!(out, "{unfinished}")?;
@@ -106,9 +105,9 @@ fn show_all(wanted: &cli::Decode, mut capture: Capture<Box<dyn Read>>, decoder: 
     Ok(())
 }
 
-fn is_wanted(wanted: &cli::Decode, packet: &Packet) -> bool {
+fn is_wanted(args: &cli::Decode, packet: &Packet) -> bool {
     let found = |name: &String| packet.layer(name).is_some();
-    (wanted.only.is_empty() || wanted.only.iter().any(found)) && (!wanted.bad || packet.is_bad())
+    (args.only.is_empty() || args.only.iter().any(found)) && (!args.bad || packet.is_bad())
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {

@@ -23,9 +23,9 @@ enum Verdict {
     Failed(String),
 }
 
-pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
+pub(super) fn script(args: &cli::Script) -> Result<(), Stop> {
     let input = |path: &Path, why: &dyn core::fmt::Display| Stop::Input(format!("{}: {why}", path.display()));
-    let found = kumiki_script::find(&wanted.paths).map_err(|why| Stop::Input(why.to_string()))?;
+    let found = kumiki_script::find(&args.paths).map_err(|why| Stop::Input(why.to_string()))?;
     let mut scripts = Vec::new();
     for path in found {
         let text = fs::read_to_string(&path).map_err(|why| input(&path, &why))?;
@@ -35,22 +35,22 @@ pub(super) fn script(wanted: &cli::Script) -> Result<(), Stop> {
     if scripts.is_empty() {
         return Err(Stop::Input(format!("there are no files *.{} there", kumiki_script::ENDING)));
     }
-    if scripts.len() > 1 && (wanted.pcap.is_some() || wanted.here) {
+    if scripts.len() > 1 && (args.pcap.is_some() || args.here) {
         return Err(Stop::Input("--pcap and --here are for one script".to_owned()));
     }
-    let verdicts = match (wanted.against, wanted.here) {
-        (None, _) => one_by_one(&scripts, wanted, |script| {
-            kumiki_script::run(script, wanted.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
+    let verdicts = match (args.against, args.here) {
+        (None, _) => one_by_one(&scripts, args, |script| {
+            kumiki_script::run(script, args.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
         })?,
-        (Some(cli::Against::Linux), true) => one_by_one(&scripts, wanted, |script| {
-            kumiki_script::against_linux(script, wanted.record, None).map_err(|why| format!("{}: {why}", script.file))
+        (Some(cli::Against::Linux), true) => one_by_one(&scripts, args, |script| {
+            kumiki_script::against_linux(script, args.record, None).map_err(|why| format!("{}: {why}", script.file))
         })?,
-        (Some(cli::Against::Linux), false) => in_namespaces(&scripts, wanted),
+        (Some(cli::Against::Linux), false) => in_namespaces(&scripts, args),
     };
-    told(&scripts, &verdicts, wanted)
+    told(&scripts, &verdicts, args)
 }
 
-fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], wanted: &cli::Script) -> Result<(), Stop> {
+fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], args: &cli::Script) -> Result<(), Stop> {
     let (mut met, mut left, mut failed) = (0, 0, 0);
     let mut text = String::new();
     for ((path, _), verdict) in scripts.iter().zip(verdicts) {
@@ -58,13 +58,13 @@ fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], wanted: &cli::Scrip
         match verdict {
             Verdict::Met => {
                 met += 1;
-                if !wanted.quiet && !wanted.record {
+                if !args.quiet && !args.record {
                     text.push_str(&format!("{path}: met\n"));
                 }
             }
             Verdict::Left(why) => {
                 left += 1;
-                if !wanted.quiet {
+                if !args.quiet {
                     text.push_str(&format!("{path}: left out: {why}\n"));
                 }
             }
@@ -87,7 +87,7 @@ fn told(scripts: &[(PathBuf, Script)], verdicts: &[Verdict], wanted: &cli::Scrip
 /// Runs scripts here, one after the other.
 fn one_by_one(
     scripts: &[(PathBuf, Script)],
-    wanted: &cli::Script,
+    args: &cli::Script,
     run: impl Fn(&Script) -> Result<Option<Outcome>, String>,
 ) -> Result<Vec<Verdict>, Stop> {
     let mut verdicts = Vec::new();
@@ -96,7 +96,7 @@ fn one_by_one(
             Err(why) => Verdict::Failed(why),
             Ok(None) => Verdict::Left(reason(script)),
             Ok(Some(outcome)) => {
-                if let Some(path) = &wanted.pcap {
+                if let Some(path) = &args.pcap {
                     capture(path, &outcome)?;
                 }
                 for line in &outcome.recorded {
@@ -128,7 +128,7 @@ fn capture(path: &Path, outcome: &Outcome) -> Result<(), Stop> {
 }
 
 /// Runs each script in a network namespace of its own, several at once, by this program once more.
-fn in_namespaces(scripts: &[(PathBuf, Script)], wanted: &cli::Script) -> Vec<Verdict> {
+fn in_namespaces(scripts: &[(PathBuf, Script)], args: &cli::Script) -> Vec<Verdict> {
     // Where we may not make a namespace for the network alone, one for users around it makes us root in it.
     let mut probe = Command::new("unshare");
     probe.args(["--net", "true"]).stderr(Stdio::null());
@@ -150,7 +150,7 @@ fn in_namespaces(scripts: &[(PathBuf, Script)], wanted: &cli::Script) -> Vec<Ver
                     };
                     let verdict = match &script.header.linux {
                         Linux::No(why) => Verdict::Left(why.clone()),
-                        Linux::Yes(_) => alone(path, unshare, wanted),
+                        Linux::Yes(_) => alone(path, unshare, args),
                     };
                     *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(verdict);
                 }
@@ -165,7 +165,7 @@ fn in_namespaces(scripts: &[(PathBuf, Script)], wanted: &cli::Script) -> Vec<Ver
 }
 
 /// One script in a namespace of its own.
-fn alone(path: &Path, unshare: &[&str], wanted: &cli::Script) -> Verdict {
+fn alone(path: &Path, unshare: &[&str], args: &cli::Script) -> Verdict {
     let itself = match std::env::current_exe() {
         Ok(itself) => itself,
         Err(why) => return Verdict::Failed(format!("this program is not to be found: {why}")),
@@ -173,10 +173,10 @@ fn alone(path: &Path, unshare: &[&str], wanted: &cli::Script) -> Verdict {
     let mut command = Command::new("unshare");
     command.args(unshare).arg("--").arg(itself);
     command.args(["script", "--against", "linux", "--here", "--quiet"]);
-    if wanted.record {
+    if args.record {
         command.arg("--record");
     }
-    if let Some(path) = &wanted.pcap {
+    if let Some(path) = &args.pcap {
         command.arg("--pcap").arg(path);
     }
     command.arg(path).stdin(Stdio::null());
@@ -187,7 +187,7 @@ fn alone(path: &Path, unshare: &[&str], wanted: &cli::Script) -> Verdict {
     let said = String::from_utf8_lossy(&output.stdout);
     let said = said.trim_end();
     if output.status.success() {
-        if wanted.record && print(&format!("{said}\n")).is_err() {
+        if args.record && print(&format!("{said}\n")).is_err() {
             return Verdict::Failed("standard output is closed".to_owned());
         }
         return Verdict::Met;

@@ -24,21 +24,21 @@ impl Runner for Fake {
     }
 }
 
-fn wanted(name: &str) -> cli::Results {
+fn args(name: &str) -> cli::Results {
     let out = std::env::temp_dir().join(format!("kumiki-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&out);
     cli::Results { quick: true, runs: None, out, force: false, pcap: None, json: true, jobs: Some(2) }
 }
 
-fn run_two(wanted: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Stop> {
+fn run_two(args: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Stop> {
     let document = Document::parse("two", "two.toml", TWO_HOSTS).unwrap();
-    experiments("test", &[document], Vec::new(), wanted, &Fake { failing })
+    experiments("test", &[document], Vec::new(), args, &Fake { failing })
 }
 
-fn files(wanted: &cli::Results) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&wanted.out)
+fn files(args: &cli::Results) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&args.out)
         .unwrap()
-        .map(|entry| entry.unwrap().path().strip_prefix(&wanted.out).unwrap().to_owned())
+        .map(|entry| entry.unwrap().path().strip_prefix(&args.out).unwrap().to_owned())
         .collect();
     files.sort();
     files
@@ -46,31 +46,31 @@ fn files(wanted: &cli::Results) -> Vec<PathBuf> {
 
 #[test]
 fn a_run_leaves_rows_and_figures_and_refuses_to_run_over_them() {
-    let wanted = wanted("leaves");
-    run_two(&wanted, |_| false).unwrap();
-    assert_eq!(files(&wanted), ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from));
-    assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 2);
-    assert!(matches!(run_two(&wanted, |_| false), Err(Stop::Input(_))));
-    std::fs::remove_dir_all(&wanted.out).unwrap();
+    let args = args("leaves");
+    run_two(&args, |_| false).unwrap();
+    assert_eq!(files(&args), ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from));
+    assert_eq!(read_rows(&args.out.join("rows.jsonl")).unwrap().len(), 2);
+    assert!(matches!(run_two(&args, |_| false), Err(Stop::Input(_))));
+    std::fs::remove_dir_all(&args.out).unwrap();
 }
 
 #[test]
 fn what_ran_is_written_although_a_point_failed() {
-    let wanted = wanted("some");
-    let Err(Stop::Failed(why)) = run_two(&wanted, |point| point.index == 0) else {
+    let args = args("some");
+    let Err(Stop::Failed(why)) = run_two(&args, |point| point.index == 0) else {
         panic!("one of two points failed");
     };
     assert_eq!(why, "1 of 2 points failed:\n  two, nagle on, window 48 KiB, rtt 20 ms: the peer reset");
-    assert_eq!(read_rows(&wanted.out.join("rows.jsonl")).unwrap().len(), 1);
-    std::fs::remove_dir_all(&wanted.out).unwrap();
+    assert_eq!(read_rows(&args.out.join("rows.jsonl")).unwrap().len(), 1);
+    std::fs::remove_dir_all(&args.out).unwrap();
 }
 
 #[test]
 fn where_all_failed_nothing_is_in_the_way_of_the_next_attempt() {
-    let wanted = wanted("none");
-    assert!(matches!(run_two(&wanted, |_| true), Err(Stop::Failed(_))));
-    run_two(&wanted, |_| false).unwrap();
-    std::fs::remove_dir_all(&wanted.out).unwrap();
+    let args = args("none");
+    assert!(matches!(run_two(&args, |_| true), Err(Stop::Failed(_))));
+    run_two(&args, |_| false).unwrap();
+    std::fs::remove_dir_all(&args.out).unwrap();
 }
 
 #[test]

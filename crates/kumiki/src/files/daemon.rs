@@ -248,9 +248,9 @@ fn passwords(who: &Who) -> Result<(Passwords, Option<Reload>), Stop> {
 }
 
 /// Serves until Ctrl-C, or once. Transfers that broke are kept for so long.
-pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<(), Stop> {
-    let (reach, limits) = (&wanted.reach, &wanted.limits);
-    let root = wanted.root.clone();
+pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), Stop> {
+    let (reach, limits) = (&args.reach, &args.limits);
+    let root = args.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
     reach.check()?;
     let mut listen: Vec<Listen> = reach.listen.iter().map(|it| it.listen(Carrier::Rfc1006)).collect();
@@ -276,17 +276,17 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
     };
     let longest = limits.longest.as_deref();
     let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
-    let (passwords, reload) = passwords(&wanted.who)?;
+    let (passwords, reload) = passwords(&args.who)?;
     let behind = reload.clone();
-    let walls = wanted.walls.walls()?;
-    let access = if wanted.who.read_only { Access::Read } else { Access::Write };
+    let walls = args.walls.walls()?;
+    let access = if args.who.read_only { Access::Read } else { Access::Write };
     let mut places = vec![(root.clone(), access)];
-    let captures = wanted.pcap.as_deref();
+    let captures = args.pcap.as_deref();
     if let Some(folder) = captures.map(above).filter(|it| !it.is_dir()) {
         return Err(Stop::Input(format!("--pcap: {}: there is no such directory", folder.display())));
     }
     // The whole directory, for what replaces the file is another file.
-    let secrets = wanted.who.passwords.as_deref();
+    let secrets = args.who.passwords.as_deref();
     places.extend(secrets.map(|path| (above(path), Access::Read)));
     places.extend(captures.map(|path| (above(path), Access::Make)));
     let needs = Needs { files: Ok(places), connects: Vec::new(), calls: Calls::Files, capabilities: false };
@@ -303,7 +303,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         listen,
         passwords,
         reload,
-        read_only: wanted.who.read_only,
+        read_only: args.who.read_only,
         quota: octets("--quota", &limits.quota)?,
         files: limits.files,
         longest_file: octets("--longest-file", &limits.longest_file)?,
@@ -320,10 +320,10 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
         tpdu_size: reach.tpdu,
         x121,
         circuit,
-        once: wanted.once,
-        pcap: wanted.pcap.clone(),
-        pcap_most: pcap_most(&wanted.pcap_most)?,
-        verbose: wanted.verbose,
+        once: args.once,
+        pcap: args.pcap.clone(),
+        pcap_most: pcap_most(&args.pcap_most)?,
+        verbose: args.verbose,
     };
     let log = Logbook::standard(Form::Text);
     let mut say = |line: &str| log.tell(&shown(line));
@@ -333,7 +333,7 @@ pub(crate) fn serve(wanted: &Serve, serves: Serves, keep: Duration) -> Result<()
             log.tell(&format!("listens at {at} ({carrier})"));
             lines.push_str(&format!("{at}\n"));
         }
-        if let Some(path) = &wanted.port_file {
+        if let Some(path) = &args.port_file {
             write_whole(path, &lines)
                 .map_err(|why| LiveError::System { what: format!("--port-file: {}", path.display()), why })?;
         }

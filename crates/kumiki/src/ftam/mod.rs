@@ -21,7 +21,7 @@ use crate::live::option;
                   (user, password), 6 the filestore said no, 7 a protocol error or an abort of the responder, 130 given up by \
                   Ctrl-C; collect: 10 nothing is new, 11 some files could not be fetched."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct FtamArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -250,8 +250,8 @@ pub(crate) fn element(text: &str) -> Result<usize, Stop> {
 const VARIABLE: &str = "KUMIKI_FTAM_PASSWORD";
 
 /// `kumiki ftam`.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    match &wanted.what {
+pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
+    match &args.what {
         What::Get(it) => {
             if it.url.name.is_empty() {
                 return Err(Stop::Input("the URL names no file".to_owned()));

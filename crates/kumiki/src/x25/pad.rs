@@ -35,7 +35,7 @@ const MOST: u16 = 16;
 Without it, selections and commands are typed: HELP shows them, Ctrl-P leads from a call to commands, EXIT ends.\n\n\
 Exit status: 0 it ended as asked, 1 the call could not be had or was lost, 2 the command line is wrong."
 )]
-pub(crate) struct Wanted {
+pub(crate) struct PadArgs {
     /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
     #[arg(value_name = "CALL", conflicts_with_all = ["listen", "answer"])]
     call: Option<String>,
@@ -148,7 +148,7 @@ impl Journal for Aside {
     }
 }
 
-impl Wanted {
+impl PadArgs {
     /// Refuses what would be of no use: what is about many callers where there is one terminal, and what is about a terminal where there is none.
     fn check(&self) -> Result<(), Stop> {
         let (reach, behave, limits) = (&self.reach, &self.behave, &self.limits);
@@ -185,9 +185,9 @@ impl Wanted {
 }
 
 /// Runs the command.
-pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    wanted.check()?;
-    let reach = &wanted.reach;
+pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
+    args.check()?;
+    let reach = &args.reach;
     let gateway = match &reach.xot {
         Some(text) => Some(resolved("--xot", text, XOT)?),
         None => None,
@@ -209,31 +209,31 @@ pub(crate) fn run(wanted: &Wanted) -> Result<(), Stop> {
         patience: some_time("--timeout", &reach.timeout)?,
         pcap: reach.pcap.clone(),
         pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?),
-        walls: wanted.walls.walls()?,
+        walls: args.walls.walls()?,
         ..Network::default()
     };
     let answer = match &reach.answer {
         Some(text) => Some(resolved("--answer", text, XOT)?),
         None => None,
     };
-    let list = match &wanted.behave.set {
+    let list = match &args.behave.set {
         Some(text) => text.parse().map_err(|why| Stop::Input(format!("--set: {why}")))?,
         None => List::default(),
     };
-    if let (Some(at), false) = (answer, wanted.command.is_empty()) {
-        return serve(&network, at, &list, wanted);
+    if let (Some(at), false) = (answer, args.command.is_empty()) {
+        return serve(&network, at, &list, args);
     }
     network.listen = answer;
-    let config = config(wanted, &list, answer.is_some())?;
+    let config = config(args, &list, answer.is_some())?;
     if let Some(text) = &reach.listen {
         let lines = Lines::new();
-        network.budget = Some(budget(wanted, &lines)?);
-        let doors = doors(wanted, terminal::EACH, &lines)?;
+        network.budget = Some(budget(args, &lines)?);
+        let doors = doors(args, terminal::EACH, &lines)?;
         let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
     let outcome = terminal::run(&network, config, &Aside)?;
-    match &wanted.call {
+    match &args.call {
         Some(call) => judged(call, &outcome),
         None => Ok(()),
     }
@@ -258,9 +258,9 @@ fn judged(call: &str, outcome: &Outcome) -> Result<(), Stop> {
     Err(Stop::Failed(format!("the call {call} {what}: {why}{remedy}")))
 }
 
-fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop> {
-    let behave = &wanted.behave;
-    let is_terminal = wanted.reach.listen.is_some() || io::stdin().is_terminal();
+fn config(args: &PadArgs, list: &List, answers: bool) -> Result<PadConfig, Stop> {
+    let behave = &args.behave;
+    let is_terminal = args.reach.listen.is_some() || io::stdin().is_terminal();
     let mut initial = match behave.profile.as_deref() {
         Some("simple" | "90") => Parameters::SIMPLE,
         Some("transparent" | "91") => Parameters::TRANSPARENT,
@@ -268,7 +268,7 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
             return Err(Stop::Input(format!("--profile: {other:?} is none; expected simple (90) or transparent (91)")));
         }
         None => {
-            let (profile, more) = match (is_terminal, wanted.call.is_some()) {
+            let (profile, more) = match (is_terminal, args.call.is_some()) {
                 // A person: with a prompt, and a break that interrupts.
                 (true, _) => (Parameters::SIMPLE, "6:5,7:21"),
                 // A program that only wants to speak to the host.
@@ -285,10 +285,10 @@ fn config(wanted: &Wanted, list: &List, answers: bool) -> Result<PadConfig, Stop
     let linger = or_forever("--linger", behave.linger.as_deref().unwrap_or("2 s"))?;
     Ok(PadConfig {
         initial,
-        address: number("--address", wanted.reach.address.as_deref())?,
+        address: number("--address", args.reach.address.as_deref())?,
         answer: answers.then_some(X121::NONE),
-        call: wanted.call.clone(),
-        once: behave.once || wanted.call.is_some(),
+        call: args.call.clone(),
+        once: behave.once || args.call.is_some(),
         linger,
         is_stream: !is_terminal,
         reselection: behave.reselect,
@@ -303,23 +303,23 @@ fn set(parameters: &mut Parameters, list: &List) {
     }
 }
 
-fn serve(network: &Network, at: SocketAddr, list: &List, wanted: &Wanted) -> Result<(), Stop> {
-    find_program(&wanted.command)?;
+fn serve(network: &Network, at: SocketAddr, list: &List, args: &PadArgs) -> Result<(), Stop> {
+    find_program(&args.command)?;
     let lines = Lines::new();
-    let network = &Network { budget: Some(budget(wanted, &lines)?), ..network.clone() };
-    let doors = doors(wanted, host::EACH, &lines)?;
+    let network = &Network { budget: Some(budget(args, &lines)?), ..network.clone() };
+    let doors = doors(args, host::EACH, &lines)?;
     let listener = bound("--answer", at, &lines)?;
     let mut config = HostConfig::default();
     if !list.0.is_empty() {
         config.set.clone_from(&list.0);
     }
-    host::listen(network, &config, &listener, &wanted.command, &doors, &lines)?;
+    host::listen(network, &config, &listener, &args.command, &doors, &lines)?;
     Ok(())
 }
 
 /// The memory that callers share.
-fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
-    let memory = memory(wanted.reach.memory.as_deref().unwrap_or("128MiB"))?;
+fn budget(args: &PadArgs, lines: &Lines) -> Result<Budget, Stop> {
+    let memory = memory(args.reach.memory.as_deref().unwrap_or("128MiB"))?;
     let memory = Memory::budget(memory).map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &memory.remark {
         lines.told(remark);
@@ -328,8 +328,8 @@ fn budget(wanted: &Wanted, lines: &Lines) -> Result<Budget, Stop> {
 }
 
 /// How many callers there may be, and how long they may take.
-fn doors(wanted: &Wanted, each: Each, lines: &Lines) -> Result<Doors, Stop> {
-    let (reach, limits) = (&wanted.reach, &wanted.limits);
+fn doors(args: &PadArgs, each: Each, lines: &Lines) -> Result<Doors, Stop> {
+    let (reach, limits) = (&args.reach, &args.limits);
     let room = Room::of(limits.callers.limits(reach.most.unwrap_or(MOST).into())?, each);
     let room = room.map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &room.remark {
@@ -339,7 +339,7 @@ fn doors(wanted: &Wanted, each: Each, lines: &Lines) -> Result<Doors, Stop> {
         limits: room.limits,
         begin: limits.callers.begin()?,
         idle: idle(limits.idle.as_deref().unwrap_or("1h"))?,
-        once: wanted.behave.once,
+        once: args.behave.once,
     })
 }
 

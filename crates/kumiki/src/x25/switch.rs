@@ -14,7 +14,7 @@ use crate::commands::{Stop, print, shown};
 #[command(
     after_help = "Exit status: 0 it ended as asked, 1 it ran and failed, 2 the command line or an input file is wrong."
 )]
-pub(super) struct Wanted {
+pub(super) struct SwitchArgs {
     /// What there is to switch: ports and routes, as docs/x25.md has them
     #[arg(value_name = "CONFIG.toml")]
     config: PathBuf,
@@ -46,21 +46,21 @@ fn read(path: &Path) -> Result<kumiki_switch::Config, Stop> {
 }
 
 /// Runs the command.
-pub(super) fn run(wanted: &Wanted) -> Result<(), Stop> {
-    let config = read(&wanted.config)?;
-    if wanted.check {
+pub(super) fn run(args: &SwitchArgs) -> Result<(), Stop> {
+    let config = read(&args.config)?;
+    if args.check {
         return print("the configuration makes sense\n");
     }
     let log = Logbook::standard(Form::Text);
     let say = |line: &str| log.tell(&shown(line));
-    let run = kumiki_switch::Wanted {
-        pcap: wanted.pcap.clone(),
-        pcap_most: pcap_most(&wanted.pcap_most)?,
-        walls: wanted.walls.walls()?,
-        memory: Some(memory(&wanted.memory)?),
-        limits: wanted.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
-        begin: wanted.callers.begin()?,
-        idle: idle(&wanted.idle)?,
+    let run = kumiki_switch::SwitchOptions {
+        pcap: args.pcap.clone(),
+        pcap_most: pcap_most(&args.pcap_most)?,
+        walls: args.walls.walls()?,
+        memory: Some(memory(&args.memory)?),
+        limits: args.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
+        begin: args.callers.begin()?,
+        idle: idle(&args.idle)?,
         end: None,
     };
     kumiki_switch::run(&config, &run, say)?;
