@@ -19,8 +19,10 @@ use std::io;
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "a call of the C library with a structure")]
 pub fn run_first() -> io::Result<()> {
+    // SAFETY: a C structure of integers, of which other C libraries have more than one.
+    let mut param: libc::sched_param = unsafe { core::mem::zeroed() };
     // The least of the real-time priorities: ahead of all that have none is enough.
-    let param = libc::sched_param { sched_priority: 1 };
+    param.sched_priority = 1;
     // SAFETY: `pthread_self` always gives a thread that lives, the caller's; `param` is a whole `struct sched_param` that is only
     // read, during the call.
     let status = unsafe { libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const param) };

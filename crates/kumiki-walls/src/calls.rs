@@ -11,6 +11,9 @@
 use std::collections::BTreeMap;
 
 use libc::c_long;
+// The kernel's numbers, of one type whatever the C library.
+use linux_raw_sys::ioctl;
+use linux_raw_sys::prctl::{PR_GET_AUXV, PR_SET_NAME, PR_SET_TIMERSLACK, PR_SET_VMA};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
@@ -193,9 +196,9 @@ const FORBIDDEN: &[c_long] = &[
 type Rules = Result<Vec<SeccompRule>, seccompiler::BackendError>;
 
 /// The argument of this number is one of these.
-fn one_of(argument: u8, values: &[u64]) -> Rules {
-    let rule = |value: &u64| {
-        let is = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value)?;
+fn one_of(argument: u8, values: &[u32]) -> Rules {
+    let rule = |value: &u32| {
+        let is = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(*value))?;
         SeccompRule::new(vec![is])
     };
     values.iter().map(rule).collect()
@@ -208,9 +211,6 @@ fn bits(argument: u8, mask: u64, set: u64) -> Rules {
     Ok(vec![SeccompRule::new(vec![is])?])
 }
 
-/// What the kernel told this program at its start; Linux 6.4 (linux/prctl.h).
-const PR_GET_AUXV: u64 = 0x4155_5856;
-
 /// What is allowed with some arguments only.
 fn conditional(calls: Calls, configures: bool) -> Result<Vec<(c_long, Vec<SeccompRule>)>, seccompiler::BackendError> {
     let octets = |number: i32| u64::from(number.unsigned_abs());
@@ -218,38 +218,38 @@ fn conditional(calls: Calls, configures: bool) -> Result<Vec<(c_long, Vec<Seccom
     let execute = octets(libc::PROT_EXEC);
     // Threads, and no processes.
     let thread = octets(libc::CLONE_THREAD | libc::CLONE_VM);
-    let own = u64::from(std::process::id());
-    let mut requests = vec![libc::FIONBIO, libc::FIONREAD, libc::FIOCLEX, libc::TCGETS];
+    let own = std::process::id();
+    let mut requests = vec![ioctl::FIONBIO, ioctl::FIONREAD, ioctl::FIOCLEX, ioctl::TCGETS];
     if calls == Calls::Lines {
         // What a terminal as a line is asked: settings, who is in the foreground, how much is queued, and whether there is a carrier; never TIOCSTI.
         requests.extend([
-            libc::TCSETS,
-            libc::TCSETSW,
-            libc::TCSETSF,
-            libc::TCGETS2,
-            libc::TCSETS2,
-            libc::TCSETSW2,
-            libc::TCSETSF2,
-            libc::TCFLSH,
-            libc::TIOCGPGRP,
-            libc::TIOCGWINSZ,
-            libc::TIOCOUTQ,
-            libc::TIOCMGET,
-            libc::TIOCEXCL,
-            libc::TIOCNXCL,
-            libc::TIOCGPTN,
+            ioctl::TCSETS,
+            ioctl::TCSETSW,
+            ioctl::TCSETSF,
+            ioctl::TCGETS2,
+            ioctl::TCSETS2,
+            ioctl::TCSETSW2,
+            ioctl::TCSETSF2,
+            ioctl::TCFLSH,
+            ioctl::TIOCGPGRP,
+            ioctl::TIOCGWINSZ,
+            ioctl::TIOCOUTQ,
+            ioctl::TIOCMGET,
+            ioctl::TIOCEXCL,
+            ioctl::TIOCNXCL,
+            ioctl::TIOCGPTN,
         ]);
     }
     if configures {
         // The kernel's end of a TUN device.
         requests.extend([
-            libc::SIOCGIFINDEX,
-            libc::SIOCGIFFLAGS,
-            libc::SIOCSIFFLAGS,
-            libc::SIOCSIFADDR,
-            libc::SIOCSIFDSTADDR,
-            libc::SIOCSIFNETMASK,
-            libc::SIOCSIFMTU,
+            ioctl::SIOCGIFINDEX,
+            ioctl::SIOCGIFFLAGS,
+            ioctl::SIOCSIFFLAGS,
+            ioctl::SIOCSIFADDR,
+            ioctl::SIOCSIFDSTADDR,
+            ioctl::SIOCSIFNETMASK,
+            ioctl::SIOCSIFMTU,
         ]);
     }
     let mut rules = vec![
@@ -259,16 +259,11 @@ fn conditional(calls: Calls, configures: bool) -> Result<Vec<(c_long, Vec<Seccom
         // How abort(3) ends a program.
         (libc::SYS_tgkill, one_of(0, &[own])?),
         (libc::SYS_ioctl, one_of(1, &requests)?),
-        (
-            libc::SYS_prctl,
-            one_of(
-                0,
-                &[octets(libc::PR_SET_NAME), octets(libc::PR_SET_TIMERSLACK), octets(libc::PR_SET_VMA), PR_GET_AUXV],
-            )?,
-        ),
+        // PR_GET_AUXV: what the kernel told this program at its start, since Linux 6.4.
+        (libc::SYS_prctl, one_of(0, &[PR_SET_NAME, PR_SET_TIMERSLACK, PR_SET_VMA, PR_GET_AUXV])?),
     ];
     if calls == Calls::Lines {
-        let families = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(octets);
+        let families = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX].map(i32::unsigned_abs);
         rules.push((libc::SYS_socket, one_of(0, &families)?));
     }
     Ok(rules)
