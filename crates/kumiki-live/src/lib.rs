@@ -44,9 +44,9 @@ pub mod logbook;
 #[cfg(target_os = "linux")]
 pub mod memory;
 pub mod private;
-pub mod report;
 #[cfg(target_os = "linux")]
-pub mod tape;
+pub mod recorder;
+pub mod report;
 #[cfg(test)]
 mod tests;
 pub mod throttle;

@@ -9,14 +9,14 @@ use kumiki_graph::Address;
 use kumiki_io::{Arrival, Descriptors, RealDevice, Sent, Stream};
 use kumiki_octets::Message;
 
-use super::tape::Tape;
+use super::recorder::Recorder;
 
 /// How much of what a peer says first is kept: enough to see what it is.
 const FIRST: usize = 32;
 
 /// What was seen of a connection.
 #[derive(Clone, Debug, Default)]
-pub struct Sight {
+pub struct Traffic {
     /// Octets received.
     pub received: u64,
     /// Octets handed to the socket, or held back for it.
@@ -35,21 +35,21 @@ pub struct Sight {
 
 /// Where it is seen from.
 #[derive(Clone, Debug, Default)]
-pub struct Watcher(Arc<Mutex<Sight>>);
+pub struct Watcher(Arc<Mutex<Traffic>>);
 
 impl Watcher {
     /// What was seen.
-    pub fn sight(&self) -> Sight {
+    pub fn traffic(&self) -> Traffic {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Octets both ways, and whether the peer has gone.
     pub fn crossed(&self) -> (u64, bool) {
-        let sight = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (sight.received.saturating_add(sight.sent), sight.is_down)
+        let traffic = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (traffic.received.saturating_add(traffic.sent), traffic.is_down)
     }
 
-    fn with(&self, act: impl FnOnce(&mut Sight)) {
+    fn with(&self, act: impl FnOnce(&mut Traffic)) {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -68,7 +68,7 @@ fn keep(first: &mut Vec<u8>, data: &Message) {
 pub struct Line {
     stream: Stream,
     watcher: Watcher,
-    tape: Option<Tape>,
+    recorder: Option<Recorder>,
     mute: Arc<AtomicBool>,
 }
 
@@ -88,14 +88,14 @@ pub struct Connection {
 }
 
 impl Line {
-    /// A device of `connection`; what crosses it is written to `tape`.
+    /// A device of `connection`; what crosses it is written to `recorder`.
     ///
     /// # Errors
     /// The socket cannot be made not to wait.
-    pub fn new(connection: Connection, tape: Option<Tape>) -> io::Result<(Self, Watcher)> {
+    pub fn new(connection: Connection, recorder: Option<Recorder>) -> io::Result<(Self, Watcher)> {
         let Connection { socket, mute, .. } = connection;
         let watcher = Watcher::default();
-        let line = Self { stream: Stream::new(socket)?, watcher: watcher.clone(), tape, mute };
+        let line = Self { stream: Stream::new(socket)?, watcher: watcher.clone(), recorder, mute };
         Ok((line, watcher))
     }
 
@@ -115,16 +115,16 @@ impl RealDevice for Line {
         let arrival = self.stream.receive()?;
         match &arrival {
             Some(Arrival::Unit { data, .. }) => {
-                if let Some(tape) = &mut self.tape {
-                    tape.received(&data.to_vec());
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.received(&data.to_vec());
                 }
-                self.watcher.with(|sight| {
-                    sight.received = sight.received.saturating_add(data.len() as u64);
-                    sight.is_owed = true;
-                    keep(&mut sight.first, data);
+                self.watcher.with(|traffic| {
+                    traffic.received = traffic.received.saturating_add(data.len() as u64);
+                    traffic.is_owed = true;
+                    keep(&mut traffic.first, data);
                 });
             }
-            Some(Arrival::Down) => self.watcher.with(|sight| sight.is_down = true),
+            Some(Arrival::Down) => self.watcher.with(|traffic| traffic.is_down = true),
             Some(Arrival::Up | Arrival::Room(_) | Arrival::Told(_)) | None => {}
         }
         Ok(arrival)
@@ -136,14 +136,14 @@ impl RealDevice for Line {
         }
         let sent = self.stream.send(packet, to)?;
         if sent == Sent::Taken {
-            if let Some(tape) = &mut self.tape {
-                tape.sent(&packet.to_vec());
+            if let Some(recorder) = &mut self.recorder {
+                recorder.sent(&packet.to_vec());
             }
-            self.watcher.with(|sight| {
-                sight.sent = sight.sent.saturating_add(packet.len() as u64);
-                sight.is_full = true;
-                sight.is_owed = false;
-                keep(&mut sight.first_sent, packet);
+            self.watcher.with(|traffic| {
+                traffic.sent = traffic.sent.saturating_add(packet.len() as u64);
+                traffic.is_full = true;
+                traffic.is_owed = false;
+                keep(&mut traffic.first_sent, packet);
             });
         }
         Ok(sent)
@@ -155,7 +155,7 @@ impl RealDevice for Line {
 
     fn flush(&mut self) -> io::Result<bool> {
         let is_full = self.stream.flush()?;
-        self.watcher.with(|sight| sight.is_full = is_full);
+        self.watcher.with(|traffic| traffic.is_full = is_full);
         Ok(is_full)
     }
 }

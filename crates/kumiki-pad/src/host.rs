@@ -311,12 +311,12 @@ fn converse(
             if is_sent_away && !is_told {
                 return true;
             }
-            let sight = watcher.sight();
-            if heard == 0 && sight.received > 0 {
+            let traffic = watcher.traffic();
+            if heard == 0 && traffic.received > 0 {
                 gate.advance(number, Step::Spoke);
             }
-            if sight.received != heard {
-                (heard, last) = (sight.received, now);
+            if traffic.received != heard {
+                (heard, last) = (traffic.received, now);
             }
             if host.calling().is_some() {
                 let known = gate.know(number);
@@ -343,7 +343,7 @@ fn converse(
             if !has_called && !is_over {
                 // Of one that has left, or speaks something else, no call can come.
                 let is_left = graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left);
-                why = if sight.is_down {
+                why = if traffic.is_down {
                     Some(Why::Left)
                 } else if is_left {
                     Some(foreign(graph))
@@ -368,7 +368,7 @@ fn converse(
                 }
             }
             // A program may still take what came last; otherwise there is nothing to wait for once the peer has hung up.
-            let is_left = sight.is_down && (is_refused || is_closing);
+            let is_left = traffic.is_down && (is_refused || is_closing);
             is_left || now >= *over.get_or_insert(now) + FAREWELL
         });
         if ended != Ended::TimedOut {

@@ -94,11 +94,11 @@ struct Visit {
 impl Visit {
     /// Looks at it after a pass; why it is to be let go, if so.
     fn look(&mut self, pad: &Pad, now: Instant) -> Option<Why> {
-        let sight = self.watcher.sight();
-        if sight.received > 0 && !core::mem::replace(&mut self.has_spoken, true) {
+        let traffic = self.watcher.traffic();
+        if traffic.received > 0 && !core::mem::replace(&mut self.has_spoken, true) {
             self.gate.advance(self.number, Step::Spoke);
         }
-        let crossed = sight.received.saturating_add(sight.sent);
+        let crossed = traffic.received.saturating_add(traffic.sent);
         if core::mem::replace(&mut self.crossed, crossed) != crossed {
             self.last = now;
         }

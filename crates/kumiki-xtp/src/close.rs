@@ -5,7 +5,7 @@
 //! | Specification | `docs/xtp.md`, P14 (hold time), P31 to P34 |
 //!
 //! Each direction closes by itself: the writer says WCLOSE with its last octet and asks until the reader, who has all, says
-//! RCLOSE. Whoever finds both directions closed says so with END, and a [`Remains`] answers in its place for the hold time,
+//! RCLOSE. Whoever finds both directions closed says so with END, and a [`InactiveContext`] answers in its place for the hold time,
 //! should the peer not have heard it.
 
 use core::net::IpAddr;
@@ -26,7 +26,7 @@ const END: u64 = HEADER as u64 + 20;
 
 /// What answers in the place of a context that is over.
 #[derive(Debug)]
-pub(crate) struct Remains {
+pub(crate) struct InactiveContext {
     /// The peer and its key: packets with that key come here.
     pub(crate) name: Option<(Address, Key)>,
     key: Key,
@@ -38,7 +38,7 @@ pub(crate) struct Remains {
     seq: u64,
 }
 
-impl Remains {
+impl InactiveContext {
     /// A packet for the context that was: who asks is told that it is over.
     pub(crate) fn on_packet(&mut self, packet: &Arrived, io: &mut Io<'_, '_>) {
         let asks = packet.has(Options::SREQ) || packet.has(Options::DREQ);
@@ -58,11 +58,11 @@ impl Remains {
     }
 }
 
-fn send(it: &Remains, io: &mut Io<'_, '_>) {
+fn send(it: &InactiveContext, io: &mut Io<'_, '_>) {
     send_by(&it.path, it, io);
 }
 
-fn send_by(path: &Path, it: &Remains, io: &mut Io<'_, '_>) {
+fn send_by(path: &Path, it: &InactiveContext, io: &mut Io<'_, '_>) {
     let header = Header {
         key: it.key,
         options: it.options.with(Options::END),
@@ -79,8 +79,8 @@ fn send_by(path: &Path, it: &Remains, io: &mut Io<'_, '_>) {
 
 impl Endpoint {
     /// What is left of the context.
-    pub(crate) fn remains(&mut self) -> Remains {
-        Remains {
+    pub(crate) fn remains(&mut self) -> InactiveContext {
+        InactiveContext {
             name: self.name(),
             key: self.key(),
             path: self.path,

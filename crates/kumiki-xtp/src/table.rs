@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::{Address, Handle, Instant, Rng};
 use kumiki_wire::xtp::Key;
 
-use super::close::Remains;
+use super::close::InactiveContext;
 use super::context::Endpoint;
 use super::listening::Listener;
 
@@ -21,7 +21,7 @@ pub(crate) enum Entry {
     Listener(Box<Listener>),
     Context(Box<Endpoint>),
     /// Over, but still answering.
-    Inactive(Box<Remains>),
+    Inactive(Box<InactiveContext>),
 }
 
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Table {
     }
 
     /// The context is over; `remains` answers in its place until `until`.
-    pub(crate) fn retire(&mut self, handle: Handle, remains: Remains, until: Instant) -> Entry {
+    pub(crate) fn retire(&mut self, handle: Handle, remains: InactiveContext, until: Instant) -> Entry {
         let Some(slot) = self.slot(handle) else {
             return Entry::Free;
         };
@@ -167,7 +167,7 @@ impl Table {
         }
     }
 
-    pub(crate) fn inactive_mut(&mut self, handle: Handle) -> Option<&mut Remains> {
+    pub(crate) fn inactive_mut(&mut self, handle: Handle) -> Option<&mut InactiveContext> {
         match &mut self.slot(handle)?.entry {
             Entry::Inactive(remains) => Some(remains),
             Entry::Free | Entry::Listener(_) | Entry::Context(_) => None,

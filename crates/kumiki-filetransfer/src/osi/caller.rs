@@ -21,12 +21,12 @@ use kumiki_osi_service::x25::Number;
 use kumiki_osi_service::{Association as Upper, Oid, Selectors};
 
 use super::ends::{Calls, caller, caller_mut, take_broken};
-use super::objection::of_carrier;
 use super::reach::{Host, connected};
+use super::refusal::of_carrier;
 use super::{Carrier, Lower, dropped, numbered, spelled, stack};
-use kumiki_live::line::{Line, Sight, Watcher};
+use kumiki_live::line::{Line, Traffic, Watcher};
 use kumiki_live::private::CaptureBudget;
-use kumiki_live::tape::Tape;
+use kumiki_live::recorder::Recorder;
 use kumiki_live::{BATCH, LOOK, LiveError, system};
 
 /// How long a peer may take to end in order, and what was said last to leave.
@@ -61,7 +61,7 @@ pub struct Call {
 }
 
 /// What is to be done on an association, one thing after the other.
-pub trait Errand {
+pub trait Task {
     /// The next thing; none: it is over.
     fn next(&mut self) -> Option<Operation>;
 
@@ -109,18 +109,18 @@ pub struct Association {
     pub octets: (u64, u64),
 }
 
-/// Calls, does what `errand` wants, and ends. Where a connection breaks in a transfer that can go on, it calls again.
+/// Calls, does what `task` wants, and ends. Where a connection breaks in a transfer that can go on, it calls again.
 ///
 /// # Errors
 /// [`LiveError`] where this machine cannot do it, or the capture cannot be written; what the peer or the network has against it is in
 /// [`Association::failure`].
-pub fn call(call: &Call, errand: &mut dyn Errand) -> Result<Association, LiveError> {
+pub fn call(call: &Call, task: &mut dyn Task) -> Result<Association, LiveError> {
     let clock = RealClock::start();
     let mut next = Some(executor(clock));
     let bell = next.as_ref().map(Executor::bell).unwrap_or_default();
     let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let mut calling =
-        Calling { call, errand, clock, bell, wish, heard: 0, connections: 0, whole: Association::default() };
+        Calling { call, task, clock, bell, wish, heard: 0, connections: 0, whole: Association::default() };
     let (mut broken, mut wait) = (None, FIRST_WAIT);
     loop {
         let executor = next.take().unwrap_or_else(|| executor(clock));
@@ -157,7 +157,7 @@ enum Ended {
 /// A call, over one connection or more.
 struct Calling<'a> {
     call: &'a Call,
-    errand: &'a mut dyn Errand,
+    task: &'a mut dyn Task,
     clock: RealClock,
     bell: Bell,
     wish: Wish,
@@ -171,7 +171,7 @@ impl Calling<'_> {
     /// Makes a connection, and begins or goes on there.
     fn connect(&mut self, mut executor: Executor<RealClock>, broken: Option<Box<Client>>) -> Result<Ended, LiveError> {
         let (call, clock) = (self.call, self.clock);
-        self.errand.told(&format!("network: connecting to {}", call.host));
+        self.task.told(&format!("network: connecting to {}", call.host));
         let patience = call.lower.patience;
         let connection = match connected(&call.host, patience, clock, &self.bell, &self.wish) {
             Ok(connection) => connection,
@@ -179,7 +179,7 @@ impl Calling<'_> {
         };
         self.connections += 1;
         let ends = (connection.local, connection.remote);
-        self.errand.told(&format!("network: connected, {} to {}", ends.0, ends.1));
+        self.task.told(&format!("network: connected, {} to {}", ends.0, ends.1));
         self.tell_how();
         let seed = unguessable().map_err(system("no random number"))?;
         let upper = Upper {
@@ -199,9 +199,9 @@ impl Calling<'_> {
         let node = graph.node("client");
         let budget = CaptureBudget::endless();
         let pcap = call.pcap.as_deref().map(|path| numbered(path, self.connections.into()));
-        let tape = pcap.as_deref().map(|path| Tape::begin((path, &budget), clock, &connection)).transpose();
-        let tape = tape.map_err(system("--pcap"))?.flatten();
-        let (line, watcher) = Line::new(connection, tape).map_err(system("the connection"))?;
+        let recorder = pcap.as_deref().map(|path| Recorder::begin((path, &budget), clock, &connection)).transpose();
+        let recorder = recorder.map_err(system("--pcap"))?.flatten();
+        let (line, watcher) = Line::new(connection, recorder).map_err(system("the connection"))?;
         let host = executor.add_graph("caller", graph);
         let real = executor.add_real(Box::new(line)).map_err(system("no descriptor to wait for the connection"))?;
         executor.plug(Plug::Device(host, device), Plug::Real(real));
@@ -223,7 +223,7 @@ impl Calling<'_> {
         let ended = loop {
             let ended = executor.run(LOOK, |executor| {
                 if let Some(remark) = budget.remark() {
-                    conversation.calling.errand.warned(&format!("--pcap: {remark}"));
+                    conversation.calling.task.warned(&format!("--pcap: {remark}"));
                 }
                 conversation.look(executor)
             });
@@ -240,7 +240,7 @@ impl Calling<'_> {
         // Its last octets are written as the line goes.
         drop(executor);
         if let Some(remark) = budget.remark() {
-            self.errand.warned(&format!("--pcap: {remark}"));
+            self.task.warned(&format!("--pcap: {remark}"));
         }
         Ok(ended)
     }
@@ -251,11 +251,11 @@ impl Calling<'_> {
         for (whose, selectors) in [("called", &call.called), ("ours", &call.calling)] {
             let spelled = spelled(selectors);
             if !spelled.is_empty() {
-                self.errand.told(&format!("selectors {whose}: {spelled}"));
+                self.task.told(&format!("selectors {whose}: {spelled}"));
             }
         }
         if let Some(beyond) = call.lower.carrier.beyond(call.lower.tpdu_size) {
-            self.errand.told(&format!("transport: {beyond}"));
+            self.task.told(&format!("transport: {beyond}"));
         }
     }
 
@@ -282,7 +282,7 @@ impl Calling<'_> {
     /// Waits before another connection; none where that was given up.
     fn rest(&mut self, mut client: Box<Client>, wait: Duration) -> Option<Box<Client>> {
         if let (Some(why), Some(title)) = (client.why_broken(), client.under_way()) {
-            self.errand.broken(&title, why, wait);
+            self.task.broken(&title, why, wait);
         }
         let until = self.clock.now() + wait;
         while self.clock.now() < until && !self.wish.is_made() {
@@ -301,7 +301,7 @@ impl Calling<'_> {
     fn hear(&mut self, outcomes: &[Outcome]) {
         while let Some(outcome) = outcomes.get(self.heard) {
             self.heard += 1;
-            self.errand.heard(outcome);
+            self.task.heard(outcome);
         }
     }
 
@@ -372,13 +372,13 @@ impl Conversation<'_, '_> {
         if client.plan().stands() && !self.stood {
             self.stood = true;
             let agreed = client.agreed();
-            calling.errand.told(&format!("{of}: the association stands, with {agreed}"));
+            calling.task.told(&format!("{of}: the association stands, with {agreed}"));
         }
         if let Some((title, why)) = client.take_anew() {
-            calling.errand.anew(&title, &why);
+            calling.task.anew(&title, &why);
         }
         calling.hear(client.plan().outcomes());
-        calling.errand.progress(client.plan().progress());
+        calling.task.progress(client.plan().progress());
         if let Some(broken) = take_broken(graph, self.node) {
             self.broken = Some(Box::new(broken));
             return true;
@@ -393,7 +393,7 @@ impl Conversation<'_, '_> {
         if client.plan().is_over() {
             // What was said last is still to leave, where the peer takes it.
             let since = *self.over.get_or_insert(now);
-            let full = self.watcher.sight().is_full;
+            let full = self.watcher.traffic().is_full;
             return is_down || !full || now >= since + GRACE;
         }
         let mut want = None;
@@ -411,7 +411,7 @@ impl Conversation<'_, '_> {
         } else if now >= self.crossed.1 + calling.call.patience {
             want = Some(Want::Lost(silence(calling.call)));
         } else if client.is_idle() {
-            want = Some(calling.errand.next().map_or(Want::End, Want::Do));
+            want = Some(calling.task.next().map_or(Want::End, Want::Do));
         }
         if let Some(want) = want {
             client.want(want);
@@ -423,14 +423,14 @@ impl Conversation<'_, '_> {
     fn finish(self, executor: &Executor<RealClock>) -> Ended {
         let graph = executor.graph(self.host);
         for line in graph.map(dropped).unwrap_or_default() {
-            self.calling.errand.told(&line);
+            self.calling.task.told(&line);
         }
-        let sight = self.watcher.sight();
+        let traffic = self.watcher.traffic();
         let whole = &mut self.calling.whole;
         let is_first = !whole.stood;
         whole.stood |= self.stood;
-        whole.octets.0 += sight.received;
-        whole.octets.1 += sight.sent;
+        whole.octets.0 += traffic.received;
+        whole.octets.1 += traffic.sent;
         if let Some(client) = self.broken {
             return self.calling.go_on_with(client, self.stood);
         }
@@ -441,12 +441,12 @@ impl Conversation<'_, '_> {
         whole.failure = failure.map(|failure| {
             if self.stood || failure.layer == Layer::Local {
                 failure
-            } else if is_echo(&sight) {
+            } else if is_echo(&traffic) {
                 echo(call)
             } else if is_stranger(graph) {
-                stranger(call, &sight.first)
-            } else if is_first && sight.received == 0 {
-                mute(call, sight.is_down)
+                stranger(call, &traffic.first)
+            } else if is_first && traffic.received == 0 {
+                mute(call, traffic.is_down)
             } else if failure.may_be_of_selectors() {
                 wrongly_called(call, failure)
             } else {
@@ -467,8 +467,8 @@ fn is_stranger(graph: Option<&Graph>) -> bool {
 const TELLING: usize = 8;
 
 /// Whether who answers sends back what it gets.
-fn is_echo(sight: &Sight) -> bool {
-    sight.first.len() >= TELLING && sight.first_sent.starts_with(&sight.first)
+fn is_echo(traffic: &Traffic) -> bool {
+    traffic.first.len() >= TELLING && traffic.first_sent.starts_with(&traffic.first)
 }
 
 /// A failure of the network, or of transport.

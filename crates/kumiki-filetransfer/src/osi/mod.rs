@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `ends` | what callers and servers of both protocols have in common |
 //! | [`reach`] | a connection, or why there is none |
-//! | [`caller`] | one association, with whatever an [`Errand`] wants done on it, and another one where it breaks |
+//! | [`caller`] | one association, with whatever an [`Task`] wants done on it, and another one where it breaks |
 //! | [`daemon`] | associations of others, a thread and a graph for each |
 
 use core::net::SocketAddr;
@@ -37,10 +37,10 @@ pub mod caller;
 pub mod daemon;
 mod ends;
 mod journal;
-mod objection;
 pub mod reach;
+mod refusal;
 
-pub use caller::{Association, Call, Errand, call};
+pub use caller::{Association, Call, Task, call};
 pub use daemon::{Daemon, Listen, Reload, Serves, serve};
 pub use ends::Calls;
 pub use kumiki_io::clock::seconds_since_1970;

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kumiki_filetransfer::files::disk::{Disk, Errno, System};
 use kumiki_filetransfer::osi::{
-    self, Call, ContentsType, Duration, Errand, Failure, Gain, Operation, Outcome, Progress, Protocols, ReadAttributes,
+    self, Call, ContentsType, Duration, Failure, Gain, Operation, Outcome, Progress, Protocols, ReadAttributes, Task,
 };
 use serde_json::{Map, Value};
 
@@ -593,7 +593,7 @@ impl<D: Disk> Collection<'_, D> {
     }
 }
 
-impl<D: Disk> Errand for Collection<'_, D> {
+impl<D: Disk> Task for Collection<'_, D> {
     fn next(&mut self) -> Option<Operation> {
         self.settle(false);
         loop {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kumiki_filetransfer::osi::{
-    self, Association, Call, Calls, Carrier, ContentsType, Duration, Errand, Failure, Gain, Layer, Lower, Operation,
-    Outcome, Protocols, PutMode,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation, Outcome,
+    Protocols, PutMode, Task,
 };
 
 use super::bar::Bar;
@@ -112,7 +112,7 @@ struct Plan {
     expected: Option<u64>,
 }
 
-impl Errand for Plan {
+impl Task for Plan {
     fn next(&mut self) -> Option<Operation> {
         let operation = self.operations.pop_front()?;
         self.bar.begin(&operation.title());

@@ -21,13 +21,13 @@ use kumiki_x25::x25::X25;
 
 use super::super::ends::server_mut;
 use super::super::journal::{Book, Bound};
-use super::super::objection::{foreign, objection, of_carrier, rejections, told};
+use super::super::refusal::{foreign, of_carrier, refusal, rejections, told};
 use super::super::{Lower, numbered, shown, stack};
 use super::told::Teller;
 use super::{Caller, Daemon, Serves, Shared};
 use kumiki_live::gate::Turnstile;
-use kumiki_live::line::{Connection, Line, Sight, Watcher};
-use kumiki_live::tape::Tape;
+use kumiki_live::line::{Connection, Line, Traffic, Watcher};
+use kumiki_live::recorder::Recorder;
 use kumiki_live::throttle::Kind;
 use kumiki_live::{BATCH, LOOK, LiveError, date, memory, system};
 
@@ -164,15 +164,15 @@ impl Serve<'_> {
         let connection = Connection { socket, local, remote, called: true, mute: Arc::clone(&mute) };
         let pcap = daemon.pcap.as_deref();
         let pcap = pcap.map(|path| numbered(path, number));
-        let tape = pcap.as_deref().and_then(|path| {
-            let begun = Tape::begin((path, &shared.pcap_budget), clock, &connection);
+        let recorder = pcap.as_deref().and_then(|path| {
+            let begun = Recorder::begin((path, &shared.pcap_budget), clock, &connection);
             // A caller has nothing to do with that.
             begun.unwrap_or_else(|why| {
                 shared.pcap_budget.end(&why.to_string());
                 None
             })
         });
-        let (line, watcher) = Line::new(connection, tape).map_err(system("the connection"))?;
+        let (line, watcher) = Line::new(connection, recorder).map_err(system("the connection"))?;
         let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("server", graph);
@@ -279,12 +279,12 @@ impl Serve<'_> {
         // An AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the network's.
         let peer_was_last = match last {
             Some(End::Aborted(_)) => true,
-            Some(End::Broken(_)) => self.watcher.sight().is_owed,
+            Some(End::Broken(_)) => self.watcher.traffic().is_owed,
             Some(End::InOrder | End::Refused(_) | End::Rejected(..) | End::Stopped(_)) | None => false,
         };
         if !stands {
             // What was said last is still to be read there.
-            if is_ended || objection(graph, daemon.serves.protocol()).is_some() {
+            if is_ended || refusal(graph, daemon.serves.protocol()).is_some() {
                 if self.over.is_none() {
                     self.shared.gate.advance(self.number, Step::Over);
                 }
@@ -294,7 +294,7 @@ impl Serve<'_> {
             }
             // Of a caller that has left, or that speaks something else, nothing can come.
             let is_left = graph.find::<Pipe>("pipe").is_some_and(Pipe::is_left);
-            if is_down || is_left && !self.watcher.sight().is_full {
+            if is_down || is_left && !self.watcher.traffic().is_full {
                 // Layers wait for a caller as long as this does.
                 self.is_late = !is_down && now >= Instant::ZERO + daemon.begin;
                 return true;
@@ -330,9 +330,9 @@ impl Serve<'_> {
     fn finish(&self, executor: &mut Executor<RealClock>) -> Last {
         let took = self.clock.now().saturating_since(Instant::ZERO);
         let tenths = took.as_nanos() / 100_000_000;
-        let sight = self.watcher.sight();
+        let traffic = self.watcher.traffic();
         let why = match executor.graph_mut(self.host) {
-            Some(graph) => self.why(graph, &sight),
+            Some(graph) => self.why(graph, &traffic),
             None => String::new(),
         };
         if self.shared.daemon.verbose {
@@ -370,7 +370,7 @@ impl Serve<'_> {
     }
 
     /// Why it ended, or why there was no association.
-    fn why(&self, graph: &mut Graph, sight: &Sight) -> String {
+    fn why(&self, graph: &mut Graph, traffic: &Traffic) -> String {
         let of = self.shared.daemon.serves.protocol();
         if self.unlooked.load(Ordering::SeqCst) {
             return "closed without a look at the password, for too many were wrong".to_owned();
@@ -389,11 +389,11 @@ impl Serve<'_> {
             None => {}
         }
         if let Some((carrier, why)) = of_carrier(graph) {
-            return foreign(carrier, &why, &sight.first);
+            return foreign(carrier, &why, &traffic.first);
         }
-        if let Some((layer, objection)) = objection(graph, of) {
+        if let Some((layer, refusal)) = refusal(graph, of) {
             let ours = shown(&self.shared.daemon.called);
-            return told(of, layer, objection, &ours);
+            return told(of, layer, refusal, &ours);
         }
         let x25 = graph.find::<X25>("x25").and_then(X25::refusal).and_then(Reason::as_violation);
         if let Some(violation) = x25 {
@@ -405,7 +405,7 @@ impl Serve<'_> {
             "made room for another caller".to_owned()
         } else if self.is_late {
             "no association in time".to_owned()
-        } else if sight.received == 0 {
+        } else if traffic.received == 0 {
             "hung up without a word".to_owned()
         } else {
             "hung up before an association stood".to_owned()

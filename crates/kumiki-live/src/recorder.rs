@@ -20,7 +20,7 @@ use crate::private::{CaptureBudget, Kept};
 const MOST: usize = 65_000;
 
 /// A capture under way. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
-pub struct Tape {
+pub struct Recorder {
     path: PathBuf,
     budget: CaptureBudget,
     file: Option<PcapNg<Kept>>,
@@ -37,7 +37,7 @@ fn named(path: &Path, why: &dyn core::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {why}", path.display()))
 }
 
-impl Tape {
+impl Recorder {
     /// Begins a capture of a connection that stands; an older file is replaced. None where captures may have no more octets.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Tape {
         };
         let mut file = PcapNg::new(file).map_err(said)?;
         let interface = file.add_interface("connection", LinkType::RawIp, 0).map_err(said)?;
-        let mut tape = Self {
+        let mut recorder = Self {
             path: path.to_owned(),
             budget: budget.clone(),
             file: Some(file),
@@ -66,10 +66,10 @@ impl Tape {
             identification: 0,
         };
         let (caller, callee) = if called { (1, 0) } else { (0, 1) };
-        tape.segment(caller, Flags::SYN, &[]);
-        tape.segment(callee, Flags::SYN.with(Flags::ACK), &[]);
-        tape.segment(caller, Flags::ACK, &[]);
-        Ok(Some(tape))
+        recorder.segment(caller, Flags::SYN, &[]);
+        recorder.segment(callee, Flags::SYN.with(Flags::ACK), &[]);
+        recorder.segment(caller, Flags::ACK, &[]);
+        Ok(Some(recorder))
     }
 
     /// What was sent.
@@ -183,7 +183,7 @@ impl Tape {
     }
 }
 
-impl Drop for Tape {
+impl Drop for Recorder {
     fn drop(&mut self) {
         let flags = Flags::FIN.with(Flags::ACK);
         self.segment(0, flags, &[]);

@@ -15,7 +15,7 @@ use super::Protocols;
 
 /// What a layer has against a caller with whom no association has come about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Objection {
+pub(super) enum Refusal {
     /// It was called for another application.
     Stranger,
     /// It has refused, where it has a reason of its own for that one.
@@ -52,7 +52,7 @@ impl core::fmt::Display for Level {
 }
 
 /// The uppermost layer that has something against the caller: those below it have only carried that.
-pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objection)> {
+pub(super) fn refusal(graph: &Graph, of: Protocols) -> Option<(Level, Refusal)> {
     // Strangers, refused, broken, and why one was refused.
     let application = match of {
         Protocols::Ftam => graph.find::<Ftam>("ftam").map(|it| {
@@ -89,16 +89,16 @@ pub(super) fn objection(graph: &Graph, of: Protocols) -> Option<(Level, Objectio
     ];
     all.into_iter().find_map(|(layer, counted)| {
         let (strangers, refused, errors, why) = counted?;
-        let objection = if strangers > 0 {
-            Objection::Stranger
+        let refusal = if strangers > 0 {
+            Refusal::Stranger
         } else if refused > 0 {
-            Objection::Refused(why)
+            Refusal::Refused(why)
         } else if errors > 0 {
-            why.map_or(Objection::Broken, |why| Objection::Refused(Some(why)))
+            why.map_or(Refusal::Broken, |why| Refusal::Refused(Some(why)))
         } else {
             return None;
         };
-        Some((layer, objection))
+        Some((layer, refusal))
     })
 }
 
@@ -126,21 +126,21 @@ pub(super) fn foreign(carrier: &str, why: &Reason, first: &[u8]) -> String {
 }
 
 /// What `layer` has against a caller, in words; `ours` are the selectors under which we are called, where that matters.
-pub(super) fn told(of: Protocols, layer: Level, objection: Objection, ours: &str) -> String {
-    match objection {
-        Objection::Stranger => {
+pub(super) fn told(of: Protocols, layer: Level, refusal: Refusal, ours: &str) -> String {
+    match refusal {
+        Refusal::Stranger => {
             format!("refused by {of}: called for another application than {of}")
         }
-        Objection::Refused(Some(Reason::Violation(violation))) => violation.by("the caller"),
-        Objection::Refused(Some(told)) if is_of_selectors(&told) => {
+        Refusal::Refused(Some(Reason::Violation(violation))) => violation.by("the caller"),
+        Refusal::Refused(Some(told)) if is_of_selectors(&told) => {
             let ours = if ours.is_empty() { String::new() } else { format!(" ({ours})") };
             format!("refused by {layer}: not called under our selectors{ours}")
         }
         // What is told names its layer.
-        Objection::Refused(Some(told)) if told.is_told() => format!("refused by {told}"),
-        Objection::Refused(Some(told)) => format!("refused by {layer}: {told}"),
-        Objection::Refused(None) => format!("refused by {layer}"),
-        Objection::Broken => format!("the caller broke the protocol of {layer}"),
+        Refusal::Refused(Some(told)) if told.is_told() => format!("refused by {told}"),
+        Refusal::Refused(Some(told)) => format!("refused by {layer}: {told}"),
+        Refusal::Refused(None) => format!("refused by {layer}"),
+        Refusal::Broken => format!("the caller broke the protocol of {layer}"),
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_refusal_is_told_for_its_real_reason() {
         let (of, level) = (Protocols::Ftam, Level::Presentation);
-        let refused = |why| told(of, level, Objection::Refused(why), "psel FTAM");
+        let refused = |why| told(of, level, Refusal::Refused(why), "psel FTAM");
         assert_eq!(
             refused(Some(Reason::peer(OsiCause::PresentationRefused(3)))),
             "refused by presentation: not called under our selectors (psel FTAM)"
