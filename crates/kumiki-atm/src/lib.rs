@@ -12,6 +12,6 @@
 pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
-mod cpcs;
+mod convergence;
 pub mod llc_snap;
 pub mod vc_mux;

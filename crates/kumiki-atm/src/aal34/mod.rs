@@ -13,11 +13,11 @@
 use std::collections::BTreeMap;
 
 use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest};
-use kumiki_wire::atm::aal34::cpcs::{Fault, HEADER_LEN, Header, TRAILER_LEN, Trailer, around};
+use kumiki_wire::atm::aal34::cpcs::{self, Fault, HEADER_LEN, TRAILER_LEN};
 use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
-use crate::cpcs;
-pub use crate::cpcs::Config;
+use crate::convergence;
+pub use crate::convergence::Config;
 
 #[cfg(test)]
 mod tests;
@@ -67,49 +67,35 @@ impl Aal34 {
     }
 
     fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(length) = self.config.admit(&mut unit.data, cx) else {
+        if !self.config.admit(&mut unit.data, cx) {
             self.counters.refused += 1;
             return;
-        };
-        let tag = self.tags.entry(unit.destination).or_default();
-        let (front, back, count) = around(length, *tag);
-        *tag = tag.wrapping_add(1);
-        let room = unit.data.push_header(HEADER_LEN);
-        if let Some(room) = room.first_chunk_mut() {
-            *room = front;
         }
-        let from = back.len().saturating_sub(count);
-        unit.data.append_octets(back.get(from..).unwrap_or_default());
+        let tag = self.tags.entry(unit.destination).or_default();
+        let Some(pdu) = cpcs::pdu(unit.data, *tag) else {
+            return;
+        };
+        *tag = tag.wrapping_add(1);
+        unit.data = pdu;
         self.counters.sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
 
     fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let len = unit.data.len();
-        let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
-        let whole = unit.data.copy_to(0, &mut front) && unit.data.copy_to(len.saturating_sub(TRAILER_LEN), &mut back);
-        let read = Header::parse(&front).ok().zip(Trailer::parse(&back).ok()).filter(|_| whole);
-        let Some(((header, _), trailer)) = read else {
+        if unit.data.len() < HEADER_LEN + TRAILER_LEN {
             self.counters.length_errors += 1;
             cx.drop("shorter than a header and a trailer");
             return;
-        };
-        let sdu = match trailer.check(&header, len) {
+        }
+        unit.data = match cpcs::sdu(unit.data) {
             Ok(sdu) => sdu,
-            Err(fault) => {
-                self.count(&fault, cx);
-                return;
-            }
+            Err(fault) => return self.count(&fault, cx),
         };
-        if sdu > usize::from(self.config.max_sdu) {
+        if unit.data.len() > usize::from(self.config.max_sdu) {
             self.counters.oversize += 1;
             cx.drop("SDU longer than allowed");
             return;
         }
-        if unit.data.pop_header(HEADER_LEN).is_err() {
-            return;
-        }
-        unit.data.truncate(sdu);
         self.counters.received += 1;
         cx.up(ABOVE, Indication::Unit(unit));
     }
@@ -136,11 +122,11 @@ fn longest_sdu(pdu: usize) -> usize {
 
 impl Protocol for Aal34 {
     fn shape(&self) -> Shape {
-        cpcs::shape()
+        convergence::shape()
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        cpcs::bind("AAL3/4", above)
+        convergence::bind("AAL3/4", above)
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

@@ -11,12 +11,11 @@
 //! themselves have their users straight on the device.
 
 use kumiki_graph::{Above, Below, Context, Indication, Key, Protocol, Request, Shape, Unit, UnitRequest, Work};
-use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::atm::aal5::{CRC_OFFSET, Fault, LEN, MAX_SDU, Trailer, pad_len};
+use kumiki_wire::atm::aal5::{self, Fault, LEN, MAX_SDU};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
-use crate::cpcs;
-pub use crate::cpcs::Config;
+use crate::convergence;
+pub use crate::convergence::Config;
 
 #[cfg(test)]
 mod tests;
@@ -66,59 +65,33 @@ impl Aal5 {
     }
 
     fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(length) = self.config.admit(&mut unit.data, cx) else {
+        if !self.config.admit(&mut unit.data, cx) {
             self.counters.refused += 1;
             return;
-        };
-        let pad = pad_len(length.into());
-        let mut back = [0; PAYLOAD_LEN - 1 + LEN];
-        let Some(back) = back.get_mut(..pad + LEN) else {
-            return;
-        };
-        let mut trailer = Trailer { length, ..Trailer::default() };
-        if let Some((_, octets)) = back.split_at_mut_checked(pad) {
-            trailer.emit(octets);
         }
-        let mut crc = Aal5Crc::new();
         cx.charge(Work::Sum, unit.data.len() as u64);
-        unit.data.for_each(|octets| crc.update(octets));
-        crc.update(back.get(..pad + CRC_OFFSET).unwrap_or_default());
-        trailer.crc = crc.finish();
-        if let Some((_, octets)) = back.split_at_mut_checked(pad) {
-            trailer.emit(octets);
-        }
-        unit.data.append_octets(back);
+        unit.data = aal5::pdu(unit.data, true);
         self.counters.sent += 1;
         cx.down(BELOW, Request::Unit(unit));
     }
 
     fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let len = unit.data.len();
-        let mut back = [0; LEN];
-        let made_of_cells =
-            len.is_multiple_of(PAYLOAD_LEN) && len.checked_sub(LEN).is_some_and(|at| unit.data.copy_to(at, &mut back));
-        let Some(trailer) = Trailer::parse(&back).ok().filter(|_| made_of_cells) else {
+        if len == 0 || !len.is_multiple_of(PAYLOAD_LEN) {
             self.counters.length_errors += 1;
             cx.drop("not a whole number of cells");
             return;
-        };
-        let mut crc = Aal5Crc::new();
+        }
         cx.charge(Work::Sum, len as u64);
-        let covered = len - LEN + CRC_OFFSET;
-        unit.data.for_each_in(0, covered, |octets| crc.update(octets));
-        let sdu = match trailer.check(len, crc.finish()) {
+        unit.data = match aal5::sdu(unit.data, true) {
             Ok(sdu) => sdu,
-            Err(fault) => {
-                self.count(&fault, cx);
-                return;
-            }
+            Err(fault) => return self.count(&fault, cx),
         };
-        if sdu > usize::from(self.config.max_sdu) {
+        if unit.data.len() > usize::from(self.config.max_sdu) {
             self.counters.oversize += 1;
             cx.drop("SDU longer than allowed");
             return;
         }
-        unit.data.truncate(sdu);
         self.counters.received += 1;
         cx.up(ABOVE, Indication::Unit(unit));
     }
@@ -143,11 +116,11 @@ fn longest_sdu(pdu: usize) -> usize {
 
 impl Protocol for Aal5 {
     fn shape(&self) -> Shape {
-        cpcs::shape()
+        convergence::shape()
     }
 
     fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        cpcs::bind("AAL5", above)
+        convergence::bind("AAL5", above)
     }
 
     fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {

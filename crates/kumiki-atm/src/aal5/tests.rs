@@ -1,4 +1,5 @@
 use kumiki_graph::{DeviceId, NodeId, Report};
+use kumiki_octets::crc::Aal5Crc;
 use kumiki_octets::{Checksum, Message, Meta, Pattern, Sum};
 use proptest::prelude::*;
 

@@ -14,9 +14,7 @@ mod receive;
 mod transmit;
 
 use kumiki_graph::{Address, Duration, Instant};
-use kumiki_octets::crc::Aal5Crc;
-use kumiki_octets::{Checksum, Message, Pattern, Slice, Sum};
-use kumiki_wire::atm::aal5::{self, Fault, Trailer};
+use kumiki_wire::atm::aal5;
 use kumiki_wire::atm::cell::Vc;
 
 use super::Slots;
@@ -95,82 +93,6 @@ impl SarConfig {
             monitor: false,
         }
     }
-}
-
-/// Completes a transport checksum that the stack has left to the device ([`Checksum::Partial`]).
-fn complete_checksum(sdu: &mut Message) {
-    let Checksum::Partial { start, field } = sdu.meta().checksum else {
-        return;
-    };
-    sdu.meta_mut().checksum = Checksum::Unknown;
-    let (start, field) = (usize::from(start), usize::from(field));
-    let mut front = vec![0; start + field + 2];
-    if !sdu.copy_to(0, &mut front) {
-        return;
-    }
-    let before = Sum::of(front.get(..start).unwrap_or_default());
-    let checksum = sdu.sum().without_prefix(start, before).checksum();
-    if let Some(place) = front.last_chunk_mut() {
-        *place = checksum.to_be_bytes();
-    }
-    let n = front.len();
-    if sdu.pop(n).is_ok() {
-        let mut changed = Message::from_octets(&front);
-        changed.append(core::mem::take(sdu));
-        *sdu = changed;
-    }
-}
-
-/// AAL5's CPCS-PDU of `sdu` (at most 65535 octets; longer ones are given a Length that their receiver will refuse): with
-/// padding and trailer, and the right CRC or, without `crc`, zero for it. A transport checksum that was left to the
-/// device is completed.
-#[must_use]
-pub fn cpcs_pdu(mut sdu: Message, crc: bool) -> Message {
-    complete_checksum(&mut sdu);
-    let length = u16::try_from(sdu.len()).unwrap_or(0);
-    let pad = aal5::pad_len(sdu.len());
-    let mut trailer = Trailer { uu: 0, cpi: 0, length, crc: 0 };
-    let mut octets = [0; aal5::LEN];
-    sdu.append_slice(Slice::of_pattern(Pattern::Zeros, 0, pad));
-    if crc {
-        trailer.emit(&mut octets);
-        let mut register = Aal5Crc::new();
-        sdu.for_each(|piece| register.update(piece));
-        let (covered, _) = octets.split_at_checked(aal5::CRC_OFFSET).unwrap_or_default();
-        register.update(covered);
-        trailer.crc = register.finish();
-    }
-    trailer.emit(&mut octets);
-    sdu.append_octets(&octets);
-    *sdu.meta_mut() = kumiki_octets::Meta::default();
-    sdu
-}
-
-/// The SDU of AAL5's CPCS-PDU. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
-///
-/// # Errors
-/// What is wrong with it, where it is shorter than a trailer as well.
-pub fn cpcs_sdu(mut pdu: Message, crc: bool) -> Result<Message, Fault> {
-    let total = pdu.len();
-    let mut octets = [0; aal5::LEN];
-    let _ = pdu.copy_to(total.saturating_sub(aal5::LEN), &mut octets);
-    let trailer = Trailer::parse(&octets).unwrap_or_default();
-    let found = if crc {
-        // Over the whole PDU without its last four octets: the register before them, completed.
-        let mut register = Aal5Crc::new();
-        let mut left = total.saturating_sub(aal5::LEN - aal5::CRC_OFFSET);
-        pdu.for_each(|piece| {
-            let (covered, _) = piece.split_at_checked(left).unwrap_or((piece, &[]));
-            register.update(covered);
-            left -= covered.len();
-        });
-        register.finish()
-    } else {
-        trailer.crc
-    };
-    let length = trailer.check(total, found)?;
-    pdu.truncate(length);
-    Ok(pdu)
 }
 
 /// Segmentation and reassembly hardware: SDUs on one side, cells on the other.

@@ -1,13 +1,16 @@
-//! The AAL5 CPCS trailer and the arithmetic of its padding.
+//! AAL5's CPCS-PDU: its trailer, the arithmetic of its padding, and the whole of it around an SDU.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | ITU-T I.363.5, common part |
 //! | Layout | SDU, PAD of 0 to 47 octets, then UU 1, CPI 1, Length 2, CRC-32 4: together a multiple of 48 octets |
-//! | CRC | polynomial 04C11DB7, most significant bit first, preset and inverted, over SDU to Length (catalogue name CRC-32/BZIP2): by whoever holds the SDU |
+//! | CRC | polynomial 04C11DB7, most significant bit first, preset and inverted, over SDU to Length (catalogue name CRC-32/BZIP2) |
 //! | Left out | segmentation and reassembly, which are state; corrupted-data delivery |
 
 use core::fmt;
+
+use kumiki_octets::crc::Aal5Crc;
+use kumiki_octets::{Message, Meta, Pattern, Slice};
 
 use crate::Malformed;
 use crate::atm::cell::PAYLOAD_LEN;
@@ -147,6 +150,51 @@ impl fmt::Display for Trailer {
         let Self { uu, cpi, length, crc } = self;
         write!(f, "AAL5 length {length} UU {uu:#04x} CPI {cpi:#04x} CRC {crc:#010x}")
     }
+}
+
+/// The CPCS-PDU of `sdu` (at most [`MAX_SDU`] octets; longer ones are given a Length that their receiver will refuse): with padding and trailer, and
+/// the right CRC or, without `crc`, zero for it. A transport checksum that was left to the device is completed.
+#[must_use]
+pub fn pdu(mut sdu: Message, crc: bool) -> Message {
+    sdu.complete_checksum();
+    let length = u16::try_from(sdu.len()).unwrap_or(0);
+    let mut trailer = Trailer { length, ..Trailer::default() };
+    let mut octets = [0; LEN];
+    sdu.append_slice(Slice::of_pattern(Pattern::Zeros, 0, pad_len(sdu.len())));
+    if crc {
+        trailer.emit(&mut octets);
+        let mut register = Aal5Crc::new();
+        sdu.for_each(|piece| register.update(piece));
+        let (covered, _) = octets.split_at_checked(CRC_OFFSET).unwrap_or_default();
+        register.update(covered);
+        trailer.crc = register.finish();
+    }
+    trailer.emit(&mut octets);
+    sdu.append_octets(&octets);
+    *sdu.meta_mut() = Meta::default();
+    sdu
+}
+
+/// The SDU of a CPCS-PDU, whose CRC is looked at with `crc`. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
+///
+/// # Errors
+/// What is wrong with it, where it is shorter than a trailer as well.
+pub fn sdu(mut pdu: Message, crc: bool) -> Result<Message, Fault> {
+    let total = pdu.len();
+    let mut octets = [0; LEN];
+    let _ = pdu.copy_to(total.saturating_sub(LEN), &mut octets);
+    let trailer = Trailer::parse(&octets).unwrap_or_default();
+    let found = if crc {
+        let mut register = Aal5Crc::new();
+        let covered = total.saturating_sub(LEN - CRC_OFFSET);
+        pdu.for_each_in(0, covered, |piece| register.update(piece));
+        register.finish()
+    } else {
+        trailer.crc
+    };
+    let length = trailer.check(total, found)?;
+    pdu.truncate(length);
+    Ok(pdu)
 }
 
 #[cfg(test)]

@@ -7,12 +7,10 @@
 //! | Receives | SN, MID, LI and CRC-10 of each cell; tags, BASize and Length of each PDU. What is wrong costs the PDU, and its memory is free at once |
 //! | Left out | streaming mode (a BASize above Length is taken, none is sent), corrupted-data delivery, giving up a PDU that has begun (abort is understood, not sent) |
 
-use kumiki_octets::{Message, Meta, Page};
+use kumiki_octets::{Message, Page};
 use kumiki_wire::atm::aal34::sar::{self, SegmentType};
 use kumiki_wire::atm::aal34::{self, cpcs};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
-
-use super::complete_checksum;
 
 mod receive;
 #[cfg(test)]
@@ -42,7 +40,7 @@ impl Aal34 {
         let mid = u16::try_from(turn % mids).ok()?;
         let [tag, ..] = (turn / mids).to_le_bytes();
         let pdu = if self.cpcs {
-            cpcs_pdu(data, tag)?
+            cpcs::pdu(data, tag)?
         } else {
             let whole = data.len() >= 8 && data.len().is_multiple_of(4);
             let fits = data.len() <= aal34::pdu_len(aal34::MAX_SDU);
@@ -50,38 +48,6 @@ impl Aal34 {
         };
         Some((segments(&pdu, mid, crc), mid))
     }
-}
-
-/// The CPCS-PDU of `sdu`, its tags `tag`; `None` for more than 65535 octets or none at all. A transport checksum that was
-/// left to the device is completed.
-#[must_use]
-pub fn cpcs_pdu(mut sdu: Message, tag: u8) -> Option<Message> {
-    let length = u16::try_from(sdu.len()).ok().filter(|length| *length > 0)?;
-    complete_checksum(&mut sdu);
-    let (front, back, count) = cpcs::around(length, tag);
-    let (_, back) = back.split_at_checked(back.len().checked_sub(count)?)?;
-    let mut pdu = Message::from_octets(&front);
-    pdu.append(sdu);
-    pdu.append_octets(back);
-    *pdu.meta_mut() = Meta::default();
-    Some(pdu)
-}
-
-/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: header, padding and trailer are taken out of it.
-///
-/// # Errors
-/// What is wrong with it, where it is shorter than header and trailer as well.
-pub fn cpcs_sdu(mut pdu: Message) -> Result<Message, cpcs::Fault> {
-    let total = pdu.len();
-    let (mut front, mut back) = ([0; cpcs::HEADER_LEN], [0; cpcs::TRAILER_LEN]);
-    let _ = pdu.copy_to(0, &mut front);
-    let _ = pdu.copy_to(total.saturating_sub(back.len()), &mut back);
-    let (header, _) = cpcs::Header::parse(&front).unwrap_or_default();
-    let trailer = cpcs::Trailer::parse(&back).unwrap_or_default();
-    let length = trailer.check(&header, total)?;
-    let _ = pdu.pop(cpcs::HEADER_LEN);
-    pdu.truncate(length);
-    Ok(pdu)
 }
 
 /// The SAR-PDUs of a CPCS-PDU, one after the other: 48 octets for each 44. Their octets are copied, since headers and

@@ -8,7 +8,7 @@ use kumiki_octets::{Checksum, Message, Sum};
 use kumiki_wire::atm::aal5::{self, Fault};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
-use super::{HOST, MONITOR, SarConfig, cpcs_sdu};
+use super::{HOST, MONITOR, SarConfig};
 use crate::atm::ChecksumUnit;
 use crate::{CellRun, Outlet, Unit};
 
@@ -163,7 +163,7 @@ impl Receiver {
             out.put(MONITOR, Unit::Frame { data, address });
         }
         pdu.meta_mut().checksum = sum.map_or(Checksum::Unknown, Checksum::Sum);
-        match cpcs_sdu(pdu, self.config.crc) {
+        match aal5::sdu(pdu, self.config.crc) {
             Ok(sdu) if sdu.len() > self.config.max_sdu => self.oversize += 1,
             Ok(data) => {
                 self.pdus += 1;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::Bench;
 use crate::{CellRun, Rate, Wire};
+use kumiki_octets::{Checksum, Message, Pattern, Sum};
 use kumiki_wire::atm::cell::Vc;
 
 const VC: Address = Vc { vpi: 0, vci: 100 }.address();
@@ -39,10 +40,10 @@ fn trailers_are_as_published() {
         (count, "00000028bf671ed0"),
         (b"hello".to_vec(), "000000057f4cd5de"),
     ] {
-        let pdu = cpcs_pdu(Message::from_octets(&sdu), true);
+        let pdu = aal5::pdu(Message::from_octets(&sdu), true);
         assert_eq!(pdu.len(), 48);
         assert_eq!(pdu.to_vec()[40..], hex(trailer));
-        assert_eq!(cpcs_sdu(pdu, true).unwrap().to_vec(), sdu);
+        assert_eq!(aal5::sdu(pdu, true).unwrap().to_vec(), sdu);
     }
 }
 
@@ -50,7 +51,7 @@ fn trailers_are_as_published() {
 fn a_checksum_left_to_the_device_is_completed() {
     let mut sdu = Message::from_octets(b"IPIP\x12\x34\x00\x2awords");
     sdu.meta_mut().checksum = Checksum::Partial { start: 4, field: 2 };
-    let pdu = cpcs_pdu(sdu, true).to_vec();
+    let pdu = aal5::pdu(sdu, true).to_vec();
     assert_eq!(&pdu[..4], b"IPIP");
     let folded = Sum::of(&pdu[8..13]).add_u16(0x1234).add_u16(0x2a);
     assert_eq!(pdu[6..8], folded.checksum().to_be_bytes());
@@ -182,7 +183,7 @@ fn receive(config: SarConfig, runs: Vec<(u16, Vec<u8>, bool)>) -> Bench {
 }
 
 fn pdu(len: usize) -> Vec<u8> {
-    cpcs_pdu(Message::generated(Pattern::Counter, 7, len), true).to_vec()
+    aal5::pdu(Message::generated(Pattern::Counter, 7, len), true).to_vec()
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn faults_are_told_apart() {
     // Without its last cell, a PDU and the next become one.
     let bench = receive(config, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);
     assert_eq!(bench.counter(0, "crc"), 1);
-    let abort = cpcs_pdu(Message::new(), true).to_vec();
+    let abort = aal5::pdu(Message::new(), true).to_vec();
     assert_eq!(receive(config, vec![(1, abort, true)]).counter(0, "abort"), 1);
     let glued = SarConfig { crc: false, ..config };
     let bench = receive(glued, vec![(1, pdu(100)[..96].to_vec(), false), (1, pdu(100), true)]);

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
+use kumiki_wire::atm::aal5;
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
-use super::{Adaptation, HOST, LINE, SarConfig, channel, cpcs_pdu};
+use super::{Adaptation, HOST, LINE, SarConfig, channel};
 use crate::atm::line::Line;
 use crate::{CellRun, Outlet, Unit};
 
@@ -157,7 +158,7 @@ impl Transmitter {
     /// The cells' payload for an SDU and its MID, where it can be sent.
     fn adapt(&mut self, vc: (u16, u16), data: Message) -> Option<(Message, u16)> {
         match self.config.adaptation {
-            Adaptation::Aal5 => Some((cpcs_pdu(data, self.config.crc), 0)),
+            Adaptation::Aal5 => Some((aal5::pdu(data, self.config.crc), 0)),
             Adaptation::Aal34(aal34) => {
                 let turn = self.turns.entry(vc).or_default();
                 let adapted = aal34.adapt(*turn, data, self.config.crc)?;

@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use kumiki_octets::{Message, Meta};
+
 use super::{pad_len, pdu_len, short};
 use crate::Malformed;
 
@@ -203,4 +205,37 @@ pub fn around(length: u16, tag: u8) -> ([u8; HEADER_LEN], [u8; 3 + TRAILER_LEN],
 #[must_use]
 pub fn room(ba_size: u16) -> usize {
     pdu_len(ba_size.into())
+}
+
+/// The CPCS-PDU of `sdu`, its tags `tag`; `None` for more than 65535 octets or none at all. A transport checksum that was left to the device is
+/// completed.
+#[must_use]
+pub fn pdu(mut sdu: Message, tag: u8) -> Option<Message> {
+    let length = u16::try_from(sdu.len()).ok().filter(|length| *length > 0)?;
+    sdu.complete_checksum();
+    let (front, back, count) = around(length, tag);
+    let (_, back) = back.split_at_checked(back.len().checked_sub(count)?)?;
+    if let Some(room) = sdu.push_header(HEADER_LEN).first_chunk_mut() {
+        *room = front;
+    }
+    sdu.append_octets(back);
+    *sdu.meta_mut() = Meta::default();
+    Some(sdu)
+}
+
+/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: header, padding and trailer are taken out of it.
+///
+/// # Errors
+/// What is wrong with it, where it is shorter than header and trailer as well.
+pub fn sdu(mut pdu: Message) -> Result<Message, Fault> {
+    let total = pdu.len();
+    let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
+    let _ = pdu.copy_to(0, &mut front);
+    let _ = pdu.copy_to(total.saturating_sub(TRAILER_LEN), &mut back);
+    let (header, _) = Header::parse(&front).unwrap_or_default();
+    let trailer = Trailer::parse(&back).unwrap_or_default();
+    let length = trailer.check(&header, total)?;
+    let _ = pdu.pop_header(HEADER_LEN);
+    pdu.truncate(length);
+    Ok(pdu)
 }

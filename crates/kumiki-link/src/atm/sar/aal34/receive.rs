@@ -13,7 +13,7 @@ use kumiki_wire::atm::aal34::sar::{self, SegmentType};
 use kumiki_wire::atm::aal34::{self, cpcs};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
-use super::{Aal34, cpcs_sdu};
+use super::Aal34;
 use crate::atm::sar::{HOST, MONITOR, SarConfig};
 use crate::{CellRun, Outlet, Unit};
 
@@ -286,7 +286,7 @@ impl Receiver {
         if self.config.checksum_unit {
             pdu.meta_mut().checksum = Checksum::Sum(found.sum);
         }
-        let judged = if self.aal34.cpcs { cpcs_sdu(pdu) } else { Ok(pdu) };
+        let judged = if self.aal34.cpcs { cpcs::sdu(pdu) } else { Ok(pdu) };
         let count = &mut self.count;
         match judged {
             Ok(data) => {

@@ -59,7 +59,7 @@ fn sdu(number: u64, len: usize) -> Message {
 
 /// The cells of an SDU.
 fn cells(sdu: Message, tag: u8, mid: u16) -> Vec<Cell> {
-    let octets = segments(&cpcs_pdu(sdu, tag).unwrap(), mid, true).to_vec();
+    let octets = segments(&cpcs::pdu(sdu, tag).unwrap(), mid, true).to_vec();
     octets.as_chunks().0.to_vec()
 }
 
@@ -206,7 +206,7 @@ fn the_host_may_do_the_convergence_sublayer_itself() {
     let half = Aal34 { cpcs: false, ..Aal34::WHOLE };
     let bare = SarConfig { adaptation: Adaptation::Aal34(half), checksum_unit: true, ..config() };
     let mut bench = back_to_back(bare);
-    let pdu = cpcs_pdu(sdu(1, 333), 7).unwrap();
+    let pdu = cpcs::pdu(sdu(1, 333), 7).unwrap();
     let odd = Message::from_octets(&[0; 9]);
     for data in [pdu.clone(), odd, Message::new()] {
         bench.offer(Instant::ZERO, (0, HOST), frame(data));
@@ -217,7 +217,7 @@ fn the_host_may_do_the_convergence_sublayer_itself() {
     let (_, found) = seen.remove(0);
     assert_eq!(found, pdu);
     assert_eq!(bench.counter(0, "refused"), 2);
-    let Ok(found) = cpcs_sdu(found) else { panic!("no SDU") };
+    let Ok(found) = cpcs::sdu(found) else { panic!("no SDU") };
     assert_eq!(found, sdu(1, 333));
     let sum = Sum::of(&sdu(1, 333).to_vec());
     assert_eq!(found.meta().checksum, Checksum::Sum(sum));
@@ -238,7 +238,7 @@ fn what_cannot_be_sent_is_refused() {
 fn a_checksum_left_to_the_device_is_completed() {
     let mut data = Message::from_octets(b"IPIP\x12\x34\x00\x2awords");
     data.meta_mut().checksum = Checksum::Partial { start: 4, field: 2 };
-    let pdu = cpcs_pdu(data, 0).unwrap().to_vec();
+    let pdu = cpcs::pdu(data, 0).unwrap().to_vec();
     let folded = Sum::of(&pdu[12..17]).add_u16(0x1234).add_u16(0x2a);
     assert_eq!(pdu[10..12], folded.checksum().to_be_bytes());
 }
@@ -350,7 +350,7 @@ fn a_pdu_that_stands_still_is_given_up() {
 #[test]
 fn the_monitor_shows_pdus_good_and_bad() {
     let watched = SarConfig { monitor: true, ..config() };
-    let [good, bad] = [1, 2].map(|tag| cpcs_pdu(sdu(tag.into(), 100), tag).unwrap());
+    let [good, bad] = [1, 2].map(|tag| cpcs::pdu(sdu(tag.into(), 100), tag).unwrap());
     let mut bad = bad.to_vec();
     bad[1] ^= 1;
     let bad = Message::from_octets(&bad);

@@ -30,18 +30,17 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The length of an SDU that can be sent; else its drop is counted. A checksum that a device was to fill in is
-    /// completed: it covers all up to the end, where the trailer comes now, and AAL5's CRC covers it.
-    pub(crate) fn admit(&self, sdu: &mut Message, cx: &mut Context<'_>) -> Option<u16> {
+    /// Whether an SDU can be sent; else its drop is counted. A checksum that a device was to fill in is completed: it covers all up to the end, where
+    /// the trailer comes now, and AAL5's CRC covers it.
+    pub(crate) fn admit(&self, sdu: &mut Message, cx: &mut Context<'_>) -> bool {
         let single = sdu.meta().segment_size == 0;
-        let length = u16::try_from(sdu.len()).ok();
-        let length = length.filter(|&it| it > 0 && it <= self.max_sdu && single);
-        if length.is_some() {
+        let fits = single && (1..=usize::from(self.max_sdu)).contains(&sdu.len());
+        if fits {
             cx.charge(Work::Sum, sdu.complete_checksum() as u64);
         } else {
             cx.drop("SDU too long, empty or a super-segment");
         }
-        length
+        fits
     }
 
     /// Turns limits that a device tells into those of our user: `sdu` gives the longest SDU for a longest PDU.
