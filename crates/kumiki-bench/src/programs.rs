@@ -373,33 +373,20 @@ impl Protocol for Answerer {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Offered(offered) => {
-                let user = handle(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
-                self.sessions.push(Answering { provider: offered.provider, octets: 0, asked: 0 });
-                let accept =
-                    Accept { session: offered.provider, user, quality: quality(), data: None, ..Accept::default() };
-                cx.down(STACK, Request::Accept(Box::new(accept)));
+        if let Indication::Offered(offered) = indication {
+            let user = handle(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
+            self.sessions.push(Answering { provider: offered.provider, octets: 0, asked: 0 });
+            let accept =
+                Accept { session: offered.provider, user, quality: quality(), data: None, ..Accept::default() };
+            cx.down(STACK, Request::Accept(Box::new(accept)));
+        } else if let Indication::Data { session, data, .. } = indication {
+            self.read(session, &data, cx);
+        } else if let Indication::Released { session, .. } = indication {
+            self.ended += 1;
+            if let Some(session) = at(&mut self.sessions, session) {
+                let session = session.provider;
+                cx.down(STACK, Request::Release { session, data: None });
             }
-            Indication::Data { session, data, .. } => self.read(session, &data, cx),
-            Indication::Released { session, .. } => {
-                self.ended += 1;
-                if let Some(session) = at(&mut self.sessions, session) {
-                    let session = session.provider;
-                    cx.down(STACK, Request::Release { session, data: None });
-                }
-            }
-            Indication::Unit(_)
-            | Indication::Opened(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
         }
     }
 }

@@ -317,49 +317,36 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
 
     /// Whether the layers above are to see it.
     fn sees(&mut self, told: &Indication) -> io::Result<bool> {
-        match told {
-            Indication::Offered(offered) => {
-                let Some(remote) = offered.remote.socket() else {
-                    return Ok(true);
-                };
+        if let Indication::Offered(offered) = told {
+            let Some(remote) = offered.remote.socket() else {
+                return Ok(true);
+            };
+            let now = self.clock.now();
+            let is_barred = self.peers.as_ref().is_some_and(|all| !all.iter().any(|it| it.contains(remote.ip())));
+            let taken = self.callers.state().enter(self.port, remote, is_barred, now);
+            let Some(number) = taken else {
+                self.abort(offered.provider)?;
+                return Ok(false);
+            };
+            let entry = (number, Handle::default(), false);
+            self.numbers.insert(offered.provider, entry);
+            // Whoever has lost its place for this one goes before it is seen.
+            self.let_go()?;
+        } else if let Indication::Data { session, .. } = told {
+            let lower = self.users.get(session).copied();
+            let entry = lower.and_then(|lower| self.numbers.get_mut(&lower));
+            if let Some((number, _, has_spoken)) = entry
+                && !core::mem::replace(has_spoken, true)
+            {
                 let now = self.clock.now();
-                let is_barred = self.peers.as_ref().is_some_and(|all| !all.iter().any(|it| it.contains(remote.ip())));
-                let taken = self.callers.state().enter(self.port, remote, is_barred, now);
-                let Some(number) = taken else {
-                    self.abort(offered.provider)?;
-                    return Ok(false);
-                };
-                let entry = (number, Handle::default(), false);
-                self.numbers.insert(offered.provider, entry);
-                // Whoever has lost its place for this one goes before it is seen.
-                self.let_go()?;
+                self.callers.state().places.advance(*number, Step::Spoke, now);
             }
-            Indication::Data { session, .. } => {
-                let lower = self.users.get(session).copied();
-                let entry = lower.and_then(|lower| self.numbers.get_mut(&lower));
-                if let Some((number, _, has_spoken)) = entry
-                    && !core::mem::replace(has_spoken, true)
-                {
-                    let now = self.clock.now();
-                    self.callers.state().places.advance(*number, Step::Spoke, now);
-                }
-            }
-            Indication::Aborted { session, .. }
-            | Indication::Released { session, .. }
-            | Indication::Closed { session } => {
-                if let Some(lower) = self.users.get(session).copied() {
-                    self.gone(lower, Why::Left);
-                }
-            }
-            Indication::Opened(_)
-            | Indication::Credit { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_)
-            | Indication::Unit(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. } => {}
+        } else if let Indication::Aborted { session, .. }
+        | Indication::Released { session, .. }
+        | Indication::Closed { session } = told
+            && let Some(lower) = self.users.get(session).copied()
+        {
+            self.gone(lower, Why::Left);
         }
         Ok(true)
     }
@@ -394,26 +381,15 @@ impl<D: RealDevice, C: Clock> RealDevice for Door<D, C> {
     }
 
     fn request(&mut self, request: Request) -> io::Result<()> {
-        match &request {
-            Request::Accept(accept) => {
-                if let Some((_, user, _)) = self.numbers.get_mut(&accept.session) {
-                    *user = accept.user;
-                    self.users.insert(accept.user, accept.session);
-                }
+        if let Request::Accept(accept) = &request {
+            if let Some((_, user, _)) = self.numbers.get_mut(&accept.session) {
+                *user = accept.user;
+                self.users.insert(accept.user, accept.session);
             }
+        } else if let Request::Abort { session, .. } | Request::Release { session, .. } = &request {
             // What the layers above end was no call, or its call is over.
-            Request::Abort { session, .. } | Request::Release { session, .. } => {
-                self.gone(*session, Why::Foreign);
-            }
-            Request::Open(_)
-            | Request::Cancel { .. }
-            | Request::Data { .. }
-            | Request::Credit { .. }
-            | Request::Unit(_)
-            | Request::Special { .. }
-            | Request::Expedited { .. }
-            | Request::Reset { .. }
-            | Request::Manage(_) => {}
+
+            self.gone(*session, Why::Foreign);
         }
         self.inner.request(request)
     }

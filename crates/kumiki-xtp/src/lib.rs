@@ -400,20 +400,15 @@ impl Xtp {
     }
 
     fn manage(&mut self, from: Above, manage: &Manage, cx: &mut Context<'_>) {
-        match manage {
-            Manage::Session { session, quality } => self.change(*session, quality, cx),
-            Manage::Limits => {
-                let unit = self.shared.maxdata(0);
-                let limits = Report::Limits { unit, burst: 1 };
-                cx.up(from, Indication::Report(Box::new(limits)));
-            }
+        if let Manage::Session { session, quality } = manage {
+            self.change(*session, quality, cx);
+        } else if let Manage::Limits = manage {
+            let unit = self.shared.maxdata(0);
+            let limits = Report::Limits { unit, burst: 1 };
+            cx.up(from, Indication::Report(Box::new(limits)));
+        } else {
             // Questions for a layer of units: a stream has no answer to them.
-            Manage::Route { .. }
-            | Manage::Refuse { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Special(_) => cx.drop("not asked of a stream"),
+            cx.drop("not asked of a stream");
         }
     }
 
@@ -498,24 +493,13 @@ impl Protocol for Xtp {
     }
 
     fn pop(&mut self, _from: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.unit(unit, cx),
-            Indication::Report(report) => self.report(*report, cx),
-            Indication::Credit { credit, .. } => {
-                self.queue.grant(credit);
-                self.serve(cx);
-            }
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => {}
+        if let Indication::Unit(unit) = indication {
+            self.unit(unit, cx);
+        } else if let Indication::Report(report) = indication {
+            self.report(*report, cx);
+        } else if let Indication::Credit { credit, .. } = indication {
+            self.queue.grant(credit);
+            self.serve(cx);
         }
     }
 

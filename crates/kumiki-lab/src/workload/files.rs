@@ -111,21 +111,12 @@ impl Reader {
 
     /// Looks at what comes up from the file service.
     fn pop(&mut self, indication: &Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Data { data, .. } => self.look(data, cx),
-            Indication::Closed { .. } => self.received.ended = Some(cx.now()),
-            Indication::Aborted { reason, .. } => self.received.aborted = Some(reason.clone()),
-            Indication::Unit(_)
-            | Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Released { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+        if let Indication::Data { data, .. } = indication {
+            self.look(data, cx);
+        } else if let Indication::Closed { .. } = indication {
+            self.received.ended = Some(cx.now());
+        } else if let Indication::Aborted { reason, .. } = indication {
+            self.received.aborted = Some(reason.clone());
         }
     }
 

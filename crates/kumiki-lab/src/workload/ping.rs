@@ -185,23 +185,10 @@ impl Protocol for Ping {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.answered(&unit, cx),
-            Indication::Report(report) => {
-                self.echoes.errors += u64::from(matches!(*report, Report::Unreachable { .. }));
-            }
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Aborted { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => {}
+        if let Indication::Unit(unit) = indication {
+            self.answered(&unit, cx);
+        } else if let Indication::Report(report) = indication {
+            self.echoes.errors += u64::from(matches!(*report, Report::Unreachable { .. }));
         }
     }
 

@@ -179,21 +179,10 @@ impl Protocol for UdpSink {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Unit(unit) => self.read(unit, cx),
-            Indication::Aborted { reason, .. } => self.refused = Some(reason),
-            Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+        if let Indication::Unit(unit) = indication {
+            self.read(unit, cx);
+        } else if let Indication::Aborted { reason, .. } = indication {
+            self.refused = Some(reason);
         }
     }
 }

@@ -193,42 +193,27 @@ impl Protocol for UdpSource {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Opened(opened) => {
-                let now = cx.now();
-                if let Some(session) = self.session(opened.user.index) {
-                    session.local = opened.local;
-                    session.began = now;
-                }
-                self.send(opened.user.index, cx);
+        if let Indication::Opened(opened) = indication {
+            let now = cx.now();
+            if let Some(session) = self.session(opened.user.index) {
+                session.local = opened.local;
+                session.began = now;
             }
-            Indication::Aborted { session, reason, .. } => {
-                if let Some(session) = self.session(session.index) {
-                    session.sent.refused = Some(reason);
-                }
+            self.send(opened.user.index, cx);
+        } else if let Indication::Aborted { session, reason, .. } = indication {
+            if let Some(session) = self.session(session.index) {
+                session.sent.refused = Some(reason);
             }
-            Indication::Report(report) => {
-                if let Report::Unreachable { source, .. } = *report {
-                    // A socket opened on no address in particular is named with the one that was used.
-                    let port = port(source);
-                    let mut sessions = self.sessions.iter_mut();
-                    let session = sessions.find(|it| self::port(it.local) == port);
-                    if let Some(session) = session {
-                        session.sent.errors += 1;
-                    }
-                }
+        } else if let Indication::Report(report) = indication
+            && let Report::Unreachable { source, .. } = *report
+        {
+            // A socket opened on no address in particular is named with the one that was used.
+            let port = port(source);
+            let mut sessions = self.sessions.iter_mut();
+            let session = sessions.find(|it| self::port(it.local) == port);
+            if let Some(session) = session {
+                session.sent.errors += 1;
             }
-            Indication::Unit(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Credit { .. }
-            | Indication::Released { .. }
-            | Indication::Closed { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => {}
         }
     }
 

@@ -382,23 +382,16 @@ impl Hdlc {
     }
 
     fn manage(&mut self, manage: Manage, cx: &mut Context<'_>) {
-        match manage {
-            Manage::Limits => {
-                let longest = Self::longest(self.config.mru);
-                let limits = Report::Limits { unit: u32::try_from(longest).unwrap_or(u32::MAX), burst: 1 };
-                cx.up(USER, Indication::Report(Box::new(limits)));
+        if let Manage::Limits = manage {
+            let longest = Self::longest(self.config.mru);
+            let limits = Report::Limits { unit: u32::try_from(longest).unwrap_or(u32::MAX), burst: 1 };
+            cx.up(USER, Indication::Report(Box::new(limits)));
+        } else if let Manage::Special(what) = manage {
+            if let Some(LinkManage::Agreed(agreed)) = what.get() {
+                self.agree(*agreed);
             }
-            Manage::Special(what) => {
-                if let Some(LinkManage::Agreed(agreed)) = what.get() {
-                    self.agree(*agreed);
-                }
-            }
-            Manage::Refuse { .. } => cx.drop("a line sends nothing back"),
-            Manage::Route { .. }
-            | Manage::Session { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. } => {}
+        } else if let Manage::Refuse { .. } = manage {
+            cx.drop("a line sends nothing back");
         }
     }
 

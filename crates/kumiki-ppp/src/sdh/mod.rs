@@ -432,14 +432,7 @@ impl Sdh {
             cx.up(ppp, Indication::Report(Box::new(report.clone())));
         }
         // A device that says it is up has not been so before, whatever we took it for.
-        let up = match report {
-            Report::Up => Some(true).filter(|_| self.line.is_up()),
-            Report::Down
-            | Report::Special(_)
-            | Report::Limits { .. }
-            | Report::Route { .. }
-            | Report::Unreachable { .. } => changed,
-        };
+        let up = if let Report::Up = report { Some(true).filter(|_| self.line.is_up()) } else { changed };
         let Some(up) = up else {
             return;
         };

@@ -136,23 +136,17 @@ impl Protocol for Lif {
         if self.config.flow == Flow::Credit {
             return cx.down(MODULE, request);
         }
-        let session = match &request {
-            Request::Accept(accept) => {
-                let (user, module) = (accept.user, accept.session);
-                cx.down(MODULE, request);
-                return self.begin(user, module, cx);
-            }
-            Request::Data { session, .. } => *session,
+        let session = if let Request::Accept(accept) = &request {
+            let (user, module) = (accept.user, accept.session);
+            cx.down(MODULE, request);
+            return self.begin(user, module, cx);
+        } else if let Request::Data { session, .. } = &request {
+            *session
+        } else if let Request::Abort { session, .. } | Request::Release { session, .. } = &request {
             // What ends a connection waits its turn behind what it ends, as long as the module takes that.
-            Request::Abort { session, .. } | Request::Release { session, .. } => *session,
-            Request::Unit(_)
-            | Request::Open(_)
-            | Request::Cancel { .. }
-            | Request::Special { .. }
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Reset { .. }
-            | Request::Manage(_) => return cx.down(MODULE, request),
+            *session
+        } else {
+            return cx.down(MODULE, request);
         };
         match self.connections.iter_mut().find(|it| it.module == session) {
             Some(connection) => {
@@ -169,34 +163,23 @@ impl Protocol for Lif {
         if self.config.flow == Flow::Credit {
             return cx.up(USER, indication);
         }
-        match &indication {
-            Indication::Opened(opened) => {
-                let (user, module) = (opened.user, opened.provider);
-                cx.up(USER, indication);
-                self.begin(user, module, cx);
-            }
+        if let Indication::Opened(opened) = &indication {
+            let (user, module) = (opened.user, opened.provider);
+            cx.up(USER, indication);
+            self.begin(user, module, cx);
+        } else if let Indication::Credit { session, credit } = &indication {
             // Nobody is told: it is there to be found.
-            Indication::Credit { session, credit } => {
-                let found = self.connections.iter_mut().find(|it| it.user == *session);
-                if let Some(connection) = found {
-                    connection.room += credit.messages;
-                }
+
+            let found = self.connections.iter_mut().find(|it| it.user == *session);
+            if let Some(connection) = found {
+                connection.room += credit.messages;
             }
-            Indication::Aborted { session, .. } | Indication::Closed { session } => {
-                let ended = *session;
-                self.forget(|it| it.user == ended);
-                cx.up(USER, indication);
-            }
-            Indication::Unit(_)
-            | Indication::Offered(_)
-            | Indication::Data { .. }
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => cx.up(USER, indication),
+        } else if let Indication::Aborted { session, .. } | Indication::Closed { session } = &indication {
+            let ended = *session;
+            self.forget(|it| it.user == ended);
+            cx.up(USER, indication);
+        } else {
+            cx.up(USER, indication);
         }
     }
 

@@ -458,16 +458,13 @@ impl Protocol for Lapb {
                     cx.drop("no such session");
                 }
             }
-            Request::Manage(manage) => match *manage {
-                Manage::Limits => self.limits(cx),
-                Manage::Route { .. }
-                | Manage::Refuse { .. }
-                | Manage::Session { .. }
-                | Manage::Advise { .. }
-                | Manage::Narrow { .. }
-                | Manage::Group { .. }
-                | Manage::Special(_) => cx.drop("not offered by LAPB"),
-            },
+            Request::Manage(manage) => {
+                if let Manage::Limits = *manage {
+                    self.limits(cx);
+                } else {
+                    cx.drop("not offered by LAPB");
+                }
+            }
             Request::Unit(_) | Request::Special { .. } | Request::Expedited { .. } | Request::Release { .. } => {
                 cx.drop("not offered by LAPB");
             }

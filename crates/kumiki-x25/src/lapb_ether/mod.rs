@@ -49,16 +49,13 @@ impl Protocol for LapbEther {
                 unit.destination = Address::from(MacAddr::BROADCAST);
                 cx.down(Below(0), Request::Unit(unit));
             }
-            UnitRequest::Manage(manage) => match *manage {
-                Manage::Limits => cx.down(Below(0), Request::Manage(manage)),
-                Manage::Route { .. }
-                | Manage::Refuse { .. }
-                | Manage::Session { .. }
-                | Manage::Advise { .. }
-                | Manage::Narrow { .. }
-                | Manage::Group { .. }
-                | Manage::Special(_) => cx.drop("nothing to manage here"),
-            },
+            UnitRequest::Manage(manage) => {
+                if let Manage::Limits = *manage {
+                    cx.down(Below(0), Request::Manage(manage));
+                } else {
+                    cx.drop("nothing to manage here");
+                }
+            }
         }
     }
 
@@ -83,13 +80,10 @@ impl Protocol for LapbEther {
                 cx.up(Above(0), Indication::Credit { session, credit });
             }
             UnitIndication::Report(report) => {
-                let report = match *report {
-                    Report::Limits { unit, burst } => Report::Limits { unit: unit.saturating_sub(2), burst },
-                    other @ (Report::Up
-                    | Report::Down
-                    | Report::Route { .. }
-                    | Report::Unreachable { .. }
-                    | Report::Special(_)) => other,
+                let report = if let Report::Limits { unit, burst } = *report {
+                    Report::Limits { unit: unit.saturating_sub(2), burst }
+                } else {
+                    *report
                 };
                 cx.up(Above(0), Indication::Report(Box::new(report)));
             }

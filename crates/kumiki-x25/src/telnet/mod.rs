@@ -322,34 +322,22 @@ impl Protocol for Telnet {
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication {
-            Indication::Data { data, .. } => {
-                let Some(session) = self.session else {
-                    return cx.drop("no such session");
-                };
-                self.receive(session, &data.to_vec(), cx);
-                self.flush(cx);
-                self.grant(cx);
-            }
-            Indication::Credit { credit, .. } => {
-                self.credit = self.credit.saturating_add(credit.octets);
-                self.flush(cx);
-                self.grant(cx);
-            }
-            Indication::Closed { .. } | Indication::Aborted { .. } => {
-                self.session = None;
-                cx.up(Above(0), indication);
-            }
-            Indication::Unit(_)
-            | Indication::Opened(_)
-            | Indication::Offered(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Released { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => cx.up(Above(0), indication),
+        if let Indication::Data { data, .. } = indication {
+            let Some(session) = self.session else {
+                return cx.drop("no such session");
+            };
+            self.receive(session, &data.to_vec(), cx);
+            self.flush(cx);
+            self.grant(cx);
+        } else if let Indication::Credit { credit, .. } = indication {
+            self.credit = self.credit.saturating_add(credit.octets);
+            self.flush(cx);
+            self.grant(cx);
+        } else if let Indication::Closed { .. } | Indication::Aborted { .. } = indication {
+            self.session = None;
+            cx.up(Above(0), indication);
+        } else {
+            cx.up(Above(0), indication);
         }
     }
 }

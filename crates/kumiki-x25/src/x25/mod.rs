@@ -442,19 +442,14 @@ impl Protocol for X25 {
             }),
             Request::Reset { session, reason } => self.user_reset(session, reason, cx),
             Request::Special { session, what } => self.special(from, session, what, cx),
-            Request::Manage(manage) => match *manage {
-                Manage::Limits => {
+            Request::Manage(manage) => {
+                if let Manage::Limits = *manage {
                     let report = Report::Limits { unit: self.config.wanted.packet_out.into(), burst: 1 };
                     cx.up(from, Indication::Report(Box::new(report)));
+                } else {
+                    cx.drop("not offered by X.25");
                 }
-                Manage::Route { .. }
-                | Manage::Refuse { .. }
-                | Manage::Session { .. }
-                | Manage::Advise { .. }
-                | Manage::Narrow { .. }
-                | Manage::Group { .. }
-                | Manage::Special(_) => cx.drop("not offered by X.25"),
-            },
+            }
             Request::Unit(_) | Request::Release { .. } => {
                 cx.drop("not offered by X.25");
             }

@@ -73,16 +73,13 @@ impl Protocol for X25Iface {
                 unit.data.push_octets(&[kind::DATA]);
                 cx.down(Below(0), Request::Unit(unit));
             }
-            UnitRequest::Manage(manage) => match *manage {
-                Manage::Limits => cx.down(Below(0), Request::Manage(manage)),
-                Manage::Route { .. }
-                | Manage::Refuse { .. }
-                | Manage::Session { .. }
-                | Manage::Advise { .. }
-                | Manage::Narrow { .. }
-                | Manage::Group { .. }
-                | Manage::Special(_) => cx.drop("nothing to manage here"),
-            },
+            UnitRequest::Manage(manage) => {
+                if let Manage::Limits = *manage {
+                    cx.down(Below(0), Request::Manage(manage));
+                } else {
+                    cx.drop("nothing to manage here");
+                }
+            }
         }
     }
 

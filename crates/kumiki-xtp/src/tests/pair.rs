@@ -430,21 +430,18 @@ impl Pair {
     /// What the layer below has to say.
     fn answer(&mut self, from: usize, manage: Manage) {
         let (unit, burst) = (self.unit, 1);
-        let report = match manage {
-            Manage::Limits => Report::Limits { unit, burst },
-            Manage::Route { to } => Report::Route { to, source: ip(from), unit, burst, bypass: None },
-            Manage::Group { group, member } => {
-                self.members.retain(|it| *it != (from, group));
-                if member {
-                    self.members.push((from, group));
-                }
-                return;
+        let report = if let Manage::Limits = manage {
+            Report::Limits { unit, burst }
+        } else if let Manage::Route { to } = manage {
+            Report::Route { to, source: ip(from), unit, burst, bypass: None }
+        } else if let Manage::Group { group, member } = manage {
+            self.members.retain(|it| *it != (from, group));
+            if member {
+                self.members.push((from, group));
             }
-            Manage::Refuse { .. }
-            | Manage::Session { .. }
-            | Manage::Advise { .. }
-            | Manage::Narrow { .. }
-            | Manage::Special(_) => return,
+            return;
+        } else {
+            return;
         };
         let Host { graph, wire, task, .. } = &mut self.hosts[from];
         graph.input(self.now, *wire, Indication::Report(Box::new(report)));

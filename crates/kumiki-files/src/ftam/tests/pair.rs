@@ -177,21 +177,12 @@ impl Pair {
         let heard = self.bench.heard(self.users[I]);
         let mut opened = None;
         for one in heard {
-            match one {
-                Indication::Opened(it) => opened = Some(it),
-                Indication::Credit { credit, .. } => self.credit[I] += credit.messages,
-                other @ (Indication::Unit(_)
-                | Indication::Offered(_)
-                | Indication::Data { .. }
-                | Indication::Special { .. }
-                | Indication::Expedited { .. }
-                | Indication::Released { .. }
-                | Indication::Closed { .. }
-                | Indication::Aborted { .. }
-                | Indication::Reset { .. }
-                | Indication::Urgent { .. }
-                | Indication::Notice { .. }
-                | Indication::Report(_)) => panic!("{other:?}"),
+            if let Indication::Opened(it) = one {
+                opened = Some(it);
+            } else if let Indication::Credit { credit, .. } = one {
+                self.credit[I] += credit.messages;
+            } else {
+                panic!("{one:?}")
             }
         }
         let opened = opened.expect("nothing was opened");

@@ -157,21 +157,12 @@ impl Wire {
     }
 
     pub(crate) fn say(&mut self, end: End, request: Request) {
-        let is_data = match &request {
-            Request::Data { .. } => true,
-            Request::Special { what, .. } => {
-                matches!(what.get(), Some(Primitive::Data { .. }))
-            }
-            Request::Open(_)
-            | Request::Accept(_)
-            | Request::Cancel { .. }
-            | Request::Unit(_)
-            | Request::Expedited { .. }
-            | Request::Credit { .. }
-            | Request::Release { .. }
-            | Request::Abort { .. }
-            | Request::Reset { .. }
-            | Request::Manage(_) => false,
+        let is_data = if let Request::Data { .. } = &request {
+            true
+        } else if let Request::Special { what, .. } = &request {
+            matches!(what.get(), Some(Primitive::Data { .. }))
+        } else {
+            false
         };
         if is_data {
             let listener = self.listener(end);
