@@ -240,6 +240,25 @@ fn who_only_missed_the_call_gets_all() {
 }
 
 #[test]
+fn who_comes_late_is_not_heard_where_memory_is_spent() {
+    let mut config = of_group(1);
+    (config.rate, config.burst) = (100_000, 5000);
+    let small = Config { memory: 64, ..config.clone() };
+    let rule = |packet: &Packet| if packet.from == 2 && packet.is(Format::First) { vec![] } else { vec![ms(10)] };
+    let mut pair = Pair::of_many(vec![config.clone(), config, small], 1, Box::new(rule));
+    pair.app(0).outbox.push_back((Message::from_octets(&numbered(100_000)), None, true));
+    pair.listen_to_group(1);
+    pair.call_group(0);
+    pair.run_for(ms(500));
+    // A call of its own, which nobody hears, takes all that there is.
+    pair.ask(2, vec![open(Mode::Active, Address::NONE, address(1, PORT))]);
+    pair.listen_to_group(2);
+    pair.run_for(ms(1_000));
+    assert!(pair.counters(2).out_of_memory > 0, "{:?}", pair.counters(2));
+    assert_eq!(pair.xtp(2).contexts(), 1);
+}
+
+#[test]
 fn on_a_lan_that_names_stations_by_mac_one_can_come_late_too() {
     let mut config = of_group(1);
     (config.rate, config.burst) = (100_000, 5000);

@@ -378,3 +378,19 @@ fn data_that_nobody_takes_is_not_taken_beyond_the_bound_and_comes_once_there_is_
     }
     assert_eq!(pair.app(B).received, numbered(60_000));
 }
+
+#[test]
+fn what_is_ahead_of_its_turn_has_a_quarter_of_the_bound_and_the_rest_comes_again() {
+    let config = Config { memory: 64 * 1024, ..plain() };
+    let mut pair = Pair::new(plain(), config, ms(10)).connected();
+    // What is sent first is lost: all behind it is ahead of its turn.
+    let mut is_first = true;
+    pair.rule(move |packet| {
+        let is_lost = packet.is(Format::Data) && core::mem::take(&mut is_first);
+        if is_lost { vec![] } else { vec![ms(10)] }
+    });
+    pair.write(A, &numbered(60_000));
+    pair.run_for(ms(60_000));
+    assert!(pair.counters(B).out_of_memory > 0, "{:?}", pair.counters(B));
+    assert_eq!(pair.app(B).received, numbered(60_000));
+}
