@@ -271,6 +271,21 @@ fn without_memory_nothing_ahead_of_its_turn_is_kept_and_yet_all_arrives() {
     assert!(pair.tcp(B).held() == 0);
 }
 
+#[test]
+fn what_is_ahead_of_its_turn_has_a_quarter_of_the_bound_and_the_rest_comes_again() {
+    let tight = Config { memory: 100_000, ..small() };
+    let mut sent = 0;
+    let mut pair = Pair::with_rule(small(), tight, move |packet| {
+        sent += u32::from(packet.len() > 1000);
+        vec![ms(10)].into_iter().filter(|_| packet.len() <= 1000 || sent != 40).collect()
+    })
+    .connected();
+    pair.write(A, &numbered(600_000));
+    pair.run_for(ms(60_000));
+    assert_eq!(pair.app(B).received, numbered(600_000));
+    assert!(pair.counters(B).out_of_memory > 0);
+}
+
 /// As an echo does whose caller sends an octet at a time and reads nothing.
 #[test]
 fn small_writes_take_about_twice_their_octets() {
