@@ -8,6 +8,7 @@
 //! | Left out | all that hangs on how headers look |
 
 mod checksum;
+mod handed;
 mod reassembly;
 mod route;
 pub(crate) mod settings;
@@ -16,6 +17,7 @@ mod static_routes;
 mod tests;
 
 pub(crate) use checksum::{complete_checksum, is_intact};
+pub(crate) use handed::readdress;
 pub(crate) use kumiki_graph::Bucket;
 pub use kumiki_graph::Rate;
 pub use reassembly::Reassembly;

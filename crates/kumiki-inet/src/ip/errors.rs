@@ -84,7 +84,8 @@ impl Ip {
         let options = IpParameters { tos: PRECEDENCE | type_of_service & TOS, ..IpParameters::NONE };
         self.counters.icmp_out_errors += 1;
         // An error that cannot be sent is lost.
-        let _ = self.originate(protocol::ICMP, from, source, (options, ipv4::Options::NONE), error, cx);
+        let _ =
+            self.originate(protocol::ICMP, from, source, (options, ipv4::Options::NONE), Box::new(Unit::of(error)), cx);
     }
 
     /// Whether the datagram is an ICMP error, or cannot be told from one; its header has `len` octets.

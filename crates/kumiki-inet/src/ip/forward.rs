@@ -1,6 +1,6 @@
 //! On behalf of others (RFC 1812 section 5.3).
 
-use kumiki_graph::Context;
+use kumiki_graph::{Context, Unit};
 use kumiki_octets::Message;
 use kumiki_wire::inet::icmpv4::{Message as Icmp, time_exceeded, unreachable};
 use kumiki_wire::inet::ipv4::Header;
@@ -10,8 +10,8 @@ use super::errors::{About, too_big, unreachable_by};
 use super::send::Refused;
 
 impl Ip {
-    /// Sends somebody else's datagram on.
-    pub(super) fn forward(&mut self, about: &About, mut datagram: Message, cx: &mut Context<'_>) {
+    /// Sends somebody else's datagram, which is in `unit`, on.
+    pub(super) fn forward(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let header = &about.header;
         // 0/8 and 240/4 lead nowhere; a source in 0/8 is nobody's.
         if header.destination.to_bits() >> 28 == 0xf || header.source.octets().starts_with(&[0]) {
@@ -22,19 +22,19 @@ impl Ip {
         if header.time_to_live <= 1 {
             cx.drop("time to live exceeded");
             let code = time_exceeded::TTL;
-            self.error(about, Icmp::TimeExceeded { code }, &datagram, cx);
+            self.error(about, Icmp::TimeExceeded { code }, &unit.data, cx);
             return;
         }
         let Some(hop) = self.hop(header.destination, None) else {
             self.count(Refused::NoRoute, cx);
-            self.error(about, unreachable_by(unreachable::NET), &datagram, cx);
+            self.error(about, unreachable_by(unreachable::NET), &unit.data, cx);
             return;
         };
         let onward = header.one_hop_on();
-        put_hop(&mut datagram, &onward);
-        match self.transmit(&onward, about.group, hop, datagram, cx) {
+        put_hop(&mut unit.data, &onward);
+        match self.transmit(&onward, about.group, hop, unit, cx) {
             Ok(()) => self.counters.forw_datagrams += 1,
-            Err((refused, mut datagram)) => {
+            Err((refused, mut unit)) => {
                 self.count(refused, cx);
                 let message = match refused {
                     Refused::NoRoute => unreachable_by(unreachable::NET),
@@ -43,8 +43,8 @@ impl Ip {
                     Refused::Impossible(_) => return,
                 };
                 // Quoted as it came.
-                put_hop(&mut datagram, header);
-                self.error(about, message, &datagram, cx);
+                put_hop(&mut unit.data, header);
+                self.error(about, message, &unit.data, cx);
             }
         }
     }

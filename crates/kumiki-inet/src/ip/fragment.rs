@@ -16,15 +16,15 @@ impl Ip {
     pub(super) fn fragment(
         &mut self,
         header: &Header,
-        mut datagram: Message,
+        datagram: &mut Message,
         mtu: usize,
         cx: &mut Context<'_>,
-    ) -> Result<Vec<Message>, (Refused, Message)> {
+    ) -> Result<Vec<Message>, Refused> {
         if datagram.meta().segment_size != 0 {
             self.counters.frag_fails += 1;
-            return Err((Refused::Impossible("super-segment beyond the MTU"), datagram));
+            return Err(Refused::Impossible("super-segment beyond the MTU"));
         }
-        complete_checksum(&mut datagram, cx);
+        complete_checksum(datagram, cx);
         let _ = datagram.pop(header.len());
         let later = header.options.for_later_fragments();
         let mut piece = *header;
@@ -35,7 +35,7 @@ impl Ip {
             let take = if last { datagram.len() } else { room / UNIT * UNIT };
             let Some(cut) = Some(take).filter(|&take| take > 0).and_then(|take| datagram.split_to(take).ok()) else {
                 self.counters.frag_fails += 1;
-                return Err((Refused::Impossible("MTU too small for a fragment"), datagram));
+                return Err(Refused::Impossible("MTU too small for a fragment"));
             };
             piece.more_fragments = !last || header.more_fragments;
             pieces.push(with_header(&mut piece, cut));

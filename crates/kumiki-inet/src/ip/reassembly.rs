@@ -8,7 +8,7 @@
 
 use core::net::Ipv4Addr;
 
-use kumiki_graph::{Context, Token};
+use kumiki_graph::{Context, Token, Unit};
 use kumiki_octets::Message;
 use kumiki_wire::inet::icmpv4::{Message as Icmp, time_exceeded};
 use kumiki_wire::inet::ipv4::Ecn;
@@ -43,18 +43,19 @@ fn whole(mut about: About, ecn: Ecn, data: Message) -> Option<(About, Message)> 
 }
 
 impl Ip {
-    /// Takes a fragment of a datagram for us; its header has `len` octets.
-    pub(super) fn reassemble(&mut self, about: &About, len: usize, mut datagram: Message, cx: &mut Context<'_>) {
+    /// Takes the fragment of a datagram for us that is in `unit`; its header has `len` octets.
+    pub(super) fn reassemble(&mut self, about: &About, len: usize, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.reasm_reqds += 1;
         // Sums cover single fragments: of no use for the whole.
-        datagram.meta_mut().checksum = kumiki_octets::Checksum::Unknown;
-        let _ = datagram.pop(len);
-        match self.put(about, &datagram, cx) {
+        unit.data.meta_mut().checksum = kumiki_octets::Checksum::Unknown;
+        let _ = unit.data.pop(len);
+        match self.put(about, &unit.data, cx) {
             Outcome::Waiting | Outcome::Swallowed => {}
             Outcome::Whole { head, ecn, data } => match whole(head, ecn, data) {
                 Some((about, datagram)) => {
                     self.counters.reasm_oks += 1;
-                    self.deliver(&about, about.header.len(), datagram, cx);
+                    unit.data = datagram;
+                    self.deliver(&about, about.header.len(), unit, cx);
                 }
                 None => self.broken(cx),
             },

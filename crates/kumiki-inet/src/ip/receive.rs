@@ -6,7 +6,7 @@ use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::SourceRoute;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
-use kumiki_graph::{Address, Below, Context, Indication, Key, Parameters, Unit, UnitOptions};
+use kumiki_graph::{Below, Context, Indication, Key, Parameters, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::inet::icmpv4::unreachable;
 use kumiki_wire::inet::ipv4::options::kind;
@@ -14,6 +14,7 @@ use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::errors::{About, unreachable_by};
 use super::{Ip, Kind, is_group};
+use crate::internet::readdress;
 
 /// All hosts on this network (RFC 1112 section 4).
 const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
@@ -62,18 +63,19 @@ impl Ip {
     pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.in_receives += 1;
         let interface = self.by_below.get(usize::from(from.0)).copied();
-        self.take(interface, unit.options.group, unit.data, cx);
+        self.take(interface, unit.options.group, unit, cx);
     }
 
-    /// Takes a datagram that came in by `interface`, or from ourselves.
+    /// Takes the datagram in `unit`, which came in by `interface`, or from ourselves.
     pub(super) fn take(
         &mut self,
         interface: Option<usize>,
         link_group: bool,
-        mut datagram: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
-        let Some((header, len)) = parse(&mut datagram) else {
+        let datagram = &mut unit.data;
+        let Some((header, len)) = parse(datagram) else {
             self.counters.in_hdr_errors += 1;
             // Who has one link for both versions of IP sends us those of the other, too.
             let is_other = datagram.front_at_least(1).first().is_some_and(|octet| octet >> 4 == 6);
@@ -93,11 +95,11 @@ impl Ip {
         } else if has_live_source_route(&header) {
             let code = unreachable::SOURCE_ROUTE_FAILED;
             self.refuse_address("source route", cx);
-            self.error(&about, unreachable_by(code), &datagram, cx);
+            self.error(&about, unreachable_by(code), datagram, cx);
         } else if !outside || self.listens_to(destination, to_us) {
-            self.take_ours(&about, len, datagram, cx);
+            self.take_ours(&about, len, unit, cx);
         } else if self.config.forwarding && !about.group {
-            self.forward(&about, datagram, cx);
+            self.forward(&about, unit, cx);
         } else {
             // Hosts must be silent about datagrams that are not theirs (RFC 1122 section 3.2.1.3).
             self.refuse_address("not ours", cx);
@@ -117,21 +119,21 @@ impl Ip {
         to_us.is_some() || address.is_broadcast()
     }
 
-    fn take_ours(&mut self, about: &About, len: usize, datagram: Message, cx: &mut Context<'_>) {
+    fn take_ours(&mut self, about: &About, len: usize, unit: Box<Unit>, cx: &mut Context<'_>) {
         if about.header.is_fragment() {
-            self.reassemble(about, len, datagram, cx);
+            self.reassemble(about, len, unit, cx);
         } else {
-            self.deliver(about, len, datagram, cx);
+            self.deliver(about, len, unit, cx);
         }
     }
 
-    /// Hands a whole datagram, whose header has `len` octets, to its user.
-    pub(super) fn deliver(&mut self, about: &About, len: usize, mut datagram: Message, cx: &mut Context<'_>) {
-        let About { header, group } = *about;
-        if header.protocol == protocol::ICMP && self.is_error(len, &mut datagram) {
+    /// Hands the whole datagram in `unit`, whose header has `len` octets, to its user.
+    pub(super) fn deliver(&mut self, about: &About, len: usize, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let About { header, group } = about;
+        if header.protocol == protocol::ICMP && self.is_error(len, &mut unit.data) {
             // The header was read, so it is there.
-            let _ = datagram.pop_header(len);
-            self.hear_error(datagram, cx);
+            let _ = unit.data.pop_header(len);
+            self.hear_error(unit.data, cx);
             return;
         }
         let Some(user) = self.users.find(IpProtocol(header.protocol)) else {
@@ -139,11 +141,11 @@ impl Ip {
             cx.drop("no user for the protocol");
             if header.protocol != protocol::ICMP {
                 let code = unreachable::PROTOCOL;
-                self.error(about, unreachable_by(code), &datagram, cx);
+                self.error(about, unreachable_by(code), &unit.data, cx);
             }
             return;
         };
-        let _ = datagram.pop_header(len);
+        let _ = unit.data.pop_header(len);
         self.counters.in_delivers += 1;
         let how = IpParameters {
             ttl: header.time_to_live,
@@ -151,17 +153,12 @@ impl Ip {
             dont_fragment: header.dont_fragment,
             identification: header.identification,
         };
-        let unit = Unit {
-            source: Address::from(header.source),
-            destination: Address::from(header.destination),
-            options: UnitOptions {
-                group,
-                under: Some(Key::of(IP_PROTOCOL, header.protocol.into())),
-                ..UnitOptions::of(how)
-            },
-            parameters: return_route(&header).map_or(Parameters::NONE, Parameters::of),
-            data: datagram,
-        };
-        cx.up(user, Indication::Unit(Box::new(unit)));
+        let under = Some(Key::of(IP_PROTOCOL, header.protocol.into()));
+        let options = UnitOptions { group: *group, under, ..UnitOptions::of(how) };
+        readdress(&mut unit, header.source.into(), header.destination.into(), options);
+        if let Some(route) = return_route(header) {
+            unit.parameters = Parameters::of(route);
+        }
+        cx.up(user, Indication::Unit(unit));
     }
 }

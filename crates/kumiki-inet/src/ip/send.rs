@@ -13,6 +13,7 @@ use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::config::Neighbours;
 use super::{Hop, Ip, Link, errors};
+use crate::internet::readdress;
 
 /// Octets of the headers that we make.
 pub(super) const HEADER_LEN: u32 = 20;
@@ -30,13 +31,13 @@ pub(super) enum Refused {
     Impossible(&'static str),
 }
 
-/// A user's data that did not leave.
+/// A user's unit that did not leave.
 #[derive(Debug)]
 pub(super) struct Unsent {
     refused: Refused,
     /// The source that it was to have, if one was found.
     source: Option<Ipv4Addr>,
-    data: Message,
+    unit: Box<Unit>,
 }
 
 impl Ip {
@@ -62,15 +63,15 @@ impl Ip {
             return;
         };
         let how = (unit.options.special.into(), by);
-        let sent = self.originate(protocol, source, towards, how, unit.data, cx);
+        let sent = self.originate(protocol, source, towards, how, unit, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
         {
-            let mut start = unsent.data;
+            let Unit { destination, data: mut start, .. } = *unsent.unit;
             start.truncate(QUOTED_DATA);
             let report = Report::Unreachable {
                 source: unsent.source.map_or(Address::NONE, Address::from),
-                destination: unit.destination,
+                destination,
                 problem,
                 start,
             };
@@ -78,14 +79,14 @@ impl Ip {
         }
     }
 
-    /// Sends `data` in a datagram of our own, and gives it back where it did not leave.
+    /// Sends the data of `unit` in a datagram of our own, and gives the unit back as it was where it did not leave.
     pub(super) fn originate(
         &mut self,
         protocol: u8,
         source: Option<Ipv4Addr>,
         destination: Ipv4Addr,
         (options, by): (IpParameters, ipv4::Options),
-        mut data: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) -> Result<(), Unsent> {
         let local = self.is_local(destination);
@@ -95,12 +96,12 @@ impl Ip {
             (None, true, _) => Some(destination),
             (None, false, hop) => hop.and_then(|hop| self.address(hop.interface)),
         };
-        let total = data.len().saturating_add(ipv4::MIN_LEN + by.len());
+        let total = unit.data.len().saturating_add(ipv4::MIN_LEN + by.len());
         let (Some(source), Ok(total_length)) = (chosen, u16::try_from(total)) else {
             let refused =
                 if chosen.is_none() { Refused::NoRoute } else { Refused::Impossible("longer than a datagram can be") };
             self.count(refused, cx);
-            return Err(Unsent { refused, source: chosen, data });
+            return Err(Unsent { refused, source: chosen, unit });
         };
         let may_stay_whole = protocol != protocol::TCP || self.config.path_mtu_discovery;
         let dont_fragment = options.dont_fragment && may_stay_whole;
@@ -119,22 +120,22 @@ impl Ip {
             options: by,
             ..Header::default()
         };
-        header.emit_summed(data.push_header(header.len()));
+        header.emit_summed(unit.data.push_header(header.len()));
         if local {
-            self.loop_back(data, cx);
+            self.loop_back(unit, cx);
             return Ok(());
         }
         let sent = match hop {
             Some(hop) => {
                 let group = self.is_group(destination);
-                self.transmit(&header, group, hop, data, cx)
+                self.transmit(&header, group, hop, unit, cx)
             }
-            None => Err((Refused::NoRoute, data)),
+            None => Err((Refused::NoRoute, unit)),
         };
-        sent.map_err(|(refused, mut data)| {
+        sent.map_err(|(refused, mut unit)| {
             self.count(refused, cx);
-            let _ = data.pop_header(header.len());
-            Unsent { refused, source: Some(source), data }
+            let _ = unit.data.pop_header(header.len());
+            Unsent { refused, source: Some(source), unit }
         })
     }
 
@@ -148,44 +149,49 @@ impl Ip {
     }
 
     /// For ourselves: never on a wire (RFC 1122 section 3.2.1.3 (g)).
-    fn loop_back(&mut self, mut datagram: Message, cx: &mut Context<'_>) {
-        if matches!(datagram.meta().checksum, Checksum::Partial { .. }) {
-            datagram.meta_mut().checksum = Checksum::Verified;
+    fn loop_back(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        if matches!(unit.data.meta().checksum, Checksum::Partial { .. }) {
+            unit.data.meta_mut().checksum = Checksum::Verified;
         }
         self.counters.in_receives += 1;
-        self.take(None, false, datagram, cx);
+        self.take(None, false, unit, cx);
     }
 
-    /// Sends a datagram that begins with `header`, to several hosts where it goes to a `group`, to the next hop, in pieces if
-    /// need be; gives it back where it cannot.
+    /// Sends the datagram in `unit`, which begins with `header`, to several hosts where it goes to a `group`, to the next hop,
+    /// in pieces if need be; gives it back where it cannot.
     pub(super) fn transmit(
         &mut self,
         header: &Header,
         group: bool,
         hop: Hop,
-        datagram: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
-    ) -> Result<(), (Refused, Message)> {
+    ) -> Result<(), (Refused, Box<Unit>)> {
         let port = self.ports.get(hop.interface);
         let Some((below, mtu)) = port.and_then(|port| Some((port.below?, port.mtu))) else {
-            return Err((Refused::NoRoute, datagram));
+            return Err((Refused::NoRoute, unit));
         };
         let Some(link) = self.link_address(hop) else {
-            return Err((Refused::NoNeighbour, datagram));
+            return Err((Refused::NoNeighbour, unit));
         };
         let how = IpParameters { tos: header.type_of_service, ..IpParameters::NONE };
         let options = UnitOptions { group, ..UnitOptions::of(how) };
-        let unit = |data| Request::Unit(Box::new(Unit { destination: link, options, ..Unit::of(data) }));
-        if wire_len(&datagram) <= mtu as usize {
-            cx.down(below, unit(datagram));
+        if wire_len(&unit.data) <= mtu as usize {
+            readdress(&mut unit, Address::NONE, link, options);
+            cx.down(below, Request::Unit(unit));
             return Ok(());
         }
         if header.dont_fragment {
             self.counters.frag_fails += 1;
-            return Err((Refused::TooBig(mtu), datagram));
+            return Err((Refused::TooBig(mtu), unit));
         }
-        for piece in self.fragment(header, datagram, mtu as usize, cx)? {
-            cx.down(below, unit(piece));
+        let pieces = match self.fragment(header, &mut unit.data, mtu as usize, cx) {
+            Ok(pieces) => pieces,
+            Err(refused) => return Err((refused, unit)),
+        };
+        for data in pieces {
+            let piece = Unit { destination: link, options, ..Unit::of(data) };
+            cx.down(below, Request::Unit(Box::new(piece)));
         }
         Ok(())
     }

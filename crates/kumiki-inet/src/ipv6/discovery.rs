@@ -6,7 +6,7 @@
 
 use core::net::Ipv6Addr;
 
-use kumiki_graph::{Address, Context, Duration, Instant, Token};
+use kumiki_graph::{Address, Context, Duration, Instant, Token, Unit, UnitOptions};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::icmpv6::option::{Opt, Opts};
@@ -192,7 +192,7 @@ impl Ip {
         for act in acts {
             match act {
                 Act::Send { to, packet } => {
-                    self.down(interface, Address::from(to), false, packet, cx);
+                    self.down(interface, Address::from(to), packet, cx);
                 }
                 Act::Solicit { target, to } => self.solicit(interface, target, to, cx),
                 Act::Failed(packet) => {
@@ -228,7 +228,7 @@ impl Ip {
             }
             Some(to) => {
                 let packet = discovery_packet(source, target, message, &options);
-                self.down(interface, Address::from(to), false, packet, cx);
+                self.down(interface, Address::from(to), packet, cx);
             }
         }
     }
@@ -450,5 +450,6 @@ fn discovery_packet(source: Ipv6Addr, destination: Ipv6Addr, message: Icmp, opti
     icmp.checksum = sum.checksum();
     let _ = data.pop(icmp.len());
     icmp.emit(data.push(icmp.len()));
-    Packet { data: with_header(&header, next_header::ICMPV6, data), tos: 0 }
+    let options = UnitOptions { group: destination.is_multicast(), ..UnitOptions::NONE };
+    Box::new(Unit { options, ..Unit::of(with_header(&header, next_header::ICMPV6, data)) })
 }

@@ -108,7 +108,7 @@ impl Ip {
         self.counters.icmp_out_errors += 1;
         let options = IpParameters::NONE;
         // An error that cannot be sent is lost.
-        let _ = self.originate(next_header::ICMPV6, Some(from), source, options, error, cx);
+        let _ = self.originate(next_header::ICMPV6, Some(from), source, options, Box::new(Unit::of(error)), cx);
     }
 
     /// Whether the packet is an ICMP error or a redirect, or may be one: a later fragment of an ICMP message.

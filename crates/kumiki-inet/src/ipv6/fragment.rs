@@ -18,15 +18,15 @@ impl Ip {
     pub(super) fn fragment(
         &mut self,
         header: &Header,
-        mut packet: Message,
+        packet: &mut Message,
         mtu: usize,
         cx: &mut Context<'_>,
-    ) -> Result<Vec<Message>, (Refused, Message)> {
+    ) -> Result<Vec<Message>, Refused> {
         if packet.meta().segment_size != 0 {
             self.counters.frag_fails += 1;
-            return Err((Refused::Impossible("super-segment beyond the MTU"), packet));
+            return Err(Refused::Impossible("super-segment beyond the MTU"));
         }
-        complete_checksum(&mut packet, cx);
+        complete_checksum(packet, cx);
         let _ = packet.pop(ipv6::LEN);
         // An MTU is at least 1280, so this is never nothing.
         let room = mtu.saturating_sub(ipv6::LEN + FRAGMENT_LEN) / UNIT * UNIT;

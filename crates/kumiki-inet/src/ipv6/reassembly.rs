@@ -8,8 +8,7 @@
 
 use core::net::Ipv6Addr;
 
-use kumiki_graph::{Context, Token};
-use kumiki_octets::Message;
+use kumiki_graph::{Context, Token, Unit};
 use kumiki_wire::inet::icmpv6::{Message as Icmp, parameter, time_exceeded};
 use kumiki_wire::inet::ipv6::extension::{FRAGMENT_LEN, Fragment as FragmentHeader};
 use kumiki_wire::inet::ipv6::{self, PAYLOAD_LENGTH_OFFSET};
@@ -39,15 +38,16 @@ pub(super) struct Head {
 pub(super) type Incomplete = Table<Key, Head>;
 
 impl Ip {
-    /// Takes a fragment of a packet for us, whose fragment header stands at `at`.
+    /// Takes the fragment of a packet for us that is in `unit`; its fragment header stands at `at`.
     pub(super) fn reassemble(
         &mut self,
         about: &About,
         fragment: FragmentHeader,
         at: usize,
-        packet: &Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
+        let packet = &unit.data;
         self.counters.reasm_reqds += 1;
         let behind = at + FRAGMENT_LEN;
         let Ok(data) = packet.share(behind, packet.len().saturating_sub(behind)) else {
@@ -85,10 +85,10 @@ impl Ip {
                 self.counters.reasm_oks += 1;
                 let mut about = About { reassembled: true, ..head.about };
                 about.header.set_ecn(ecn);
-                let packet = with_header(&about.header, head.next_header, data);
+                unit.data = with_header(&about.header, head.next_header, data);
                 about.header.next_header = head.next_header;
-                about.header.payload_length = u16::try_from(packet.len() - ipv6::LEN).unwrap_or(u16::MAX);
-                self.take_ours(&about, packet, cx);
+                about.header.payload_length = u16::try_from(unit.data.len() - ipv6::LEN).unwrap_or(u16::MAX);
+                self.take_ours(&about, unit, cx);
             }
             Outcome::Whole { .. } | Outcome::Broken => self.broken(cx),
         }

@@ -1,7 +1,7 @@
 //! A packet is checked, its headers are walked along; then it is ours, a fragment of ours, or somebody else's.
 
 use crate::IpProtocol;
-use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
+use kumiki_graph::{Below, Context, Indication, Key, Unit, UnitOptions};
 use kumiki_octets::Message;
 use kumiki_wire::Malformed;
 use kumiki_wire::inet::IpParameters;
@@ -13,6 +13,7 @@ use kumiki_wire::numbering::IP_PROTOCOL;
 use super::addresses::scope;
 use super::errors::About;
 use super::{Ip, MAX_HEADERS};
+use crate::internet::readdress;
 
 /// Octets that are gathered at first to look for the end of the headers.
 const FRONT: usize = 128;
@@ -102,17 +103,18 @@ impl Ip {
     pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.in_receives += 1;
         let interface = self.by_below.get(usize::from(from.0)).copied();
-        self.take(interface, unit.options.group, unit.data, cx);
+        self.take(interface, unit.options.group, unit, cx);
     }
 
-    /// Takes a packet that came in by `interface`, or from ourselves.
+    /// Takes the packet in `unit`, which came in by `interface`, or from ourselves.
     pub(super) fn take(
         &mut self,
         interface: Option<usize>,
         link_group: bool,
-        mut packet: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
+        let packet = &mut unit.data;
         let total = packet.len();
         let Ok((header, len)) = Header::parse(packet.front_at_least(ipv6::LEN), total) else {
             self.counters.in_hdr_errors += 1;
@@ -136,10 +138,10 @@ impl Ip {
         } else if nobody {
             self.refuse_address("address that nobody can have", cx);
         } else if self.is_ours(destination) || !outside || destination.is_multicast() && self.listens_to(destination) {
-            self.take_ours(&about, packet, cx);
+            self.take_ours(&about, unit, cx);
         } else if self.config.forwarding && !about.group {
-            if header.next_header != next_header::HOP_BY_HOP || self.pass_hop(&about, &packet, cx) {
-                self.forward(&about, packet, cx);
+            if header.next_header != next_header::HOP_BY_HOP || self.pass_hop(&about, packet, cx) {
+                self.forward(&about, unit, cx);
             }
         } else {
             self.refuse_address("not ours", cx);
@@ -184,8 +186,9 @@ impl Ip {
         }
     }
 
-    /// Takes a packet for us, which begins with its header.
-    pub(super) fn take_ours(&mut self, about: &About, mut packet: Message, cx: &mut Context<'_>) {
+    /// Takes the packet for us in `unit`, which begins with its header.
+    pub(super) fn take_ours(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let packet = &mut unit.data;
         let header = &about.header;
         let group = header.destination.is_multicast();
         let mut walked = if Chain::knows(header.next_header) {
@@ -198,10 +201,10 @@ impl Ip {
         }
         match walked {
             Walk::Upper(protocol, at, field) => {
-                self.deliver(about, (protocol, at, field), packet, cx);
+                self.deliver(about, (protocol, at, field), unit, cx);
             }
             Walk::Fragment(..) if about.reassembled => {
-                self.stop(about, Walk::Drop("fragment in a fragment"), &packet, cx);
+                self.stop(about, Walk::Drop("fragment in a fragment"), packet, cx);
             }
             Walk::Fragment(fragment, at) => {
                 // What a device summed covers single fragments: of no use for the whole.
@@ -210,28 +213,29 @@ impl Ip {
                 let complete = has_all_headers(header, fragment, at, front)
                     || has_all_headers(header, fragment, at, packet.front_at_least(MAX_HEADERS));
                 if complete {
-                    self.reassemble(about, fragment, at, &packet, cx);
+                    self.reassemble(about, fragment, at, unit, cx);
                 } else {
                     let problem = Walk::Problem(parameter::INCOMPLETE, 0);
-                    self.stop(about, problem, &packet, cx);
+                    self.stop(about, problem, packet, cx);
                 }
             }
             Walk::Drop(_) | Walk::Problem(..) | Walk::Short => {
-                self.stop(about, walked, &packet, cx);
+                self.stop(about, walked, packet, cx);
             }
         }
     }
 
-    /// Hands what a whole packet carries to its user: its number, where it begins, and where the field stands that has the
-    /// number.
+    /// Hands what the whole packet in `unit` carries to its user: its number, where it begins, and where the field stands
+    /// that has the number.
     fn deliver(
         &mut self,
         about: &About,
         (protocol, at, field): (u8, usize, usize),
-        mut packet: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
-        let About { header, group, .. } = *about;
+        let About { header, group, .. } = about;
+        let packet = &mut unit.data;
         if protocol == next_header::ICMPV6 {
             let mut first = [0];
             let _ = packet.copy_to(at, &mut first);
@@ -241,9 +245,9 @@ impl Ip {
                 // The headers were read, so they are there.
                 let _ = packet.pop_header(at);
                 if discovery {
-                    self.discover(about, packet, cx);
+                    self.discover(about, unit.data, cx);
                 } else {
-                    self.hear_error(&header, packet, cx);
+                    self.hear_error(header, unit.data, cx);
                 }
                 return;
             }
@@ -257,19 +261,16 @@ impl Ip {
             if protocol != next_header::ICMPV6 {
                 let message =
                     Icmp::ParameterProblem { code: parameter::NEXT_HEADER, pointer: u32::try_from(field).unwrap_or(0) };
-                self.error(about, message, &packet, cx);
+                self.error(about, message, packet, cx);
             }
             return;
         };
         let _ = packet.pop_header(at);
         self.counters.in_delivers += 1;
         let how = IpParameters { ttl: header.hop_limit, tos: header.traffic_class, ..IpParameters::NONE };
-        let unit = Unit {
-            source: Address::from(header.source),
-            destination: Address::from(header.destination),
-            options: UnitOptions { group, under: Some(Key::of(IP_PROTOCOL, protocol.into())), ..UnitOptions::of(how) },
-            ..Unit::of(packet)
-        };
-        cx.up(user, Indication::Unit(Box::new(unit)));
+        let under = Some(Key::of(IP_PROTOCOL, protocol.into()));
+        let options = UnitOptions { group: *group, under, ..UnitOptions::of(how) };
+        readdress(&mut unit, header.source.into(), header.destination.into(), options);
+        cx.up(user, Indication::Unit(unit));
     }
 }

@@ -13,8 +13,8 @@ use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, MIN_LEN, unreachable};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
 
 use super::discovery::Link;
-use super::neighbours::Packet;
 use super::{Hop, Ip, MAX_PAYLOAD, errors};
+use crate::internet::readdress;
 
 /// Octets of the header that we make.
 pub(super) const HEADER_LEN: u32 = 40;
@@ -38,13 +38,13 @@ pub(super) enum Refused {
     Impossible(&'static str),
 }
 
-/// A user's data that did not leave.
+/// A user's unit that did not leave.
 #[derive(Debug)]
 pub(super) struct Unsent {
     refused: Refused,
     /// The source that it was to have, if one was found.
     source: Option<Ipv6Addr>,
-    data: Message,
+    unit: Box<Unit>,
 }
 
 impl Ip {
@@ -65,15 +65,15 @@ impl Ip {
             self.discard("source is not ours", cx);
             return;
         }
-        let sent = self.originate(protocol, source, destination, unit.options.special.into(), unit.data, cx);
+        let sent = self.originate(protocol, source, destination, unit.options.special.into(), unit, cx);
         if let Err(unsent) = sent
             && let Some(problem) = unsent.refused.problem()
         {
-            let mut start = unsent.data;
+            let Unit { destination, data: mut start, .. } = *unsent.unit;
             start.truncate(SHOWN);
             let report = Report::Unreachable {
                 source: unsent.source.map_or(Address::NONE, Address::from),
-                destination: unit.destination,
+                destination,
                 problem,
                 start,
             };
@@ -81,14 +81,14 @@ impl Ip {
         }
     }
 
-    /// Sends `data` in a packet of our own, and gives it back where it did not leave.
+    /// Sends the data of `unit` in a packet of our own, and gives the unit back as it was where it did not leave.
     pub(super) fn originate(
         &mut self,
         protocol: u8,
         source: Option<Ipv6Addr>,
         destination: Ipv6Addr,
         options: IpParameters,
-        mut data: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) -> Result<(), Unsent> {
         let local = self.is_local(destination);
@@ -98,6 +98,7 @@ impl Ip {
             (None, true, _) => Some(destination),
             (None, false, hop) => hop.and_then(|hop| self.select(hop.interface, destination)),
         };
+        let data = &mut unit.data;
         // A super-segment may be longer; its segments are not.
         let fits = data.len() <= MAX_PAYLOAD || data.meta().segment_size != 0;
         let Some(source) = chosen.filter(|_| fits && !destination.is_unspecified()) else {
@@ -107,10 +108,10 @@ impl Ip {
                 Refused::Impossible("longer than a packet can be, or to nobody")
             };
             self.count(refused, cx);
-            return Err(Unsent { refused, source: chosen, data });
+            return Err(Unsent { refused, source: chosen, unit });
         };
         if protocol == next_header::ICMPV6 {
-            add_addresses(&mut data, source, destination);
+            add_addresses(data, source, destination);
         }
         let header = Header {
             traffic_class: options.tos,
@@ -126,21 +127,21 @@ impl Ip {
         };
         header.emit(data.push_header(ipv6::LEN));
         if local {
-            self.loop_back(data, cx);
+            self.loop_back(unit, cx);
             return Ok(());
         }
         let sent = match hop {
             Some(hop) => {
                 let path = self.path_mtu(destination, cx.now());
                 let whole = options.dont_fragment;
-                self.transmit(&header, hop, (path, whole), data, cx)
+                self.transmit(&header, hop, (path, whole), unit, cx)
             }
-            None => Err((Refused::NoRoute, data)),
+            None => Err((Refused::NoRoute, unit)),
         };
-        sent.map_err(|(refused, mut data)| {
+        sent.map_err(|(refused, mut unit)| {
             self.count(refused, cx);
-            let _ = data.pop_header(ipv6::LEN);
-            Unsent { refused, source: Some(source), data }
+            let _ = unit.data.pop_header(ipv6::LEN);
+            Unsent { refused, source: Some(source), unit }
         })
     }
 
@@ -155,42 +156,49 @@ impl Ip {
     }
 
     /// For ourselves: never on a wire.
-    fn loop_back(&mut self, mut packet: Message, cx: &mut Context<'_>) {
-        if matches!(packet.meta().checksum, Checksum::Partial { .. }) {
-            packet.meta_mut().checksum = Checksum::Verified;
+    fn loop_back(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        if matches!(unit.data.meta().checksum, Checksum::Partial { .. }) {
+            unit.data.meta_mut().checksum = Checksum::Verified;
         }
         self.counters.in_receives += 1;
-        self.take(None, false, packet, cx);
+        self.take(None, false, unit, cx);
     }
 
-    /// Sends a packet that begins with `header` to the next hop; gives it back where it cannot. Where it is longer than
-    /// the interface or `path` carries it goes in pieces, unless it is to stay `whole`.
+    /// Sends the packet in `unit`, which begins with `header`, to the next hop; gives it back where it cannot. Where it is
+    /// longer than the interface or `path` carries it goes in pieces, unless it is to stay `whole`.
     pub(super) fn transmit(
         &mut self,
         header: &Header,
         hop: Hop,
         (path, whole): (u32, bool),
-        packet: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
-    ) -> Result<(), (Refused, Message)> {
+    ) -> Result<(), (Refused, Box<Unit>)> {
         let port = self.ports.get(hop.interface).filter(|port| port.below.is_some());
         let Some(mtu) = port.map(|port| port.mtu().min(path)) else {
-            return Err((Refused::NoRoute, packet));
+            return Err((Refused::NoRoute, unit));
         };
         if !self.knows(hop) {
-            return Err((Refused::NoNeighbour, packet));
+            return Err((Refused::NoNeighbour, unit));
         }
-        let tos = header.traffic_class;
-        if wire_len(&packet) <= mtu as usize {
-            self.hand_down(hop, Packet { data: packet, tos }, cx);
+        let group = hop.next.is_multicast();
+        let options =
+            UnitOptions { group, ..UnitOptions::of(IpParameters { tos: header.traffic_class, ..IpParameters::NONE }) };
+        if wire_len(&unit.data) <= mtu as usize {
+            readdress(&mut unit, Address::NONE, Address::NONE, options);
+            self.hand_down(hop, unit, cx);
             return Ok(());
         }
         if whole {
             self.counters.frag_fails += 1;
-            return Err((Refused::TooBig(mtu), packet));
+            return Err((Refused::TooBig(mtu), unit));
         }
-        for data in self.fragment(header, packet, mtu as usize, cx)? {
-            self.hand_down(hop, Packet { data, tos }, cx);
+        let pieces = match self.fragment(header, &mut unit.data, mtu as usize, cx) {
+            Ok(pieces) => pieces,
+            Err(refused) => return Err((refused, unit)),
+        };
+        for data in pieces {
+            self.hand_down(hop, Box::new(Unit { options, ..Unit::of(data) }), cx);
         }
         Ok(())
     }
@@ -205,8 +213,8 @@ impl Ip {
         }
     }
 
-    /// Gives a packet to the layer below, at once or when the next hop's link address is known.
-    pub(super) fn hand_down(&mut self, hop: Hop, packet: Packet, cx: &mut Context<'_>) {
+    /// Gives a packet to the layer below, at once or when the next hop's link address is known: `unit` has all but that.
+    pub(super) fn hand_down(&mut self, hop: Hop, unit: Box<Unit>, cx: &mut Context<'_>) {
         let mut acts = Vec::new();
         let link = match self.ports.get_mut(hop.interface).map(|port| &mut port.link) {
             None => return,
@@ -217,23 +225,21 @@ impl Ip {
             }
             Some(Link::Discover(_)) if hop.next.is_multicast() => MacAddr::of_ipv6_group(hop.next).into(),
             Some(Link::Discover(it)) => {
-                it.cache.send(cx.now(), hop.next, packet, &mut acts);
+                it.cache.send(cx.now(), hop.next, unit, &mut acts);
                 self.act(hop.interface, acts, cx);
                 return;
             }
         };
-        self.down(hop.interface, link, hop.next.is_multicast(), packet, cx);
+        self.down(hop.interface, link, unit, cx);
     }
 
-    /// Gives a packet for `link` to the layer below.
-    pub(super) fn down(&self, interface: usize, link: Address, group: bool, packet: Packet, cx: &mut Context<'_>) {
+    /// Gives the packet in `unit` to the layer below, for `link`.
+    pub(super) fn down(&self, interface: usize, link: Address, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let Some(below) = self.ports.get(interface).and_then(|port| port.below) else {
             return;
         };
-        let how = IpParameters { tos: packet.tos, ..IpParameters::NONE };
-        let options = UnitOptions { group, ..UnitOptions::of(how) };
-        let unit = Unit { destination: link, options, ..Unit::of(packet.data) };
-        cx.down(below, Request::Unit(Box::new(unit)));
+        unit.destination = link;
+        cx.down(below, Request::Unit(unit));
     }
 
     /// The largest packet that the path to `to` is known to carry.
