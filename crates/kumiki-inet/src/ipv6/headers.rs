@@ -1,19 +1,15 @@
-//! A packet is checked, its headers are walked along; then it is ours, a fragment of ours, or somebody else's.
+//! The headers of a packet are walked along (RFC 8200 section 4), to what it carries or to a fragment.
 
-use crate::IpProtocol;
-use kumiki_graph::{Below, Context, Indication, Key, Unit, UnitOptions};
-use kumiki_octets::Message;
+use kumiki_graph::{Context, Unit};
+use kumiki_octets::{Checksum, Message};
 use kumiki_wire::Malformed;
-use kumiki_wire::inet::IpParameters;
-use kumiki_wire::inet::icmpv6::{Message as Icmp, kind, parameter};
+use kumiki_wire::inet::icmpv6::{kind, parameter};
 use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
-use kumiki_wire::numbering::IP_PROTOCOL;
 
-use super::addresses::scope;
-use super::errors::About;
+use super::family::About;
 use super::{Ip, MAX_HEADERS};
-use crate::internet::readdress;
+use crate::internet::Trouble;
 
 /// Octets that are gathered at first to look for the end of the headers.
 const FRONT: usize = 128;
@@ -100,61 +96,8 @@ fn has_all_headers(header: &Header, fragment: Fragment, at: usize, front: &[u8])
 }
 
 impl Ip {
-    pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
-        self.counters.in_receives += 1;
-        let interface = self.by_below.get(usize::from(from.0)).copied();
-        self.take(interface, unit.options.group, unit, cx);
-    }
-
-    /// Takes the packet in `unit`, which came in by `interface`, or from ourselves.
-    pub(super) fn take(
-        &mut self,
-        interface: Option<usize>,
-        link_group: bool,
-        mut unit: Box<Unit>,
-        cx: &mut Context<'_>,
-    ) {
-        let packet = &mut unit.data;
-        let total = packet.len();
-        let Ok((header, len)) = Header::parse(packet.front_at_least(ipv6::LEN), total) else {
-            self.counters.in_hdr_errors += 1;
-            // Who has one link for both versions of IP sends us those of the other, too.
-            let is_other = packet.front_at_least(1).first().is_some_and(|octet| octet >> 4 == 4);
-            cx.drop(if is_other { "of IPv4" } else { "header or length wrong" });
-            return;
-        };
-        // Links pad short frames.
-        if packet.meta().segment_size == 0 {
-            packet.truncate(len + usize::from(header.payload_length));
-        }
-        let outside = interface.is_some();
-        let destination = header.destination;
-        let about = About { header, group: link_group || destination.is_multicast(), interface, reassembled: false };
-        // RFC 4291 sections 2.5.2, 2.5.3 and 2.7.
-        let nobody =
-            destination.is_unspecified() || outside && (scope(destination) <= 1 || header.source.is_loopback());
-        if header.source.is_multicast() {
-            self.refuse_address("source that nobody can have", cx);
-        } else if nobody {
-            self.refuse_address("address that nobody can have", cx);
-        } else if self.is_ours(destination) || !outside || destination.is_multicast() && self.listens_to(destination) {
-            self.take_ours(&about, unit, cx);
-        } else if self.config.forwarding && !about.group {
-            if header.next_header != next_header::HOP_BY_HOP || self.pass_hop(&about, packet, cx) {
-                self.forward(&about, unit, cx);
-            }
-        } else {
-            self.refuse_address("not ours", cx);
-        }
-    }
-
-    pub(super) fn refuse_address(&mut self, why: &'static str, cx: &mut Context<'_>) {
-        self.counters.in_addr_errors += 1;
-        cx.drop(why);
-    }
-
     /// Looks at the hop-by-hop options of a packet to be forwarded; whether it may.
-    fn pass_hop(&mut self, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
+    pub(super) fn pass_hop(&mut self, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
         let mut seen = packet.clone();
         let front = seen.front_at_least(MAX_HEADERS);
         let first = Chain::new(&about.header, front).next();
@@ -176,9 +119,7 @@ impl Ip {
             Walk::Drop(why) => cx.drop(why),
             Walk::Problem(code, at) => {
                 cx.drop("header with a problem");
-                let pointer = u32::try_from(at).unwrap_or(0);
-                let message = Icmp::ParameterProblem { code, pointer };
-                self.error(about, message, packet, cx);
+                self.error(about, Trouble::Parameter(code, u32::try_from(at).unwrap_or(0)), packet, cx);
             }
             Walk::Short | Walk::Upper(..) | Walk::Fragment(..) => {
                 cx.drop("extension header cut short");
@@ -208,12 +149,12 @@ impl Ip {
             }
             Walk::Fragment(fragment, at) => {
                 // What a device summed covers single fragments: of no use for the whole.
-                packet.meta_mut().checksum = kumiki_octets::Checksum::Unknown;
+                packet.meta_mut().checksum = Checksum::Unknown;
                 let front = packet.front_at_least((at + FRAGMENT_LEN + 1).max(FRONT));
                 let complete = has_all_headers(header, fragment, at, front)
                     || has_all_headers(header, fragment, at, packet.front_at_least(MAX_HEADERS));
                 if complete {
-                    self.reassemble(about, fragment, at, unit, cx);
+                    self.take_fragment(about, fragment, at, unit, cx);
                 } else {
                     let problem = Walk::Problem(parameter::INCOMPLETE, 0);
                     self.stop(about, problem, packet, cx);
@@ -225,8 +166,8 @@ impl Ip {
         }
     }
 
-    /// Hands what the whole packet in `unit` carries to its user: its number, where it begins, and where the field stands
-    /// that has the number.
+    /// Hands what a whole packet carries to its user: its number, where it begins, and where the field stands that has the
+    /// number.
     fn deliver(
         &mut self,
         about: &About,
@@ -234,43 +175,32 @@ impl Ip {
         mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
-        let About { header, group, .. } = about;
-        let packet = &mut unit.data;
         if protocol == next_header::ICMPV6 {
             let mut first = [0];
-            let _ = packet.copy_to(at, &mut first);
+            let _ = unit.data.copy_to(at, &mut first);
             let [kind] = first;
             let discovery = (kind::ROUTER_SOLICITATION..=kind::REDIRECT).contains(&kind);
             if kind < 128 || discovery {
                 // The headers were read, so they are there.
-                let _ = packet.pop_header(at);
+                let _ = unit.data.pop_header(at);
                 if discovery {
                     self.discover(about, unit.data, cx);
                 } else {
-                    self.hear_error(header, unit.data, cx);
+                    self.hear_error(&about.header, unit.data, cx);
                 }
                 return;
             }
         }
-        let Some(user) = self.users.find(IpProtocol(protocol)) else {
+        if let Err(unit) = self.hand_up(about, (protocol, at), unit, cx) {
             if protocol == next_header::NONE {
                 return;
             }
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the next header");
             if protocol != next_header::ICMPV6 {
-                let message =
-                    Icmp::ParameterProblem { code: parameter::NEXT_HEADER, pointer: u32::try_from(field).unwrap_or(0) };
-                self.error(about, message, packet, cx);
+                let trouble = Trouble::Parameter(parameter::NEXT_HEADER, u32::try_from(field).unwrap_or(0));
+                self.error(about, trouble, &unit.data, cx);
             }
-            return;
-        };
-        let _ = packet.pop_header(at);
-        self.counters.in_delivers += 1;
-        let how = IpParameters { ttl: header.hop_limit, tos: header.traffic_class, ..IpParameters::NONE };
-        let under = Some(Key::of(IP_PROTOCOL, protocol.into()));
-        let options = UnitOptions { group: *group, under, ..UnitOptions::of(how) };
-        readdress(&mut unit, header.source.into(), header.destination.into(), options);
-        cx.up(user, Indication::Unit(unit));
+        }
     }
 }
