@@ -5,7 +5,7 @@
 //! | layer | protocols |
 //! |---|---|
 //! | transport | [`tcp`], [`udp`] |
-//! | internet | [`ip`], [`ipv6`], [`icmp`] |
+//! | internet | [`ip`] and [`ipv6`], one program for two headers (`internet/`); [`icmp`] |
 //! | link | [`arp`], [`eth`], [`fddi`], [`llc`], [`sim_ether`]; [`resolution`] is what resolvers have in common |
 //! | virtual | [`vnet`] |
 //!

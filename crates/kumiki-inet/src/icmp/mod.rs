@@ -265,9 +265,8 @@ impl IcmpEcho {
     }
 
     /// Sends an echo's data back, not a single octet of it touched.
-    fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Unit { source, destination, options, parameters, mut data } = *unit;
-        let (group, tos) = (options.group, IpParameters::from(options.special).tos);
+    fn answer(&mut self, peer: IpAddr, reply: Query, checksum: u16, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let data = &mut unit.data;
         let _ = data.pop_header(MIN_LEN);
         // The sum that came covered the old header.
         data.meta_mut().checksum = Checksum::Unknown;
@@ -279,22 +278,15 @@ impl IcmpEcho {
         let octets = header(peer, reply, Sum::update(checksum, was, is));
         data.push_header(MIN_LEN).copy_from_slice(&octets);
         self.counters.echoes_answered += 1;
-        let options = UnitOptions {
+        // From the address that was asked, unless that is everybody's. RFC 1122 section 3.2.2.6: by the way it came.
+        let own = if unit.options.group { Address::NONE } else { unit.destination };
+        (unit.source, unit.destination) = (own, unit.source);
+        let tos = IpParameters::from(unit.options.special).tos & DSCP;
+        unit.options = UnitOptions {
             under: Some(Key::of(IP_PROTOCOL, number(peer).into())),
-            ..UnitOptions::of(IpParameters { tos: tos & DSCP, ..IpParameters::NONE })
+            ..UnitOptions::of(IpParameters { tos, ..IpParameters::NONE })
         };
-        cx.down(
-            BELOW,
-            Request::Unit(Box::new(Unit {
-                // From the address that was asked, unless that is everybody's.
-                source: if group { Address::NONE } else { destination },
-                destination: source,
-                options,
-                // RFC 1122 section 3.2.2.6: by the way it came.
-                parameters,
-                data,
-            })),
-        );
+        cx.down(BELOW, Request::Unit(unit));
     }
 
     fn hear_error(&self, mut report: Report, cx: &mut Context<'_>) {

@@ -1,24 +1,51 @@
-//! What the two versions of IP have in common.
+//! The program of both versions of IP.
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 1812 sections 4.3.2.8 and 5.2.4.3 (rate of errors, longest prefix), RFC 815 (reassembly), RFC 5722 (overlapping fragments) |
-//! | Above | [`crate::ip`], [`crate::ipv6`] |
-//! | Below | nothing: there is no node here |
-//! | Left out | all that hangs on how headers look |
+//! | Specification | that of [`crate::ip`] and [`crate::ipv6`]; RFC 1812 sections 4.3.2.8 and 5.2.4.3 (rate of errors, longest prefix), RFC 815 (reassembly), RFC 5722 (overlapping fragments) |
+//! | Above | users by protocol number, as [`crate::ip`] and [`crate::ipv6`] say |
+//! | Below | one layer for each interface, as they say |
+//! | Left out | all that hangs on how addresses and headers look, and what only one version does: that is asked of a [`Family`] |
+//!
+//! | read | for |
+//! |---|---|
+//! | `node.rs` | [`Ip`], a node of the graph: interfaces, users, what both ask and report |
+//! | `send.rs` | a user's unit becomes a datagram |
+//! | `receive.rs` | a datagram is checked, and is ours, a fragment, or somebody else's, and is forwarded |
+//! | `fragments.rs`, `reassembly.rs` | datagrams in pieces, and their holes |
+//! | `errors.rs` | the errors of ICMP, both ways |
+//! | `route.rs`, `static_routes.rs` | longest prefix match, routes of configurations |
+//! | `config.rs`, `settings.rs` | what is wrong with configurations, and what settings say alike |
+//! | `family.rs` | what differs, in one trait: words and numbers, addresses and ways, headers, fragments, ICMP |
 
 mod checksum;
+mod config;
+mod counters;
+mod errors;
+mod family;
+mod fragments;
+mod node;
 mod reassembly;
+mod receive;
 mod route;
+mod send;
 pub(crate) mod settings;
 mod static_routes;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use checksum::{complete_checksum, is_intact};
-pub(crate) use kumiki_graph::Bucket;
+pub(crate) use config::{ConfigError, check_interfaces};
+pub use counters::Counters;
+pub(crate) use errors::{About, Trouble};
+pub(crate) use family::{Facts, Family, Names};
+pub(crate) use fragments::{FragmentKey, UNIT};
 pub use kumiki_graph::Rate;
+pub(crate) use node::{Ip, Port};
 pub use reassembly::Reassembly;
-pub(crate) use reassembly::{Fragment, Outcome, Overlap, Table};
-pub(crate) use route::{Hop, Routes, mask};
-pub(crate) use static_routes::{Route, RouteError, Via, names};
+pub(crate) use reassembly::{Fragment, Overlap};
+#[cfg(test)]
+pub(crate) use reassembly::{Outcome, Table};
+pub(crate) use route::{Bits, Hop, Routes, mask};
+pub(crate) use send::{Outgoing, Reach, readdress};
+pub(crate) use static_routes::{Route, RouteError, Via};

@@ -52,7 +52,7 @@ impl Default for Reassembly {
 
 /// What is done with a fragment that overlaps others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Overlap {
+pub enum Overlap {
     /// What came first stays: a fragment only ever fills holes.
     First,
     /// The datagram is given up, and what still comes of it is swallowed; but for the same fragment a second time, which

@@ -1,15 +1,27 @@
 //! Which way: longest prefix match, by binary search among the prefixes of each length.
 
+use core::fmt::{Debug, Display};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::ops::BitAnd;
 
-/// An address whose prefixes are looked up.
-pub(crate) trait Bits: Copy + PartialEq {
+/// An address of a version of IP, whose prefixes are looked up.
+pub trait Bits: Copy + Ord + Debug + Display + Send + 'static {
     /// All its bits as a number.
-    type Word: Copy + Ord + BitAnd<Output = Self::Word> + core::fmt::Debug;
+    type Word: Copy + Ord + BitAnd<Output = Self::Word> + Debug + Send;
 
+    /// What its version is called.
+    const VERSION: &'static str;
     /// How many bits it has.
     const LEN: u8;
+    /// Nobody's.
+    const UNSPECIFIED: Self;
+    /// What every link of its version carries, in octets, and by which standard.
+    const LEAST_MTU: u32;
+    /// See [`Bits::LEAST_MTU`].
+    const LEAST_MTU_BY: &'static str;
+
+    /// Whether it never leaves a host.
+    fn is_loopback(self) -> bool;
 
     /// Its bits.
     fn word(self) -> Self::Word;
@@ -23,7 +35,15 @@ pub(crate) trait Bits: Copy + PartialEq {
 
 impl Bits for Ipv4Addr {
     type Word = u32;
+    const VERSION: &'static str = "IP";
     const LEN: u8 = 32;
+    const UNSPECIFIED: Self = Self::UNSPECIFIED;
+    const LEAST_MTU: u32 = 68;
+    const LEAST_MTU_BY: &'static str = "RFC 791";
+
+    fn is_loopback(self) -> bool {
+        Self::is_loopback(&self)
+    }
 
     fn of_word(word: u32) -> Self {
         Self::from_bits(word)
@@ -41,7 +61,15 @@ impl Bits for Ipv4Addr {
 
 impl Bits for Ipv6Addr {
     type Word = u128;
+    const VERSION: &'static str = "IPv6";
     const LEN: u8 = 128;
+    const UNSPECIFIED: Self = Self::UNSPECIFIED;
+    const LEAST_MTU: u32 = 1280;
+    const LEAST_MTU_BY: &'static str = "RFC 8200 section 5";
+
+    fn is_loopback(self) -> bool {
+        Self::is_loopback(&self)
+    }
 
     fn of_word(word: u128) -> Self {
         Self::from_bits(word)
@@ -66,7 +94,7 @@ pub(crate) const fn mask(prefix: u8) -> u128 {
 
 /// Where a datagram leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hop<A> {
+pub struct Hop<A> {
     /// Which of the interfaces.
     pub(crate) interface: usize,
     /// To whom on that network: the destination itself, or a router.

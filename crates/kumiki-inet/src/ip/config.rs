@@ -4,10 +4,8 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::Address;
 use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
-use kumiki_wire::inet::ipv4::MIN_MTU;
-use thiserror::Error;
 
-use crate::internet::{Rate, Reassembly, Routes, settings};
+use crate::internet::{Rate, Reassembly, Routes, check_interfaces, settings};
 
 const NETWORK: &str =
     "an IPv4 address and the length of its prefix, 0 to 32, such as \"10.0.0.1/24\", or \"negotiated\"";
@@ -191,79 +189,40 @@ pub type Via = crate::internet::Via<Ipv4Addr>;
 pub type RouteError = crate::internet::RouteError<Ipv4Addr>;
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum ConfigError {
-    /// IP without an interface.
-    #[error("IP has no interface; it needs one for each layer below, by its name")]
-    NoInterface,
-    /// Two interfaces on one layer.
-    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
-    Twice(String),
-    /// A prefix that no address has.
-    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to 32")]
-    Prefix {
-        /// The layer below.
-        below: String,
-        /// The prefix.
-        found: u8,
-    },
-    /// An address that no interface can have.
-    #[error("the interface on `{below}` has the address {found}, expected a unicast address")]
-    Address {
-        /// The layer below.
-        below: String,
-        /// The address.
-        found: Ipv4Addr,
-    },
-    /// An MTU that no link may have.
-    #[error("the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 791)")]
-    Mtu {
-        /// The layer below.
-        below: String,
-        /// The MTU.
-        found: u32,
-    },
-    /// A route that cannot be.
-    #[error(transparent)]
-    Route(#[from] RouteError),
-}
+pub type ConfigError = crate::internet::ConfigError<Ipv4Addr>;
 
 impl Config {
-    /// Looks for what cannot be, gateways aside.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.interfaces.is_empty() {
-            return Err(ConfigError::NoInterface);
+    /// Looks for what cannot be, and makes the routes.
+    pub(super) fn check(&self) -> Result<Routes<Ipv4Addr>, ConfigError> {
+        check_interfaces(self.interfaces.iter().map(|it| (it.below.as_str(), it.mtu)))?;
+        for it in &self.interfaces {
+            let (below, found) = (it.below.clone(), it.address);
+            if it.prefix > 32 {
+                return Err(ConfigError::Prefix { below, found: it.prefix });
+            }
+            let is_open = found.is_unspecified() && !it.negotiated;
+            if is_open || found.is_multicast() || found.is_broadcast() {
+                return Err(ConfigError::Address { below, found, expected: "a unicast address" });
+            }
         }
-        for (number, interface) in self.interfaces.iter().enumerate() {
-            self.check_interface(number, interface)?;
-        }
-        Ok(Routes::check(&self.routes)?)
+        Routes::check(&self.routes)?;
+        self.table()
     }
 
-    fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
-        let below = interface.below.clone();
-        let before = self.interfaces.iter().take(number);
-        if before.into_iter().any(|other| other.below == below) {
-            return Err(ConfigError::Twice(below));
+    /// The routes: among prefixes of one length, networks of interfaces and then the order of the configuration.
+    pub(super) fn table(&self) -> Result<Routes<Ipv4Addr>, ConfigError> {
+        let mut routes = Routes::default();
+        for (interface, it) in self.interfaces.iter().enumerate() {
+            // None has been agreed on yet.
+            if !it.address.is_unspecified() {
+                routes.add(it.address, it.prefix, interface, None);
+            }
+            if let Some(peer) = it.peer {
+                routes.add(peer, 32, interface, None);
+            }
         }
-        if interface.prefix > 32 {
-            return Err(ConfigError::Prefix { below, found: interface.prefix });
-        }
-        let found = interface.address;
-        let is_open = found.is_unspecified() && !interface.negotiated;
-        if is_open || found.is_multicast() || found.is_broadcast() {
-            return Err(ConfigError::Address { below, found });
-        }
-        let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
-        if !(fewest..=65535).contains(&interface.mtu) {
-            return Err(ConfigError::Mtu { below, found: interface.mtu });
-        }
-        Ok(())
-    }
-
-    /// The names of the layers below, one for each interface.
-    pub(super) fn below(&self) -> Vec<&str> {
-        let names = self.interfaces.iter().map(|it| it.below.as_str());
-        names.collect()
+        let below: Vec<&str> = self.interfaces.iter().map(|it| it.below.as_str()).collect();
+        routes.add_static(&self.routes, &below)?;
+        Ok(routes)
     }
 }

@@ -25,7 +25,7 @@ pub(super) enum Standing {
 
 /// An address of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Own {
+pub struct Own {
     pub(super) address: Ipv6Addr,
     pub(super) standing: Standing,
     /// Made of a prefix that a router advertised.
@@ -73,6 +73,11 @@ impl Own {
             self.valid = Some(now + TWO_HOURS);
         }
     }
+}
+
+/// Whether `address` is among `own`, and may be used.
+pub(super) fn has(own: &[Own], address: Ipv6Addr) -> bool {
+    own.iter().any(|it| it.address == address && it.is_ours())
 }
 
 /// How far an address reaches, as multicast addresses count it: 2 the link, 14 everywhere.

@@ -4,10 +4,8 @@ use core::net::Ipv6Addr;
 
 use kumiki_graph::{Address, Duration};
 use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
-use kumiki_wire::inet::ipv6::MIN_MTU;
-use thiserror::Error;
 
-use crate::internet::{Rate, Reassembly, Routes, settings};
+use crate::internet::{Rate, Reassembly, Routes, check_interfaces, settings};
 
 const NETWORK: &str = "an IPv6 address and the length of its prefix, 0 to 128, such as \"fd00::1/64\"";
 const ROUTE: &str =
@@ -214,74 +212,15 @@ pub type Via = crate::internet::Via<Ipv6Addr>;
 pub type RouteError = crate::internet::RouteError<Ipv6Addr>;
 
 /// What is wrong with a [`Config`].
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum ConfigError {
-    /// IPv6 without an interface.
-    #[error("IPv6 has no interface; it needs one for each layer below, by its name")]
-    NoInterface,
-    /// Two interfaces on one layer.
-    #[error("two interfaces stand on `{0}`; names of the layers below must differ")]
-    Twice(String),
-    /// A prefix that no address has.
-    #[error("the interface on `{below}` has a prefix of {found} bits, expected 0 to 128")]
-    Prefix {
-        /// The layer below.
-        below: String,
-        /// The prefix.
-        found: u8,
-    },
-    /// An address that no interface can have.
-    #[error("the interface on `{below}` has the address {found}, expected {expected}")]
-    Address {
-        /// The layer below.
-        below: String,
-        /// The address.
-        found: Ipv6Addr,
-        /// What it may be.
-        expected: &'static str,
-    },
-    /// An MTU that no link may have.
-    #[error(
-        "the interface on `{below}` has an MTU of {found} octets, expected {MIN_MTU} to 65535 (RFC 8200 section 5)"
-    )]
-    Mtu {
-        /// The layer below.
-        below: String,
-        /// The MTU.
-        found: u32,
-    },
-    /// A route that cannot be.
-    #[error(transparent)]
-    Route(#[from] RouteError),
-    /// Neighbour discovery that could not discover anybody, or never pause.
-    #[error("neighbour discovery on `{below}` has {what} 0, expected more")]
-    Nothing {
-        /// The layer below.
-        below: String,
-        /// Which setting.
-        what: &'static str,
-    },
-}
+pub type ConfigError = crate::internet::ConfigError<Ipv6Addr>;
 
-impl Config {
-    /// Looks for what cannot be, gateways aside.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if self.interfaces.is_empty() {
-            return Err(ConfigError::NoInterface);
-        }
-        for (number, interface) in self.interfaces.iter().enumerate() {
-            self.check_interface(number, interface)?;
-        }
-        Ok(Routes::check(&self.routes)?)
-    }
+/// Addresses of one link alone.
+const LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
 
-    fn check_interface(&self, number: usize, interface: &Interface) -> Result<(), ConfigError> {
-        let below = interface.below.clone();
-        let before = self.interfaces.iter().take(number);
-        if before.into_iter().any(|other| other.below == below) {
-            return Err(ConfigError::Twice(below));
-        }
-        for &(found, prefix) in &interface.addresses {
+impl Interface {
+    fn check(&self) -> Result<(), ConfigError> {
+        let below = self.below.clone();
+        for &(found, prefix) in &self.addresses {
             if prefix > 128 {
                 return Err(ConfigError::Prefix { below, found: prefix });
             }
@@ -289,16 +228,10 @@ impl Config {
                 return Err(ConfigError::Address { below, found, expected: "a unicast address" });
             }
         }
-        if let Some(found) = interface.link_local
-            && !found.is_unicast_link_local()
-        {
+        if let Some(found) = self.link_local.filter(|it| !it.is_unicast_link_local()) {
             return Err(ConfigError::Address { below, found, expected: "an address in fe80::/10" });
         }
-        let fewest = u32::try_from(MIN_MTU).unwrap_or(0);
-        if !(fewest..=65535).contains(&interface.mtu) {
-            return Err(ConfigError::Mtu { below, found: interface.mtu });
-        }
-        let Neighbours::Discover(discovery) = &interface.neighbours else {
+        let Neighbours::Discover(discovery) = &self.neighbours else {
             return Ok(());
         };
         let nothing = [
@@ -311,10 +244,24 @@ impl Config {
             None => Ok(()),
         }
     }
+}
 
-    /// The names of the layers below, one for each interface.
-    pub(super) fn below(&self) -> Vec<&str> {
-        let names = self.interfaces.iter().map(|it| it.below.as_str());
-        names.collect()
+impl Config {
+    /// Looks for what cannot be, and makes the routes: among prefixes of one length, networks of interfaces and then the order of
+    /// the configuration.
+    pub(super) fn check(&self) -> Result<Routes<Ipv6Addr>, ConfigError> {
+        check_interfaces(self.interfaces.iter().map(|it| (it.below.as_str(), it.mtu)))?;
+        self.interfaces.iter().try_for_each(Interface::check)?;
+        Routes::check(&self.routes)?;
+        let mut routes = Routes::default();
+        for (interface, it) in self.interfaces.iter().enumerate() {
+            for &(address, prefix) in &it.addresses {
+                routes.add(address, prefix, interface, None);
+            }
+            routes.add(LINK_LOCAL, 10, interface, None);
+        }
+        let below: Vec<&str> = self.interfaces.iter().map(|it| it.below.as_str()).collect();
+        routes.add_static(&self.routes, &below)?;
+        Ok(routes)
     }
 }

@@ -6,7 +6,7 @@
 
 use core::net::Ipv6Addr;
 
-use kumiki_graph::{Address, Context, Duration, Instant, Token};
+use kumiki_graph::{Address, Context, Duration, Instant, Token, Unit, UnitOptions};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::icmpv6::option::{Opt, Opts};
@@ -15,12 +15,12 @@ use kumiki_wire::inet::ipv6::{ALL_NODES, Header, link_local, next_header, solici
 
 use super::addresses::{Own, Standing, select};
 use super::config::{Discovery, Neighbours};
-use super::errors::About;
-use super::fragment::with_header;
+use super::errors::pseudo;
+use super::family::{About, V6, with_header};
 use super::neighbours::{Act, Advertised, Cache, Packet};
 use super::routers::Routers;
-use super::{Hop, Ip, timer};
-use crate::internet::is_intact;
+use super::{Hop, Ip};
+use crate::internet::{Family, is_intact};
 
 /// Hop limit of all messages: nothing from beyond the link arrives with it (RFC 4861 section 3.1).
 const HOP_LIMIT: u8 = 255;
@@ -29,9 +29,12 @@ const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// The longest message of discovery that is looked at.
 const LONGEST: usize = 1500;
 
+/// The kind of its timer.
+const TIMER: u32 = 1;
+
 /// How the neighbours behind an interface are known.
 #[derive(Debug)]
-pub(super) enum Link {
+pub enum Link {
     /// There is one.
     One,
     /// By a table.
@@ -42,7 +45,7 @@ pub(super) enum Link {
 
 /// What is discovered on an interface.
 #[derive(Debug)]
-pub(super) struct Discover {
+pub struct Discover {
     pub(super) config: Discovery,
     /// Our own address, once the layer below has told it.
     pub(super) mac: Option<MacAddr>,
@@ -99,7 +102,7 @@ impl Ip {
         let solicit = now + Duration::from_nanos(cx.rng().below(FIRST_DELAY.as_nanos()));
         let average = self.discover_at(interface).map(|it| it.config.reachable);
         let reachable = around(average.unwrap_or_default(), cx);
-        let configured = self.config.interfaces.get(interface).cloned();
+        let configured = self.state.config.interfaces.get(interface).cloned();
         let Some((Some(it), configured)) = Some(self.discover_at(interface)).zip(configured) else {
             return;
         };
@@ -148,11 +151,11 @@ impl Ip {
             }
             Link::One | Link::Table(_) => None,
         });
-        let token = Token { kind: timer::DISCOVERY, ..Token::default() };
+        let token = Token { kind: TIMER, ..Token::default() };
         match due.min() {
-            None => cx.clear_timer(&mut self.discovery_timer),
-            Some(due) if self.discovery_timer.deadline() == Some(due) => {}
-            Some(due) => cx.set_timer(&mut self.discovery_timer, token, due),
+            None => cx.clear_timer(&mut self.state.discovery_timer),
+            Some(due) if self.state.discovery_timer.deadline() == Some(due) => {}
+            Some(due) => cx.set_timer(&mut self.state.discovery_timer, token, due),
         }
     }
 
@@ -181,7 +184,7 @@ impl Ip {
             // RFC 4862 section 5.4.2: from nobody, to all who might have it.
             let message = Icmp::NeighbourSolicitation { target };
             let (source, group) = (Ipv6Addr::UNSPECIFIED, solicited_node(target));
-            self.counters.solicitations_sent += 1;
+            self.state.counters.solicitations_sent += 1;
             self.say(interface, (source, group), message, &[], cx);
         }
     }
@@ -192,16 +195,16 @@ impl Ip {
         for act in acts {
             match act {
                 Act::Send { to, packet } => {
-                    self.down(interface, Address::from(to), false, packet, cx);
+                    self.down(interface, Address::from(to), packet, cx);
                 }
                 Act::Solicit { target, to } => self.solicit(interface, target, to, cx),
                 Act::Failed(packet) => {
-                    self.counters.unresolved += 1;
+                    self.state.counters.unresolved += 1;
                     cx.drop("nobody answers for the next hop");
                     self.unresolved(packet.data, cx);
                 }
                 Act::Lost => {
-                    self.counters.unresolved += 1;
+                    self.state.counters.unresolved += 1;
                     cx.drop("too many packets wait for next hops");
                 }
             }
@@ -219,7 +222,7 @@ impl Ip {
             return;
         };
         let message = Icmp::NeighbourSolicitation { target };
-        self.counters.solicitations_sent += 1;
+        self.state.counters.solicitations_sent += 1;
         let options = [Opt::Source(own)];
         match to {
             None => {
@@ -228,7 +231,7 @@ impl Ip {
             }
             Some(to) => {
                 let packet = discovery_packet(source, target, message, &options);
-                self.down(interface, Address::from(to), false, packet, cx);
+                self.down(interface, Address::from(to), packet, cx);
             }
         }
     }
@@ -243,8 +246,19 @@ impl Ip {
         cx: &mut Context<'_>,
     ) {
         let packet = discovery_packet(source, destination, message, options);
-        let hop = Hop { interface, next: destination };
-        self.hand_down(hop, packet, cx);
+        let reach = self.ports.get(interface).and_then(|port| V6::reach(port, destination));
+        if let Some(reach) = reach {
+            self.hand_down(Hop { interface, next: destination }, reach, packet, cx);
+        }
+    }
+
+    /// Sends a packet to a neighbour whose link address is asked for, if it is not known.
+    pub(super) fn ask(&mut self, hop: Hop, packet: Packet, cx: &mut Context<'_>) {
+        let mut acts = Vec::new();
+        if let Some(it) = self.discover_at(hop.interface) {
+            it.cache.send(cx.now(), hop.next, packet, &mut acts);
+        }
+        self.act(hop.interface, acts, cx);
     }
 
     // Messages.
@@ -261,7 +275,7 @@ impl Ip {
             self.ignore("neighbour discovery where there is none", cx);
             return;
         }
-        let pseudo = Self::pseudo(&header, message.len());
+        let pseudo = pseudo(&header, message.len());
         if message.len() > LONGEST || !is_intact(&mut message, pseudo, cx) {
             self.ignore("neighbour discovery malformed", cx);
             return;
@@ -297,7 +311,7 @@ impl Ip {
             }
             Icmp::RouterSolicitation => {
                 // Routers learn who asks (section 6.2.6); advertisements are sent by others.
-                if self.config.forwarding && !header.source.is_unspecified() {
+                if self.forwarding && !header.source.is_unspecified() {
                     let mac = source_mac(&options);
                     self.heard(interface, header.source, mac, false, cx);
                 }
@@ -315,7 +329,7 @@ impl Ip {
     }
 
     pub(super) fn ignore(&mut self, why: &'static str, cx: &mut Context<'_>) {
-        self.counters.discovery_ignored += 1;
+        self.state.counters.discovery_ignored += 1;
         cx.drop(why);
     }
 
@@ -370,20 +384,16 @@ impl Ip {
         let Some(own) = self.discover_at(interface).and_then(|it| it.mac) else {
             return;
         };
-        let message = Icmp::NeighbourAdvertisement {
-            router: self.config.forwarding,
-            solicited: !nobody,
-            overrides: true,
-            target,
-        };
+        let message =
+            Icmp::NeighbourAdvertisement { router: self.forwarding, solicited: !nobody, overrides: true, target };
         let to = if nobody { ALL_NODES } else { source };
-        self.counters.advertisements_sent += 1;
+        self.state.counters.advertisements_sent += 1;
         self.say(interface, (target, to), message, &[Opt::Target(own)], cx);
     }
 
     /// Somebody else has an address that we were about to use.
     fn lose(&mut self, interface: usize, address: Ipv6Addr, cx: &mut Context<'_>) {
-        self.counters.duplicates += 1;
+        self.state.counters.duplicates += 1;
         cx.drop("an address of ours is somebody else's");
         let own = self.ports.get_mut(interface).map(|port| &mut port.own);
         let mut own = own.into_iter().flatten();
@@ -407,7 +417,7 @@ impl Ip {
             Some(Standing::Tentative { .. }) => return self.lose(interface, target, cx),
             // An address that has been in use for a while stays in use (RFC 4862 section 5.4.4).
             Some(Standing::Ours) => {
-                self.counters.duplicates += 1;
+                self.state.counters.duplicates += 1;
                 return cx.drop("an address of ours is somebody else's");
             }
             Some(Standing::Duplicate) => return,
@@ -446,9 +456,10 @@ fn discovery_packet(source: Ipv6Addr, destination: Ipv6Addr, message: Icmp, opti
     let header = Header { hop_limit: HOP_LIMIT, source, destination, ..Header::default() };
     let mut icmp = IcmpHeader { message, checksum: 0 };
     icmp.emit(data.push(icmp.len()));
-    let sum: Sum = Ip::pseudo(&header, data.len()).plus(data.sum());
+    let sum: Sum = pseudo(&header, data.len()).plus(data.sum());
     icmp.checksum = sum.checksum();
     let _ = data.pop(icmp.len());
     icmp.emit(data.push(icmp.len()));
-    Packet { data: with_header(&header, next_header::ICMPV6, data), tos: 0 }
+    let options = UnitOptions { group: destination.is_multicast(), ..UnitOptions::NONE };
+    Box::new(Unit { options, ..Unit::of(with_header(&header, next_header::ICMPV6, data)) })
 }

@@ -12,8 +12,7 @@
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
 
-use kumiki_graph::{Duration, Instant};
-use kumiki_octets::Message;
+use kumiki_graph::{Duration, Instant, Unit};
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::config::Discovery;
@@ -49,12 +48,8 @@ pub(super) enum Act {
     Lost,
 }
 
-/// A packet on its way to a neighbour.
-#[derive(Debug)]
-pub(super) struct Packet {
-    pub(super) data: Message,
-    pub(super) tos: u8,
-}
+/// A packet on its way to a neighbour, and what goes with it to the layer below but for the link address.
+pub(super) type Packet = Box<Unit>;
 
 #[derive(Debug)]
 struct Neighbour {

@@ -14,9 +14,10 @@ use kumiki_wire::inet::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
 
 use super::addresses::{Own, Standing, select};
 use super::discovery::{Discover, Link, around, source_mac};
+use super::family::V6;
 use super::neighbours::{Cache, State};
-use super::{Hop, Ip, Port};
-use crate::internet::mask;
+use super::{Hop, Ip};
+use crate::internet::{Family, mask};
 
 /// RTR_SOLICITATION_INTERVAL.
 const SOLICITATION_INTERVAL: Duration = Duration::from_secs(4);
@@ -93,7 +94,7 @@ fn seconds(told: u32) -> Option<Duration> {
 impl Ip {
     /// Whether the messages of routers are acted on.
     pub(super) fn takes_advertisements(&mut self, interface: usize) -> bool {
-        let host = !self.config.forwarding;
+        let host = !self.forwarding;
         let chosen = self.discover_at(interface).map(|it| it.config.advertisements);
         chosen.flatten().unwrap_or(host)
     }
@@ -130,7 +131,7 @@ impl Ip {
             // Without a source our address may not be told (RFC 4861 section 4.1).
             let option = own.filter(|_| source.is_some()).map(Opt::Source);
             let from = source.unwrap_or(Ipv6Addr::UNSPECIFIED);
-            self.counters.solicitations_sent += 1;
+            self.state.counters.solicitations_sent += 1;
             let message = Icmp::RouterSolicitation;
             let options = option.as_slice();
             self.say(interface, (from, ALL_ROUTERS), message, options, cx);
@@ -154,7 +155,7 @@ impl Ip {
         if !self.takes_advertisements(interface) {
             return;
         }
-        let before = self.ports.get(interface).map(Port::mtu);
+        let before = self.ports.get(interface).map(V6::mtu);
         let average = Duration::from_millis(told.reachable_ms.into());
         let reachable = (told.reachable_ms != 0).then(|| around(average, cx));
         let Some(it) = self.discover_at(interface) else {
@@ -194,7 +195,7 @@ impl Ip {
             }
         }
         self.heard(interface, source, source_mac(options), true, cx);
-        if before != self.ports.get(interface).map(Port::mtu) {
+        if before != self.ports.get(interface).map(V6::mtu) {
             self.tell_curious(cx);
         }
         self.tick(cx);

@@ -34,14 +34,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use kumiki_graph::{
     Above, Address, Below, Context, Handle, Indication, Key, Manage, Mode, Open, Opened, Problem, Protocol, Reason,
-    Report, Request, Service, Shape, Unit, UnitIndication, Work,
+    Report, Request, Service, Shape, Unit, UnitIndication, UnitOptions, Work,
 };
 use kumiki_octets::Sum;
 use kumiki_wire::inet::ipv4::protocol;
 use kumiki_wire::inet::udp::{self, Header, LEN};
 use kumiki_wire::inet::{icmpv4, icmpv6};
 
-use crate::internet::is_intact;
+use crate::internet::{is_intact, readdress};
 use kumiki_graph::users::tell_all;
 
 mod sockets;
@@ -217,8 +217,8 @@ impl Udp {
         cx.down(BELOW, Request::Manage(Box::new(Manage::Route { to })));
     }
 
-    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Unit { mut options, mut data, .. } = *unit;
+    fn transmit(&mut self, source: SocketAddr, peer: SocketAddr, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let data = &mut unit.data;
         let length = u16::try_from(data.len().saturating_add(LEN));
         let Some(length) = length.ok().filter(|&it| u32::from(it) <= MAX_DATA + 8) else {
             self.discard("longer than a datagram can be", cx);
@@ -237,17 +237,10 @@ impl Udp {
             header.checksum = udp::on_wire(sum.checksum());
         }
         header.emit(data.push_header(LEN));
-        options.under = None;
+        let options = UnitOptions { under: None, ..unit.options };
+        readdress(&mut unit, source.ip().into(), peer.ip().into(), options);
         self.counters.out_datagrams += 1;
-        cx.down(
-            BELOW,
-            Request::Unit(Box::new(Unit {
-                source: source.ip().into(),
-                destination: peer.ip().into(),
-                options,
-                ..Unit::of(data)
-            })),
-        );
+        cx.down(BELOW, Request::Unit(unit));
     }
 
     /// IP's answer to [`Udp::ask`].

@@ -124,7 +124,7 @@ fn what_came_first_stays_where_fragments_overlap() {
 
 fn held(bench: &Bench) -> usize {
     let node = bench.graph.node("ip").unwrap();
-    bench.graph.protocol::<Ip>(node).unwrap().reassembly.octets()
+    bench.graph.protocol::<Ip>(node).unwrap().reassembling()
 }
 
 #[test]

@@ -15,6 +15,8 @@ use kumiki_wire::inet::ipv4::{Header, Options};
 use proptest::prelude::*;
 
 use super::*;
+use crate::LinkAddresses;
+use crate::internet::Bits;
 use kumiki_testkit::bench::{Bench, hex};
 
 mod errors;

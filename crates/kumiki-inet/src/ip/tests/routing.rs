@@ -251,17 +251,17 @@ proptest! {
         let mut config = host(1500);
         for (n, &prefix) in prefixes.iter().enumerate() {
             config.routes.push(Route {
-                network: Ipv4Addr::from_bits(to & route::mask(prefix)),
+                network: Ipv4Addr::from_bits(to & Ipv4Addr::mask(prefix)),
                 prefix,
                 via: Via::Gateway(Ipv4Addr::new(10, 0, 0, 100 + n as u8)),
             });
         }
-        let routes = route::routes(&config).unwrap();
+        let routes = config.table().unwrap();
         let longest = prefixes.iter().copied().max().unwrap();
         let first = prefixes.iter().position(|&it| it == longest).unwrap();
         let to = Ipv4Addr::from_bits(to);
         let hop = routes.lookup(to, |_| true).unwrap();
-        let connected = to.to_bits() & route::mask(24) == A.to_bits() & route::mask(24);
+        let connected = to.to_bits() & Ipv4Addr::mask(24) == A.to_bits() & Ipv4Addr::mask(24);
         if !connected {
             prop_assert_eq!(hop.next, Ipv4Addr::new(10, 0, 0, 100 + first as u8));
         }

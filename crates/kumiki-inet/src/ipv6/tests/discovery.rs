@@ -178,7 +178,7 @@ fn who_asks_for_us_is_answered_and_remembered() {
     let far = icmp(Icmp::NeighbourSolicitation { target: A }, &option(Opt::Source(MAC_B)), |it| it.hop_limit = 254);
     bench.octets(device, &frame(MAC_A, &far));
     assert!(bench.sent().is_empty());
-    assert_eq!(counters(&bench).discovery_ignored, 1);
+    assert_eq!(discovered(&bench).discovery_ignored, 1);
 }
 
 /// What is for one neighbour must not go to all on the link, whatever somebody says.
@@ -192,7 +192,7 @@ fn nobodys_link_address_is_that_of_a_group() {
         });
         bench.octets(device, &frame(group_of(A), &ask));
         bench.octets(device, &advertisement(true, true, MAC_B));
-        assert_eq!(counters(&bench).discovery_ignored, 1);
+        assert_eq!(discovered(&bench).discovery_ignored, 1);
         assert!(bench.sent().is_empty(), "and it is not answered");
         bench.send(user, to(B, &[1]));
         assert_eq!(asked(&mut bench), [(group_of(B), B)]);
@@ -243,7 +243,7 @@ fn an_address_that_somebody_has_is_not_used() {
         bench.octets(device, &frame(MacAddr::of_ipv6_group(to_all), &claim));
         bench.pass(Duration::from_secs(5));
         bench.requests();
-        assert_eq!(counters(&bench).duplicates, 1);
+        assert_eq!(discovered(&bench).duplicates, 1);
         // The link's own address is still good, but not for B.
         let node = bench.graph.node("ip").unwrap();
         let ip = bench.graph.protocol::<Ip>(node).unwrap();
@@ -268,7 +268,7 @@ fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
     assert!(it.cache.len() <= 8);
     assert!(it.cache.waiting() <= 16);
     bench.pass(Duration::from_secs(10));
-    assert_eq!(counters(&bench).unresolved, 200);
+    assert_eq!(discovered(&bench).unresolved, 200);
 }
 
 /// A router's advertisement.

@@ -120,7 +120,7 @@ fn fragments_hold_no_more_memory_than_is_allowed() {
     }
     let node = bench.graph.node("ip").unwrap();
     let ip = bench.graph.protocol::<Ip>(node).unwrap();
-    assert!(ip.reassembly.octets() <= 8192);
+    assert!(ip.reassembling() <= 8192);
     assert_eq!(counters(&bench).reasm_fails, 97);
 }
 

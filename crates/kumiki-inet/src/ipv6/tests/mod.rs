@@ -4,14 +4,17 @@ use core::net::Ipv6Addr;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
-use kumiki_graph::{Address, DeviceId, Duration, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions};
+use kumiki_graph::{
+    Address, DeviceId, Duration, Indication, Key, Manage, NodeId, Problem, Report, Request, Unit, UnitOptions,
+};
 use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::icmpv6::{Header as IcmpHeader, Message as Icmp, Router};
 use kumiki_wire::inet::ipv6::extension::Fragment;
-use kumiki_wire::inet::ipv6::{Header, LEN, next_header, pseudo_header};
+use kumiki_wire::inet::ipv6::{ALL_NODES, Header, LEN, next_header, pseudo_header, solicited_node};
 use proptest::prelude::*;
 
 use super::*;
+use crate::LinkAddresses;
 use kumiki_testkit::bench::{Bench, hex};
 
 mod discovery;
@@ -83,6 +86,11 @@ fn icmp(message: Icmp, data: &[u8], change: impl Fn(&mut Header)) -> Vec<u8> {
 fn counters(bench: &Bench) -> Counters {
     let node = bench.graph.node("ip").unwrap();
     *bench.graph.protocol::<Ip>(node).unwrap().counters()
+}
+
+fn discovered(bench: &Bench) -> DiscoveryCounters {
+    let node = bench.graph.node("ip").unwrap();
+    *bench.graph.protocol::<Ip>(node).unwrap().discovered()
 }
 
 /// Header and data of what was sent.

@@ -1,18 +1,15 @@
-//! A packet is checked, its headers are walked along; then it is ours, a fragment of ours, or somebody else's.
+//! The headers of a packet are walked along (RFC 8200 section 4), to what it carries or to a fragment.
 
-use crate::IpProtocol;
-use kumiki_graph::{Address, Below, Context, Indication, Key, Unit, UnitOptions};
-use kumiki_octets::Message;
+use kumiki_graph::{Context, Unit};
+use kumiki_octets::{Checksum, Message};
 use kumiki_wire::Malformed;
-use kumiki_wire::inet::IpParameters;
-use kumiki_wire::inet::icmpv6::{Message as Icmp, kind, parameter};
+use kumiki_wire::inet::icmpv6::{kind, parameter};
 use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
-use kumiki_wire::numbering::IP_PROTOCOL;
 
-use super::addresses::scope;
-use super::errors::About;
+use super::family::About;
 use super::{Ip, MAX_HEADERS};
+use crate::internet::Trouble;
 
 /// Octets that are gathered at first to look for the end of the headers.
 const FRONT: usize = 128;
@@ -99,60 +96,8 @@ fn has_all_headers(header: &Header, fragment: Fragment, at: usize, front: &[u8])
 }
 
 impl Ip {
-    pub(super) fn receive(&mut self, from: Below, unit: Box<Unit>, cx: &mut Context<'_>) {
-        self.counters.in_receives += 1;
-        let interface = self.by_below.get(usize::from(from.0)).copied();
-        self.take(interface, unit.options.group, unit.data, cx);
-    }
-
-    /// Takes a packet that came in by `interface`, or from ourselves.
-    pub(super) fn take(
-        &mut self,
-        interface: Option<usize>,
-        link_group: bool,
-        mut packet: Message,
-        cx: &mut Context<'_>,
-    ) {
-        let total = packet.len();
-        let Ok((header, len)) = Header::parse(packet.front_at_least(ipv6::LEN), total) else {
-            self.counters.in_hdr_errors += 1;
-            // Who has one link for both versions of IP sends us those of the other, too.
-            let is_other = packet.front_at_least(1).first().is_some_and(|octet| octet >> 4 == 4);
-            cx.drop(if is_other { "of IPv4" } else { "header or length wrong" });
-            return;
-        };
-        // Links pad short frames.
-        if packet.meta().segment_size == 0 {
-            packet.truncate(len + usize::from(header.payload_length));
-        }
-        let outside = interface.is_some();
-        let destination = header.destination;
-        let about = About { header, group: link_group || destination.is_multicast(), interface, reassembled: false };
-        // RFC 4291 sections 2.5.2, 2.5.3 and 2.7.
-        let nobody =
-            destination.is_unspecified() || outside && (scope(destination) <= 1 || header.source.is_loopback());
-        if header.source.is_multicast() {
-            self.refuse_address("source that nobody can have", cx);
-        } else if nobody {
-            self.refuse_address("address that nobody can have", cx);
-        } else if self.is_ours(destination) || !outside || destination.is_multicast() && self.listens_to(destination) {
-            self.take_ours(&about, packet, cx);
-        } else if self.config.forwarding && !about.group {
-            if header.next_header != next_header::HOP_BY_HOP || self.pass_hop(&about, &packet, cx) {
-                self.forward(&about, packet, cx);
-            }
-        } else {
-            self.refuse_address("not ours", cx);
-        }
-    }
-
-    pub(super) fn refuse_address(&mut self, why: &'static str, cx: &mut Context<'_>) {
-        self.counters.in_addr_errors += 1;
-        cx.drop(why);
-    }
-
     /// Looks at the hop-by-hop options of a packet to be forwarded; whether it may.
-    fn pass_hop(&mut self, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
+    pub(super) fn pass_hop(&mut self, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
         let mut seen = packet.clone();
         let front = seen.front_at_least(MAX_HEADERS);
         let first = Chain::new(&about.header, front).next();
@@ -174,9 +119,7 @@ impl Ip {
             Walk::Drop(why) => cx.drop(why),
             Walk::Problem(code, at) => {
                 cx.drop("header with a problem");
-                let pointer = u32::try_from(at).unwrap_or(0);
-                let message = Icmp::ParameterProblem { code, pointer };
-                self.error(about, message, packet, cx);
+                self.error(about, Trouble::Parameter(code, u32::try_from(at).unwrap_or(0)), packet, cx);
             }
             Walk::Short | Walk::Upper(..) | Walk::Fragment(..) => {
                 cx.drop("extension header cut short");
@@ -184,8 +127,9 @@ impl Ip {
         }
     }
 
-    /// Takes a packet for us, which begins with its header.
-    pub(super) fn take_ours(&mut self, about: &About, mut packet: Message, cx: &mut Context<'_>) {
+    /// Takes the packet for us in `unit`, which begins with its header.
+    pub(super) fn take_ours(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let packet = &mut unit.data;
         let header = &about.header;
         let group = header.destination.is_multicast();
         let mut walked = if Chain::knows(header.next_header) {
@@ -198,26 +142,26 @@ impl Ip {
         }
         match walked {
             Walk::Upper(protocol, at, field) => {
-                self.deliver(about, (protocol, at, field), packet, cx);
+                self.deliver(about, (protocol, at, field), unit, cx);
             }
             Walk::Fragment(..) if about.reassembled => {
-                self.stop(about, Walk::Drop("fragment in a fragment"), &packet, cx);
+                self.stop(about, Walk::Drop("fragment in a fragment"), packet, cx);
             }
             Walk::Fragment(fragment, at) => {
                 // What a device summed covers single fragments: of no use for the whole.
-                packet.meta_mut().checksum = kumiki_octets::Checksum::Unknown;
+                packet.meta_mut().checksum = Checksum::Unknown;
                 let front = packet.front_at_least((at + FRAGMENT_LEN + 1).max(FRONT));
                 let complete = has_all_headers(header, fragment, at, front)
                     || has_all_headers(header, fragment, at, packet.front_at_least(MAX_HEADERS));
                 if complete {
-                    self.reassemble(about, fragment, at, &packet, cx);
+                    self.take_fragment(about, fragment, at, unit, cx);
                 } else {
                     let problem = Walk::Problem(parameter::INCOMPLETE, 0);
-                    self.stop(about, problem, &packet, cx);
+                    self.stop(about, problem, packet, cx);
                 }
             }
             Walk::Drop(_) | Walk::Problem(..) | Walk::Short => {
-                self.stop(about, walked, &packet, cx);
+                self.stop(about, walked, packet, cx);
             }
         }
     }
@@ -228,48 +172,35 @@ impl Ip {
         &mut self,
         about: &About,
         (protocol, at, field): (u8, usize, usize),
-        mut packet: Message,
+        mut unit: Box<Unit>,
         cx: &mut Context<'_>,
     ) {
-        let About { header, group, .. } = *about;
         if protocol == next_header::ICMPV6 {
             let mut first = [0];
-            let _ = packet.copy_to(at, &mut first);
+            let _ = unit.data.copy_to(at, &mut first);
             let [kind] = first;
             let discovery = (kind::ROUTER_SOLICITATION..=kind::REDIRECT).contains(&kind);
             if kind < 128 || discovery {
                 // The headers were read, so they are there.
-                let _ = packet.pop_header(at);
+                let _ = unit.data.pop_header(at);
                 if discovery {
-                    self.discover(about, packet, cx);
+                    self.discover(about, unit.data, cx);
                 } else {
-                    self.hear_error(&header, packet, cx);
+                    self.hear_error(&about.header, unit.data, cx);
                 }
                 return;
             }
         }
-        let Some(user) = self.users.find(IpProtocol(protocol)) else {
+        if let Err(unit) = self.hand_up(about, (protocol, at), unit, cx) {
             if protocol == next_header::NONE {
                 return;
             }
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the next header");
             if protocol != next_header::ICMPV6 {
-                let message =
-                    Icmp::ParameterProblem { code: parameter::NEXT_HEADER, pointer: u32::try_from(field).unwrap_or(0) };
-                self.error(about, message, &packet, cx);
+                let trouble = Trouble::Parameter(parameter::NEXT_HEADER, u32::try_from(field).unwrap_or(0));
+                self.error(about, trouble, &unit.data, cx);
             }
-            return;
-        };
-        let _ = packet.pop_header(at);
-        self.counters.in_delivers += 1;
-        let how = IpParameters { ttl: header.hop_limit, tos: header.traffic_class, ..IpParameters::NONE };
-        let unit = Unit {
-            source: Address::from(header.source),
-            destination: Address::from(header.destination),
-            options: UnitOptions { group, under: Some(Key::of(IP_PROTOCOL, protocol.into())), ..UnitOptions::of(how) },
-            ..Unit::of(packet)
-        };
-        cx.up(user, Indication::Unit(Box::new(unit)));
+        }
     }
 }
