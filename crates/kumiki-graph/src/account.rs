@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_octets::Message;
+
 use crate::Duration;
 
 /// One direction through a node.
@@ -13,6 +15,17 @@ pub struct Flow {
     pub messages: u64,
     /// Octets of user data in them.
     pub octets: u64,
+}
+
+impl Flow {
+    /// A primitive, and the user data that came with it.
+    pub(crate) fn count(&mut self, message: Option<&Message>) {
+        self.calls += 1;
+        if let Some(message) = message {
+            self.messages += 1;
+            self.octets += message.len() as u64;
+        }
+    }
 }
 
 /// What a node did since it was made. Always kept.

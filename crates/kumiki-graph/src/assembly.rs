@@ -10,9 +10,8 @@ use crate::context::{Pool, holder};
 use crate::graph::{DeviceId, NodeId, Output, Tapped, TaskId};
 use crate::ledger::{Ledger, WakeUp};
 use crate::timers::{TimerId, Timers};
-use crate::{
-    Above, AccessPoint, Account, Address, Below, Indication, Instant, Key, Prices, Request, Rng, Service, Token,
-};
+use crate::under_way::{Hop, UnderWay};
+use crate::{AccessPoint, Account, Address, Indication, Instant, Key, Prices, Request, Rng, Service, Token};
 
 /// One end of an access point.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +63,8 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) enum Input {
     Start,
-    Push(Above, Request),
-    Pop(Below, Indication),
+    Push(Request),
+    Pop(Indication),
     Expire(TimerId, Token),
     Ready(Pool, Token),
 }
@@ -74,8 +73,8 @@ impl Input {
     /// The message that it carries.
     pub(crate) fn message(&self) -> Option<&Message> {
         match self {
-            Self::Push(_, request) => request.message(),
-            Self::Pop(_, indication) => indication.message(),
+            Self::Push(request) => request.message(),
+            Self::Pop(indication) => indication.message(),
             Self::Start | Self::Expire(..) | Self::Ready(..) => None,
         }
     }
@@ -85,18 +84,20 @@ impl Input {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Record(NonZeroU64);
 
+/// What a node is to handle, in the inbox of its task.
 #[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) node: NodeId,
-    pub(crate) at: Instant,
+pub(crate) struct Waiting {
     pub(crate) input: Input,
+    /// When it becomes visible.
+    pub(crate) at: Instant,
     /// The record of a tap that this follows from: see [`Core::follow`].
     pub(crate) record: Option<Record>,
+    pub(crate) hop: Hop,
 }
 
 #[repr(C)]
 pub(crate) struct Task {
-    pub(crate) inbox: VecDeque<Item>,
+    pub(crate) inbox: VecDeque<Waiting>,
     /// What was spent beyond the whole nanoseconds that its runs have taken.
     pub(crate) rest_ps: u64,
     pub(crate) name: String,
@@ -162,7 +163,7 @@ pub(crate) struct Core {
     /// The record of a tap that the present input follows from.
     pub(crate) following: Option<Record>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) local: VecDeque<Item>,
+    pub(crate) under_way: UnderWay,
     pub(crate) touched: SmallVec<[NodeId; 8]>,
     /// For sending and receiving; `None` where neither is modelled, as on most hosts.
     pub(crate) memories: Option<Box<[Option<Memory>; 2]>>,
@@ -181,6 +182,17 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Takes note that `node` is to handle something that follows from `record`.
+    #[inline]
+    pub(crate) fn enter(&mut self, node: NodeId, record: Option<Record>) -> Option<&mut Node> {
+        self.following = record;
+        let info = self.nodes.get_mut(node.index())?;
+        if !core::mem::replace(&mut info.touched, true) {
+            self.touched.push(node);
+        }
+        Some(info)
+    }
+
     /// Whether work on `message` is free.
     pub(crate) fn is_free(&self, message: Option<&Message>) -> bool {
         let below = u64::from(self.free_below);
@@ -199,24 +211,51 @@ impl Core {
         }
     }
 
-    /// To the running task at once, to another one's inbox.
-    pub(crate) fn deliver(&mut self, item: Item) {
-        let Some(task) = self.nodes.get(item.node.index()).map(|node| node.task) else {
-            return;
-        };
-        if self.running == Some(task) {
-            self.local.push_back(item);
-            return;
+    /// Whether `node` is of the task that runs.
+    #[inline]
+    pub(crate) fn is_running(&self, node: NodeId) -> bool {
+        let node = self.nodes.get(node.index());
+        node.is_some_and(|node| self.running == Some(node.task))
+    }
+
+    /// `request` goes by `hop`: to the running task at once, to the inbox of another.
+    #[inline]
+    pub(crate) fn hand_down(&mut self, hop: Hop, record: Option<Record>, request: Request) {
+        if self.is_running(hop.node()) {
+            self.under_way.put_request(hop, record, request);
+        } else {
+            self.post_later(hop, record, Input::Push(request));
         }
-        let Some(task) = self.tasks.get_mut(task.0) else {
+    }
+
+    /// As [`Core::hand_down`].
+    #[inline]
+    pub(crate) fn hand_up(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
+        if self.is_running(hop.node()) {
+            self.under_way.put_indication(hop, record, indication);
+        } else {
+            self.post_later(hop, record, Input::Pop(indication));
+        }
+    }
+
+    #[cold]
+    fn post_later(&mut self, hop: Hop, record: Option<Record>, input: Input) {
+        self.post(Waiting { input, at: self.now(), record, hop });
+    }
+
+    /// To the inbox of its task.
+    pub(crate) fn post(&mut self, waiting: Waiting) {
+        let task = self.nodes.get(waiting.hop.node().index()).map(|node| node.task);
+        let Some(task) = task.and_then(|task| self.tasks.get_mut(task.0)) else {
             return;
         };
         // Several CPUs may feed one inbox; it is kept in order of time, and of arrival where times are equal.
-        let later = task.inbox.iter().rev().take_while(|waiting| waiting.at > item.at).count();
-        if later == 0 {
-            task.inbox.push_back(item);
+        let inbox = &mut task.inbox;
+        if inbox.back().is_none_or(|last| last.at <= waiting.at) {
+            inbox.push_back(waiting);
         } else {
-            task.inbox.insert(task.inbox.len() - later, item);
+            let later = inbox.iter().rev().take_while(|other| other.at > waiting.at).count();
+            inbox.insert(inbox.len() - later, waiting);
         }
     }
 
@@ -243,7 +282,13 @@ impl Core {
     }
 
     /// Puts `request` on record where `edge` is tapped, and tells which record follows.
+    #[inline]
     pub(crate) fn tap_down(&mut self, edge: u32, request: &Request) -> Option<Record> {
+        if self.tapping { self.tap_request(edge, request) } else { None }
+    }
+
+    #[cold]
+    fn tap_request(&mut self, edge: u32, request: &Request) -> Option<Record> {
         if self.is_tapped(edge)
             && let Some(data) = request.message()
         {
@@ -255,7 +300,13 @@ impl Core {
     }
 
     /// As [`Core::tap_down`].
+    #[inline]
     pub(crate) fn tap_up(&mut self, edge: u32, indication: &Indication) -> Option<Record> {
+        if self.tapping { self.tap_indication(edge, indication) } else { None }
+    }
+
+    #[cold]
+    fn tap_indication(&mut self, edge: u32, indication: &Indication) -> Option<Record> {
         if self.is_tapped(edge)
             && let Some(data) = indication.message()
         {
@@ -270,7 +321,7 @@ impl Core {
     }
 
     fn is_tapped(&self, edge: u32) -> bool {
-        self.tapping && self.edges.get(edge as usize).is_some_and(|edge| edge.tapped)
+        self.edges.get(edge as usize).is_some_and(|edge| edge.tapped)
     }
 
     fn tap(
@@ -307,9 +358,8 @@ impl Core {
             }
             let woken = memory.take_woken();
             for (node, token) in woken {
-                let running = self.running.take();
-                self.deliver(Item { node, at, input: Input::Ready(pool, token), record: None });
-                self.running = running;
+                let input = Input::Ready(pool, token);
+                self.post(Waiting { input, at, record: None, hop: Hop::to(node) });
             }
         }
     }

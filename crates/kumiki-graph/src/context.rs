@@ -2,10 +2,11 @@
 
 use kumiki_octets::{Account, Lease, Message};
 
-use crate::assembly::{Core, End, Input, Item, Way};
+use crate::assembly::{Core, End, Way};
 use crate::graph::{DeviceId, NodeId, Output};
 use crate::ledger::{Holder, Ledger};
 use crate::timers::TimerId;
+use crate::under_way::Hop;
 use crate::{Above, AccessPoint, Below, Duration, Indication, Instant, Request, Rng, Token, Work};
 
 /// One of a host's memories.
@@ -55,20 +56,23 @@ impl Context<'_> {
     }
 
     #[expect(clippy::indexing_slicing, reason = "the graph makes a context only for a node that it has")]
-    fn info(&mut self) -> &mut crate::assembly::Node {
+    pub(crate) fn info(&mut self) -> &mut crate::assembly::Node {
         &mut self.core.nodes[self.node.index()]
     }
 
     /// Hands `indication` to the user `to`. Counted as a drop where there is no such user.
     pub fn up(&mut self, to: Above, indication: Indication) {
-        self.charge_for(Work::Deliver, indication.message());
-        let way = self.info().above.get(usize::from(to.0)).copied();
+        let info = self.info();
+        let way = info.above.get(usize::from(to.0)).copied();
+        if info.priced {
+            self.charge_for(Work::Deliver, indication.message());
+        }
         let Some(Way { edge, to: End::Node { node, port } }) = way else {
             self.drop("no such user");
             return;
         };
         let record = self.core.tap_up(edge, &indication);
-        self.core.deliver(Item { node, at: self.core.now(), input: Input::Pop(Below(port), indication), record });
+        self.core.hand_up(Hop::up(node, port), record, indication);
     }
 
     /// Hands `request` to the layer `to` below. Counted as a drop where there is no such layer.
@@ -93,18 +97,18 @@ impl Context<'_> {
     }
 
     fn cross(&mut self, way: Option<Way>, request: Request) {
-        self.charge_for(Work::Send, request.message());
-        let at = self.core.now();
+        if self.info().priced {
+            self.charge_for(Work::Send, request.message());
+        }
         let Some(Way { edge, to }) = way else {
             self.drop("no layer below");
             return;
         };
         let record = self.core.tap_down(edge, &request);
         match to {
-            End::Node { node, port } => {
-                self.core.deliver(Item { node, at, input: Input::Push(Above(port), request), record });
-            }
+            End::Node { node, port } => self.core.hand_down(Hop::down(node, port), record, request),
             End::Device(device) => {
+                let at = self.core.now();
                 self.core.outputs.push_back(Output { device: DeviceId(device as usize), at, request });
             }
         }
@@ -123,7 +127,8 @@ impl Context<'_> {
         }
     }
 
-    /// Does one unit of `work` on `message`, if there is one.
+    /// Does one unit of `work` on `message`, if there is one. Nothing is counted by it: of use only where work has a price.
+    #[cold]
     fn charge_for(&mut self, work: Work, message: Option<&Message>) {
         if message.is_none() {
             return;

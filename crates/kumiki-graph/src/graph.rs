@@ -16,13 +16,14 @@ use kumiki_octets::Message;
 
 use smallvec::SmallVec;
 
-use crate::assembly::{Core, End, Input, Item, Memory, Way};
+use crate::assembly::{Core, End, Input, Memory, Record, Waiting, Way};
 use crate::context::Pool;
 use crate::ledger::Ledger;
 use crate::timers::Timers;
+use crate::under_way::{Hop, UnderWay};
 use crate::{
-    AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices, Protocol, Request, Token,
-    Work,
+    Above, AccessPoint, Account, Address, Below, Context, Duration, Indication, Instant, Prices, Protocol, Request,
+    Token, Work,
 };
 
 mod build;
@@ -117,7 +118,7 @@ impl Graph {
                 exempt: false,
                 following: None,
                 nodes: Vec::new(),
-                local: VecDeque::new(),
+                under_way: UnderWay::default(),
                 touched: SmallVec::new(),
                 memories: None,
                 tasks: SmallVec::new(),
@@ -141,12 +142,14 @@ impl Graph {
         let Some(device) = self.core.devices.get(device.0) else {
             return;
         };
-        let ways = device.above.clone();
-        if let Some((last, rest)) = ways.split_last() {
-            for way in rest {
-                self.input_on(at, *way, indication.clone());
+        match *device.above.as_slice() {
+            [] => {}
+            [way] => self.input_on(at, way, indication),
+            [..] => {
+                for way in device.above.clone() {
+                    self.input_on(at, way, indication.clone());
+                }
             }
-            self.input_on(at, *last, indication);
         }
     }
 
@@ -155,7 +158,7 @@ impl Graph {
         self.core.following = None;
         let record = self.core.tap_up(way.edge, &indication);
         if let End::Node { node, port } = way.to {
-            self.core.deliver(Item { node, at, input: Input::Pop(Below(port), indication), record });
+            self.core.post(Waiting { input: Input::Pop(indication), at, record, hop: Hop::up(node, port) });
         }
     }
 
@@ -174,7 +177,7 @@ impl Graph {
             return;
         }
         while let Some((at, timer, (node, token))) = self.core.timers.fire(now) {
-            self.core.deliver(Item { node, at, input: Input::Expire(timer, token), record: None });
+            self.core.post(Waiting { input: Input::Expire(timer, token), at, record: None, hop: Hop::to(node) });
         }
     }
 
@@ -198,12 +201,12 @@ impl Graph {
             let Some(inbox) = self.core.tasks.get_mut(task.0).map(|task| &mut task.inbox) else {
                 break;
             };
-            let Some(item) = inbox.pop_front_if(|item| item.at <= now) else {
+            let Some(waiting) = inbox.pop_front_if(|it| it.at <= now) else {
                 break;
             };
             rewind(inbox);
             ran.inputs += 1;
-            self.complete(item);
+            self.complete(waiting);
         }
         self.settle();
         ran.took = Duration::from_nanos(self.core.spent_ps / 1_000);
@@ -223,23 +226,36 @@ impl Graph {
     }
 
     /// Runs one input and all that follows from it inside the task.
-    fn complete(&mut self, item: Item) {
+    fn complete(&mut self, waiting: Waiting) {
         self.bound.begin();
-        self.handle(item);
+        self.handle(waiting);
         self.follow();
-        rewind(&mut self.core.local);
         // At once and not when the batch is over: when a waiter is told must not depend on the size of the batch.
         self.core.wake_waiting();
     }
 
     /// Handles all that is under way inside the task.
+    #[inline]
     fn follow(&mut self) {
-        while let Some(item) = self.core.local.pop_front() {
-            if self.bound.step() && self.is_too_much(&item) {
+        if !self.core.under_way.is_empty() {
+            self.follow_all();
+        }
+    }
+
+    fn follow_all(&mut self) {
+        while let Some((hop, record)) = self.core.under_way.next() {
+            if self.bound.step() && self.is_too_much(hop) {
                 return;
             }
-            self.handle(item);
+            if hop.is_down() {
+                let request = self.core.under_way.request();
+                self.push(hop, record, request);
+            } else {
+                let indication = self.core.under_way.indication();
+                self.pop(hop, record, indication);
+            }
         }
+        self.core.under_way.clear();
     }
 
     fn settle(&mut self) {
@@ -285,49 +301,74 @@ impl Graph {
             return false;
         }
         let first = self.core.tasks.get(task.0).and_then(|it| it.inbox.front());
-        first.is_some_and(|item| self.core.is_free(item.input.message()))
+        first.is_some_and(|it| self.core.is_free(it.input.message()))
     }
 
-    fn handle(&mut self, item: Item) {
-        let Item { node, input, record, .. } = item;
-        self.core.following = record;
-        if let Input::Expire(timer, _) = input
-            && !self.core.timers.take(timer)
-        {
-            return;
-        }
-        let at = node.index();
-        let (Some(info), Some(protocol)) = (self.core.nodes.get_mut(at), self.protocols.get_mut(at)) else {
-            return;
-        };
-        if !core::mem::replace(&mut info.touched, true) {
-            self.core.touched.push(node);
-        }
-        self.core.exempt = self.core.free_below > 0 && self.core.is_free(input.message());
-        let mut cx = Context { core: &mut self.core, node };
+    fn handle(&mut self, waiting: Waiting) {
+        let Waiting { input, record, hop, .. } = waiting;
+        let node = hop.node();
         match input {
-            Input::Start => protocol.start(&mut cx),
-            Input::Push(from, request) => {
-                cx.count_down(request.message());
-                protocol.push(from, request, &mut cx);
+            Input::Push(request) => self.push(hop, record, request),
+            Input::Pop(indication) => self.pop(hop, record, indication),
+            Input::Start => self.call(node, |protocol, cx| protocol.start(cx)),
+            Input::Expire(timer, token) => {
+                if self.core.timers.take(timer) {
+                    self.call(node, |protocol, cx| {
+                        cx.info().account.timers += 1;
+                        cx.charge(Work::Expire, 1);
+                        protocol.expire(token, cx);
+                    });
+                }
             }
-            Input::Pop(from, indication) => {
-                cx.count_up(indication.message());
-                protocol.pop(from, indication, &mut cx);
-            }
-            Input::Expire(_, token) => {
-                cx.count_timer();
-                protocol.expire(token, &mut cx);
-            }
-            Input::Ready(pool, token) => {
+            Input::Ready(pool, token) => self.call(node, |protocol, cx| {
                 if let Some(memory) = cx.core.memory(pool) {
                     memory.woken = memory.woken.saturating_sub(1);
                 }
                 cx.charge(Work::Wake, 1);
-                protocol.ready(token, &mut cx);
-            }
+                protocol.ready(token, cx);
+            }),
         }
+    }
+
+    #[inline]
+    fn push(&mut self, hop: Hop, record: Option<Record>, request: Request) {
+        let node = hop.node();
+        let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {
+            return;
+        };
+        info.account.down.count(request.message());
+        let priced = info.priced;
+        let mut cx = Context { core: &mut self.core, node };
+        if priced {
+            cx.charge_input(Work::Push, request.message());
+        }
+        protocol.push(Above(hop.port()), request, &mut cx);
         self.core.exempt = false;
+    }
+
+    #[inline]
+    fn pop(&mut self, hop: Hop, record: Option<Record>, indication: Indication) {
+        let node = hop.node();
+        let (Some(info), Some(protocol)) = (self.core.enter(node, record), self.protocols.get_mut(node.index())) else {
+            return;
+        };
+        info.account.up.count(indication.message());
+        let priced = info.priced;
+        let mut cx = Context { core: &mut self.core, node };
+        if priced {
+            cx.charge_input(Work::Pop, indication.message());
+        }
+        protocol.pop(Below(hop.port()), indication, &mut cx);
+        self.core.exempt = false;
+    }
+
+    /// Lets `node` do what follows from no primitive.
+    fn call(&mut self, node: NodeId, act: impl FnOnce(&mut dyn Protocol, &mut Context<'_>)) {
+        if self.core.enter(node, None).is_some()
+            && let Some(protocol) = self.protocols.get_mut(node.index())
+        {
+            act(protocol.as_mut(), &mut Context { core: &mut self.core, node });
+        }
     }
 
     /// Takes the next thing for a device, in the order in which they were handed down.
@@ -479,38 +520,14 @@ fn rewind<T>(queue: &mut VecDeque<T>) {
 }
 
 impl Context<'_> {
-    fn count_down(&mut self, message: Option<&Message>) {
-        self.count(Work::Push, message, |account| &mut account.down);
-    }
-
-    fn count_up(&mut self, message: Option<&Message>) {
-        self.count(Work::Pop, message, |account| &mut account.up);
-    }
-
-    fn count(&mut self, work: Work, message: Option<&Message>, flow: fn(&mut Account) -> &mut crate::account::Flow) {
-        let mut octets = 0;
-        if let Some(node) = self.core.nodes.get_mut(self.node.index()) {
-            let flow = flow(&mut node.account);
-            flow.calls += 1;
-            if let Some(message) = message {
-                flow.messages += 1;
-                flow.octets += message.len() as u64;
-                if node.priced {
-                    octets = message.len() as u64;
-                }
-            }
-        }
+    /// Lets the price of taking a primitive pass, and of the octets that came with it.
+    #[cold]
+    fn charge_input(&mut self, work: Work, message: Option<&Message>) {
+        self.core.exempt = self.core.is_free(message);
         self.charge(work, 1);
-        if octets > 0 {
-            self.charge(Work::Octet, octets);
+        if let Some(message) = message {
+            self.charge(Work::Octet, message.len() as u64);
         }
-    }
-
-    fn count_timer(&mut self) {
-        if let Some(node) = self.core.nodes.get_mut(self.node.index()) {
-            node.account.timers += 1;
-        }
-        self.charge(Work::Expire, 1);
     }
 }
 

@@ -28,6 +28,7 @@ pub mod service;
 pub mod sessions;
 mod time;
 mod timers;
+mod under_way;
 pub mod users;
 
 pub use account::{Account, Prices, Work};

@@ -115,8 +115,10 @@ impl Station {
                 }
                 Indication::Credit { credit, .. } => self.credit += credit.octets,
                 Indication::Data { data, .. } => self.received.extend(data.to_vec()),
-                Indication::Notice { notice: Notice::Member(Membership::Begins(at)), .. } => {
-                    self.begins = usize::try_from(at).unwrap();
+                Indication::Notice { notice: Notice::Member(member), .. } => {
+                    if let Membership::Begins(at) = *member {
+                        self.begins = usize::try_from(at).unwrap();
+                    }
                 }
                 Indication::Closed { .. } => self.closed = true,
                 Indication::Aborted { reason, .. } => panic!("{reason}"),

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
-use crate::assembly::{Device, Edge, End, Input, Item, Layer, Node, Task, Way};
+use crate::assembly::{Device, Edge, End, Input, Layer, Node, Task, Waiting, Way};
 use crate::misfit::Misfit;
+use crate::under_way::Hop;
 use crate::{Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape};
 
 /// The number of what is added to so many others.
@@ -260,8 +261,7 @@ impl Graph {
             }
         }
         for node in self.lower_first() {
-            let input = Input::Start;
-            self.core.deliver(Item { node, at: now, input, record: None });
+            self.core.post(Waiting { input: Input::Start, at: now, record: None, hop: Hop::to(node) });
         }
         Ok(())
     }

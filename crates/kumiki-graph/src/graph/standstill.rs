@@ -2,7 +2,8 @@
 
 use super::{Graph, NodeId};
 use crate::Instant;
-use crate::assembly::{End, Input, Item};
+use crate::assembly::End;
+use crate::under_way::Hop;
 
 /// So many steps may follow from one input, unless set otherwise: seconds of real time. A host that talks to itself over a loopback may move
 /// gigabytes by one input where its work takes no time.
@@ -79,19 +80,19 @@ impl Graph {
         self.bound.found.as_deref()
     }
 
-    /// Whether a stretch of steps was one too many, of which `item` would be the last; then the graph stands still.
+    /// Whether a stretch of steps was one too many, of which `hop` would be the last; then the graph stands still.
     #[cold]
-    pub(super) fn is_too_much(&mut self, item: &Item) -> bool {
+    pub(super) fn is_too_much(&mut self, hop: Hop) -> bool {
         if self.bound.found.is_some() {
             // What others of the batch still say when they settle.
-            self.core.local.clear();
+            self.core.under_way.clear();
             return true;
         }
         let bound = &mut self.bound;
         bound.made += bound.stretch;
         bound.stretch = LOOK.min(bound.most.saturating_sub(bound.made));
         bound.left = bound.stretch;
-        if bound.stretch > 0 && self.core.local.len() <= UNDER_WAY {
+        if bound.stretch > 0 && self.core.under_way.len() <= UNDER_WAY {
             return false;
         }
         let steps = bound.made;
@@ -99,12 +100,9 @@ impl Graph {
             let node = self.core.nodes.get(node.index());
             node.map(|it| it.name.clone())
         };
-        let to = self.core.nodes.get(item.node.index());
-        let way = to.and_then(|to| match item.input {
-            Input::Push(above, _) => to.above.get(usize::from(above.0)),
-            Input::Pop(below, _) => to.below.get(usize::from(below.0)),
-            Input::Start | Input::Expire(..) | Input::Ready(..) => None,
-        });
+        let to = self.core.nodes.get(hop.node().index());
+        let ways = to.map(|to| if hop.is_down() { &to.above } else { &to.below });
+        let way = ways.and_then(|ways| ways.get(usize::from(hop.port())));
         let from = way.and_then(|way| match way.to {
             End::Node { node, .. } => name(node),
             End::Device(device) => {
@@ -116,11 +114,11 @@ impl Graph {
             at: self.core.now(),
             steps,
             from: from.unwrap_or_default(),
-            to: name(item.node).unwrap_or_default(),
+            to: name(hop.node()).unwrap_or_default(),
         };
         self.bound.found = Some(Box::new(found));
         (self.bound.stretch, self.bound.left) = (0, 0);
-        self.core.local.clear();
+        self.core.under_way.clear();
         for node in core::mem::take(&mut self.core.touched) {
             if let Some(info) = self.core.nodes.get_mut(node.index()) {
                 info.touched = false;

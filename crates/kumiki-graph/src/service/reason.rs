@@ -65,7 +65,7 @@ impl Reason {
     /// A layer of the peer said `cause`, or is told it: see [`Reason::Peer`].
     #[must_use]
     pub fn peer(cause: impl Cause) -> Self {
-        Self::Peer(PeerCause(Arc::new(cause)))
+        Self::Peer(PeerCause(Arc::new(Box::new(cause))))
     }
 
     /// What a layer of the peer said, or is told, if something of this type.
@@ -158,13 +158,13 @@ impl<T: Any + fmt::Debug + fmt::Display + PartialEq + Send + Sync> Cause for T {
     }
 }
 
-/// A [`Cause`], shared by all that hand it on.
+/// A [`Cause`], shared by all that hand it on. Behind one plain pointer, so that the primitives that may carry it are small.
 #[derive(Clone, Debug)]
-pub struct PeerCause(Arc<dyn Cause>);
+pub struct PeerCause(Arc<Box<dyn Cause>>);
 
 impl PartialEq for PeerCause {
     fn eq(&self, other: &Self) -> bool {
-        self.0.is(&*other.0)
+        self.0.is(&**other.0)
     }
 }
 

@@ -3,7 +3,7 @@
 use kumiki_graph::Address;
 use kumiki_octets::{Checksum, Message, Meta, Sum};
 
-use super::{ACK, CWR, ECE, Headers, PSH, long, narrow, word};
+use super::{ACK, CWR, ECE, Headers, PSH, control_bits, long, narrow, word};
 
 /// Connections of which packets can wait at the same time.
 const FLOWS: usize = 8;
@@ -79,6 +79,12 @@ impl Flow {
     }
 }
 
+/// Whether a packet with these control bits cannot be the first of several. ECE and CWR may be part of a counter, and are the same in all that
+/// is put together.
+const fn is_last(control_bits: u8) -> bool {
+    control_bits & !(ECE | CWR) != ACK
+}
+
 impl Merger {
     /// Whether no packet waits.
     #[must_use]
@@ -103,6 +109,11 @@ impl Merger {
     /// As [`Merger::take`] for one that is not what comes next where the last one was.
     fn take_other(&mut self, address: Address, mut packet: Message, out: &mut impl FnMut(Address, Message)) {
         let total = packet.len();
+        // Where nothing waits and nothing can follow, as with each packet of an exchange, no more is looked at.
+        if self.flows.is_empty() && control_bits(packet.front_at_least(40)).is_some_and(is_last) {
+            out(address, packet);
+            return;
+        }
         let single = packet.meta().segment_size == 0;
         let headers = Headers::read(packet.front_at_least(40), total).or_else(|| {
             // Only then are long options looked for: asking for them could move text.
@@ -124,8 +135,7 @@ impl Merger {
             self.release(at, out);
         }
         let text = total - headers.len;
-        // ECE and CWR may be part of a counter, and are the same in all that is put together.
-        if headers.flags() & !(ECE | CWR) != ACK || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
+        if is_last(headers.flags()) || text == 0 || !headers.ip_total_of(headers.octets()).is_valid() {
             // Nothing can follow, or only acknowledgments. What TCP will verify is not read here.
             out(address, packet);
             return;

@@ -106,6 +106,16 @@ fn narrow(octets: usize) -> u16 {
     u16::try_from(octets).unwrap_or(u16::MAX)
 }
 
+/// The control bits of what begins with plain headers of IP and TCP.
+fn control_bits(front: &[u8]) -> Option<u8> {
+    let ip = match *front.first_chunk::<10>()? {
+        [0x45, _, _, _, _, _, _, _, _, TCP] => 20,
+        [version, _, _, _, _, _, TCP, ..] if version >> 4 == 6 => 40,
+        _ => return None,
+    };
+    front.get(ip + 13).copied()
+}
+
 impl Headers {
     /// Reads the headers at the front of a packet of `total` octets; `None` where they are not plain IP and TCP.
     fn read(front: &[u8], total: usize) -> Option<Self> {

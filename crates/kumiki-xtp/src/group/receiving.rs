@@ -130,7 +130,7 @@ impl Endpoint {
     /// The user learns that it does not get the stream from its first octet on.
     pub(crate) fn tell_beginning(&mut self, io: &mut Io<'_, '_>) {
         if let Some(at) = self.member().and_then(|it| it.begins.take()) {
-            self.notice(Notice::Member(Membership::Begins(at)), io);
+            self.notice(Notice::Member(Box::new(Membership::Begins(at))), io);
         }
     }
 

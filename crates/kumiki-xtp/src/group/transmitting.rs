@@ -191,7 +191,7 @@ impl Endpoint {
     fn has_left(&mut self, gone: &Receiver, reason: Reason, io: &mut Io<'_, '_>) {
         io.shared.counters.left += 1;
         let left = Membership::Left(gone.to.into(), reason);
-        self.notice(Notice::Member(left), io);
+        self.notice(Notice::Member(Box::new(left)), io);
         self.hear_rates();
     }
 
@@ -287,7 +287,7 @@ impl Endpoint {
             if let Some(before) = before {
                 self.has_left(&before, Reason::Reset, io);
             }
-            self.notice(Notice::Member(Membership::Joined(to.into())), io);
+            self.notice(Notice::Member(Box::new(Membership::Joined(to.into()))), io);
             self.hear_rates();
         } else {
             receivers.report(who, &report, &[], nxt, now);
