@@ -96,6 +96,44 @@ struct Ports {
 }
 
 /// A protocol graph: see the module.
+///
+/// ```
+/// use kumiki_graph::{Above, Below, Context, Graph, Indication, Instant, Protocol, Request, Service, Shape, Unit};
+/// use kumiki_octets::Message;
+///
+/// /// Sends back what comes.
+/// struct Echo;
+///
+/// impl Protocol for Echo {
+///     fn shape(&self) -> Shape {
+///         Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
+///     }
+///
+///     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+///         if let Indication::Unit(unit) = indication {
+///             cx.down(from, Request::Unit(unit));
+///         }
+///     }
+///
+///     // Nobody stands above.
+///     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+/// }
+///
+/// let mut graph = Graph::new(1, 0);               // the seed, and which of its random streams
+/// let line = graph.add_device("line", Service::FRAME)?;
+/// let task = graph.add_task("cpu");
+/// graph.add_node("echo", task, Box::new(Echo))?;
+/// graph.connect("echo", "line")?;
+/// graph.start(Instant::ZERO)?;
+///
+/// // What an executor does: `kumiki-sim` in virtual time, `kumiki-io` in real time.
+/// let hello = Unit::of(Message::from_octets(b"hello"));
+/// graph.input(Instant::ZERO, line, Indication::Unit(Box::new(hello)));
+/// graph.run(task, Instant::ZERO, 16);
+/// let output = graph.output().expect("it was sent back");
+/// assert!(matches!(output.request, Request::Unit(unit) if unit.data.to_vec() == b"hello"));
+/// # Ok::<(), kumiki_graph::Misfit>(())
+/// ```
 pub struct Graph {
     protocols: Vec<Box<dyn Protocol>>,
     core: Core,
