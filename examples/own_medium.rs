@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let host = world.add_host(Host::new(name, graph));
         world.plug(Plug::Device(host, antenna), Plug::Port(radio, port));
     }
-    world.start().map_err(|(host, misfit)| format!("{host}: {misfit}"))?;
+    world.start().map_err(|(host, graph_error)| format!("{host}: {graph_error}"))?;
     world.run_until(Instant::ZERO + Duration::from_millis(10));
     world.media().for_each(|(name, counters)| println!("{name}: {counters:?}"));
     Ok(())

@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let host = world.add_host(host);
         world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(line, port));
     }
-    world.start().map_err(|(host, misfit)| format!("{host}: {misfit}"))?;
+    world.start().map_err(|(host, graph_error)| format!("{host}: {graph_error}"))?;
     world.run_until(Instant::ZERO + Duration::from_secs(1));
     Ok(())
 }

@@ -131,7 +131,7 @@ pub fn name(over: Option<Over>) -> String {
 fn one(transport: Transport, seed: u64) -> Brief {
     match catch_unwind(AssertUnwindSafe(|| run(&Case::of(transport, seed), Options::default()))) {
         Ok(Ok(outcome)) => Brief::of(outcome),
-        Ok(Err(misfit)) => Brief::broken(seed, "graph", misfit.to_string()),
+        Ok(Err(graph_error)) => Brief::broken(seed, "graph", graph_error.to_string()),
         Err(panic) => {
             let what = panic
                 .downcast_ref::<String>()

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
-use kumiki_graph::{DeviceId, Duration, Graph, Indication, Instant, Misfit, NodeId, Pool, Protocol, Service};
+use kumiki_graph::{DeviceId, Duration, Graph, GraphError, Indication, Instant, NodeId, Pool, Protocol, Service};
 use kumiki_inet::tcp::Tcp;
 use kumiki_octets::Pattern;
 use kumiki_sim::{AdapterConfig, Host, HostId, TaskConfig, World};
@@ -92,7 +92,7 @@ struct Run<'a> {
 ///
 /// # Errors
 /// Where a graph cannot be built: never for a case of a seed.
-pub fn run(case: &Case, options: Options) -> Result<Outcome, Misfit> {
+pub fn run(case: &Case, options: Options) -> Result<Outcome, GraphError> {
     let mut run = Run::build(case, options)?;
     let mut late = run.until_over();
     let over_at = run.reports().map(|it| it.over_at);
@@ -105,11 +105,11 @@ pub fn run(case: &Case, options: Options) -> Result<Outcome, Misfit> {
 }
 
 impl<'a> Run<'a> {
-    fn build(case: &'a Case, options: Options) -> Result<Self, Misfit> {
+    fn build(case: &'a Case, options: Options) -> Result<Self, GraphError> {
         let mut world = World::new();
         let mut captured = Vec::new();
         let facts = [Arc::new(Facts::default()), Arc::new(Facts::default())];
-        let mut party = |number| -> Result<Party, Misfit> {
+        let mut party = |number| -> Result<Party, GraphError> {
             let [near, far] = &facts;
             let facts = if number == 0 { [near, far] } else { [far, near] };
             let (mut host, party) = party(case, number, facts, options)?;
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
             port: PORTS[1],
         });
         path::connect(case, &mut world, plugged);
-        world.start().map_err(|(_, misfit)| misfit)?;
+        world.start().map_err(|(_, graph_error)| graph_error)?;
         Ok(Self { case, world, parties, captured })
     }
 
@@ -383,7 +383,7 @@ fn party(
     number: usize,
     [facts, peer_facts]: [&Arc<Facts>; 2],
     options: Options,
-) -> Result<(Host, Party), Misfit> {
+) -> Result<(Host, Party), GraphError> {
     let own = case.version.address(number);
     let [near, far] = &case.ends;
     let end = if number == 0 { near } else { far };

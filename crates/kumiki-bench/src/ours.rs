@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
+use kumiki_graph::{DeviceId, Duration, Graph, GraphError, NodeId, Protocol, Service};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::config::AckRule;
 use kumiki_inet::tcp::{Config, Tcp, defaults};
@@ -42,13 +42,13 @@ pub(crate) struct Pair {
     link: kumiki_io::ElementId,
 }
 
-fn host(own: Ipv4Addr, mtu: usize, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), Misfit> {
+fn host(own: Ipv4Addr, mtu: usize, program: Box<dyn Protocol>) -> Result<(Graph, NodeId, DeviceId), GraphError> {
     let mut graph = Graph::new(1, own.to_bits().into());
     let task = graph.add_task("host");
     let device = graph.add_device("p2p0", Service::FRAME)?;
     let interface =
         ip::Interface { mtu: u32::try_from(mtu).unwrap_or(u32::MAX), ..ip::Interface::new("p2p0", own, 24) };
-    let ip = Ip::new(ip::Config::host(interface)).map_err(|why| Misfit::Refused {
+    let ip = Ip::new(ip::Config::host(interface)).map_err(|why| GraphError::Refused {
         upper: "ip".to_owned(),
         lower: "p2p0".to_owned(),
         why: why.to_string(),

@@ -132,7 +132,7 @@ struct Ports {
 /// graph.run(task, Instant::ZERO, 16);
 /// let output = graph.output().expect("it was sent back");
 /// assert!(matches!(output.request, Request::Unit(unit) if unit.data.to_vec() == b"hello"));
-/// # Ok::<(), kumiki_graph::Misfit>(())
+/// # Ok::<(), kumiki_graph::GraphError>(())
 /// ```
 pub struct Graph {
     protocols: Vec<Box<dyn Protocol>>,

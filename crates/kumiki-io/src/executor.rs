@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use kumiki_graph::{
-    Address, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Misfit, Report, Rng, TaskId,
+    Address, Credit, DeviceId, Duration, Graph, GraphError, Handle, Indication, Instant, Report, Rng, TaskId,
     Unit as UnitData,
 };
 use kumiki_link::offload::Merger;
@@ -151,12 +151,12 @@ pub struct Counters {
 
 /// A graph that is not complete, or plugs that cannot be joined.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{graph}: {misfit}")]
+#[error("{graph}: {graph_error}")]
 pub struct CannotStart {
     /// The graph's name, or the plug's.
     pub graph: String,
     /// What is missing, or wrong.
-    pub misfit: Misfit,
+    pub graph_error: GraphError,
 }
 
 /// So many things happen in the media in one pass at most: between two passes the caller's condition and the time are looked at.
@@ -355,7 +355,9 @@ impl<C: Clock> Executor<C> {
         }
         let now = self.clock.now();
         for host in &mut self.hosts {
-            host.graph.start(now).map_err(|misfit| CannotStart { graph: format!("graph `{}`", host.name), misfit })?;
+            host.graph
+                .start(now)
+                .map_err(|graph_error| CannotStart { graph: format!("graph `{}`", host.name), graph_error })?;
         }
         Ok(())
     }

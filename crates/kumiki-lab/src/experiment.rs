@@ -146,7 +146,9 @@ impl Experiment {
         };
         media::add_links(scenario, &ends, &mut world)?;
         rings::add_rings(scenario, &ends, &mut world)?;
-        world.start().map_err(|(host, misfit)| fault::fault(&["host", &host, "graph"], misfit.to_string()))?;
+        world
+            .start()
+            .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
         Ok(Self { world, hosts, load, beside, captured })
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, Misfit, Reason, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Reason, Service};
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::plain;
@@ -134,13 +134,13 @@ fn stack(
     seed: u64,
 ) -> Result<(Graph, [DeviceId; 2]), LiveError> {
     let (x25, xot) = network.layers(begin)?;
-    let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
+    let graph_error = |graph_error: GraphError| LiveError::Line(graph_error.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let line = graph.add_device("connection", Service::FRAME).map_err(misfit)?;
-    let program = graph.add_device("program", Service::FRAME).map_err(misfit)?;
+    let line = graph.add_device("connection", Service::FRAME).map_err(graph_error)?;
+    let program = graph.add_device("program", Service::FRAME).map_err(graph_error)?;
     let below = pipe::Config { local: ends.0.into(), remote: ends.1.into(), ..pipe::Config::default() };
-    let build = || -> Result<(), Misfit> {
+    let build = || -> Result<(), GraphError> {
         graph.add_node("tcp", task, Box::new(Pipe::new(below)))?;
         graph.connect("tcp", "connection")?;
         graph.add_node("xot", task, Box::new(xot))?;
@@ -155,7 +155,7 @@ fn stack(
         graph.connect("host", "pipe")?;
         Ok(())
     };
-    build().map_err(misfit)?;
+    build().map_err(graph_error)?;
     Ok((graph, [line, program]))
 }
 

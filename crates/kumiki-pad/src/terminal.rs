@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Misfit, Mode, Request, Service};
+use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode, Request, Service};
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
@@ -178,17 +178,17 @@ impl RealDevice for Door {
 /// The graph, and the devices of its network and its terminal.
 fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Result<(Graph, [DeviceId; 2]), LiveError> {
     let (x25, xot) = network.layers(xot::PATIENCE)?;
-    let misfit = |misfit: Misfit| LiveError::Line(misfit.to_string());
+    let graph_error = |graph_error: GraphError| LiveError::Line(graph_error.to_string());
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
-    let tcp = graph.add_device("tcp", Service::STREAM).map_err(misfit)?;
-    let tty = graph.add_device("terminal", Service::FRAME).map_err(misfit)?;
+    let tcp = graph.add_device("tcp", Service::STREAM).map_err(graph_error)?;
+    let tty = graph.add_device("terminal", Service::FRAME).map_err(graph_error)?;
     let config = Config {
         // Whoever came by Telnet and has vanished must not be waited for.
         drains: !has_telnet,
         ..config
     };
-    let build = || -> Result<(), Misfit> {
+    let build = || -> Result<(), GraphError> {
         graph.add_node("xot", task, Box::new(xot))?;
         graph.connect("xot", "tcp")?;
         graph.add_node("x25", task, Box::new(x25))?;
@@ -207,7 +207,7 @@ fn stack(network: &Network, config: Config, has_telnet: bool, seed: u64) -> Resu
         }
         Ok(())
     };
-    build().map_err(misfit)?;
+    build().map_err(graph_error)?;
     Ok((graph, [tcp, tty]))
 }
 

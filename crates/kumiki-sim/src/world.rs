@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use kumiki_graph::{DeviceId, Duration, Instant, Misfit, Tapped};
+use kumiki_graph::{DeviceId, Duration, GraphError, Instant, Tapped};
 use kumiki_link::{Element, Outlet, Unit};
 
 use crate::host::Host;
@@ -91,7 +91,7 @@ pub struct World {
     events: u64,
     unplugged: u64,
     /// The first two plugs that could not be joined.
-    misplugged: Option<(String, Misfit)>,
+    misplugged: Option<(String, GraphError)>,
     /// How many rounds an instant may have, and how many are left to the present one.
     rounds: u64,
     rounds_left: u64,
@@ -175,7 +175,7 @@ impl World {
                 Plug::Port(..) => None,
             });
             let host = hosts.into_iter().flatten().next().unwrap_or_default();
-            self.misplugged.get_or_insert((host, Misfit::Plugs { one, other, why }));
+            self.misplugged.get_or_insert((host, GraphError::Plugs { one, other, why }));
             return;
         }
         for (from, to) in [(a, b), (b, a)] {
@@ -246,15 +246,15 @@ impl World {
     /// Starts all graphs.
     ///
     /// # Errors
-    /// The host's name and the [`Misfit`], where a graph is not complete or a plug of it could not be joined.
-    pub fn start(&mut self) -> Result<(), (String, Misfit)> {
-        if let Some(misfit) = self.misplugged.clone() {
-            return Err(misfit);
+    /// The host's name and the [`GraphError`], where a graph is not complete or a plug of it could not be joined.
+    pub fn start(&mut self) -> Result<(), (String, GraphError)> {
+        if let Some(graph_error) = self.misplugged.clone() {
+            return Err(graph_error);
         }
         for number in 0..self.hosts.len() {
             if let Some(inhabitant) = self.hosts.get_mut(number) {
                 let name = inhabitant.host.name.clone();
-                inhabitant.host.graph.start(self.now).map_err(|misfit| (name, misfit))?;
+                inhabitant.host.graph.start(self.now).map_err(|graph_error| (name, graph_error))?;
             }
             self.arm_host(number);
         }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kumiki_graph::{Duration, Graph, Instant, Misfit, NodeId, Reason, Rng};
+use kumiki_graph::{Duration, Graph, GraphError, Instant, NodeId, Reason, Rng};
 use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
@@ -73,7 +73,7 @@ impl Default for SwitchOptions {
     }
 }
 
-fn misfit(why: &Misfit) -> LiveError {
+fn graph_error(why: &GraphError) -> LiveError {
     LiveError::Line(why.to_string())
 }
 
@@ -106,12 +106,12 @@ fn build(
             say(&format!("{}: listens at {listens} (XOT){everybody}", port.name));
         }
         let id = graph.add_device(&device.name, device.service);
-        let id = id.map_err(|why| misfit(&why))?;
+        let id = id.map_err(|why| graph_error(&why))?;
         let layers = ports::nodes(port, device.listens, gate.begin.max(PATIENCE))?;
         let mut names: Vec<String> = layers.iter().map(|(name, _, _)| name.clone()).collect();
         names.push(device.name.clone());
         for (name, _, node) in layers {
-            graph.add_node(&name, task, node).map_err(|why| misfit(&why))?;
+            graph.add_node(&name, task, node).map_err(|why| graph_error(&why))?;
         }
         for pair in names.windows(2) {
             if let [upper, lower] = pair {
@@ -124,12 +124,12 @@ fn build(
         devices.push((id, device));
     }
     let node = Box::new(Switch::new(x25_switch::Config { idle, ..config.switch.clone() }));
-    let switch = graph.add_node("switch", task, node).map_err(|why| misfit(&why))?;
+    let switch = graph.add_node("switch", task, node).map_err(|why| graph_error(&why))?;
     for Port { name, .. } in &config.ports {
         connections.push(("switch".to_owned(), name.clone()));
     }
     for (upper, lower) in &connections {
-        graph.connect(upper, lower).map_err(|why| misfit(&why))?;
+        graph.connect(upper, lower).map_err(|why| graph_error(&why))?;
     }
     Ok(Built { graph, switch, devices, packets })
 }

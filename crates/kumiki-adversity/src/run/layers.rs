@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use kumiki_atm::aal5::{self, Aal5};
 use kumiki_atm::llc_snap::{self, LlcSnap};
-use kumiki_graph::{Misfit, Protocol};
+use kumiki_graph::{GraphError, Protocol};
 use kumiki_inet::arp::{self, Arp};
 use kumiki_inet::eth::{self, Eth};
 use kumiki_inet::fddi::{self, Fddi};
@@ -23,8 +23,8 @@ pub(super) fn layer(
     own: IpAddr,
     mtu: u32,
     below: &str,
-) -> Result<Box<dyn Protocol>, Misfit> {
-    let refused = |why: String| Misfit::Refused { upper: kind.to_owned(), lower: below.to_owned(), why };
+) -> Result<Box<dyn Protocol>, GraphError> {
+    let refused = |why: String| GraphError::Refused { upper: kind.to_owned(), lower: below.to_owned(), why };
     let last = u8::try_from(number + 1).unwrap_or(0);
     let station = MacAddr([2, 0, 0, 0, 0, last]);
     Ok(match kind {
@@ -55,8 +55,8 @@ pub(super) fn layer(
 }
 
 /// IP for a host at `own`, on the layer `below`, where nobody has to be told apart.
-fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, Misfit> {
-    let refused = |why: String| Misfit::Refused { upper: "ip".to_owned(), lower: below.to_owned(), why };
+fn network(own: IpAddr, mtu: u32, below: &str) -> Result<Box<dyn Protocol>, GraphError> {
+    let refused = |why: String| GraphError::Refused { upper: "ip".to_owned(), lower: below.to_owned(), why };
     Ok(match own {
         IpAddr::V4(own) => {
             let interface = ip::Interface { mtu, ..ip::Interface::new(below, own, 24) };

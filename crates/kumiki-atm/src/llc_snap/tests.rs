@@ -1,4 +1,4 @@
-use kumiki_graph::{Misfit, UnitOptions};
+use kumiki_graph::{GraphError, UnitOptions};
 use kumiki_octets::{Checksum, Message, Meta};
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::numbering::ETHER_TYPE;
@@ -109,7 +109,7 @@ fn two_users_of_one_type_and_users_of_none_are_refused() {
             Box::new(kumiki_testkit::bench::User::with_keys(&[Key::Only]))
         };
         bench.graph.add_node(name, task, user).unwrap();
-        let Err(Misfit::Refused { why, .. }) = bench.graph.connect(name, "llc_snap") else {
+        let Err(GraphError::Refused { why, .. }) = bench.graph.connect(name, "llc_snap") else {
             panic!("{name} was taken")
         };
         assert!(why.contains(config), "{why}");

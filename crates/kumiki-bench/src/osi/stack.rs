@@ -4,7 +4,7 @@ use kumiki_files::file_user::{Config, FileClient, Gain, Operation, PutMode, Sett
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, ResponderConfig};
 use kumiki_files::ftam::{self, Ftam};
 use kumiki_files::node::{WAKE, Want};
-use kumiki_graph::{Graph, Instant, Misfit, NodeId, Protocol, TaskId};
+use kumiki_graph::{Graph, GraphError, Instant, NodeId, Protocol, TaskId};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -145,7 +145,7 @@ pub(crate) fn add(
     task: TaskId,
     shape: Shape,
     users: Vec<(&str, Box<dyn Protocol>)>,
-) -> Result<(), Misfit> {
+) -> Result<(), GraphError> {
     let transport = tp0::Config {
         // What is above 8192 has no other way to be said.
         tpdu_size: u16::try_from(shape.tpdu).unwrap_or(u16::MAX).min(8192),

@@ -8,7 +8,7 @@ use kumiki_files::file_user::FileClient;
 use kumiki_files::filestore::FileServer;
 use kumiki_files::node::Want;
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{DeviceId, Duration, Graph, Misfit, NodeId, Protocol, Service};
+use kumiki_graph::{DeviceId, Duration, Graph, GraphError, NodeId, Protocol, Service};
 use kumiki_io::{Clock as _, Ended, Executor, GraphId, Pace, Plug, RealClock, Stream};
 use kumiki_osi::tpkt::{self, Tpkt};
 
@@ -31,7 +31,7 @@ struct End {
 }
 
 fn graph(user: Box<dyn Protocol>, shape: Shape, socket: &TcpStream) -> Result<(Graph, NodeId, DeviceId), String> {
-    let said = |misfit: Misfit| misfit.to_string();
+    let said = |graph_error: GraphError| graph_error.to_string();
     let end = |at: std::io::Result<core::net::SocketAddr>| at.map_err(|why| why.to_string());
     let pipe = pipe::Config {
         local: end(socket.local_addr())?.into(),

@@ -21,7 +21,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
             graph.connect("tp0", "loopback")?;
             graph.start(Instant::ZERO)
         })
-        .map_err(|misfit| misfit.to_string())?;
+        .map_err(|graph_error| graph_error.to_string())?;
     let node = graph.node("client").ok_or("no client")?;
     run_on(&mut graph, task);
     let mut taken = [Taken::default(); 2];

@@ -176,8 +176,9 @@ pub(crate) fn one(parameters: &Parameters) -> Result<(), String> {
 }
 
 fn run(parameters: &Parameters) -> Result<Outcome, String> {
-    let topology::Built { mut world, sinks } = topology::build(parameters).map_err(|misfit| misfit.to_string())?;
-    world.start().map_err(|(host, misfit)| format!("{host}: {misfit}"))?;
+    let topology::Built { mut world, sinks } =
+        topology::build(parameters).map_err(|graph_error| graph_error.to_string())?;
+    world.start().map_err(|(host, graph_error)| format!("{host}: {graph_error}"))?;
     let cpu_build_s = cpu_s();
     let warm = Instant::ZERO + Duration::from_millis(parameters.warm_ms);
     world.run_until(warm);

@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use kumiki_graph::{Coalesce, Duration, Graph, Misfit, Protocol, Quality, Service};
+use kumiki_graph::{Coalesce, Duration, Graph, GraphError, Protocol, Quality, Service};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::congestion::Algorithm;
 use kumiki_inet::tcp::{Tcp, defaults};
@@ -51,7 +51,7 @@ impl<'a> Builder<'a> {
         name: &str,
         config: ip::Config,
         program: Option<Box<dyn Protocol>>,
-    ) -> Result<HostId, Misfit> {
+    ) -> Result<HostId, GraphError> {
         self.hosts += 1;
         let mut graph = Graph::new(self.parameters.seed, self.hosts);
         let task = graph.add_task("kernel");
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
             graph.add_device(line, Service::UNIT_DATA)?;
         }
         let below = lines.join(", ");
-        let ip = Ip::new(config).map_err(|why| Misfit::Refused {
+        let ip = Ip::new(config).map_err(|why| GraphError::Refused {
             upper: "ip".to_owned(),
             lower: below,
             why: why.to_string(),
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
         }))
     }
 
-    fn pair(mut self) -> Result<Built, Misfit> {
+    fn pair(mut self) -> Result<Built, GraphError> {
         let (near, far) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
         let flows = self.parameters.flows;
         let source = self.source(far, flows, 0);
@@ -151,7 +151,7 @@ impl<'a> Builder<'a> {
         Ok(Built { world: self.world, sinks: vec![to] })
     }
 
-    fn dumbbell(mut self) -> Result<Built, Misfit> {
+    fn dumbbell(mut self) -> Result<Built, GraphError> {
         let flows = self.parameters.flows;
         let edges = flows.div_ceil(HOSTS_PER_EDGE);
         let left = self.core(0, edges)?;
@@ -178,7 +178,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A core router: the bottleneck, then an interface for each edge router.
-    fn core(&mut self, side: u8, edges: u32) -> Result<HostId, Misfit> {
+    fn core(&mut self, side: u8, edges: u32) -> Result<HostId, GraphError> {
         let own = Ipv4Addr::new(10, 255, 0, 1 + side);
         let other = Ipv4Addr::new(10, 255, 0, 2 - side);
         let mut config = ip::Config::host(self.interface("bottleneck", own, 30));
@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
     }
 
     /// An edge router: its line to the core, then an interface for each host.
-    fn edge(&mut self, side: u8, edge: u32) -> Result<HostId, Misfit> {
+    fn edge(&mut self, side: u8, edge: u32) -> Result<HostId, GraphError> {
         let network = network(side, edge);
         let mut config = ip::Config::host(self.interface("core", uplink(network, 1), 30));
         config.forwarding = true;
@@ -209,7 +209,7 @@ impl<'a> Builder<'a> {
         self.machine("edge", config, None)
     }
 
-    fn leaf(&mut self, side: u8, edge: u32, place: u32) -> Result<HostId, Misfit> {
+    fn leaf(&mut self, side: u8, edge: u32, place: u32) -> Result<HostId, GraphError> {
         let network = network(side, edge);
         let own = access(network, place, 1);
         let mut config = ip::Config::host(self.interface("line", own, 30));
@@ -244,7 +244,7 @@ fn access(network: Ipv4Addr, place: u32, end: u8) -> Ipv4Addr {
 }
 
 /// Builds what `parameters` say.
-pub(super) fn build(parameters: &Parameters) -> Result<Built, Misfit> {
+pub(super) fn build(parameters: &Parameters) -> Result<Built, GraphError> {
     let builder = Builder::new(parameters);
     match parameters.shape {
         Shape::Pair => builder.pair(),

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use kumiki_files::ftam::{self, Ftam};
 use kumiki_files::mms::{self, Mms};
 use kumiki_graph::pipe::{self, Pipe};
-use kumiki_graph::{DeviceId, Graph, Misfit, Protocol, Service};
+use kumiki_graph::{DeviceId, Graph, GraphError, Protocol, Service};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
 use kumiki_osi::session::{self, Session};
@@ -240,7 +240,7 @@ fn stack(
             Some((made, Xot::new(xot)))
         }
     };
-    joined(of, user, x25, lower, ends, seed).map_err(|misfit| LiveError::Line(misfit.to_string()))
+    joined(of, user, x25, lower, ends, seed).map_err(|graph_error| LiveError::Line(graph_error.to_string()))
 }
 
 fn joined(
@@ -250,7 +250,7 @@ fn joined(
     lower: &Lower,
     (local, remote): (SocketAddr, SocketAddr),
     seed: u64,
-) -> Result<(Graph, DeviceId), Misfit> {
+) -> Result<(Graph, DeviceId), GraphError> {
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("cpu");
     let device = graph.add_device("connection", Service::FRAME)?;

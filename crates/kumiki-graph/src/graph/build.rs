@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 
 use super::{DeviceId, Graph, NodeId, Ports, TaskId};
 use crate::assembly::{Device, Edge, End, Input, Layer, Node, Task, Waiting, Way};
-use crate::misfit::Misfit;
+use crate::graph_error::GraphError;
 use crate::under_way::Hop;
 use crate::{Above, AccessPoint, Account, Below, Instant, Key, Prices, Protocol, Rng, Service, Shape};
 
 /// The number of what is added to so many others.
-fn number(others: usize) -> Result<u32, Misfit> {
-    u32::try_from(others).map_err(|_| Misfit::TooMany)
+fn number(others: usize) -> Result<u32, GraphError> {
+    u32::try_from(others).map_err(|_| GraphError::TooMany)
 }
 
 impl Graph {
@@ -25,8 +25,8 @@ impl Graph {
     /// Adds a node that runs in `task`.
     ///
     /// # Errors
-    /// [`Misfit::Twice`] where the name is taken, [`Misfit::TooMany`] where there is no number left.
-    pub fn add_node(&mut self, name: &str, task: TaskId, protocol: Box<dyn Protocol>) -> Result<NodeId, Misfit> {
+    /// [`GraphError::Twice`] where the name is taken, [`GraphError::TooMany`] where there is no number left.
+    pub fn add_node(&mut self, name: &str, task: TaskId, protocol: Box<dyn Protocol>) -> Result<NodeId, GraphError> {
         self.check_name(name)?;
         let number = number(self.protocols.len())?;
         self.protocols.push(protocol);
@@ -49,8 +49,8 @@ impl Graph {
     /// Adds a device that speaks `service`.
     ///
     /// # Errors
-    /// [`Misfit::Twice`] where the name is taken.
-    pub fn add_device(&mut self, name: &str, service: Service) -> Result<DeviceId, Misfit> {
+    /// [`GraphError::Twice`] where the name is taken.
+    pub fn add_device(&mut self, name: &str, service: Service) -> Result<DeviceId, GraphError> {
         self.check_name(name)?;
         self.core.devices.push(Device { above: SmallVec::new(), service, name: name.to_owned() });
         Ok(DeviceId(self.core.devices.len() - 1))
@@ -61,10 +61,10 @@ impl Graph {
         (0..).map(NodeId).zip(&self.core.nodes)
     }
 
-    fn check_name(&self, name: &str) -> Result<(), Misfit> {
+    fn check_name(&self, name: &str) -> Result<(), GraphError> {
         let taken = self.core.nodes.iter().any(|node| node.name == name)
             || self.core.devices.iter().any(|device| device.name == name);
-        if taken { Err(Misfit::Twice(name.to_owned())) } else { Ok(()) }
+        if taken { Err(GraphError::Twice(name.to_owned())) } else { Ok(()) }
     }
 
     /// The node called `name`.
@@ -81,10 +81,10 @@ impl Graph {
     /// own, which comes back, only where it has keys.
     ///
     /// # Errors
-    /// A [`Misfit`] where there is no such layer, or the two do not fit. They are not joined then; after a
-    /// [`Misfit::Refused`] one of them may think that they are, so build the graph anew.
-    pub fn connect(&mut self, upper: &str, lower: &str) -> Result<Option<AccessPoint>, Misfit> {
-        let unknown = |name: &str| Misfit::Unknown(name.to_owned());
+    /// A [`GraphError`] where there is no such layer, or the two do not fit. They are not joined then; after a
+    /// [`GraphError::Refused`] one of them may think that they are, so build the graph anew.
+    pub fn connect(&mut self, upper: &str, lower: &str) -> Result<Option<AccessPoint>, GraphError> {
+        let unknown = |name: &str| GraphError::Unknown(name.to_owned());
         let above = self.node(upper).ok_or_else(|| unknown(upper))?;
         let below = self.layer(lower).ok_or_else(|| unknown(lower))?;
         let shape = self.shape(above);
@@ -92,11 +92,11 @@ impl Graph {
         if let Layer::Node(node) = below
             && self.stands_on(node, above)
         {
-            return Err(Misfit::Circle { upper: upper.to_owned(), lower: lower.to_owned() });
+            return Err(GraphError::Circle { upper: upper.to_owned(), lower: lower.to_owned() });
         }
         let passes = self.passes_users_through(above);
         if passes && matches!(below, Layer::Device(_)) {
-            return Err(Misfit::Refused {
+            return Err(GraphError::Refused {
                 upper: upper.to_owned(),
                 lower: lower.to_owned(),
                 why: "a device does not tell users apart; put a layer between that does".to_owned(),
@@ -132,7 +132,7 @@ impl Graph {
         name.cloned().unwrap_or_default()
     }
 
-    fn check_service(&self, upper: &str, shape: &Shape, lower: &str, below: Layer) -> Result<(), Misfit> {
+    fn check_service(&self, upper: &str, shape: &Shape, lower: &str, below: Layer) -> Result<(), GraphError> {
         let offers = match below {
             Layer::Node(node) => self.shape(node).offers,
             Layer::Device(device) => self.core.devices.get(device.0).map(|device| device.service),
@@ -141,7 +141,7 @@ impl Graph {
             return Ok(());
         }
         let needs: Vec<String> = shape.needs.iter().map(Service::to_string).collect();
-        Err(Misfit::Service {
+        Err(GraphError::Service {
             upper: upper.to_owned(),
             lower: lower.to_owned(),
             needs: if needs.is_empty() { "nothing below it".to_owned() } else { needs.join(" or ") },
@@ -165,10 +165,10 @@ impl Graph {
     }
 
     /// Makes an access point under which `upper` is found by `keys`, and all those that follow from it further down.
-    fn join(&mut self, upper: NodeId, lower: Layer, keys: Vec<Key>) -> Result<AccessPoint, Misfit> {
+    fn join(&mut self, upper: NodeId, lower: Layer, keys: Vec<Key>) -> Result<AccessPoint, GraphError> {
         let edge = number(self.core.edges.len())?;
         let (upper_name, lower_name) = (self.name(Layer::Node(upper)), self.name(lower));
-        let refused = |why| Misfit::Refused { upper: upper_name.clone(), lower: lower_name.clone(), why };
+        let refused = |why| GraphError::Refused { upper: upper_name.clone(), lower: lower_name.clone(), why };
         // Both layers are asked before anything is joined.
         let upper_port = self.ports(upper).below;
         let mut lower_port = 0;
@@ -250,14 +250,14 @@ impl Graph {
     /// node asks of those below as it starts finds them started.
     ///
     /// # Errors
-    /// [`Misfit::Below`] where a node has too few or too many layers below.
-    pub fn start(&mut self, now: Instant) -> Result<(), Misfit> {
+    /// [`GraphError::Below`] where a node has too few or too many layers below.
+    pub fn start(&mut self, now: Instant) -> Result<(), GraphError> {
         for (id, node) in self.numbered() {
             let shape = self.shape(id);
             let (fewest, most) = shape.below;
             let found = node.stands_on.len();
             if found < usize::from(fewest) || found > usize::from(most) {
-                return Err(Misfit::Below { node: node.name.clone(), found, fewest, most });
+                return Err(GraphError::Below { node: node.name.clone(), found, fewest, most });
             }
         }
         for node in self.lower_first() {

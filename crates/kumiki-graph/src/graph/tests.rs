@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use kumiki_octets::Message;
 
 use super::*;
-use crate::misfit::Misfit;
+use crate::graph_error::GraphError;
 use crate::{Above, Key, Service};
 use crate::{Shape, Token, Unit};
 

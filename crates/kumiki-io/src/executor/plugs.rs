@@ -1,6 +1,6 @@
 //! What is joined to what, and what plugs are called where that cannot be.
 
-use kumiki_graph::Misfit;
+use kumiki_graph::GraphError;
 
 use super::{CannotStart, Executor, Plug, slot};
 use crate::clock::Clock;
@@ -12,8 +12,8 @@ impl<C: Clock> Executor<C> {
         if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
             let (one, other) = (self.name(a), self.name(b));
             let graph = one.clone();
-            let misfit = Misfit::Plugs { one, other, why };
-            self.misplugged.get_or_insert(CannotStart { graph, misfit });
+            let graph_error = GraphError::Plugs { one, other, why };
+            self.misplugged.get_or_insert(CannotStart { graph, graph_error });
             return;
         }
         for (from, to) in [(a, b), (b, a)] {

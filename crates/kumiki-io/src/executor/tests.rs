@@ -503,7 +503,7 @@ fn plugs_that_cannot_be_joined_are_named_when_it_starts() {
     let path = executor.add_element(Lossy::boxed(1));
     executor.plug(Plug::Device(a, DEVICE), Plug::Port(path, 0));
     executor.plug(Plug::Port(path, 1), Plug::Device(a, DEVICE));
-    let why = executor.start().unwrap_err().misfit.to_string();
+    let why = executor.start().unwrap_err().graph_error.to_string();
     let name = executor.graph(a).unwrap().device_names().next().unwrap();
     let device = format!("device `{name}` of graph `a`");
     let expected = format!(

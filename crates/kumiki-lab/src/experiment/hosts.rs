@@ -73,12 +73,12 @@ pub(super) fn build(
     for (node, below) in &layers {
         let protocol = protocol(name, node, below, spec, plan)?;
         let task = tasks.of(node, kind_of(spec, node));
-        nodes.insert(node.clone(), graph.add_node(node, task, protocol).map_err(misfit)?);
+        nodes.insert(node.clone(), graph.add_node(node, task, protocol).map_err(graph_error)?);
     }
     let devices = add_devices(&layers, &mut graph)?;
     for (upper, below) in &layers {
         for lower in below {
-            graph.connect(upper, lower).map_err(misfit)?;
+            graph.connect(upper, lower).map_err(graph_error)?;
         }
     }
     let mut known = nodes.keys().chain(devices.keys()).map(String::as_str);
@@ -113,8 +113,8 @@ pub(super) fn build(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
-fn misfit(misfit: kumiki_graph::Misfit) -> Fault {
-    fault(&["graph"], misfit.to_string())
+fn graph_error(graph_error: kumiki_graph::GraphError) -> Fault {
+    fault(&["graph"], graph_error.to_string())
 }
 
 fn protocol(
@@ -148,7 +148,7 @@ fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BT
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
         if !is_node && !devices.contains_key(lower) {
-            devices.insert(lower.clone(), graph.add_device(lower, Service::UNIT_DATA).map_err(misfit)?);
+            devices.insert(lower.clone(), graph.add_device(lower, Service::UNIT_DATA).map_err(graph_error)?);
         }
     }
     Ok(devices)

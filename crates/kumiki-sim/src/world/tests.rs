@@ -346,7 +346,7 @@ fn plugs_that_cannot_be_joined_are_named_when_the_world_starts() {
             world.plug(plug, Plug::Port(line, 0));
         }
         world.plug(plug, second);
-        let (_, misfit) = world.start().unwrap_err();
-        assert_eq!(misfit.to_string(), says);
+        let (_, graph_error) = world.start().unwrap_err();
+        assert_eq!(graph_error.to_string(), says);
     }
 }

@@ -94,8 +94,9 @@ fn one(seed: u64, args: &cli::Adversity) -> Result<(), Stop> {
         let why = "an XTP notes nothing of its own to trace; --pcap shows what it sends and gets";
         return Err(Stop::Input(why.to_owned()));
     }
-    let go =
-        |case: &Case, options| kumiki_adversity::run(case, options).map_err(|misfit| Stop::Failed(misfit.to_string()));
+    let go = |case: &Case, options| {
+        kumiki_adversity::run(case, options).map_err(|graph_error| Stop::Failed(graph_error.to_string()))
+    };
     let mut case = Case::of(transport(args), seed);
     if args.shrink
         && let Some(violation) = go(&case, Options::default())?.violation

@@ -4,8 +4,8 @@ use kumiki_octets::Numbering;
 const ETHER_TYPE: &Numbering = &Numbering::hexadecimal("EtherType", 4);
 const IP_PROTOCOL: &Numbering = &Numbering::decimal("IP protocol");
 
-fn words<T>(result: Result<T, Misfit>) -> String {
-    result.err().map_or_else(|| "fits".to_owned(), |misfit| misfit.to_string())
+fn words<T>(result: Result<T, GraphError>) -> String {
+    result.err().map_or_else(|| "fits".to_owned(), |graph_error| graph_error.to_string())
 }
 
 fn idle() -> Box<Scripted> {

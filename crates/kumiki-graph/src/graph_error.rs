@@ -2,7 +2,7 @@
 
 /// Why a graph cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Misfit {
+pub enum GraphError {
     /// No such node or device.
     #[error("there is no layer called `{0}`")]
     Unknown(String),
