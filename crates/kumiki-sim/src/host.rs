@@ -61,7 +61,7 @@ struct Cpu {
     free_at: Instant,
     /// When the last interrupt taken is over; the next one waits for it.
     interrupted_until: Instant,
-    interrupts: VecDeque<(Instant, Duration, Upon)>,
+    interrupts: VecDeque<(Instant, Duration, Interrupt)>,
     last: Option<TaskId>,
     counters: CpuCounters,
     config: CpuConfig,
@@ -75,7 +75,7 @@ const ADAPTER: Holder = Holder(u64::MAX);
 
 /// What an interrupt is for.
 #[derive(Debug)]
-enum Upon {
+enum Interrupt {
     Deliver(DeviceId, Indication),
     Start(DeviceId),
 }
@@ -202,7 +202,7 @@ impl Host {
                 let free = self.graph.has_free_messages() && self.graph.is_free(indication.message());
                 let cost = if free { Duration::ZERO } else { cost };
                 if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
-                    cpu.interrupts.push_back((now, cost, Upon::Deliver(device, indication)));
+                    cpu.interrupts.push_back((now, cost, Interrupt::Deliver(device, indication)));
                 }
             }
         }
@@ -248,7 +248,7 @@ impl Host {
                     Want::Offer(unit) => out.push_back((device, unit)),
                     Want::Start(cost) => {
                         if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
-                            cpu.interrupts.push_back((now, cost, Upon::Start(device)));
+                            cpu.interrupts.push_back((now, cost, Interrupt::Start(device)));
                         }
                     }
                 }
@@ -273,8 +273,8 @@ impl Host {
             cpu.counters.busy += cost;
             cpu.counters.interrupts += 1;
             match upon {
-                Upon::Deliver(device, indication) => self.graph.input(done, device, indication),
-                Upon::Start(device) => {
+                Interrupt::Deliver(device, indication) => self.graph.input(done, device, indication),
+                Interrupt::Start(device) => {
                     if let Some(adapter) = self.adapters.get_mut(device.0) {
                         adapter.started(done);
                     }

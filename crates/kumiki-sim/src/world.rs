@@ -29,17 +29,17 @@ struct Medium {
     name: String,
     element: Box<dyn Element>,
     wires: Vec<Option<Plug>>,
-    party: usize,
+    node: usize,
 }
 
-struct Inhabitant {
+struct HostSlot {
     host: Host,
     wires: Vec<Option<Plug>>,
-    party: usize,
+    node: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Party {
+enum Node {
     Host(u32),
     Medium(u32),
 }
@@ -53,7 +53,7 @@ fn number(number: usize) -> u32 {
 pub enum Standstill {
     /// Between hosts and media, or tasks of a host: see [`World::set_rounds`].
     #[error(
-        "time stands still at {at}: {rounds} rounds at this instant, the last in `{party}`; something there answers something at once and for ever"
+        "time stands still at {at}: {rounds} rounds at this instant, the last in `{node}`; something there answers something at once and for ever"
     )]
     Rounds {
         /// When.
@@ -61,7 +61,7 @@ pub enum Standstill {
         /// How many rounds there have been at this instant.
         rounds: u64,
         /// The host or medium that had the last of them.
-        party: String,
+        node: String,
     },
     /// Within one task of a host: see [`kumiki_graph::Graph::set_steps`].
     #[error("host `{host}`: {graph}")]
@@ -78,9 +78,9 @@ pub enum Standstill {
 /// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as needed.
 /// The same parts and seeds give the same events in the same order.
 pub struct World {
-    hosts: Vec<Inhabitant>,
+    hosts: Vec<HostSlot>,
     media: Vec<Medium>,
-    parties: Vec<Party>,
+    nodes: Vec<Node>,
     queue: Queue,
     now: Instant,
     under_way: VecDeque<(Plug, Unit)>,
@@ -103,7 +103,7 @@ impl Default for World {
         Self {
             hosts: Vec::new(),
             media: Vec::new(),
-            parties: Vec::new(),
+            nodes: Vec::new(),
             queue: Queue::default(),
             now: Instant::ZERO,
             under_way: VecDeque::new(),
@@ -148,17 +148,17 @@ impl World {
 
     /// Adds a host.
     pub fn add_host(&mut self, host: Host) -> HostId {
-        let party = self.queue.add_party();
-        self.parties.push(Party::Host(number(self.hosts.len())));
-        self.hosts.push(Inhabitant { host, wires: Vec::new(), party });
+        let node = self.queue.add_party();
+        self.nodes.push(Node::Host(number(self.hosts.len())));
+        self.hosts.push(HostSlot { host, wires: Vec::new(), node });
         HostId(self.hosts.len() - 1)
     }
 
     /// Adds a piece of a medium.
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
-        let party = self.queue.add_party();
-        self.parties.push(Party::Medium(number(self.media.len())));
-        self.media.push(Medium { name: name.to_owned(), element, wires: Vec::new(), party });
+        let node = self.queue.add_party();
+        self.nodes.push(Node::Medium(number(self.media.len())));
+        self.media.push(Medium { name: name.to_owned(), element, wires: Vec::new(), node });
         ElementId(self.media.len() - 1)
     }
 
@@ -252,14 +252,14 @@ impl World {
             return Err(graph_error);
         }
         for number in 0..self.hosts.len() {
-            if let Some(inhabitant) = self.hosts.get_mut(number) {
-                let name = inhabitant.host.name.clone();
-                inhabitant.host.graph.start(self.now).map_err(|graph_error| (name, graph_error))?;
+            if let Some(slot) = self.hosts.get_mut(number) {
+                let name = slot.host.name.clone();
+                slot.host.graph.start(self.now).map_err(|graph_error| (name, graph_error))?;
             }
             self.arm_host(number);
         }
         for medium in &self.media {
-            self.queue.arm(medium.party, medium.element.next_deadline());
+            self.queue.arm(medium.node, medium.element.next_deadline());
         }
         Ok(())
     }
@@ -285,22 +285,22 @@ impl World {
     /// The host `id`.
     #[must_use]
     pub fn host(&self, id: HostId) -> Option<&Host> {
-        self.hosts.get(id.0).map(|inhabitant| &inhabitant.host)
+        self.hosts.get(id.0).map(|slot| &slot.host)
     }
 
     /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a message
     /// let go, takes effect when the next run begins.
     pub fn host_mut(&mut self, id: HostId) -> Option<&mut Host> {
-        let inhabitant = self.hosts.get_mut(id.0)?;
+        let slot = self.hosts.get_mut(id.0)?;
         if self.touched.last() != Some(&id.0) {
             self.touched.push(id.0);
         }
-        Some(&mut inhabitant.host)
+        Some(&mut slot.host)
     }
 
     /// All hosts, in the order of being added.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter().map(|inhabitant| &inhabitant.host)
+        self.hosts.iter().map(|slot| &slot.host)
     }
 
     /// The media's counters, by name.
@@ -310,8 +310,8 @@ impl World {
 
     /// Takes what the hosts' taps have seen since this was last asked, by host.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
-        let tapped = |(number, inhabitant): (usize, &mut Inhabitant)| {
-            let seen = inhabitant.host.graph.take_tapped();
+        let tapped = |(number, slot): (usize, &mut HostSlot)| {
+            let seen = slot.host.graph.take_tapped();
             (!seen.is_empty()).then_some((HostId(number), seen))
         };
         self.hosts.iter_mut().enumerate().filter_map(tapped).collect()
@@ -347,14 +347,14 @@ impl World {
 
     /// Lets the next event by `end` happen; false where there is none.
     fn next_event(&mut self, end: Instant) -> bool {
-        let Some((at, party)) = self.queue.pop(end) else {
+        let Some((at, node)) = self.queue.pop(end) else {
             return false;
         };
         self.set_now(at);
         self.events += 1;
-        match self.parties.get(party).copied() {
-            Some(Party::Host(number)) => self.step_host(number as usize),
-            Some(Party::Medium(number)) => {
+        match self.nodes.get(node).copied() {
+            Some(Node::Host(number)) => self.step_host(number as usize),
+            Some(Node::Medium(number)) => {
                 let number = number as usize;
                 if let Some(medium) = self.media.get_mut(number) {
                     medium.element.poll(at, &mut self.outlet);
@@ -375,15 +375,15 @@ impl World {
     }
 
     fn step_host(&mut self, number: usize) {
-        let Some(inhabitant) = self.hosts.get_mut(number) else {
+        let Some(slot) = self.hosts.get_mut(number) else {
             return;
         };
         let deadline = loop {
-            let host = &mut inhabitant.host;
+            let host = &mut slot.host;
             let next = host.step(self.now, &mut self.rounds_left, &mut self.handed_down);
             let mut sent_at_once = false;
             while let Some((device, unit)) = self.handed_down.pop_front() {
-                let plug = inhabitant.wires.get(device.0).copied().flatten();
+                let plug = slot.wires.get(device.0).copied().flatten();
                 match plug {
                     Some(plug) => self.under_way.push_back((plug, unit)),
                     None => self.unplugged += 1,
@@ -397,20 +397,20 @@ impl World {
                 break next;
             }
         };
-        self.queue.arm(inhabitant.party, deadline.map(|at| at.max(self.now)));
-        if let Some(graph) = inhabitant.host.graph.standstill() {
-            let (host, graph) = (inhabitant.host.name.clone(), graph.clone());
+        self.queue.arm(slot.node, deadline.map(|at| at.max(self.now)));
+        if let Some(graph) = slot.host.graph.standstill() {
+            let (host, graph) = (slot.host.name.clone(), graph.clone());
             self.standstill.get_or_insert(Standstill::Graph { host, graph });
         }
         if self.rounds_left == 0 {
-            let name = inhabitant.host.name.clone();
+            let name = slot.host.name.clone();
             self.stand_still(name);
         }
     }
 
-    fn stand_still(&mut self, party: String) {
+    fn stand_still(&mut self, node: String) {
         let (at, rounds) = (self.now, self.rounds);
-        self.standstill.get_or_insert(Standstill::Rounds { at, rounds, party });
+        self.standstill.get_or_insert(Standstill::Rounds { at, rounds, node });
     }
 
     /// Takes what left the medium `number` and arms it anew.
@@ -425,7 +425,7 @@ impl World {
             }
         }
         let deadline = medium.element.next_deadline();
-        self.queue.arm(medium.party, deadline.map(|at| at.max(self.now)));
+        self.queue.arm(medium.node, deadline.map(|at| at.max(self.now)));
         self.rounds_left = self.rounds_left.saturating_sub(1);
         if self.rounds_left == 0 {
             let name = medium.name.clone();
@@ -440,8 +440,8 @@ impl World {
         {
             match plug {
                 Plug::Device(host, device) => {
-                    if let Some(inhabitant) = self.hosts.get_mut(host.0) {
-                        inhabitant.host.receive(self.now, device, unit);
+                    if let Some(slot) = self.hosts.get_mut(host.0) {
+                        slot.host.receive(self.now, device, unit);
                         self.step_host(host.0);
                     }
                 }
@@ -456,9 +456,9 @@ impl World {
     }
 
     fn arm_host(&mut self, number: usize) {
-        if let Some(inhabitant) = self.hosts.get_mut(number) {
-            let deadline = inhabitant.host.next_deadline().map(|at| at.max(self.now));
-            self.queue.arm(inhabitant.party, deadline);
+        if let Some(slot) = self.hosts.get_mut(number) {
+            let deadline = slot.host.next_deadline().map(|at| at.max(self.now));
+            self.queue.arm(slot.node, deadline);
         }
     }
 }

@@ -89,9 +89,9 @@ fn an_endless_exchange_between_hosts_at_one_instant_is_found() {
     world.set_rounds(1_000);
     assert!(!world.run_until_done(at(50), us(10), |_| false));
     let standstill = world.standstill().unwrap();
-    let (at_start, party) = (Instant::ZERO, "echo".to_owned());
+    let (at_start, node) = (Instant::ZERO, "echo".to_owned());
     let rounds = 1_000;
-    assert_eq!(*standstill, Standstill::Rounds { at: at_start, rounds, party });
+    assert_eq!(*standstill, Standstill::Rounds { at: at_start, rounds, node });
     assert!(standstill.to_string().contains("`echo`"));
     let events = world.events();
     world.run_until(at(100));
