@@ -32,7 +32,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         code.extend(passed_on(&table));
         let mut tests = asked_for(&table, "dev-dependencies", &features);
         tests.extend(code.iter().cloned());
-        if tests.is_empty() {
+        let uses = |section| table.get(section).and_then(|it: &Value| it.get("kumiki-wire")).is_some();
+        if !uses("dependencies") && !uses("dev-dependencies") {
             continue;
         }
         for (file, text) in tree.texts(".rs").filter(|(file, _)| file.starts_with(folder)) {
@@ -95,6 +96,8 @@ mod tests {
         let uses = "use kumiki_wire::atm::cell::Vc;\nuse kumiki_wire::inet::tcp;\nuse kumiki_wire::Malformed;\n";
         assert_eq!(found(manifest, "crates/x/src/a.rs", uses), ["kumiki_wire::atm"]);
         assert_eq!(found(manifest, "crates/x/src/tests/a.rs", uses), ["kumiki_wire::atm"]);
+        let nothing = "[dependencies]\nkumiki-wire.workspace = true\n";
+        assert_eq!(found(nothing, "crates/x/src/a.rs", "use kumiki_wire::ppp::hdlc;\n"), ["kumiki_wire::ppp"]);
     }
 
     #[test]

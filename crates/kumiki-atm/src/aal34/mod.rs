@@ -73,7 +73,8 @@ impl Aal34 {
         }
         let tag = self.tags.entry(unit.destination).or_default();
         let Some(pdu) = cpcs::pdu(unit.data, *tag) else {
-            return;
+            self.counters.refused += 1;
+            return cx.drop("SDU too long or empty");
         };
         *tag = tag.wrapping_add(1);
         unit.data = pdu;
