@@ -31,11 +31,15 @@ use kumiki_live::recorder::Recorder;
 use kumiki_live::throttle::Kind;
 use kumiki_live::{BATCH, LOOK, LiveError, date, memory, system};
 
-/// How long a peer may take to hang up when we have said the last word.
 /// So many octets of how an association ended are paid for with its deeds.
 const USUAL: usize = 160;
 
+/// How long a peer may take to hang up when we have said the last word.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// The most octets that wait for a peer that does not read. Answers may be as short as forty octets and take twenty times that until they are in one piece, so all of them
+/// are to be less than an association is counted as ([`memory::STANDS`]).
+const HELD: usize = 64 << 10;
 
 /// The longest message of session that is taken, in octets, from who has an association.
 const LONGEST: u32 = 4 << 20;
@@ -173,6 +177,7 @@ impl Serve<'_> {
             })
         });
         let (line, watcher) = Line::new(connection, recorder).map_err(system("the connection"))?;
+        let line = line.holding(HELD);
         let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("server", graph);
