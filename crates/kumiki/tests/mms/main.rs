@@ -6,6 +6,7 @@ mod files;
 #[path = "../ftam/harness.rs"]
 #[expect(dead_code, reason = "it is FTAM's, and has more than is needed here")]
 mod harness;
+mod memory;
 mod peer;
 
 use harness::{Folder, Ran, Running};
