@@ -588,6 +588,7 @@ impl Request {
         }
     }
 
+    /// What [`Self::message`] gives, for any of them.
     fn message_of_any(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),
@@ -624,6 +625,7 @@ impl Indication {
         }
     }
 
+    /// What [`Self::message`] gives, for any of them.
     fn message_of_any(&self) -> Option<&Message> {
         match self {
             Self::Unit(unit) => Some(&unit.data),

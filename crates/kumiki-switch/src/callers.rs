@@ -388,7 +388,6 @@ impl<D: RealDevice, C: Clock> RealDevice for Door<D, C> {
             }
         } else if let Request::Abort { session, .. } | Request::Release { session, .. } = &request {
             // What the layers above end was no call, or its call is over.
-
             self.gone(*session, Why::Foreign);
         }
         self.inner.request(request)

@@ -169,7 +169,6 @@ impl Protocol for Lif {
             self.begin(user, module, cx);
         } else if let Indication::Credit { session, credit } = &indication {
             // Nobody is told: it is there to be found.
-
             let found = self.connections.iter_mut().find(|it| it.user == *session);
             if let Some(connection) = found {
                 connection.room += credit.messages;
