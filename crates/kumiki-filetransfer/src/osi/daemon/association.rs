@@ -41,6 +41,9 @@ const GRACE: Duration = Duration::from_secs(3);
 /// are to be less than an association is counted as ([`memory::STANDS`]).
 const HELD: usize = 64 << 10;
 
+/// How many octets of what a peer sends are handled together. What is answered to them waits in the layers, however few octets each request has, and counts there too.
+const RECEIVE_BUFFER: u32 = 16 << 10;
+
 /// The longest message of session that is taken, in octets, from who has an association.
 const LONGEST: u32 = 4 << 20;
 
@@ -157,6 +160,7 @@ impl Serve<'_> {
             circuit: daemon.circuit.clone(),
             patience: daemon.begin,
             longest: LONGEST,
+            receive_buffer: RECEIVE_BUFFER,
             ..Lower::default()
         };
         let seed = unguessable().map_err(system("no random number"))?;
