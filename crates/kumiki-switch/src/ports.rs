@@ -11,6 +11,11 @@ use kumiki_lab::experiment::node_of;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::{LiveError, system};
 
+/// The most octets of a call that wait for a peer that does not read: two packets of the largest size.
+pub(super) const HELD: usize = 8 << 10;
+/// The most octets of a call that are read before its packets are taken.
+pub(super) const RECEIVE_BUFFER: u32 = 8 << 10;
+
 /// The largest packet of X.25 with its header, and some more: what TAP and TUN devices carry.
 const MTU: u16 = 4200;
 
@@ -123,7 +128,8 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
     let mut listens = None;
     let (service, device): (Service, Box<dyn RealDevice>) = match &port.kind {
         Kind::Xot { listen, .. } => {
-            let sockets = Sockets::new(SocketsConfig::default());
+            let sockets =
+                Sockets::new(SocketsConfig { held: HELD, receive_buffer: RECEIVE_BUFFER, ..SocketsConfig::default() });
             let mut sockets = sockets.map_err(system(format!("port {}", port.name)))?;
             if let Some(listen) = listen {
                 listens = Some(sockets.bind(*listen).map_err(|why| said(&why))?);

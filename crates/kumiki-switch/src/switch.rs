@@ -13,12 +13,13 @@ use kumiki_io::admission::{Full, Limits};
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{Clock as _, Ended, Executor, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
 use kumiki_osi_service::x25::{self, Told, What};
+use kumiki_x25::x25::X25;
 use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
 use kumiki_x25::xot::PATIENCE;
 
 use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, On, Port};
-use super::ports;
+use super::ports::{self, HELD, RECEIVE_BUFFER};
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::allowance::Allowances;
@@ -77,6 +78,9 @@ fn graph_error(why: &GraphError) -> LiveError {
     LiveError::Line(why.to_string())
 }
 
+/// What the state of a call takes in all layers, in octets.
+const STATE: u64 = 8 << 10;
+
 /// A graph of all ports, and what is to be plugged where.
 struct Built {
     graph: Graph,
@@ -123,7 +127,9 @@ fn build(
         }
         devices.push((id, device));
     }
-    let node = Box::new(Switch::new(x25_switch::Config { idle, ..config.switch.clone() }));
+    let windows = config.ports.iter().filter_map(|port| graph.find::<X25>(&port.name).map(X25::held)).max();
+    let memory = STATE + 2 * (HELD as u64 + u64::from(RECEIVE_BUFFER) + windows.unwrap_or_default());
+    let node = Box::new(Switch::new(x25_switch::Config { idle, memory, ..config.switch.clone() }));
     let switch = graph.add_node("switch", task, node).map_err(|why| graph_error(&why))?;
     for Port { name, .. } in &config.ports {
         connections.push(("switch".to_owned(), name.clone()));

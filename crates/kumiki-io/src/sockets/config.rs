@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kumiki_graph::{Duration, KeepAlive, Reason};
 use rustix::io::Errno;
 
+use crate::stream::HELD;
+
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketsConfig {
@@ -14,6 +16,8 @@ pub struct SocketsConfig {
     pub most: usize,
     /// How many octets of a connection may be read before the user has taken any, where it does not say.
     pub receive_buffer: u32,
+    /// How many octets of a connection may wait for room in its socket.
+    pub held: usize,
     /// When an idle peer is asked whether it is there, where the user does not say.
     pub keep_alive: KeepAlive,
     /// How long what was sent may stay unacknowledged, where the user does not say; zero: as long as the kernel tries.
@@ -26,6 +30,7 @@ impl Default for SocketsConfig {
         Self {
             most: 4096,
             receive_buffer: 64 * 1024,
+            held: HELD,
             keep_alive: KeepAlive { idle: minute, interval: Duration::from_secs(10), count: 6 },
             user_timeout: minute,
         }

@@ -294,7 +294,7 @@ impl Sockets {
         let made = calling.socket.try_clone().and_then(|socket| {
             let socket = TcpStream::from(socket);
             let local = socket.local_addr()?;
-            Ok((local, Stream::new(socket)?))
+            Ok((local, Stream::new(socket)?.holding(self.config.held)))
         });
         // The same number may name another file from here on.
         self.watch(handle, Interest::empty());
@@ -355,7 +355,7 @@ impl Sockets {
         if let Some(Entry::Listener(listener)) = self.slots.get(handle) {
             listener.waiting += 1;
         }
-        let mut session = Session::new(stream);
+        let mut session = Session::new(stream.holding(self.config.held));
         session.listener = Some(handle);
         let provider = self.slots.insert(Entry::Session(Box::new(session)));
         count(&self.counters.accepted);

@@ -59,7 +59,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Beginning, Message};
 use kumiki_osi_service::layer;
-use kumiki_osi_service::x25::{self, Number, Primitive, What};
+use kumiki_osi_service::x25::{self, Flow, Number, Primitive, What};
 use kumiki_wire::Malformed;
 
 mod agreed;
@@ -157,6 +157,15 @@ impl X25 {
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()
+    }
+
+    /// How many octets of user data the windows of a circuit can hold, both ways together.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        let Config { default, wanted, .. } = &self.config;
+        let of = |packet: u16, window: u8| u64::from(packet) * u64::from(window);
+        let both = |flow: &Flow| of(flow.packet_out, flow.window_out) + of(flow.packet_in, flow.window_in);
+        both(default).max(both(wanted))
     }
 
     /// A packet layer.

@@ -87,6 +87,9 @@ pub struct Config {
     /// A call by which nothing has crossed for so long is cleared.
     #[setting(positive, unset = "it stays")]
     pub idle: Option<Duration>,
+    /// What a call costs of a budget of memory, in octets: its state in three layers, and what its windows and those below can hold.
+    #[setting(skip)]
+    pub memory: u64,
 }
 
 impl Config {
@@ -133,6 +136,7 @@ impl Default for Config {
             most: 4096,
             retry: Duration::from_secs(30),
             idle: None,
+            memory: 32 * 1024,
         }
     }
 }

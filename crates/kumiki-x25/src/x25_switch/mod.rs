@@ -62,9 +62,6 @@ pub use config::{Config, Counters, Event, Happened, Place, Rewrite, Route};
 /// Calls of one port that may wait for an answer.
 const BACKLOG: u32 = 4096;
 
-/// What a call costs of a budget of memory, in octets: its state in three layers, and what its windows can hold, at packets and windows that are common.
-const MEMORY: u64 = 32 * 1024;
-
 /// The most ports.
 const MOST_PORTS: u16 = 256;
 

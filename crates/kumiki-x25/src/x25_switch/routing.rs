@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
 use super::call::{Call, Half, Phase, Wanted};
-use super::{Happened, MEMORY, Route, Switch, causes, cleared, half_handle};
+use super::{Happened, Route, Switch, causes, cleared, half_handle};
 
 /// The number that an address is, where it is one.
 fn number(address: Address) -> Number {
@@ -57,7 +57,7 @@ impl Switch {
     pub(super) fn offered(&mut self, port: u16, offered: Offered, cx: &mut Context<'_>) {
         self.counters.offered += 1;
         self.numbered += 1;
-        let budget = cx.budget().map(|budget| budget.beside(MEMORY));
+        let budget = cx.budget().map(|budget| budget.beside(self.config.memory));
         let is_short = matches!(budget, Some(Err(_)));
         let mut half = Half::new(port, offered.provider, Phase::Offered);
         half.peer = offered.parameters.get::<x25::Call>().and_then(|call| call.peer);

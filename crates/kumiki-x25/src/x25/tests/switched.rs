@@ -169,3 +169,13 @@ fn two_dtes_find_out_anew_who_is_the_dce_on_each_link() {
         wire.aborted(caller.other());
     }
 }
+
+#[test]
+fn a_circuit_is_said_to_hold_what_its_larger_windows_can() {
+    let held = |config| X25::new(config).unwrap().held();
+    assert_eq!(held(Config::default()), 2 * 7 * 1024);
+    let wanted = Flow { packet_out: 4096, window_out: 127, window_in: 1, modulo: Modulo::Extended, ..Flow::DEFAULT };
+    assert_eq!(held(Config { wanted, modulo: Modulo::Extended, ..Config::default() }), 127 * 4096 + 128);
+    let default = Flow { packet_in: 2048, window_in: 5, ..Flow::DEFAULT };
+    assert_eq!(held(Config { wanted: Flow::DEFAULT, default, ..Config::default() }), 5 * 2048 + 2 * 128);
+}
