@@ -26,8 +26,8 @@ mod tests;
 
 /// The most octets of one read: a page of the largest size that is recycled.
 pub const PIECE: usize = 64 * 1024;
-/// The most octets that wait for room in the socket.
-pub const HELD: usize = 1024 * 1024;
+/// The most octets that wait for room in the socket, unless [`Stream::holding`] says otherwise: what a peer that does not read can have this process keep, beside what the kernel keeps.
+pub const HELD: usize = 32 * 1024;
 /// Pieces of one write; Linux takes 1024.
 const PARTS: usize = 256;
 /// Fewer octets than this are copied out of the page that they were read into, to memory of their size: they would hold on to all of it.

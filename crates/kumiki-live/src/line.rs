@@ -98,12 +98,6 @@ impl Line {
         let line = Self { stream: Stream::new(socket)?, watcher: watcher.clone(), recorder, mute };
         Ok((line, watcher))
     }
-
-    /// The same, where no more than `most` octets wait for a peer that does not read.
-    #[must_use]
-    pub fn holding(self, most: usize) -> Self {
-        Self { stream: self.stream.holding(most), ..self }
-    }
 }
 
 impl RealDevice for Line {

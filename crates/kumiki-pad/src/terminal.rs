@@ -29,9 +29,6 @@ use kumiki_live::{LOOK, LiveError, memory, system};
 /// A terminal has its connection twice, and one to wait with; its calls have one of their own.
 pub const EACH: Each = Each { comes: 5, stands: 1 };
 
-/// So many octets wait for a terminal that does not read, beside what the kernel holds; then its host is kept waiting by the window of the call.
-const HELD: usize = 32 << 10;
-
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);
 
@@ -426,5 +423,5 @@ fn begin(network: &Network, doors: &Doors, gate: &Arc<Gate>, caller: Caller) -> 
         is_known: false,
         why: None,
     };
-    Ok(Terminal::Telnet(Box::new(line.holding(HELD)), visit))
+    Ok(Terminal::Telnet(Box::new(line), visit))
 }

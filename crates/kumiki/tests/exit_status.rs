@@ -367,7 +367,7 @@ fn options_that_cannot_be_or_would_do_nothing_are_refused() {
         ("ftamd --root . --anonymous --listen 127.0.0.1:0 --begin 0s", "--begin: no time"),
         ("ftamd --root . --anonymous --listen 127.0.0.1:0 --idle 0s", "--idle: no time"),
         ("ftamd --root . --anonymous --listen 127.0.0.1:0 --longest 0s", "--longest: no time"),
-        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --memory 1MiB", "4 MiB or more"),
+        ("ftamd --root . --anonymous --listen 127.0.0.1:0 --memory 1MiB", "6 MiB or more"),
         ("ftamd --root . --anonymous --listen 127.0.0.1:0 --pcap x --pcap-most 3kB", "64 KiB or more"),
         ("ftam ls ftam://127.0.0.1:1/ --retries 1", "--retries"),
         ("ftam get ftam://127.0.0.1:1/x --element 9kB", "--element"),

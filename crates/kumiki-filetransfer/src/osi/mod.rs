@@ -161,8 +161,6 @@ pub struct Lower {
     pub circuit: Circuit,
     /// The longest message of session that is taken, in octets, when its connection stands; before, that is `FIRST`.
     pub longest: u32,
-    /// How many octets are read before the layers have taken any.
-    pub receive_buffer: u32,
 }
 
 /// How calls of X.25 are made and taken.
@@ -202,7 +200,6 @@ impl Default for Lower {
             answers: Number::NONE,
             circuit: Circuit::default(),
             longest: 16 << 20,
-            receive_buffer: pipe::Config::default().receive_buffer,
         }
     }
 }
@@ -272,7 +269,7 @@ fn joined(
         ..tp0::Config::default()
     };
     let session = session::Config { functional_units: session::Config::ALL, patience, ..session::Config::default() };
-    let pipe = pipe::Config { local: local.into(), remote: remote.into(), receive_buffer: lower.receive_buffer };
+    let pipe = pipe::Config { local: local.into(), remote: remote.into(), ..pipe::Config::default() };
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
         (name, user),
         match of {

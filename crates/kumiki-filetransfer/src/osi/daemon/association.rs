@@ -37,13 +37,6 @@ const USUAL: usize = 160;
 /// How long a peer may take to hang up when we have said the last word.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The most octets that wait for a peer that does not read. Answers may be as short as forty octets and take twenty times that until they are in one piece, so all of them
-/// are to be less than an association is counted as ([`memory::STANDS`]).
-const HELD: usize = 64 << 10;
-
-/// How many octets of what a peer sends are handled together. What is answered to them waits in the layers, however few octets each request has, and counts there too.
-const RECEIVE_BUFFER: u32 = 16 << 10;
-
 /// The longest message of session that is taken, in octets, from who has an association.
 const LONGEST: u32 = 4 << 20;
 
@@ -160,7 +153,6 @@ impl Serve<'_> {
             circuit: daemon.circuit.clone(),
             patience: daemon.begin,
             longest: LONGEST,
-            receive_buffer: RECEIVE_BUFFER,
             ..Lower::default()
         };
         let seed = unguessable().map_err(system("no random number"))?;
@@ -181,7 +173,6 @@ impl Serve<'_> {
             })
         });
         let (line, watcher) = Line::new(connection, recorder).map_err(system("the connection"))?;
-        let line = line.holding(HELD);
         let pace = Pace { batch: BATCH, ..Pace::default() };
         let mut executor = Executor::new(clock, pace);
         let host = executor.add_graph("server", graph);
