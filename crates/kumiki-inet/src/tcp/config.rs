@@ -336,6 +336,10 @@ pub struct Config {
     ///
     /// See [`super::Trace`].
     pub trace: bool,
+    /// Keep a record of what holds each connection back.
+    ///
+    /// See [`super::Limits`]. It grows as long as the connection lasts.
+    pub limits: bool,
 }
 
 impl Config {

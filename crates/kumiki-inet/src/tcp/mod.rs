@@ -20,6 +20,7 @@
 //! | `ecn` | congestion marks, and what the peer is told of them |
 //! | `urgent`, `way` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
+//! | [`Limits`] | what holds a connection back, and how long |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
 //! | `path_mtu` | how long a segment may be on its path |
 //! | `buffers` | how large the buffers are |
@@ -64,6 +65,7 @@ mod demux;
 mod ecn;
 mod half_open;
 mod isn;
+mod limits;
 mod output;
 mod pacing;
 mod pairs;
@@ -91,6 +93,7 @@ mod way;
 pub use config::Config;
 pub use cookies::mss_of_cookie;
 pub use counters::Counters;
+pub use limits::{Limit, Limits};
 pub use receive::AckReason;
 pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
 
@@ -142,6 +145,7 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
+                limits: Vec::new(),
                 memory: Memory::default(),
                 budget: challenge::Budget::default(),
             },
@@ -177,6 +181,14 @@ impl Tcp {
         let over = self.shared.traces.iter().map(|(pair, trace)| (pair, trace));
         let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.trace.as_ref()?)));
         over.chain(alive).map(|(pair, trace)| (pair.local, pair.remote, trace))
+    }
+
+    /// What held each connection back, where [`Config::limits`] asks for that, as (local, remote, limits): those that are over first, in the order in which
+    /// they ended.
+    pub fn limits(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Limits)> {
+        let over = self.shared.limits.iter().map(|(pair, limits)| (pair, limits));
+        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.limits.as_deref()?)));
+        over.chain(alive).map(|(pair, limits)| (pair.local, pair.remote, limits))
     }
 
     /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
@@ -239,6 +251,9 @@ impl Tcp {
         }
         if let Some(trace) = session.trace {
             self.shared.traces.push((session.pair, trace));
+        }
+        if let Some(limits) = session.limits {
+            self.shared.limits.push((session.pair, *limits));
         }
         if let Some(remains) = session.remains {
             self.begin_time_wait(remains, cx);

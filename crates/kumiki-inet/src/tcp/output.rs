@@ -3,6 +3,7 @@
 use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
+use super::limits::Limit;
 use super::pacing::Pace;
 use super::receive::{AckReason, Receive};
 use super::recovery::Phase;
@@ -179,6 +180,9 @@ impl Session {
     /// Sends all that may be sent: first what was lost, then new data.
     pub(crate) fn output(&mut self, io: &mut Io<'_, '_>) {
         if !self.state.may_transmit() {
+            if !self.state.is_before_established() {
+                self.limited(Limit::Closing, io.now());
+            }
             return;
         }
         self.restart_if_idle(io);
@@ -208,7 +212,27 @@ impl Session {
             let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
             self.window_limited = again || held == Held::Congestion;
         }
+        self.note_limit(held, io);
         self.watch(held, io);
+    }
+
+    /// Takes note of what holds back more, where that is asked for.
+    fn note_limit(&mut self, held: Held, io: &Io<'_, '_>) {
+        let Some(limits) = &mut self.limits else {
+            return;
+        };
+        let limit = match held {
+            _ if self.timers.is_set(Timer::Pacing) => Limit::Pacing,
+            Held::Nothing if self.send.fin != Fin::Open => Limit::Closing,
+            // What is left over of a full buffer is small, and what of a window is small leaves a full segment behind.
+            Held::Coalesce | Held::Silly if self.send.unsent() >= self.send.mss => Limit::ReceiveWindow,
+            Held::Nothing | Held::Coalesce | Held::Silly if !self.send.has_credit() => Limit::SendBuffer,
+            Held::Nothing => Limit::Application,
+            Held::Window | Held::Silly => Limit::ReceiveWindow,
+            Held::Coalesce => Limit::Coalescing,
+            Held::Congestion => limits.window(self.congestion.in_slow_start()),
+        };
+        limits.set(limit, io.now());
     }
 
     /// Whether the next segment must wait for its time; then the timer is set.
@@ -254,6 +278,7 @@ impl Session {
             && now.saturating_since(self.last_sent) > self.rtt.rto()
         {
             self.congestion.on_idle(now);
+            self.window_by(Limit::SlowStart);
             self.begin_buffers_anew();
             self.last_sent = now;
         }

@@ -121,6 +121,11 @@ impl Send {
         self.octets.queue(data);
     }
 
+    /// Whether the user may hand over more.
+    pub(crate) const fn has_credit(&self) -> bool {
+        self.granted > 0
+    }
+
     /// How many of `octets` the user has no credit for.
     pub(crate) fn beyond_credit(&self, octets: usize) -> u64 {
         (octets as u64).saturating_sub(self.granted.into())

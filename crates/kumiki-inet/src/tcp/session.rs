@@ -16,6 +16,7 @@ use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::ecn::Ecn;
+use super::limits::{Limit, Limits};
 use super::pacing::Pacer;
 use super::path_mtu::Path;
 use super::patience::Patience;
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     /// Of connections that are over.
     pub(crate) traces: Vec<(Pair, Trace)>,
+    pub(crate) limits: Vec<(Pair, Limits)>,
 }
 
 impl Shared {
@@ -148,6 +150,7 @@ pub(crate) struct Session {
     /// What goes on in TIME-WAIT without it.
     pub(crate) remains: Option<Remains>,
     pub(crate) trace: Option<Trace>,
+    pub(crate) limits: Option<Box<Limits>>,
 }
 
 impl Session {
@@ -206,12 +209,27 @@ impl Session {
             listed: false,
             remains: None,
             trace: config.trace.then(Trace::default),
+            limits: config.limits.then(|| Box::new(Limits::new(io.cx.now()))),
         }
     }
 
     /// To the user it is over, though it may stay for a while.
     pub(crate) fn is_over(&self) -> bool {
         self.ended || self.state == State::TimeWait
+    }
+
+    /// From now on it is held back by `limit`.
+    pub(crate) fn limited(&mut self, limit: Limit, now: Instant) {
+        if let Some(limits) = &mut self.limits {
+            limits.set(limit, now);
+        }
+    }
+
+    /// The congestion window was changed, so.
+    pub(crate) fn window_by(&mut self, limit: Limit) {
+        if let Some(limits) = &mut self.limits {
+            limits.set_window(limit);
+        }
     }
 
     pub(crate) fn note(&mut self, event: Event, now: Instant) {
@@ -310,6 +328,9 @@ impl Session {
             return;
         }
         if let Some(credit) = self.send.credit(io.shared.config.low_water) {
+            if let Some(limits) = &mut self.limits {
+                limits.has_room(io.cx.now());
+            }
             let session = self.user;
             self.up(Indication::Credit { session, credit }, io);
         }
@@ -327,6 +348,7 @@ impl Session {
             self.up(Indication::Aborted { session, reason, data: None }, io);
         }
         self.ended = true;
+        self.limited(Limit::Closing, io.now());
         self.note(Event::Ended, io.now());
         self.timers.end(io.cx);
         self.send.clear();

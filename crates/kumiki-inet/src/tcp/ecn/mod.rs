@@ -31,6 +31,7 @@ use receiver::{Arrived, Receiver};
 use sender::{Heard, Sender, Told};
 
 use super::congestion::Loss;
+use super::limits::Limit;
 use super::receive::{AckReason, Due};
 use super::recovery::Phase;
 use super::scoreboard::AckOutcome;
@@ -449,6 +450,7 @@ impl Session {
         self.recovery.forget_undo();
         let flight = u64::from(flight).min(self.congestion.window());
         self.congestion.on_ecn(&Loss { now, flight });
+        self.window_by(Limit::Mark);
         self.ecn.on_reduced(self.board.nxt());
         io.shared.counters.ecn_reductions += 1;
         if least {

@@ -7,6 +7,7 @@ use super::tlp::Answer;
 use super::undo::{Frto, Verdict};
 use super::{Phase, RateReduction};
 use crate::tcp::congestion::{Acked, Loss};
+use crate::tcp::limits::Limit;
 use crate::tcp::scoreboard::{AckOutcome, Span};
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Io, Session};
@@ -146,6 +147,7 @@ impl Session {
             let now = io.now();
             if !self.ecn.has_reduced(self.board.una()) {
                 self.congestion.on_loss(&Loss { now, flight: flight + u64::from(outcome.acked) });
+                self.window_by(Limit::Loss);
                 self.congestion.on_recovered(now, flight);
                 self.ecn.on_reduced(self.board.nxt());
             }
@@ -244,6 +246,9 @@ impl Session {
         let flight = u64::from(self.board.flight());
         if self.ecn.on_undone() {
             self.congestion.undo(flight + u64::from(acked).min(initial));
+            if let Some(limits) = &mut self.limits {
+                limits.undo_window();
+            }
         }
         if self.recovery.phase != Phase::None {
             self.recovery.end();
@@ -322,6 +327,7 @@ impl Session {
                 if overdue.retransmission.is_some_and(|order| order >= self.recovery.reduced_at) {
                     self.recovery.reduced_at = self.board.order();
                     self.congestion.on_loss(&Loss { now, flight: self.board.flight().into() });
+                    self.window_by(Limit::Loss);
                     self.ecn.on_reduced(self.board.nxt());
                 }
             }
@@ -472,6 +478,7 @@ impl Session {
         // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).
         if !self.ecn.has_reduced(self.board.una()) {
             self.congestion.on_loss(&Loss { now: io.now(), flight });
+            self.window_by(Limit::Loss);
         }
         self.ecn.on_reduced(self.board.nxt());
         self.recovery.phase = Phase::Fast(self.board.nxt());

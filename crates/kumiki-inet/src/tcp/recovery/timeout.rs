@@ -5,6 +5,7 @@ use super::rack::Conditions;
 use super::tlp::Tlp;
 use super::undo::Frto;
 use crate::tcp::congestion;
+use crate::tcp::limits::Limit;
 use crate::tcp::scoreboard::DUP_THRESH;
 use crate::tcp::session::{Io, Session};
 use crate::tcp::timers::Timer;
@@ -43,6 +44,11 @@ impl Session {
         self.recovery.dup_thresh = 0;
         self.board.set_dup_thresh(DUP_THRESH);
         self.congestion.on_timeout(&loss, again);
+        self.window_by(Limit::Loss);
+        let quiet = self.last_sent.max(self.patience.heard);
+        if let Some(limits) = &mut self.limits {
+            limits.set_timed_out(quiet, now);
+        }
         self.ecn.on_reduced(self.board.nxt());
         self.mark_timed_out(io);
         self.recovery.duplicates = 0;

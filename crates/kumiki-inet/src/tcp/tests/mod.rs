@@ -6,6 +6,7 @@ mod buffers;
 mod calls;
 mod closing;
 mod ecn;
+mod limits;
 mod loss;
 mod opening;
 mod pair;

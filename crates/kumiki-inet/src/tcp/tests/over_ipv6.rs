@@ -8,6 +8,8 @@ mod buffers;
 mod calls;
 #[path = "closing.rs"]
 mod closing;
+#[path = "limits.rs"]
+mod limits;
 #[path = "loss.rs"]
 mod loss;
 #[path = "opening.rs"]

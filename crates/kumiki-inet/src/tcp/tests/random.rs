@@ -1,6 +1,6 @@
 //! Whatever the wire does, octets arrive intact and in order, or the connection ends with a reason.
 
-use kumiki_graph::Rng;
+use kumiki_graph::{Instant, Rng};
 use kumiki_wire::inet::tcp::{Flags, Header, Options, SackBlock, Seq};
 use proptest::prelude::*;
 
@@ -65,6 +65,7 @@ pub(super) fn weather() -> impl Strategy<Value = Weather> {
 }
 
 pub(super) fn pair(a: Config, b: Config, weather: Weather) -> Pair {
+    let [a, b] = [a, b].map(|config| Config { limits: true, ..config });
     let mut rng = Rng::new(weather.seed, 99);
     Pair::seeded(
         a,
@@ -119,6 +120,17 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
         assert!(expected.starts_with(received), "wrong octets at {host}");
         if !timed_out {
             assert_eq!(received.len(), expected.len(), "{heard:?}\n{tail}");
+        }
+    }
+    for host in [A, B] {
+        for (_, _, limits) in pair.tcp(host).limits() {
+            let mut spans = limits.spans(Instant::ZERO, pair.now);
+            let (_, mut end, mut last) = spans.next().unwrap();
+            for (since, until, limit) in spans {
+                assert!(since == end && until > since && limit != last, "one thing at any time: {limits:?}");
+                (end, last) = (until, limit);
+            }
+            assert_eq!(end, pair.now);
         }
     }
     for heard in &heard {

@@ -1,0 +1,169 @@
+//! What holds a connection back: why it does not send more, and since when.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | none; the idea of RFC 4898's and Linux's times by what limits the sender, with more kinds |
+//! | The caller's part | to say after each look at what may be sent what came of it, and what last changed the congestion window |
+//! | Left out | what TCP cannot see: whether data waits in a queue on the way, or the processor is busy. Who knows that sets it beside [`Limits::spans`] |
+//!
+//! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
+//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile.
+
+use kumiki_graph::{Duration, Instant};
+
+/// What keeps a connection from sending more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Limit {
+    /// The handshake is not over.
+    Opening,
+    /// The user has handed over nothing more, though it may.
+    Application,
+    /// The user may hand over nothing more: the send buffer is full of what is not acknowledged.
+    SendBuffer,
+    /// The peer's window, be it closed or smaller than what there is to send.
+    ReceiveWindow,
+    /// The congestion window, which still grows from its first value, or from that after an idle time.
+    SlowStart,
+    /// The congestion window as a loss left it, however long ago.
+    Loss,
+    /// The same of a mark (ECN).
+    Mark,
+    /// The congestion window otherwise, such as where slow start ended for a longer round trip.
+    Window,
+    /// The next segment's time has not come.
+    Pacing,
+    /// A small segment waits for an acknowledgment (Nagle, Minshall).
+    Coalescing,
+    /// What was sent was lost, and the retransmission timer alone could tell.
+    Timeout,
+    /// The user has ended its direction, and all of it was sent.
+    Closing,
+}
+
+impl Limit {
+    /// All of them, in order.
+    pub const ALL: [Self; 12] = [
+        Self::Opening,
+        Self::Application,
+        Self::SendBuffer,
+        Self::ReceiveWindow,
+        Self::SlowStart,
+        Self::Loss,
+        Self::Mark,
+        Self::Window,
+        Self::Pacing,
+        Self::Coalescing,
+        Self::Timeout,
+        Self::Closing,
+    ];
+
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Application => "application",
+            Self::SendBuffer => "send buffer",
+            Self::ReceiveWindow => "receive window",
+            Self::SlowStart => "slow start",
+            Self::Loss => "congestion window after a loss",
+            Self::Mark => "congestion window after a mark",
+            Self::Window => "congestion window",
+            Self::Pacing => "pacing",
+            Self::Coalescing => "coalescing",
+            Self::Timeout => "retransmission time-out",
+            Self::Closing => "closing",
+        }
+    }
+}
+
+/// What held a connection, from its beginning on.
+///
+/// ```
+/// use kumiki_inet::tcp::{Limit, Limits};
+/// use kumiki_graph::{Duration, Instant};
+///
+/// let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+/// let mut limits = Limits::new(at(0));
+/// limits.set(Limit::Application, at(10));
+/// limits.set(Limit::ReceiveWindow, at(15));
+/// let spans: Vec<_> = limits.spans(at(5), at(20)).collect();
+/// assert_eq!(spans[0], (at(5), at(10), Limit::Opening));
+/// assert_eq!(spans[2], (at(15), at(20), Limit::ReceiveWindow));
+/// assert_eq!(limits.time(Limit::Application, at(0), at(100)), Duration::from_millis(5));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// From when on what held it. Times do not go back, and neighbours differ.
+    changes: Vec<(Instant, Limit)>,
+    /// What last changed the congestion window, and what did before that.
+    window: Limit,
+    before: Limit,
+}
+
+impl Limits {
+    /// Of a connection that begins.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
+        Self { changes: vec![(now, Limit::Opening)], window: Limit::SlowStart, before: Limit::SlowStart }
+    }
+
+    /// From `now` on it is held by `limit`.
+    pub fn set(&mut self, limit: Limit, now: Instant) {
+        if self.changes.last().is_some_and(|(_, last)| *last == limit) {
+            return;
+        }
+        // What lasted no time held nothing.
+        while self.changes.pop_if(|(since, _)| *since >= now).is_some() {}
+        if self.changes.last().is_none_or(|(_, last)| *last != limit) {
+            self.changes.push((now, limit));
+        }
+    }
+
+    /// The user may hand over more.
+    pub(crate) fn has_room(&mut self, now: Instant) {
+        if self.changes.last().is_some_and(|(_, last)| *last == Limit::SendBuffer) {
+            self.set(Limit::Application, now);
+        }
+    }
+
+    /// The retransmission timer has expired, and nothing had been sent or heard since `quiet`.
+    pub(crate) fn set_timed_out(&mut self, quiet: Instant, now: Instant) {
+        let held = self.changes.last().map_or(Limit::Opening, |(_, limit)| *limit);
+        self.set(Limit::Timeout, quiet);
+        self.set(held, now);
+    }
+
+    /// The congestion window was changed, so.
+    pub(crate) const fn set_window(&mut self, by: Limit) {
+        (self.before, self.window) = (self.window, by);
+    }
+
+    /// That was undone.
+    pub(crate) const fn undo_window(&mut self) {
+        self.window = self.before;
+    }
+
+    /// What the congestion window stands for, where it is below the slow start threshold or not.
+    pub(crate) const fn window(&self, in_slow_start: bool) -> Limit {
+        match self.window {
+            Limit::SlowStart if !in_slow_start => Limit::Window,
+            by => by,
+        }
+    }
+
+    /// What held it between two times: from when, until when, what. Without gaps, and in order.
+    pub fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, Limit)> {
+        let ends = self.changes.iter().skip(1).map(|(at, _)| *at).chain([Instant::FAR_FUTURE]);
+        let spans = self.changes.iter().zip(ends);
+        let spans = spans.map(move |(&(since, limit), until)| (since.max(from), until.min(to), limit));
+        spans.filter(|(since, until, _)| since < until)
+    }
+
+    /// How long `limit` held it between two times.
+    #[must_use]
+    pub fn time(&self, limit: Limit, from: Instant, to: Instant) -> Duration {
+        let spans = self.spans(from, to).filter(|(_, _, held)| *held == limit);
+        spans.fold(Duration::ZERO, |all, (since, until, _)| all + until.saturating_since(since))
+    }
+}

@@ -1,0 +1,140 @@
+//! What holds a connection back, where that is known beforehand.
+
+use kumiki_graph::{Coalesce, Duration, Instant};
+
+use super::pair::*;
+use crate::tcp::config::AckTimer;
+use crate::tcp::congestion::InitialWindow;
+use crate::tcp::{Config, Limit};
+
+fn recorded() -> Config {
+    Config { limits: true, ..plain() }
+}
+
+/// What held host A from `from` on, in words: milliseconds and name.
+fn spans(pair: &Pair, from: Instant) -> Vec<String> {
+    let (_, _, limits) = pair.tcp(A).limits().next().unwrap();
+    let spans = limits.spans(from, pair.now);
+    let whole: Duration = Limit::ALL.iter().fold(Duration::ZERO, |all, it| all + limits.time(*it, from, pair.now));
+    assert_eq!(whole, pair.now.saturating_since(from), "something holds it at any time, and one thing");
+    let shown = |at: Instant| at.saturating_since(from).as_nanos() / 1_000_000;
+    spans.map(|(since, until, limit)| format!("{} to {} {}", shown(since), shown(until), limit.name())).collect()
+}
+
+#[test]
+fn a_window_of_two_segments_holds_for_all_round_trips_but_the_last() {
+    let mut pair = Pair::new(recorded(), Config { receive_buffer: 2000, ..plain() }, ms(10)).connected();
+    let from = pair.now;
+    pair.run_for(ms(5));
+    pair.write(A, &numbered(10_000));
+    pair.run_for(ms(200));
+    assert_eq!(pair.app(B).received.len(), 10_000);
+    assert_eq!(spans(&pair, from), ["0 to 5 application", "5 to 85 receive window", "85 to 205 application"]);
+}
+
+#[test]
+fn a_closed_window_holds_until_it_opens() {
+    let mut pair = Pair::new(recorded(), Config { receive_buffer: 2000, ..plain() }, ms(10)).connected();
+    let from = pair.now;
+    pair.app(B).idle = true;
+    pair.write(A, &numbered(3000));
+    pair.run_for(ms(1000));
+    pair.app(B).idle = false;
+    pair.take(B, 2000);
+    pair.run_for(ms(100));
+    assert_eq!(spans(&pair, from), ["0 to 1010 receive window", "1010 to 1100 application"]);
+}
+
+#[test]
+fn a_full_send_buffer_holds_until_something_is_acknowledged() {
+    let config = Config { send_buffer: 2000, low_water: 1, ..recorded() };
+    let mut pair = Pair::new(config, plain(), ms(10)).connected();
+    let from = pair.now;
+    pair.write(A, &numbered(6000));
+    pair.run_for(ms(100));
+    assert_eq!(spans(&pair, from), ["0 to 60 send buffer", "60 to 100 application"]);
+}
+
+/// 2500 octets are two segments and a half, which Nagle holds back; but it would be whole if there were room for more.
+#[test]
+fn what_a_full_buffer_leaves_over_is_held_by_the_buffer() {
+    let config = Config { coalesce: Coalesce::Nagle, send_buffer: 2500, low_water: 1, ..recorded() };
+    let mut pair = Pair::new(config, plain(), ms(10)).connected();
+    let from = pair.now;
+    pair.write(A, &numbered(20_000));
+    pair.run_for(ms(50));
+    assert_eq!(spans(&pair, from), ["0 to 50 send buffer"]);
+}
+
+#[test]
+fn slow_start_holds_until_the_window_has_grown() {
+    let config = Config { initial_window: InitialWindow::Segments(2), ..recorded() };
+    let mut pair = Pair::new(config, plain(), ms(10)).connected();
+    let from = pair.now;
+    // 2, 4 and 8 segments in three round trips.
+    pair.write(A, &numbered(14_000));
+    pair.run_for(ms(100));
+    assert_eq!(spans(&pair, from), ["0 to 40 slow start", "40 to 100 application"]);
+}
+
+#[test]
+fn a_lost_tail_is_a_time_out_whatever_else_seemed_to_hold() {
+    let config = Config { tail_loss_probe: false, ..recorded() };
+    let mut lost = false;
+    let mut pair = Pair::with_rule(config, plain(), move |packet| {
+        if packet.len() > 0 && !core::mem::replace(&mut lost, true) { Vec::new() } else { vec![ms(10)] }
+    })
+    .connected();
+    let from = pair.now;
+    pair.write(A, &numbered(1000));
+    pair.run_for(ms(300));
+    assert_eq!(pair.counters(A).timeouts, 1);
+    assert_eq!(spans(&pair, from), ["0 to 200 retransmission time-out", "200 to 300 application"]);
+}
+
+#[test]
+fn what_nagle_holds_waits_for_a_delayed_acknowledgment() {
+    let later = Config { ack_timer: AckTimer::Timeout(ms(40)), ..plain() };
+    let config = Config { coalesce: Coalesce::Nagle, ..recorded() };
+    let mut pair = Pair::new(config, later, ms(10)).connected();
+    let from = pair.now;
+    pair.write(A, &numbered(100));
+    pair.write(A, &numbered(100));
+    pair.run_for(ms(100));
+    assert_eq!(spans(&pair, from), ["0 to 60 coalescing", "60 to 100 application"]);
+}
+
+#[test]
+fn a_loss_holds_as_long_as_its_window_does() {
+    let config = Config { initial_window: InitialWindow::Segments(10), sack: true, ..recorded() };
+    let mut number = 0;
+    let peer = Config { sack: true, ..plain() };
+    let mut pair = Pair::with_rule(config, peer, move |packet| {
+        number += usize::from(packet.len() > 0);
+        if packet.len() > 0 && number == 5 { Vec::new() } else { vec![ms(10)] }
+    })
+    .connected();
+    let from = pair.now;
+    pair.write(A, &numbered(60_000));
+    pair.run_for(ms(400));
+    assert_eq!(pair.counters(A).fast_retransmits, 1);
+    let spans = spans(&pair, from);
+    assert_eq!(spans[0], "0 to 20 slow start");
+    assert!(spans[1].ends_with("congestion window after a loss"), "{spans:?}");
+    assert!(spans.last().unwrap().ends_with("application"), "{spans:?}");
+}
+
+#[test]
+fn opening_and_closing_are_times_of_their_own_and_stay_when_it_is_over() {
+    let mut pair = Pair::new(recorded(), plain(), ms(10));
+    pair.listen(B, 5);
+    pair.app(B).release_when_released = true;
+    let from = pair.now;
+    pair.call(A);
+    pair.run_for(ms(50));
+    pair.release(A);
+    pair.run_for(ms(50));
+    assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
+    let spans = spans(&pair, from);
+    assert_eq!(spans, ["0 to 20 opening", "20 to 50 application", "50 to 100 closing"]);
+}
