@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_graph::{Address, Duration, Instant, Reason};
+use kumiki_inet::tcp::{Limit, Tcp};
 use kumiki_sim::{HostId, World};
 
 use super::programs::{Kind, Load};
@@ -17,7 +18,9 @@ use crate::workload::{FileKeeper, FileUser, Ping, Sink, Source, UdpSink, UdpSour
 pub enum Bound {
     /// The line was full.
     Link,
-    /// The window was full and nothing else.
+    /// What held TCP back for the most time.
+    Held(Limit),
+    /// The window was full and nothing else, of what is no TCP.
     Window,
     /// A CPU had no time left.
     Host,
@@ -31,6 +34,7 @@ impl Bound {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Link => "link",
+            Self::Held(limit) => limit.name(),
             Self::Window => "window",
             Self::Host => "host",
             Self::Pages => "pages",
@@ -71,6 +75,8 @@ pub struct Measured {
     pub page_waits: u64,
     /// How many sessions at some time made no progress for a second (`STOPPED`).
     pub stopped: u64,
+    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.
+    pub held: Vec<(Limit, f64)>,
     /// Counters of all layers, by `host.layer`.
     pub counters: Counters,
     /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
@@ -264,7 +270,7 @@ impl Measured {
 
     /// What bound the result, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
-    /// What is left is the window.
+    /// What is left is what held TCP for the most time, or the window of another protocol.
     ///
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
     /// as full from 99 % on: the rest is lost at the ends of the measurement.
@@ -278,7 +284,7 @@ impl Measured {
         } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
             Bound::Link
         } else {
-            Bound::Window
+            self.held.first().map_or(Bound::Window, |(limit, _)| Bound::Held(*limit))
         }
     }
 }
@@ -350,6 +356,7 @@ pub(super) fn measure(
         },
         page_waits: after.page_waits - before.page_waits,
         stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
+        held: source.map_or_else(Vec::new, |source| held(world, hosts, (&load.from.0, source), (before.at, after.at))),
         counters: super::counters::of(world),
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
@@ -367,6 +374,30 @@ pub(super) fn measure(
         beside: BTreeMap::new(),
         sessions,
     }
+}
+
+/// What held the connections of `source` on `host` back between two times, as shares of it.
+fn held(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    (host, source): (&str, &Source),
+    (from, to): (Instant, Instant),
+) -> Vec<(Limit, f64)> {
+    let Some(host) = hosts.get(host).and_then(|id| world.host(*id)) else {
+        return Vec::new();
+    };
+    let nodes = host.graph.accounts().filter_map(|(name, _)| host.graph.find::<Tcp>(name));
+    let own = |remote| source.peers().contains(&Address::from(remote));
+    let mut times = BTreeMap::new();
+    for (_, _, limits) in nodes.flat_map(Tcp::limits).filter(|(_, remote, _)| own(*remote)) {
+        for (since, until, limit) in limits.spans(from, to) {
+            *times.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+        }
+    }
+    let whole: f64 = times.values().sum();
+    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
+    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
+    shares
 }
 
 /// Why `source` on `host` has never had a connection, where it has had none.

@@ -37,8 +37,11 @@ pub(super) fn build(kind: &str, settings: &toml::Table, place: Place<'_>) -> Res
     }
     let known = kumiki_stack::settings(kind, &Settings::new());
     let mut read = table(&mut Vec::new(), settings, &known)?;
-    if kind == "tcp" && place.trace {
-        read.set("trace", true);
+    if kind == "tcp" {
+        read.set("limits", true);
+        if place.trace {
+            read.set("trace", true);
+        }
     }
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
     let site = kumiki_stack::Place { below: &below, mtu: mtu(place) };

@@ -143,7 +143,7 @@ impl Results {
             add(format!("changed: --set {set}"));
         }
         if self.points.iter().any(|(point, _)| point.scenario.report.bound) {
-            add("behind each value: what bound it (link, window, host, pages)".to_owned());
+            add("behind each value: what bound it (link, host, pages, or what held TCP back the longest)".to_owned());
         }
         let heads = self.heads();
         // What holds for all points need not name them.

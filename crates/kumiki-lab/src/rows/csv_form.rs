@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{FIXED, Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// counters as `layer.name` in the order of their names. A cell is empty where a row has no such value.
+/// what held the connections as `held.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -13,6 +13,7 @@ use super::{FIXED, Row, RowError};
 pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     let mut varied: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut held = BTreeSet::new();
     let mut counters = BTreeSet::new();
     for row in rows {
         row.check()?;
@@ -21,16 +22,18 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
                 varied.push(name);
             }
         }
+        held.extend(row.held.keys().map(String::as_str));
         for (layer, values) in &row.counters {
             counters.extend(values.keys().map(|name| (layer.as_str(), name.as_str())));
         }
     }
 
     let mut out = csv::Writer::from_writer(Vec::new());
-    let [paper, figure, series, result @ .., _, version] = FIXED;
+    let [paper, figure, series, result @ .., _, _, version] = FIXED;
     let mut head: Vec<String> = [paper, figure, series].map(str::to_owned).to_vec();
     head.extend(varied.iter().map(|&name| name.to_owned()));
     head.extend(result.map(str::to_owned));
+    head.extend(held.iter().map(|name| format!("held.{name}")));
     head.extend(counters.iter().map(|(layer, name)| format!("{layer}.{name}")));
     head.push(version.to_owned());
     write(&mut out, &head)?;
@@ -50,6 +53,7 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
             row.fit_points.to_string(),
             row.fit_parameters.to_string(),
         ]);
+        cells.extend(held.iter().map(|&name| optional(row.held.get(name))));
         cells.extend(
             counters.iter().map(|&(layer, name)| optional(row.counters.get(layer).and_then(|values| values.get(name)))),
         );

@@ -72,8 +72,10 @@ pub struct Row {
     pub goodput_mbps: f64,
     /// What the bound named by `bound_by` allows, in 10^6 bit/s.
     pub limit_mbps: Option<f64>,
-    /// What bound the result: link, window, host, pages, application.
+    /// What bound the result: link, host, pages, what held TCP back for the most time, or another protocol's window.
     pub bound_by: String,
+    /// What held the writing connections of TCP back, as shares of the measured time that add up to 1.
+    pub held: BTreeMap<String, f64>,
     /// The paper's value, where it prints one.
     pub paper_mbps: Option<f64>,
     /// The price list of the hosts.
@@ -91,7 +93,7 @@ pub struct Row {
 }
 
 /// The fields of a row in their order, varied parameters aside: names that no varied parameter may have.
-pub(crate) const FIXED: [&str; 15] = [
+pub(crate) const FIXED: [&str; 16] = [
     "paper",
     "figure",
     "series",
@@ -105,6 +107,7 @@ pub(crate) const FIXED: [&str; 15] = [
     "fitted",
     "fit_points",
     "fit_parameters",
+    "held",
     "counters",
     "version",
 ];
@@ -158,11 +161,12 @@ impl Row {
             ("limit_mbps", self.limit_mbps),
             ("paper_mbps", self.paper_mbps),
         ];
+        let held = self.held.iter().map(|(name, share)| (name.as_str(), Some(*share)));
         let varied = self.varied.iter().map(|(name, value)| match value {
             Parameter::Number(x) => (name.as_str(), Some(*x)),
             Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => (name.as_str(), None),
         });
-        for (field, value) in fixed.into_iter().chain(varied) {
+        for (field, value) in fixed.into_iter().chain(held).chain(varied) {
             if let Some(value) = value.filter(|v| !v.is_finite()) {
                 return Err(RowError::NotFinite { field: field.to_owned(), value: value.to_string() });
             }
@@ -197,6 +201,7 @@ impl Serialize for Row {
         map.serialize_entry("fitted", &self.fitted)?;
         map.serialize_entry("fit_points", &self.fit_points)?;
         map.serialize_entry("fit_parameters", &self.fit_parameters)?;
+        map.serialize_entry("held", &self.held)?;
         map.serialize_entry("counters", &self.counters)?;
         map.serialize_entry("version", &self.version)?;
         map.end()
@@ -236,6 +241,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "fitted" => row.fitted = map.next_value()?,
                 "fit_points" => row.fit_points = map.next_value()?,
                 "fit_parameters" => row.fit_parameters = map.next_value()?,
+                "held" => row.held = map.next_value()?,
                 "counters" => row.counters = map.next_value()?,
                 "version" => row.version = map.next_value()?,
                 _ => row.varied.push((key, map.next_value()?)),

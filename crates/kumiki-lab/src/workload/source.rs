@@ -118,6 +118,12 @@ impl Source {
         in_turn(&self.config.peers, 0)
     }
 
+    /// Whom sessions call, in turn.
+    #[must_use]
+    pub fn peers(&self) -> &[Address] {
+        &self.config.peers
+    }
+
     /// How many sessions write.
     #[must_use]
     pub fn busy(&self) -> u64 {

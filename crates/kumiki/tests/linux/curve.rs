@@ -128,7 +128,7 @@ impl Pair {
         let virtually = self.virtually_in_flight();
         let least = whole.saturating_sub(SEGMENT) as f64;
         let agrees = (least..=whole as f64).contains(&virtually);
-        (self.bound_by == "window" && !agrees)
+        (self.bound_by == "send buffer" && !agrees)
             .then(|| format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux"))
     }
 

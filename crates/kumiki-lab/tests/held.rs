@@ -1,0 +1,62 @@
+//! What held a connection back, where theory says what it must be.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
+
+use kumiki_inet::tcp::Limit;
+use kumiki_lab::experiment::{Options, Run};
+
+mod arrange;
+
+use arrange::{parse, run};
+
+/// A line of 1 Gb/s and 10 ms each way: 2.5 MB fill it.
+const LINE: &str = r#"
+title = "What holds it?"
+host.a = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" }, tcp = { send_buffer = "8 MiB", receive_buffer = "8 MiB" } }
+host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
+link.line = { ends = ["a.p2p0", "b.p2p0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "10 ms", queue_frames = 10000, impair = { toward = "b.p2p0", loss = "${loss}" } }
+workload = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", warm_up = "500 ms", duration = "2 s" }
+define = { loss = 0.0 }
+"#;
+
+fn with(set: &[&str]) -> Run {
+    run(&parse(LINE), set, 1, &Options::default())
+}
+
+/// The share of the time for which `limit` held it.
+fn share(run: &Run, limits: &[Limit]) -> f64 {
+    let held = &run.measured.held;
+    let whole: f64 = held.iter().map(|(_, share)| share).sum();
+    assert!((whole - 1.0).abs() < 1e-9, "{held:?}");
+    held.iter().filter(|(limit, _)| limits.contains(limit)).map(|(_, share)| share).sum()
+}
+
+#[test]
+fn a_small_receive_buffer_is_the_window() {
+    let run = with(&["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.receive_buffer_most=64 KiB"]);
+    // 65,536 octets in 20 ms.
+    let expected = 65_536.0 * 8.0 / 20e3;
+    assert!((0.93..1.0).contains(&(run.measured.goodput_mbps / expected)), "{}", run.measured.goodput_mbps);
+    assert!(share(&run, &[Limit::ReceiveWindow]) > 0.99, "{:?}", run.measured.held);
+    assert_eq!(run.measured.bound(Some(980.0)).name(), "receive window");
+}
+
+#[test]
+fn a_small_send_buffer_is_the_send_buffer() {
+    let run = with(&["host.a.tcp.send_buffer=64 KiB"]);
+    assert!(share(&run, &[Limit::SendBuffer]) > 0.99, "{:?}", run.measured.held);
+}
+
+#[test]
+fn random_loss_is_loss() {
+    let run = with(&["loss=0.01"]);
+    // Far below what the buffers and the line allow (Mathis et al.: some 1448 * 8 / 20 ms * 1.22 / 0.1 = 7 Mb/s of Reno).
+    assert!(run.measured.goodput_mbps < 40.0, "{}", run.measured.goodput_mbps);
+    assert!(share(&run, &[Limit::Loss, Limit::Timeout]) > 0.9, "{:?}", run.measured.held);
+}
+
+#[test]
+fn a_start_is_slow_start() {
+    let run = with(&["workload.warm_up=0 s", "workload.duration=120 ms"]);
+    assert!(share(&run, &[Limit::SlowStart, Limit::Opening]) > 0.9, "{:?}", run.measured.held);
+}
