@@ -168,7 +168,7 @@ impl Experiment {
         }
         let measure = |before: &measure::Snapshot, load: &Load| {
             let after = self.snapshot(load);
-            measure::measure(&self.world, &self.hosts, before, &after, load)
+            measure::measure(&self.world, &self.hosts, before, &after, (load, self.beside.is_empty()))
         };
         let mut measured = measure(&before, &self.load);
         for ((name, load), before) in self.beside.iter().zip(&beside_before) {

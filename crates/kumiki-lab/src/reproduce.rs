@@ -290,6 +290,7 @@ fn repeat(
                 goodput_mbps: row.goodput_mbps,
                 limit_mbps: row.limit_mbps,
                 bound_by: row.bound_by,
+                jain: row.jain,
                 held: row.held,
                 counters: row.counters,
                 ..known.clone()

@@ -1,6 +1,12 @@
 //! What must hold of any run: it repeats, its counts agree, and content arrives whole whatever happens to it.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "a test: what fails stops it"
+)]
 
 use kumiki_lab::capture::{Layers, trace};
 use kumiki_lab::experiment::{Options, Run};
@@ -325,4 +331,31 @@ fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
         assert_eq!(count("reassembly queue full"), 0, "{buffer}");
         assert_eq!(run.measured.wrong, None);
     }
+}
+
+/// Four sessions, of which two have opened before the end.
+#[test]
+fn who_got_nothing_counts_for_fairness() {
+    let text = r#"
+title = "Late ones"
+host.a = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
+host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
+link.line = { ends = ["a.p2p0", "b.p2p0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
+workload = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", sessions = 4, stagger = "3 s", warm_up = "1 s", duration = "4 s" }
+"#;
+    let measured = run(&parse(text), &[], 1, &Options::default()).measured;
+    assert!(measured.sessions.len() < 4, "{}", measured.sessions.len());
+    let octets: Vec<f64> = measured.sessions.iter().map(|it| it.octets as f64).collect();
+    let (sum, squares) = (octets.iter().sum::<f64>(), octets.iter().map(|x| x * x).sum::<f64>());
+    assert!((measured.jain.unwrap() - sum * sum / (4.0 * squares)).abs() < 1e-9, "{:?}", measured.jain);
+    assert!(measured.jain.unwrap() < 0.5);
+}
+
+/// Rates of loads that share a line add up to no more than it carries only where all are over the same time.
+#[test]
+fn loads_beside_each_other_are_measured_over_the_same_time() {
+    let set = ["beside=cubic", "queue=67", "workload.warm_up=1 s", "workload.duration=2 s"];
+    let measured = run(&scenario("beside-tcp"), &set, 1, &Options::default()).measured;
+    let times: Vec<f64> = measured.beside.values().chain([&measured]).map(|it| it.time.as_secs_f64()).collect();
+    assert_eq!(times, [2.0, 2.0]);
 }

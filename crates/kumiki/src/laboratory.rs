@@ -123,6 +123,7 @@ impl Runner for Laboratory {
         row.limit_mbps = ladder.map(|ladder| ladder.goodput_mbps().as_f64());
         let bound = run.measured.bound(row.limit_mbps);
         bound.name().clone_into(&mut row.bound_by);
+        row.jain = run.measured.jain;
         row.held = run.measured.held.iter().map(|(limit, share)| (limit.name().to_owned(), *share)).collect();
         if point.scenario.report.cpu {
             notes.push(cpu_use(&run.measured));
@@ -187,7 +188,6 @@ fn notes(measured: &Measured) -> Vec<String> {
         notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
     }
     if let Some(jain) = measured.jain
-        && sessions > 1
         && jain < UNFAIR
     {
         notes.push(format!("Jain's index {jain:.3}"));

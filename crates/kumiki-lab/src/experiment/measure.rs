@@ -62,7 +62,7 @@ pub struct Measured {
     pub time: Duration,
     /// The sessions, in the order of being accepted.
     pub sessions: Vec<SessionResult>,
-    /// Jain's fairness index over the sessions that wrote.
+    /// Jain's fairness index over the sessions that were to write, with nothing for those that did not.
     pub jain: Option<f64>,
     /// How busy each CPU was while measuring, by `host.cpu`, from 0 to 1.
     pub cpu: BTreeMap<String, f64>,
@@ -289,13 +289,13 @@ impl Measured {
     }
 }
 
-/// Compares two moments.
+/// Compares two moments; `is_alone`: there is no load beside this one.
 pub(super) fn measure(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
     before: &Snapshot,
     after: &Snapshot,
-    load: &Load,
+    (load, is_alone): (&Load, bool),
 ) -> Measured {
     let sinks = progress(world, hosts, load);
     let source = program::<Source>(world, hosts, &load.from);
@@ -333,10 +333,14 @@ pub(super) fn measure(
             let written = source.filter(|_| load.sender_clock).and_then(written);
             transfer_time(source, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
-        (Some(first), Some(last)) if last > first => last.saturating_since(first),
+        // Several loads are compared, so the time is the same for all.
+        (Some(first), Some(last)) if last > first && is_alone => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
-    let wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
+    let mut wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
+    // Who got nothing, or never opened, was treated least fairly of all.
+    let asked = source.map_or(0, Source::busy).try_into().unwrap_or(usize::MAX);
+    wrote.resize(wrote.len().max(asked), 0.0);
     let whole = after.at.saturating_since(before.at).as_secs_f64();
     let busy_share = |(cpu, busy): (&String, &Duration)| {
         let earlier = before.busy.get(cpu).copied().unwrap_or_default();

@@ -47,6 +47,7 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
             row.goodput_mbps.to_string(),
             optional(row.limit_mbps),
             row.bound_by.clone(),
+            optional(row.jain),
             optional(row.paper_mbps),
             row.profile.clone(),
             row.fitted.to_string(),

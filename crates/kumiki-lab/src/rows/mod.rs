@@ -74,6 +74,8 @@ pub struct Row {
     pub limit_mbps: Option<f64>,
     /// What bound the result: link, host, pages, what held TCP back for the most time, or another protocol's window.
     pub bound_by: String,
+    /// Jain's fairness index over the sessions that were to write, where anything was written.
+    pub jain: Option<f64>,
     /// What held the writing connections of TCP back, as shares of the measured time that add up to 1.
     pub held: BTreeMap<String, f64>,
     /// The paper's value, where it prints one.
@@ -93,7 +95,7 @@ pub struct Row {
 }
 
 /// The fields of a row in their order, varied parameters aside: names that no varied parameter may have.
-pub(crate) const FIXED: [&str; 16] = [
+pub(crate) const FIXED: [&str; 17] = [
     "paper",
     "figure",
     "series",
@@ -102,6 +104,7 @@ pub(crate) const FIXED: [&str; 16] = [
     "goodput_mbps",
     "limit_mbps",
     "bound_by",
+    "jain",
     "paper_mbps",
     "profile",
     "fitted",
@@ -159,6 +162,7 @@ impl Row {
         let fixed = [
             ("goodput_mbps", Some(self.goodput_mbps)),
             ("limit_mbps", self.limit_mbps),
+            ("jain", self.jain),
             ("paper_mbps", self.paper_mbps),
         ];
         let held = self.held.iter().map(|(name, share)| (name.as_str(), Some(*share)));
@@ -196,6 +200,7 @@ impl Serialize for Row {
         map.serialize_entry("goodput_mbps", &self.goodput_mbps)?;
         map.serialize_entry("limit_mbps", &self.limit_mbps)?;
         map.serialize_entry("bound_by", &self.bound_by)?;
+        map.serialize_entry("jain", &self.jain)?;
         map.serialize_entry("paper_mbps", &self.paper_mbps)?;
         map.serialize_entry("profile", &self.profile)?;
         map.serialize_entry("fitted", &self.fitted)?;
@@ -236,6 +241,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "goodput_mbps" => goodput = Some(map.next_value()?),
                 "limit_mbps" => row.limit_mbps = map.next_value()?,
                 "bound_by" => row.bound_by = map.next_value()?,
+                "jain" => row.jain = map.next_value()?,
                 "paper_mbps" => row.paper_mbps = map.next_value()?,
                 "profile" => row.profile = map.next_value()?,
                 "fitted" => row.fitted = map.next_value()?,

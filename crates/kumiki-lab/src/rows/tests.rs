@@ -20,6 +20,7 @@ fn row() -> Row {
         goodput_mbps: 133.38,
         limit_mbps: Some(134.581),
         bound_by: "link".to_owned(),
+        jain: Some(0.9),
         held: BTreeMap::from([("receive window".to_owned(), 0.75), ("slow start".to_owned(), 0.25)]),
         paper_mbps: Some(133.4),
         profile: "atm-board".to_owned(),
@@ -77,7 +78,7 @@ fn a_row_is_one_flat_line_of_json() {
         to_jsonl(&[row()]).unwrap(),
         concat!(
             r#"{"paper":2,"figure":"fig6","series":"one session","window_bytes":262144,"nagle":false,"seed":1,"repetition":0,"#,
-            r#""goodput_mbps":133.38,"limit_mbps":134.581,"bound_by":"link","paper_mbps":133.4,"profile":"atm-board","#,
+            r#""goodput_mbps":133.38,"limit_mbps":134.581,"bound_by":"link","jain":0.9,"paper_mbps":133.4,"profile":"atm-board","#,
             r#""fitted":true,"fit_points":3,"fit_parameters":1,"held":{"receive window":0.75,"slow start":0.25},"#,
             r#""counters":{"tcp":{"acks":600,"segments_sent":1200}},"#,
             r#""version":"0.1.0"}"#,
@@ -90,10 +91,10 @@ fn a_row_is_one_flat_line_of_json() {
 fn csv_has_the_columns_of_every_row_in_a_stable_order() {
     assert_eq!(
         to_csv(&[row(), other()]).unwrap(),
-        "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,goodput_mbps,limit_mbps,bound_by,paper_mbps,profile,\
+        "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,goodput_mbps,limit_mbps,bound_by,jain,paper_mbps,profile,\
          fitted,fit_points,fit_parameters,held.receive window,held.slow start,atm.cells,tcp.acks,tcp.segments_sent,version\n\
-         2,fig6,one session,262144,false,,,1,0,133.38,134.581,link,133.4,atm-board,true,3,1,0.75,0.25,,600,1200,0.1.0\n\
-         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,133.38,,link,,atm-board,true,3,1,0.75,0.25,7,,,0.1.0\n"
+         2,fig6,one session,262144,false,,,1,0,133.38,134.581,link,0.9,133.4,atm-board,true,3,1,0.75,0.25,,600,1200,0.1.0\n\
+         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,133.38,,link,0.9,,atm-board,true,3,1,0.75,0.25,7,,,0.1.0\n"
     );
     assert!(to_csv(&[]).unwrap().starts_with("paper,figure,series,seed,"));
 }
