@@ -5,6 +5,7 @@ mod fault;
 mod hosts;
 mod measure;
 mod media;
+mod path;
 mod programs;
 mod protocols;
 mod rings;
@@ -112,7 +113,11 @@ impl Experiment {
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
-        let (load, beside, mut programs) = programs::of_scenario(scenario, &by_host)?;
+        let (mut load, mut beside, mut programs) = programs::of_scenario(scenario, &by_host)?;
+        for load in core::iter::once(&mut load).chain(beside.values_mut()) {
+            let ways = load.to.iter().flat_map(|(to, _)| path::between(scenario, &load.from.0, to));
+            load.path = ways.collect();
+        }
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut captured = Vec::new();

@@ -145,11 +145,8 @@ impl Limits {
     }
 
     /// What the congestion window stands for, where it is below the slow start threshold or not.
-    pub(crate) const fn window(&self, in_slow_start: bool) -> Limit {
-        match self.window {
-            Limit::SlowStart if !in_slow_start => Limit::Window,
-            by => by,
-        }
+    pub(crate) fn window(&self, in_slow_start: bool) -> Limit {
+        if self.window == Limit::SlowStart && !in_slow_start { Limit::Window } else { self.window }
     }
 
     /// What held it between two times: from when, until when, what. Without gaps, and in order.

@@ -6,6 +6,7 @@ use kumiki_graph::{Address, Duration, Instant, Reason};
 use kumiki_inet::tcp::{Limit, Tcp};
 use kumiki_sim::{HostId, World};
 
+use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
 use crate::stats;
@@ -66,6 +67,8 @@ pub struct Measured {
     pub jain: Option<f64>,
     /// How busy each CPU was while measuring, by `host.cpu`, from 0 to 1.
     pub cpu: BTreeMap<String, f64>,
+    /// How busy the busiest line on the way was while measuring, from 0 to 1.
+    pub line: f64,
     /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1; the mean of those that
     /// write.
     pub waited: f64,
@@ -214,6 +217,8 @@ pub(super) struct Snapshot {
     busy: BTreeMap<String, Duration>,
     page_waits: u64,
     waited: Duration,
+    /// How long each line on the way was busy, in nanoseconds.
+    lines: BTreeMap<Crossed, u64>,
 }
 
 impl Snapshot {
@@ -227,8 +232,15 @@ impl Snapshot {
                 busy.insert(format!("{}.{cpu}", host.name), counters.busy);
             }
         }
+        let lines = load.path.iter().filter_map(|crossed| {
+            let mut media = world.media();
+            let (_, counters) = media.find(|(name, _)| *name == crossed.line)?;
+            let (_, busy) = counters.into_iter().find(|(name, _)| *name == crossed.busy())?;
+            Some((crossed.clone(), busy))
+        });
         Self {
             at: world.now(),
+            lines: lines.collect(),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
             busy,
@@ -273,15 +285,17 @@ impl Measured {
     /// What is left is what held TCP for the most time, or the window of another protocol.
     ///
     /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
-    /// as full from 99 % on: the rest is lost at the ends of the measurement.
+    /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time:
+    /// losses in its queue cost the rest.
     #[must_use]
     pub fn bound(&self, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
+        const FULL_LINE: f64 = 0.98;
         if self.page_waits > 0 {
             Bound::Pages
         } else if self.cpu.iter().any(|(cpu, busy)| self.taken(cpu, *busy) >= FULL) {
             Bound::Host
-        } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) {
+        } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) || self.line >= FULL_LINE {
             Bound::Link
         } else {
             self.held.first().map_or(Bound::Window, |(limit, _)| Bound::Held(*limit))
@@ -346,11 +360,16 @@ pub(super) fn measure(
         let earlier = before.busy.get(cpu).copied().unwrap_or_default();
         (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
     };
+    let line_share = |(line, busy): (&Crossed, &u64)| {
+        let earlier = before.lines.get(line).copied().unwrap_or_default();
+        if whole > 0.0 { lossy(busy.saturating_sub(earlier)) / 1e9 / whole } else { 0.0 }
+    };
     Measured {
         goodput_mbps: if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 },
         time,
         jain: stats::jain(&wrote),
         cpu: after.busy.iter().map(busy_share).collect(),
+        line: after.lines.iter().map(line_share).fold(0.0, f64::max),
         writer: load.from.0.clone(),
         waited: if time.is_zero() {
             0.0

@@ -1,12 +1,13 @@
 //! The programs that a workload puts on top of the hosts' graphs.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Address, Duration, Protocol, Quality};
 use kumiki_octets::Pattern;
 
 use super::fault::{Fault, fault, quantity, unknown};
+use super::path::Crossed;
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::{self, Octets};
@@ -32,6 +33,8 @@ pub(super) struct Load {
     pub(super) from: (String, String),
     /// Hosts and nodes of the reading programs.
     pub(super) to: Vec<(String, String)>,
+    /// The lines between them.
+    pub(super) path: BTreeSet<Crossed>,
     /// What happens before this is not measured.
     pub(super) warm_up: Duration,
     /// How long is measured, or the longest that a fixed number of messages may take.
@@ -128,6 +131,7 @@ fn of_workload(
                 return Err(unknown(&path, "clock", other, &known));
             }
         },
+        path: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
     };
     if load.duration.is_zero() {
