@@ -431,7 +431,7 @@ mod tests {
         // What he does behind that is told all the same.
         store.rename(&user, &name("x"), &name("z"), now()).unwrap();
         let last = book.read().shown();
-        assert!(last.contains("renamed x to z, and "), "{last}");
+        assert!(last.contains("renamed x to z"), "{last}"); // behind it, what found no room: on a slow machine all may have
         count(&last);
         assert_eq!(told, 100_000);
         assert!(octets < 200_000, "{octets}");
