@@ -1,18 +1,27 @@
-//! The common part convergence sublayers of AAL5 and AAL3/4, as far as they are alike: an SDU becomes a PDU, and back.
+//! The common part convergence sublayer of AAL5 and of AAL3/4: an SDU becomes a PDU, and back.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | ITU-T I.363.5 and I.363.3 (recalled), message mode |
-//! | Above | [`crate::aal5`], [`crate::aal34`] |
-//! | Below | nothing: there is no node here |
-//! | Left out | all that hangs on how headers and trailers look, and on which errors they show |
+//! | Above | one user: LLC/SNAP, VC multiplexing |
+//! | Below | one device that carries PDUs as cells |
+//! | Left out | how a PDU looks, and which errors it shows: a [`CommonPart`], in [`crate::aal5`] and [`crate::aal34`] |
 //!
-//! Both have one user, stand on one device that carries their PDUs as cells, and refuse SDUs that are empty, too long, or
-//! several in one piece.
+//! SDUs that are empty, too long, or several in one piece are refused.
 
-use kumiki_graph::{Above, Context, Indication, Key, Report, Service, Shape, Work};
+use core::fmt::Debug;
+
+use kumiki_graph::{
+    Above, Address, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit, UnitRequest, Work,
+};
 use kumiki_octets::Message;
 use kumiki_settings::Settings;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+const ABOVE: Above = Above(0);
+const BELOW: Below = Below(0);
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
@@ -29,48 +38,133 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// Whether an SDU can be sent; else its drop is counted. A checksum that a device was to fill in is completed: it covers all up to the end, where
-    /// the trailer comes now, and AAL5's CRC covers it.
-    pub(crate) fn admit(&self, sdu: &mut Message, cx: &mut Context<'_>) -> bool {
-        let single = sdu.meta().segment_size == 0;
-        let fits = single && (1..=usize::from(self.max_sdu)).contains(&sdu.len());
-        if fits {
-            cx.charge(Work::Sum, sdu.complete_checksum() as u64);
-        } else {
-            cx.drop("SDU too long, empty or a super-segment");
-        }
-        fits
+/// What one adaptation layer puts around an SDU.
+pub trait CommonPart: Default + Debug + Send + 'static {
+    /// What the layer is called.
+    const NAME: &'static str;
+
+    /// Wraps an SDU for the channel `to`; none where it has no room for the SDU.
+    fn pdu(&mut self, sdu: Message, to: Address, cx: &mut Context<'_>) -> Option<Message>;
+
+    /// Unwraps an SDU.
+    ///
+    /// # Errors
+    /// Why it is none; it has been counted.
+    fn sdu(&mut self, pdu: Message, cx: &mut Context<'_>) -> Result<Message, &'static str>;
+
+    /// The longest SDU whose PDU has at most `pdu` octets.
+    fn longest_sdu(pdu: usize) -> usize;
+}
+
+/// What happened to SDUs. Faults of PDUs are counted by their [`CommonPart`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// SDUs sent.
+    pub sent: u64,
+    /// SDUs handed to the user.
+    pub received: u64,
+    /// SDUs not sent: longer than allowed, empty, or a super-segment.
+    pub refused: u64,
+    /// PDUs dropped: their SDU is longer than allowed.
+    pub oversize: u64,
+}
+
+/// The layer, with the common part `P`.
+#[derive(Debug, Default)]
+pub struct Convergence<P> {
+    config: Config,
+    counters: Counters,
+    part: P,
+}
+
+impl<P: CommonPart> Convergence<P> {
+    /// A layer as `config` says.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { config, ..Self::default() }
     }
 
-    /// Turns limits that a device tells into those of our user: `sdu` gives the longest SDU for a longest PDU.
-    pub(crate) fn limit(&self, told: &mut Indication, sdu: impl FnOnce(usize) -> usize) {
-        if let Indication::Report(report) = told
+    /// What happened so far.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The common part, which counts its faults.
+    #[must_use]
+    pub const fn part(&self) -> &P {
+        &self.part
+    }
+
+    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let single = unit.data.meta().segment_size == 0;
+        if !single || !(1..=usize::from(self.config.max_sdu)).contains(&unit.data.len()) {
+            self.counters.refused += 1;
+            return cx.drop("SDU too long, empty or a super-segment");
+        }
+        // A checksum that a device was to fill in covers all up to the end, where the trailer comes now; and AAL5's CRC covers it.
+        cx.charge(Work::Sum, unit.data.complete_checksum() as u64);
+        let Some(pdu) = self.part.pdu(unit.data, unit.destination, cx) else {
+            self.counters.refused += 1;
+            return cx.drop("SDU too long or empty");
+        };
+        unit.data = pdu;
+        self.counters.sent += 1;
+        cx.down(BELOW, Request::Unit(unit));
+    }
+
+    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        unit.data = match self.part.sdu(unit.data, cx) {
+            Ok(sdu) => sdu,
+            Err(why) => return cx.drop(why),
+        };
+        if unit.data.len() > usize::from(self.config.max_sdu) {
+            self.counters.oversize += 1;
+            return cx.drop("SDU longer than allowed");
+        }
+        self.counters.received += 1;
+        cx.up(ABOVE, Indication::Unit(unit));
+    }
+}
+
+impl<P: CommonPart> Protocol for Convergence<P> {
+    fn shape(&self) -> Shape {
+        Shape {
+            offers: Some(Service::UNIT_DATA),
+            needs: &[Service::FRAME, Service::UNIT_DATA],
+            below: (1, 1),
+            keys: vec![Key::Only],
+        }
+    }
+
+    fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
+        if above == ABOVE {
+            Ok(())
+        } else {
+            Err(format!("{} cannot tell users apart and has one already; LLC/SNAP can", P::NAME))
+        }
+    }
+
+    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
+        match request.of_unit_data() {
+            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
+            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
+            None => cx.drop("not a unit"),
+        }
+    }
+
+    fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
+        if let Indication::Unit(unit) = indication {
+            return self.receive(unit, cx);
+        }
+        if let Indication::Report(report) = &mut indication
             && let Report::Limits { unit, burst } = &mut **report
         {
-            let pdu = usize::try_from(*unit).unwrap_or(usize::MAX);
-            let sdu = u32::try_from(sdu(pdu)).unwrap_or(0);
+            let sdu = P::longest_sdu(usize::try_from(*unit).unwrap_or(usize::MAX));
+            let sdu = u32::try_from(sdu).unwrap_or(0);
             // Every SDU needs a trailer of its own.
-            (*unit, *burst) = (sdu.min(self.max_sdu.into()), 1);
+            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
         }
-    }
-}
-
-/// What such a layer offers and needs.
-pub(crate) fn shape() -> Shape {
-    Shape {
-        offers: Some(Service::UNIT_DATA),
-        needs: &[Service::FRAME, Service::UNIT_DATA],
-        below: (1, 1),
-        keys: vec![Key::Only],
-    }
-}
-
-/// Takes the one user of `layer`.
-pub(crate) fn bind(layer: &str, above: Above) -> Result<(), String> {
-    if above == Above(0) {
-        Ok(())
-    } else {
-        Err(format!("{layer} cannot tell users apart and has one already; LLC/SNAP can"))
+        cx.up(ABOVE, indication);
     }
 }

@@ -7,11 +7,11 @@
 //! |---|---|
 //! | address resolution | [`atm_arp`] |
 //! | encapsulation | [`llc_snap`], [`vc_mux`] |
-//! | adaptation | [`aal5`], [`aal34`] |
+//! | adaptation | [`aal5`], [`aal34`], both by [`convergence`] |
 
 pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
-mod convergence;
+pub mod convergence;
 pub mod llc_snap;
 pub mod vc_mux;

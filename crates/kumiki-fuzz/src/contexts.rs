@@ -5,17 +5,16 @@
 //! of what nobody asked, closes and ends at any place, DIAG. Then nothing panics, memory is bounded, nobody talks without end, and after the end nothing
 //! is left.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 
 use kumiki_decode::Decoder;
-use kumiki_graph::{Duration, ErrorControl, FlowControl, Instant, Protocol};
-use kumiki_inet::{ip, ipv6};
+use kumiki_graph::{Duration, ErrorControl, FlowControl, Instant};
 use kumiki_wire::inet::ipv4::protocol::XTP;
 use kumiki_wire::xtp::{Control, Errors, Format, Header, Key, LEN, Options, Span};
 use kumiki_xtp::{Config, Recovery, Xtp, congestion, rtt};
 
-use crate::host::Host;
-use crate::line::Line;
+use crate::host::{Host, layer};
+use crate::line::{DELAY, Line};
 use crate::packet::{self, above, behind, repaired};
 use crate::program::{Command, Over, Program, Session};
 use crate::{Draw, Target, within_mb};
@@ -26,8 +25,6 @@ pub(crate) const TARGET: Target = Target {
     run: |octets| within_mb(96.0, || run(octets)),
 };
 
-/// One way over the line.
-const DELAY: Duration = Duration::from_millis(5);
 /// So many keys are remembered for packets that are made up.
 const KEYS: usize = 8;
 const BUFFER: u32 = 16_384;
@@ -105,17 +102,8 @@ fn host(number: usize, config: Config, reserves: bool, version_6: bool) -> Host 
         // What it grants before it has got anything.
         program.quality.receive_buffer = Some(config.receive_buffer);
     }
-    let layer: Box<dyn Protocol> = match address(number, version_6).ip() {
-        IpAddr::V4(own) => {
-            let interface = ip::Interface::new("line", own, 24);
-            Box::new(ip::Ip::new(ip::Config::host(interface)).unwrap())
-        }
-        IpAddr::V6(own) => {
-            let interface = ipv6::Interface::new("line", own, 64);
-            Box::new(ipv6::Ip::new(ipv6::Config::host(interface)).unwrap())
-        }
-    };
-    Host::on_a_line(number, program, Box::new(Xtp::new(config)), layer)
+    let own = address(number, version_6).ip();
+    Host::on_a_line(number, program, Box::new(Xtp::new(config)), layer(own))
 }
 
 fn run(octets: &[u8]) {
@@ -170,27 +158,9 @@ impl Case {
         self.spy.see(from, &octets);
         let what = draw.octet();
         let to = 1 - from;
-        if what < 0x80 {
-            return self.line.carry(DELAY, to, octets);
-        }
-        self.harmed += 1;
+        self.harmed += usize::from(what >= 0x80);
+        let Some(octets) = self.line.befall(what, to, octets, draw) else { return };
         match what & 0x0f {
-            0..=2 => {}
-            3 | 4 => {
-                let later = DELAY * u64::from(1 + draw.octet() % 64);
-                self.line.carry(DELAY, to, octets.clone());
-                self.line.carry(later, to, octets);
-            }
-            5 | 6 => {
-                let later = DELAY * (1 + u64::from(draw.octet()));
-                self.line.carry(later, to, octets);
-            }
-            // Much later, but while what is over still answers.
-            7 => {
-                let later = Duration::from_millis(100) * u64::from(draw.octet());
-                self.line.carry(DELAY, to, octets.clone());
-                self.line.carry(later, to, octets);
-            }
             8 | 9 => {
                 let mut changed = octets.clone();
                 let at = draw.below(changed.len().min(if what & 0x40 == 0 { 120 } else { 2000 }));

@@ -1,15 +1,15 @@
 //! Fragments of a few datagrams beside a model: what IP delivers is made of what came, and what came whole is delivered.
 
-use kumiki_wire::numbering::IP_PROTOCOL;
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Key};
-use kumiki_inet::{ip, ipv6};
+use kumiki_testkit::bench::Bench;
 use kumiki_wire::inet::ipv4;
 use kumiki_wire::inet::ipv6 as wire6;
 use kumiki_wire::inet::ipv6::extension::Fragment;
+use kumiki_wire::numbering::IP_PROTOCOL;
 
-use crate::bench::Bench;
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -44,15 +44,13 @@ fn run(octets: &[u8]) {
 }
 
 fn exchange(draw: &mut Draw<'_>, version_6: bool) {
-    let mut bench = if version_6 {
-        let interface = ipv6::Interface::new("line", "fd00::1".parse().unwrap(), 64);
-        let layer = ipv6::Ip::new(ipv6::Config::host(interface)).unwrap();
-        Bench::datagrams(Box::new(layer), &[Key::of(IP_PROTOCOL, PROTOCOL.into())])
-    } else {
-        let interface = ip::Interface::new("line", [10, 0, 0, 1].into(), 24);
-        let layer = ip::Ip::new(ip::Config::host(interface)).unwrap();
-        Bench::datagrams(Box::new(layer), &[Key::of(IP_PROTOCOL, PROTOCOL.into())])
-    };
+    let own = if version_6 { IpAddr::V6("fd00::1".parse().unwrap()) } else { IpAddr::V4([10, 0, 0, 1].into()) };
+    let mut bench = Bench::new();
+    let line = bench.device("line");
+    bench.boxed("layer", &["line"], crate::host::layer(own));
+    let program = bench.user("program", "layer", &[Key::of(IP_PROTOCOL, PROTOCOL.into())]);
+    bench.start();
+    bench.sent();
     let mut datagrams: BTreeMap<u8, Datagram> = BTreeMap::new();
     for _ in 0..300 {
         if draw.is_empty() {
@@ -83,12 +81,12 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
         } else {
             datagram.honest = false;
         }
-        bench.octets(&packet);
+        bench.octets(line, &packet);
         if what & 0x70 == 0x70 {
             bench.pass(Duration::from_secs(u64::from(draw.octet())));
             datagrams.values_mut().for_each(|it| it.honest = false);
         }
-        for unit in bench.units() {
+        for unit in bench.units(program) {
             let octets = unit.data.to_vec();
             if is_all {
                 assert!(octets == data);
@@ -104,11 +102,11 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
             assert!(!datagram.is_whole(), "datagram {identification} is whole and was not delivered");
         }
         // One for the fragment, and one for each datagram whose time is over.
-        assert!(bench.sent() <= 8);
+        assert!(bench.sent().len() <= 8);
     }
     bench.pass(Duration::from_secs(120));
-    assert!(bench.sent() <= 8);
-    assert_eq!(bench.next_timer(), None, "nothing waits after the time-out");
+    assert!(bench.sent().len() <= 8);
+    assert_eq!(bench.graph.next_timer(), None, "nothing waits after the time-out");
 }
 
 impl Datagram {

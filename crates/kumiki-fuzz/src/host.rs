@@ -1,12 +1,29 @@
 //! A host with a program on TCP or XTP, its time and its line in the hands of a target.
 
+use core::net::IpAddr;
+
 use kumiki_graph::{DeviceId, Graph, Indication, Instant, NodeId, Protocol, Request, Service, TaskId, Unit};
 use kumiki_inet::tcp::Tcp;
+use kumiki_inet::{ip, ipv6};
 use kumiki_octets::Message;
 use kumiki_xtp::Xtp;
 
 use crate::packet::on_the_line;
 use crate::program::{Command, Program};
+
+/// IP, of the version of this address of its own, on a device `line`.
+pub(crate) fn layer(own: IpAddr) -> Box<dyn Protocol> {
+    match own {
+        IpAddr::V4(own) => {
+            let interface = ip::Interface::new("line", own, 24);
+            Box::new(ip::Ip::new(ip::Config::host(interface)).unwrap())
+        }
+        IpAddr::V6(own) => {
+            let interface = ipv6::Interface::new("line", own, 64);
+            Box::new(ipv6::Ip::new(ipv6::Config::host(interface)).unwrap())
+        }
+    }
+}
 
 /// A host.
 pub(crate) struct Host {

@@ -9,13 +9,11 @@ use kumiki_wire::inet::EcnUse;
 
 use kumiki_decode::Decoder;
 use kumiki_graph::{Duration, Instant};
-use kumiki_inet::ip;
-use kumiki_inet::ipv6;
 use kumiki_inet::tcp::config::SynCookies;
 use kumiki_inet::tcp::{Config, Tcp, defaults};
 
-use crate::host::Host;
-use crate::line::Line;
+use crate::host::{Host, layer};
+use crate::line::{DELAY, Line};
 use crate::packet::{self, repaired};
 use crate::program::{Command, Over, Program, Session};
 use crate::{Draw, Target, within_mb};
@@ -31,9 +29,6 @@ pub(crate) const FORGED: Target = Target {
     title: "two hosts: packets lost, doubled, delayed, changed with right sums, forged, sent back",
     run: |octets| within_mb(96.0, || run(octets, true)),
 };
-
-/// One way over the line.
-const DELAY: Duration = Duration::from_millis(5);
 
 struct Case {
     line: Line,
@@ -85,18 +80,8 @@ fn stack(number: usize, draw: &mut Draw<'_>, version_6: bool, cookies: &mut bool
     config.address = own;
     config.send_buffer = 16_384;
     config.receive_buffer = 16_384;
-    let layer: Box<dyn kumiki_graph::Protocol> = match own {
-        core::net::IpAddr::V4(own) => {
-            let interface = ip::Interface::new("line", own, 24);
-            Box::new(ip::Ip::new(ip::Config::host(interface)).unwrap())
-        }
-        core::net::IpAddr::V6(own) => {
-            let interface = ipv6::Interface::new("line", own, 64);
-            Box::new(ipv6::Ip::new(ipv6::Config::host(interface)).unwrap())
-        }
-    };
     let transport = Box::new(Tcp::new(config));
-    Host::on_a_line(number, Program::new(1), transport, layer)
+    Host::on_a_line(number, Program::new(1), transport, layer(own))
 }
 
 fn run(octets: &[u8], forged: bool) {
@@ -136,27 +121,9 @@ impl Case {
         packet::check(&mut self.judge, "ip", &octets, &what);
         let what = draw.octet();
         let to = 1 - from;
-        if what < 0x80 {
-            return self.line.carry(DELAY, to, octets);
-        }
-        self.harmed += 1;
+        self.harmed += usize::from(what >= 0x80);
+        let Some(octets) = self.line.befall(what, to, octets, draw) else { return };
         match what & 0x0f {
-            0..=2 => {}
-            3 | 4 => {
-                let later = DELAY * u64::from(1 + draw.octet() % 64);
-                self.line.carry(DELAY, to, octets.clone());
-                self.line.carry(later, to, octets);
-            }
-            5 | 6 => {
-                let later = DELAY * (1 + u64::from(draw.octet()));
-                self.line.carry(later, to, octets);
-            }
-            // Much later: a ghost of an earlier connection.
-            7 => {
-                let later = Duration::from_millis(100) * u64::from(draw.octet());
-                self.line.carry(DELAY, to, octets.clone());
-                self.line.carry(later, to, octets);
-            }
             8..=11 => {
                 let mut changed = octets.clone();
                 let at = draw.below(changed.len().min(if what & 0x40 == 0 { 80 } else { 2000 }));

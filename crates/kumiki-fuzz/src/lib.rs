@@ -14,7 +14,6 @@
 
 use peak_alloc::PeakAlloc;
 
-mod bench;
 mod callers;
 mod captures;
 mod cells;

@@ -3,12 +3,15 @@
 use kumiki_graph::{Duration, Instant};
 
 use crate::host::Host;
-use crate::packet;
+use crate::{Draw, packet};
 
 /// Longer than anybody waits for a peer that is silent.
 const HORIZON: Duration = Duration::from_secs(4 * 3600);
 /// What programs have to say takes less, where their buffers hold a packet.
 const MOST_PACKETS: usize = 20_000;
+
+/// How long a packet takes that nothing befalls.
+pub(crate) const DELAY: Duration = Duration::from_millis(5);
 
 /// The line, and the hosts at its ends.
 pub(crate) struct Line {
@@ -94,6 +97,35 @@ impl Line {
             self.hosts[to].receive(self.now, &octets);
         }
         true
+    }
+
+    /// What an octet says becomes of a packet to a host, whatever its protocol: below 0x80 nothing, with a last digit up to 7 it is lost, or comes
+    /// twice or late. Gives it back where it is something else.
+    pub(crate) fn befall(&mut self, what: u8, to: usize, octets: Vec<u8>, draw: &mut Draw<'_>) -> Option<Vec<u8>> {
+        if what < 0x80 {
+            self.carry(DELAY, to, octets);
+            return None;
+        }
+        match what & 0x0f {
+            0..=2 => {}
+            3 | 4 => {
+                let later = DELAY * u64::from(1 + draw.octet() % 64);
+                self.carry(DELAY, to, octets.clone());
+                self.carry(later, to, octets);
+            }
+            5 | 6 => {
+                let later = DELAY * (1 + u64::from(draw.octet()));
+                self.carry(later, to, octets);
+            }
+            // Much later: a ghost of an earlier connection, or while what is over still answers.
+            7 => {
+                let later = Duration::from_millis(100) * u64::from(draw.octet());
+                self.carry(DELAY, to, octets.clone());
+                self.carry(later, to, octets);
+            }
+            _ => return Some(octets),
+        }
+        None
     }
 
     /// A packet reaches a host after `delay`.

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
 use std::path::Path;
-use std::process::Command;
 
 use kumiki_link::sonet::{Alarm, Feedback, Level, LineConfig, OctetClock, Transmitter};
 use kumiki_octets::scramble;
@@ -17,31 +16,13 @@ const FIELDS: [&str; 15] = [
 /// What tshark reads in each frame of a capture; `None`, with the reason printed, where there is no tshark and
 /// `KUMIKI_REQUIRE_TSHARK` is not set.
 fn tshark(capture: &Path) -> Option<Vec<Vec<String>>> {
-    let mut command = Command::new("tshark");
     // User 13 is link type 160. tshark does not descramble, so that what is captured is the frame before it is scrambled.
-    command
-        .args(["-n", "-T", "fields", "-E", "separator=|", "-o"])
-        .arg(r#"uat:user_dlts:"User 13 (DLT=160)","sdh","0","","0","""#)
-        .arg("-r")
-        .arg(capture);
-    for field in FIELDS {
-        command.args(["-e", field]);
+    let user = ["-o", r#"uat:user_dlts:"User 13 (DLT=160)","sdh","0","","0","""#];
+    let mut rows = kumiki_watchdog::peers::tshark_fields(capture, &user, &FIELDS)?;
+    for cell in rows.iter_mut().flatten() {
+        cell.retain(|it| it != ':');
     }
-    let output = match kumiki_watchdog::during(|| command.output()) {
-        Ok(output) => output,
-        Err(why) => {
-            assert!(
-                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                "tshark is required and could not be started: {why}"
-            );
-            println!("skipped: tshark could not be started: {why}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let row = |line: &str| line.split('|').map(|cell| cell.replace(':', "")).collect();
-    Some(text.lines().map(row).collect())
+    Some(rows)
 }
 
 /// The parities that the frame behind this one carries, octet by octet as the standards describe them.

@@ -1,7 +1,6 @@
 //! What tshark makes of our captures.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use super::*;
 
@@ -23,23 +22,10 @@ fn llc_sdu() -> Vec<u8> {
 fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<String>> {
     let file: PathBuf = std::env::temp_dir().join(format!("kumiki-{}-{name}.pcapng", std::process::id()));
     std::fs::write(&file, capture).unwrap();
-    let mut command = Command::new("tshark");
-    command.arg("-n").arg("-r").arg(&file).args(["-T", "fields", "-E", "separator=|"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let result = kumiki_watchdog::during(|| command.output());
+    let fields = fields.iter().flat_map(|field| ["-e", field]);
+    let read = kumiki_watchdog::peers::tshark(&file, ["-T", "fields", "-E", "separator=|"].into_iter().chain(fields));
     std::fs::remove_file(&file).unwrap();
-    let output = match result {
-        Ok(output) => output,
-        Err(e) => {
-            println!("skipped: tshark could not be started: {e}");
-            return None;
-        }
-    };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "tshark refused the capture: {errors}");
-    Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+    Some(read?.lines().map(str::to_owned).collect())
 }
 
 #[test]

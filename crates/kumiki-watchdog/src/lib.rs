@@ -13,7 +13,13 @@
 //!
 //! The time is that of the wall, and no verdict hangs on it but that of what hangs.
 //!
-//! Beside that, what else a test cannot have without luck: a [`Port`] that nobody takes meanwhile.
+//! Beside that, what else tests of programs have in common:
+//!
+//! | read | for |
+//! |---|---|
+//! | [`Port`] | a port that nobody takes meanwhile |
+//! | [`process`] | a folder of a test's own, and processes that end with it |
+//! | [`peers`] | programs of others, tshark among them, and going without them |
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -23,7 +29,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+pub mod peers;
 mod port;
+pub mod process;
 
 pub use port::Port;
 

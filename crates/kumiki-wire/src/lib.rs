@@ -34,6 +34,8 @@ pub mod x25;
 #[cfg(feature = "xtp")]
 pub mod xtp;
 
+#[cfg(any(feature = "inet", feature = "xtp"))]
+mod flags;
 mod malformed;
 
 pub use malformed::Malformed;

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use kumiki_watchdog::peers::tshark_fields;
+
 fn kumiki(arguments: &[&str], input: &[u8]) -> Output {
     kumiki_watchdog::minute();
     let mut child = Command::new(env!("CARGO_BIN_EXE_kumiki"))
@@ -160,7 +162,7 @@ fn our_own_captures_hold_no_mistakes_and_are_read_as_tshark_reads_them() {
         let ours = text(&ours.stdout);
         assert!(!ours.contains("\"verbatim\":false"));
         let fields = ["tcp.srcport", "tcp.seq_raw", "tcp.flags", "tcp.checksum"];
-        let Some(theirs) = tshark(capture, &fields) else {
+        let Some(theirs) = tshark_fields(capture, &["-Y", "tcp"], &fields) else {
             return;
         };
         assert!(theirs.len() > 20);
@@ -178,29 +180,4 @@ fn our_own_captures_hold_no_mistakes_and_are_read_as_tshark_reads_them() {
             }
         }
     }
-}
-
-/// The fields of every packet with TCP; `None`, with the reason printed, where there is no tshark and
-/// `KUMIKI_REQUIRE_TSHARK` is not set.
-fn tshark(capture: &str, fields: &[&str]) -> Option<Vec<Vec<String>>> {
-    kumiki_watchdog::minute();
-    let mut command = Command::new("tshark");
-    command.args(["-n", "-r", capture, "-Y", "tcp", "-T", "fields", "-E", "separator=|"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(why) => {
-            assert!(
-                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                "tshark is required and could not be started: {why}"
-            );
-            println!("skipped: tshark could not be started: {why}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let rows = text(&output.stdout);
-    Some(rows.lines().map(|row| row.split('|').map(str::to_owned).collect()).collect())
 }

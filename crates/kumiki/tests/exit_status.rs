@@ -1,8 +1,9 @@
 //! The program from outside: exit statuses, where messages go, and that a mistake leaves no files.
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 
-use std::path::PathBuf;
 use std::process::{Command, Output};
+
+use kumiki_watchdog::process;
 
 const TWO_HOSTS: &str = include_str!("../../kumiki-lab/tests/data/two-hosts.toml");
 const SCRIPT: &str = include_str!("../../../scripts/tcp/sending/nodelay.script");
@@ -16,35 +17,27 @@ workload = { kind = "netperf", from = "near.netperf", to = "far.netperf", messag
 "#;
 
 /// A folder of its own for one test.
-struct Folder(PathBuf);
+struct Folder(process::Folder);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(process::Folder::within(env!("CARGO_TARGET_TMPDIR").as_ref(), name))
     }
 
     /// With this scenario in it.
     fn with(name: &str, scenario: &str) -> Self {
         let folder = Self::new(name);
-        std::fs::write(folder.0.join("x.toml"), scenario).unwrap();
+        folder.0.write("x.toml", scenario.as_bytes());
         folder
     }
 
     fn kumiki(&self, arguments: &[&str]) -> Output {
         kumiki_watchdog::minute();
-        Command::new(env!("CARGO_BIN_EXE_kumiki")).args(arguments).current_dir(&self.0).output().unwrap()
+        Command::new(env!("CARGO_BIN_EXE_kumiki")).args(arguments).current_dir(self.0.place()).output().unwrap()
     }
 
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(&self.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
+        self.0.names("")
     }
 }
 
@@ -88,11 +81,11 @@ fn a_wrong_set_is_named_as_it_was_given() {
 #[test]
 fn an_older_result_is_not_replaced_without_force() {
     let folder = Folder::new("older");
-    std::fs::create_dir(folder.0.join("out")).unwrap();
-    std::fs::write(folder.0.join("out/rows.jsonl"), "{}").unwrap();
+    std::fs::create_dir(folder.0.path("out")).unwrap();
+    std::fs::write(folder.0.path("out/rows.jsonl"), "{}").unwrap();
     let message = refused(&folder.kumiki(&["run", "paper2-fig6", "--out", "out"]));
     assert!(message.contains("already has a result") && message.contains("--force"), "{message}");
-    assert_eq!(std::fs::read_to_string(folder.0.join("out/rows.jsonl")).unwrap(), "{}");
+    assert_eq!(std::fs::read_to_string(folder.0.path("out/rows.jsonl")).unwrap(), "{}");
 }
 
 #[test]
@@ -153,7 +146,7 @@ fn the_graph_is_printed() {
 #[test]
 fn a_directory_that_cannot_be_made_is_refused_before_anything_runs() {
     let folder = Folder::new("unwritable");
-    std::fs::write(folder.0.join("out"), "a file").unwrap();
+    std::fs::write(folder.0.path("out"), "a file").unwrap();
     let output = folder.kumiki(&["run", "paper2-fig6", "--out", "out/below"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
@@ -163,9 +156,9 @@ fn a_run_prints_rows_and_leaves_them() {
     let folder = Folder::new("success");
     let output = folder.kumiki(&["run", "paper2-fig6", "--json", "--set", "window=64 KiB", "--out", "out"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(output.stdout, std::fs::read(folder.0.join("out/rows.jsonl")).unwrap());
+    assert_eq!(output.stdout, std::fs::read(folder.0.path("out/rows.jsonl")).unwrap());
     assert!(String::from_utf8(output.stdout).unwrap().contains("\"window_bytes\":65536"));
-    assert!(folder.0.join("out/figures/paper2-fig6.svg").is_file());
+    assert!(folder.0.path("out/figures/paper2-fig6.svg").is_file());
 }
 
 #[test]
@@ -252,7 +245,7 @@ fn one_seed_is_told_in_words_and_kept_in_captures() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("Case 7\n"), "{text}");
     for name in ["7-near.pcapng", "7-far.pcapng", "7-tcp.csv"] {
-        assert!(folder.0.join(format!("seen/adversity-{name}")).exists());
+        assert!(folder.0.path(&format!("seen/adversity-{name}")).exists());
     }
 }
 
@@ -260,7 +253,7 @@ fn one_seed_is_told_in_words_and_kept_in_captures() {
 fn captures_are_their_owners_alone_and_no_link_is_followed() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let folder = Folder::new("captures");
-    let path = |name: &str| folder.0.join(name);
+    let path = |name: &str| folder.0.path(name);
     let mode = |name: &str| path(name).metadata().unwrap().permissions().mode() & 0o777;
     std::fs::write(path("victim"), "kept").unwrap();
     std::fs::write(path("x.script"), SCRIPT).unwrap();

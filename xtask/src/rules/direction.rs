@@ -70,7 +70,8 @@ const MAY_USE: [MayUse; 36] = [
     // Nobody may use these four.
     all_below("kumiki-bench", SERVICES_AND_JUDGES),
     all_below("kumiki-examples", SERVICES_AND_JUDGES),
-    all_below("kumiki-fuzz", SERVICES_AND_JUDGES),
+    // Its targets are tests.
+    MayUse { name: "kumiki-fuzz", with_below: SERVICES_AND_JUDGES, alone: &["kumiki-testkit"] },
     only("xtask", &[]),
     // And these only tests, those of all others.
     only("kumiki-watchdog", &[]),

@@ -2,7 +2,6 @@
 //! set.
 
 use std::path::Path;
-use std::process::Command;
 
 use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
 use kumiki_octets::crc::Fcs32;
@@ -14,6 +13,8 @@ use kumiki_wire::inet::ipv6::extension::Fragment;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 use kumiki_wire::inet::tcp::{self, Flags, Options, Seq};
 use kumiki_wire::inet::{icmpv6, ipv4, ipv6};
+
+use kumiki_watchdog::peers::{CHECKSUMS, tshark_fields};
 
 use super::arrange::{
     A6, bad, ethernet, fragment6, icmp, icmp6, ip, ip6, nd_option, pdu, plain, plain6, summed6, tcp, udp, value,
@@ -28,32 +29,9 @@ fn tshark(name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> 
 pub(crate) fn tshark_with(more: &[&str], name: &str, file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, file).unwrap();
-    let mut command = Command::new("tshark");
-    command.arg("-n").arg("-r").arg(&path);
-    for protocol in ["ip", "tcp", "udp"] {
-        command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
-    }
     // Each packet for itself, as we read them.
-    command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
-    command.args(["-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]);
-    command.args(more);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match kumiki_watchdog::during(|| command.output()) {
-        Ok(output) => output,
-        Err(why) => {
-            assert!(
-                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                "tshark is required and could not be started: {why}"
-            );
-            println!("skipped: tshark could not be started: {why}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
+    let apart = ["-o", "tcp.relative_sequence_numbers:FALSE", "-E", "occurrence=f"];
+    tshark_fields(path, &[&CHECKSUMS[..], &apart, more].concat(), fields)
 }
 
 pub(crate) fn ours(file: &[u8]) -> Vec<Packet> {

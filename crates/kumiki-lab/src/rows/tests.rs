@@ -1,6 +1,4 @@
-use std::fs;
-use std::path::PathBuf;
-
+use kumiki_watchdog::process::Folder;
 use proptest::prelude::*;
 
 use super::*;
@@ -45,30 +43,6 @@ fn other() -> Row {
         limit_mbps: None,
         counters: [("atm".to_owned(), [("cells".to_owned(), 7)].into())].into(),
         ..row()
-    }
-}
-
-/// A directory for one test that goes away with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("kumiki-rows-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -130,37 +104,40 @@ fn taken_names_and_infinite_results_are_refused() {
 
 #[test]
 fn an_older_result_stays_unless_it_may_be_replaced() {
-    let folder = Folder::new("force");
-    let output = Output::open(&folder.0, false).unwrap();
+    let folder = Folder::new("rows-force");
+    let out = folder.path("out");
+    let output = Output::open(&out, false).unwrap();
     output.write_rows(&[row()]).unwrap();
-    let refused = Output::open(&folder.0, false).unwrap_err().to_string();
-    assert!(refused.contains(folder.0.to_str().unwrap()) && refused.contains("--force"), "{refused}");
+    let refused = Output::open(&out, false).unwrap_err().to_string();
+    assert!(refused.contains(out.to_str().unwrap()) && refused.contains("--force"), "{refused}");
     assert!(matches!(output.write_rows(&[other()]), Err(OutputError::Exists { .. })));
     assert_eq!(read_rows(&output.path(Output::ROWS_JSONL)).unwrap(), [row()]);
-    let forced = Output::open(&folder.0, true).unwrap();
+    let forced = Output::open(&out, true).unwrap();
     forced.write_rows(&[other()]).unwrap();
     assert_eq!(read_rows(&output.path(Output::ROWS_JSONL)).unwrap(), [other()]);
-    assert_eq!(folder.names(), ["rows.csv", "rows.jsonl"]);
+    assert_eq!(folder.names("out"), ["rows.csv", "rows.jsonl"]);
 }
 
 #[test]
 fn files_go_below_the_directory_only_and_leave_no_parts() {
-    let folder = Folder::new("below");
-    let output = Output::open(&folder.0, false).unwrap();
-    assert_eq!(output.write("figures/fig3.svg", b"<svg/>").unwrap(), folder.0.join("figures/fig3.svg"));
+    let folder = Folder::new("rows-below");
+    let out = folder.path("out");
+    let output = Output::open(&out, false).unwrap();
+    assert_eq!(output.write("figures/fig3.svg", b"<svg/>").unwrap(), out.join("figures/fig3.svg"));
     for name in ["../above", "/absolute", "", ".", "a/../../b"] {
         assert!(matches!(output.write(name, b""), Err(OutputError::Name { .. })), "{name}");
     }
     // A folder is in the way, which only the file system can tell.
-    let forced = Output::open(&folder.0, true).unwrap();
+    let forced = Output::open(&out, true).unwrap();
     assert!(matches!(forced.write("figures", b""), Err(OutputError::Io { .. })));
-    assert_eq!(folder.names(), ["figures"]);
+    assert_eq!(folder.names("out"), ["figures"]);
 }
 
 #[test]
 fn a_file_without_rows_is_named() {
-    let folder = Folder::new("read");
-    let output = Output::open(&folder.0, false).unwrap();
+    let folder = Folder::new("rows-read");
+    let out = folder.path("out");
+    let output = Output::open(&out, false).unwrap();
     let path = output.write("broken.jsonl", b"{}\n").unwrap();
     let refused = read_rows(&path).unwrap_err().to_string();
     assert!(refused.contains("broken.jsonl, line 1: missing field"), "{refused}");

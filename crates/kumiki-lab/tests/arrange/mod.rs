@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
+
+use kumiki_watchdog::peers::{CHECKSUMS, tshark_fields};
 
 use kumiki_lab::capture::{self, Layers};
 use kumiki_lab::experiment::{Experiment, Options, Run};
@@ -69,30 +70,7 @@ pub(crate) fn octets(run: &Run) -> Vec<u8> {
 pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
     std::fs::write(&file, capture).unwrap();
-    let mut command = Command::new("tshark");
-    command.arg("-n").arg("-r").arg(&file);
-    for protocol in ["ip", "tcp", "udp"] {
-        command.arg("-o").arg(format!("{protocol}.check_checksum:TRUE"));
-    }
-    command.args(["-T", "fields", "-E", "separator=|", "-E", "aggregator=;"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match kumiki_watchdog::during(|| command.output()) {
-        Ok(output) => output,
-        Err(error) => {
-            assert!(
-                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                "tshark is required and could not be started: {error}"
-            );
-            println!("skipped: tshark could not be started: {error}");
-            return None;
-        }
-    };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "tshark refused the capture: {errors}");
+    let rows = tshark_fields(&file, &[&CHECKSUMS[..], &["-E", "aggregator=;"]].concat(), fields);
     std::fs::remove_file(&file).unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let rows = text.lines().map(|line| line.split('|').map(str::to_owned).collect());
-    Some(rows.collect())
+    rows
 }

@@ -14,7 +14,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, What};
 use kumiki_stack::{Place, Settings, Value, build};
 
-use crate::peers::{Folder, Running, is_there, kit, skip};
+use crate::peers::{Folder, Ran, Running, is_there, kit, skip};
 
 /// The folder of user-mode Linux; `None` where it cannot start, after saying so.
 pub(crate) fn linux() -> Option<PathBuf> {
@@ -186,9 +186,14 @@ impl Ours {
 
 pub(crate) fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, &str)]) -> Running {
     let mut command = Command::new(kit.join("x25-peer.sh"));
-    command.arg(format!("connect:{}", line.display())).args(act).env("TIMEOUT", "60").stderr(Stdio::null());
+    command
+        .arg(format!("connect:{}", line.display()))
+        .args(act)
+        .env("TIMEOUT", "60")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
     command.envs(environment.iter().copied());
-    Running::start(&mut command)
+    Running::peer(command)
 }
 
 /// Messages of all sizes around those of packets. Of one in some forty packets and more Linux has no room for the whole, says RNR, and stays with it.
@@ -264,9 +269,9 @@ fn a_call_from_linux_is_answered_and_its_messages_go_back() {
         assert_eq!(person.came, 5, "{what}");
         // Linux ends in the middle of the call when its program is done.
         assert!(person.ended.is_some(), "{what}");
-        let (status, said) = linux.end();
+        let Ran { status, out: said, .. } = linux.end();
         assert!(said.contains("PEER x25 echo ok"), "{what}: {said}");
-        assert_eq!(status, 0, "{what}: {said}");
+        assert_eq!(status, Some(0), "{what}: {said}");
     }
 }
 

@@ -4,7 +4,7 @@
 use kumiki_graph::Parameters;
 use kumiki_osi_service::presentation::PData;
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Graph, Handle, Indication, Mode, NodeId, Open, Protocol, Request,
@@ -18,7 +18,7 @@ use kumiki_osi_service::presentation::{Context as Proposed, Value};
 use kumiki_osi_service::{Association, Oid};
 use kumiki_stack::{Place, Settings, Value as Setting, build};
 
-use crate::peers::{Running, skip};
+use crate::peers::{Ran, Running, skip};
 
 /// A Python that has libiec61850; `None`, after saying so, where there is none.
 fn python() -> Option<String> {
@@ -241,12 +241,12 @@ fn called(python: &str, end: &str) -> (String, Vec<Vec<u8>>, String) {
         let mut command = Command::new(python);
         command.arg(script("mms_client.py"));
         command.arg(port.to_string()).arg(end);
-        let peer = Running::start(&mut command);
+        let peer = Running::peer(command.stdin(Stdio::null()));
         let (socket, _) = listener.accept().unwrap();
         let (executor, graph, person) = run(socket, 8192, Person::default());
-        let (status, said) = peer.end();
+        let Ran { status, out: said, .. } = peer.end();
         assert!(said.contains("PEER connected True"), "{said}");
-        assert_eq!(status, 0, "{said}");
+        assert_eq!(status, Some(0), "{said}");
         let graph = executor.graph(graph).unwrap();
         let person = graph.protocol::<Person>(person).unwrap();
         assert_eq!(person.began.first(), Some(&0xa8), "initiate");
@@ -288,7 +288,7 @@ fn is_called(python: &str, tpdu: u64) {
     let port = held.at().port();
     let mut command = Command::new(python);
     command.arg(script("mms_server.py")).arg(port.to_string());
-    let mut peer = Running::with_input(&mut command);
+    let mut peer = Running::peer(command.stdin(Stdio::piped()));
     peer.wait_for("PEER runs True");
     let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let person = Person { calls: true, says: vec![&IDENTIFY, &CONCLUDE], ..Person::default() };

@@ -7,9 +7,9 @@
 //! | Left out | options other than MSS, window scale, SACK, timestamps, user timeout and Accurate ECN (stepped over); the three reserved bits (ignored, sent as zero) |
 
 use core::fmt;
-use core::ops::{BitOr, BitOrAssign};
 
 use crate::Malformed;
+use crate::flags::flags;
 
 pub mod accecn;
 pub mod options;
@@ -36,115 +36,27 @@ pub mod port {
     pub const XOT: u16 = 1998;
 }
 
-/// The control bits, RFC 9293 section 3.1, with AE of RFC 9768 (once NS): nine bits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags(u16);
-
-impl Flags {
-    /// No bit.
-    pub const NONE: Self = Self(0);
-    /// No more data from the sender.
-    pub const FIN: Self = Self(0x001);
-    /// Synchronise sequence numbers.
-    pub const SYN: Self = Self(0x002);
-    /// Reset the connection.
-    pub const RST: Self = Self(0x004);
-    /// Push function.
-    pub const PSH: Self = Self(0x008);
-    /// The acknowledgment field is significant.
-    pub const ACK: Self = Self(0x010);
-    /// The urgent pointer is significant.
-    pub const URG: Self = Self(0x020);
-    /// ECN-Echo (RFC 3168).
-    pub const ECE: Self = Self(0x040);
-    /// Congestion window reduced (RFC 3168).
-    pub const CWR: Self = Self(0x080);
-    /// Accurate ECN (RFC 9768).
-    pub const AE: Self = Self(0x100);
-
-    const ALL: u16 = 0x1ff;
-    const NAMES: [(Self, &'static str); 9] = [
-        (Self::SYN, "SYN"),
-        (Self::FIN, "FIN"),
-        (Self::RST, "RST"),
-        (Self::PSH, "PSH"),
-        (Self::URG, "URG"),
-        (Self::ACK, "ACK"),
-        (Self::ECE, "ECE"),
-        (Self::CWR, "CWR"),
-        (Self::AE, "AE"),
-    ];
-
-    /// The nine low bits of `bits`: FIN is the lowest, AE the highest.
-    #[must_use]
-    pub const fn from_bits(bits: u16) -> Self {
-        Self(bits & Self::ALL)
-    }
-
-    /// The bits: FIN is the lowest, AE the highest.
-    #[must_use]
-    pub const fn bits(self) -> u16 {
-        self.0
-    }
-
-    /// Whether all bits of `other` are set.
-    #[must_use]
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Whether any bit of `other` is set.
-    #[must_use]
-    pub const fn intersects(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// These bits and those of `other`.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// These bits without those of `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-}
-
-impl BitOr for Flags {
-    type Output = Self;
-    fn bitor(self, other: Self) -> Self {
-        self.with(other)
-    }
-}
-
-impl BitOrAssign for Flags {
-    fn bitor_assign(&mut self, other: Self) {
-        *self = self.with(other);
-    }
-}
-
-impl fmt::Display for Flags {
-    /// For example `SYN,ACK`; `-` for none.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == 0 {
-            return f.write_str("-");
-        }
-        let mut separator = "";
-        for (flag, name) in Self::NAMES {
-            if self.contains(flag) {
-                write!(f, "{separator}{name}")?;
-                separator = ",";
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Flags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+flags! {
+    /// The control bits, RFC 9293 section 3.1, with AE of RFC 9768 (once NS): nine bits.
+    Flags(u16) {
+        /// Synchronise sequence numbers.
+        SYN = 0x002;
+        /// No more data from the sender.
+        FIN = 0x001;
+        /// Reset the connection.
+        RST = 0x004;
+        /// Push function.
+        PSH = 0x008;
+        /// The urgent pointer is significant.
+        URG = 0x020;
+        /// The acknowledgment field is significant.
+        ACK = 0x010;
+        /// ECN-Echo (RFC 3168).
+        ECE = 0x040;
+        /// Congestion window reduced (RFC 3168).
+        CWR = 0x080;
+        /// Accurate ECN (RFC 9768).
+        AE = 0x100;
     }
 }
 

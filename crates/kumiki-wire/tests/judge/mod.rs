@@ -2,7 +2,8 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+
+use kumiki_watchdog::peers::{CHECKSUMS, tshark_fields};
 
 /// Link types of capture files.
 pub(crate) mod link_type {
@@ -22,25 +23,8 @@ pub(crate) fn fields(name: &str, link_type: u32, packets: &[Vec<u8>], fields: &[
     file.write_all(&capture(link_type, packets)).unwrap();
     drop(file);
 
-    let mut command = Command::new("tshark");
-    command.args(["-n", "-r"]).arg(&path).args(["-T", "fields", "-E", "separator=|"]);
-    for preference in ["ip", "tcp", "udp"] {
-        command.arg("-o").arg(format!("{preference}.check_checksum:TRUE"));
-    }
-    command.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match kumiki_watchdog::during(|| command.output()) {
-        Err(why) if std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() => {
-            eprintln!("skipped: tshark could not be started: {why}");
-            return None;
-        }
-        output => output.unwrap(),
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
+    let relative = ["-o", "tcp.relative_sequence_numbers:FALSE"];
+    tshark_fields(path, &[&CHECKSUMS[..], &relative].concat(), fields)
 }
 
 /// A classic capture file, microseconds, little-endian.

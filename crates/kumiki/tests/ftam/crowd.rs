@@ -218,7 +218,7 @@ fn crowd(four: SocketAddr, six: SocketAddr, mut look: impl FnMut()) -> Vec<Owned
 
 /// What the kernel says of the memory and the threads of a program.
 fn status_of(program: &Running) -> impl Fn(&str) -> u64 + use<> {
-    let path = format!("/proc/{}/status", program.child.id());
+    let path = format!("/proc/{}/status", program.id());
     let status = std::fs::read_to_string(path).unwrap();
     move |key| {
         let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -259,7 +259,7 @@ fn where_descriptors_are_few_there_are_fewer_places_and_one_for_who_comes_from_e
         command
             .args(["-c", &script, super::harness::KUMIKI])
             .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--anonymous"])
-            .current_dir(&folder.0);
+            .current_dir(folder.place());
         Running::start(command)
     };
     // There is no room for anybody: that is said, and not tried.

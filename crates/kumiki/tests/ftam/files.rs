@@ -102,7 +102,7 @@ fn standard_input_can_be_sent() {
     let mut command = folder.command(&["ftam", "put", "-", &daemon.url("x")]);
     command.stdin(Stdio::piped());
     let mut running = Running::start(command);
-    let mut input = running.child.stdin.take().unwrap();
+    let mut input = running.child().stdin.take().unwrap();
     std::io::Write::write_all(&mut input, b"said").unwrap();
     drop(input);
     running.end().well();
@@ -132,7 +132,7 @@ fn memory_is_bounded() {
     let limited = |arguments: &str| {
         let mut command = std::process::Command::new("sh");
         let script = format!("ulimit -v 200000; exec \"$0\" {arguments}");
-        command.args(["-c", &script, super::harness::KUMIKI]).current_dir(&folder.0).stdin(Stdio::null());
+        command.args(["-c", &script, super::harness::KUMIKI]).current_dir(folder.place()).stdin(Stdio::null());
         Running::start(command)
     };
     hollow(&folder.path("root/x"), 300_000_000);
@@ -146,7 +146,7 @@ fn memory_is_bounded() {
     limited(&format!("ftam put b ftam://{at}/x")).end().well();
     let size = folder.path("root/x").metadata().unwrap().len();
     assert_eq!(size, 300_000_000);
-    std::fs::remove_dir_all(&folder.0).unwrap();
+    std::fs::remove_dir_all(folder.place()).unwrap();
 }
 
 #[test]

@@ -1,50 +1,38 @@
 //! A responder and callers as processes, in a folder of their own, with an end to all waiting.
 
-use std::io::{BufRead as _, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+
+pub(crate) use kumiki_watchdog::process::{Ran, Running};
 
 pub(crate) const KUMIKI: &str = env!("CARGO_BIN_EXE_kumiki");
 
 /// A folder of its own for one test, with the directory `root` in it.
-pub(crate) struct Folder(pub(crate) PathBuf);
+pub(crate) struct Folder(kumiki_watchdog::process::Folder);
+
+impl core::ops::Deref for Folder {
+    type Target = kumiki_watchdog::process::Folder;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ftam").join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(path.join("root")).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, contents: &[u8]) {
-        std::fs::write(self.path(name), contents).unwrap();
-        // Some are passwords, which nobody else may read.
-        let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(self.path(name), own).unwrap();
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).unwrap()
-    }
-
-    /// Names in a directory, those of unfinished files among them.
-    pub(crate) fn names(&self, directory: &str) -> Vec<String> {
-        names(&self.path(directory))
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ftam");
+        let folder = kumiki_watchdog::process::Folder::within(&place, name);
+        std::fs::create_dir(folder.path("root")).unwrap();
+        Self(folder)
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(KUMIKI);
         command
             .args(arguments)
-            .current_dir(&self.0)
+            .current_dir(self.place())
             .env_remove("KUMIKI_FTAM_PASSWORD")
             .env_remove("KUMIKI_MMS_PASSWORD")
             .stdin(Stdio::null());
@@ -58,112 +46,7 @@ impl Folder {
 
     /// Runs `kumiki ftam ARGUMENTS`.
     pub(crate) fn ftam(&self, arguments: &[&str]) -> Ran {
-        let all: Vec<&str> = std::iter::once("ftam").chain(arguments.iter().copied()).collect();
-        self.kumiki(&all)
-    }
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// What a process has said, and how it ended.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) status: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-impl Ran {
-    /// It went well.
-    #[track_caller]
-    pub(crate) fn well(self) -> Self {
-        assert_eq!(self.status, Some(0), "{self:?}");
-        self
-    }
-
-    /// It ended with this status, and said all of these.
-    #[track_caller]
-    pub(crate) fn failed(&self, status: i32, said: &[&str]) {
-        assert_eq!(self.status, Some(status), "{self:?}");
-        for part in said {
-            assert!(self.err.contains(part), "{part:?} is not in {self:?}");
-        }
-    }
-}
-
-/// A process that runs.
-pub(crate) struct Running {
-    pub(crate) child: Child,
-    out: Receiver<String>,
-    err: Receiver<String>,
-}
-
-fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut stream = BufReader::new(stream);
-        let mut line = Vec::new();
-        while stream.read_until(b'\n', &mut line).is_ok_and(|len| len > 0) {
-            let text = String::from_utf8_lossy(&line);
-            let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
-            line.clear();
-            if sender.send(text).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
-fn rest(receiver: &Receiver<String>) -> String {
-    let mut all = String::new();
-    while let Ok(line) = receiver.recv() {
-        all.push_str(&line);
-        all.push('\n');
-    }
-    all
-}
-
-impl Running {
-    pub(crate) fn start(mut command: Command) -> Self {
-        kumiki_watchdog::minute();
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let out = lines(child.stdout.take().unwrap());
-        let err = lines(child.stderr.take().unwrap());
-        Self { child, out, err }
-    }
-
-    /// The next line of its standard output.
-    #[track_caller]
-    pub(crate) fn line(&self) -> String {
-        kumiki_watchdog::minute();
-        self.out.recv().unwrap()
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.child.id()).unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
-    }
-
-    /// Waits for its end, which is to come.
-    pub(crate) fn end(mut self) -> Ran {
-        kumiki_watchdog::minute();
-        let (out, err) = (rest(&self.out), rest(&self.err));
-        let status = self.child.wait().unwrap().code();
-        Ran { status, out, err }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kumiki(&[&["ftam"], arguments].concat())
     }
 }
 

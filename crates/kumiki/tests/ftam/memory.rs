@@ -68,7 +68,7 @@ fn attack(at: &str, piece: usize, most: usize) -> JoinHandle<Hostile> {
 
 /// A figure of the process, in octets.
 fn figure(daemon: &Daemon, name: &str) -> u64 {
-    let path = format!("/proc/{}/status", daemon.running.child.id());
+    let path = format!("/proc/{}/status", daemon.running.id());
     let text = std::fs::read_to_string(path).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let kib: u64 = line.unwrap().split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -83,7 +83,7 @@ fn fetch(folder: &Folder, daemon: &Daemon, len: u64) -> Running {
     let _ = std::fs::remove_file(&got);
     let fetching = Running::start(folder.command(&["ftam", "get", &url, "got"]));
     // It is under way when the first octets are there.
-    let own = folder.0.clone();
+    let own = folder.place().to_owned();
     until(|| {
         let all = std::fs::read_dir(&own).unwrap();
         let mut all = all.filter_map(Result::ok).filter(|it| {
@@ -139,7 +139,7 @@ fn bounded(folder: &Folder, first: &str) -> Running {
         .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--anonymous"])
         .args(["--associations", "400", "--of-one-host", "400"])
         .args(["--strangers", "400:0:400"])
-        .current_dir(&folder.0);
+        .current_dir(folder.place());
     Running::start(command)
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn entry(folder: &Folder, user: &str, password: &str) -> String {
     let mut command = folder.command(&arguments);
     command.stdin(Stdio::piped());
     let mut running = Running::start(command);
-    let mut input = running.child.stdin.take().unwrap();
+    let mut input = running.child().stdin.take().unwrap();
     writeln!(input, "{password}").unwrap();
     drop(input);
     running.end().well().out

@@ -79,7 +79,7 @@ fn who_asks_without_end_and_reads_nothing_takes_little() {
     let callers: Vec<_> = callers.into_iter().map(|it| it.join().unwrap()).collect();
     // More than the buffers of sockets hold: it is the responder that takes no more.
     assert!(callers.iter().all(|(_, sent)| *sent > 1_000_000));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.running.child.id())).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.running.id())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak = peak.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024;
     assert!(peak <= START + 24 * EACH, "{peak}");

@@ -4,25 +4,15 @@
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 
+use kumiki_watchdog::process::{Folder, Running};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A process that listens somewhere, and is ended with the test.
+/// A process that listens somewhere.
 struct Listener {
-    child: Child,
+    running: Running,
     at: String,
-    /// What it has told since.
-    told: Receiver<String>,
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn kumiki(arguments: &[&str]) -> Command {
@@ -34,24 +24,10 @@ fn kumiki(arguments: &[&str]) -> Command {
 
 /// Starts what says where it listens.
 fn listens(arguments: &[&str]) -> Listener {
-    let mut child = kumiki(arguments).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
-    let at = line.trim_end().strip_prefix("listens at ").map(str::to_owned);
-    let at = at.unwrap_or_else(|| {
-        let mut why = String::new();
-        let _ = child.stderr.take().unwrap().read_to_string(&mut why);
-        panic!("{line}{why}")
-    });
-    // What is told later is read by somebody, so that nothing is broken by it.
-    let (sender, told) = channel();
-    std::thread::spawn(move || {
-        for line in lines.lines().map_while(Result::ok) {
-            let _ = sender.send(line);
-        }
-    });
-    Listener { child, at, told }
+    let mut running = Running::start(kumiki(arguments));
+    let line = running.wait_for("listens at ");
+    let at = line.strip_prefix("listens at ").unwrap().to_owned();
+    Listener { running, at }
 }
 
 /// A host whose calls each get `command`.
@@ -77,20 +53,14 @@ fn typed(arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn folder(name: &str) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("pad").join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
 #[test]
 fn a_pipe_speaks_to_a_program_and_the_packets_are_right() {
-    let capture = folder("pipe").join("pad.pcapng");
+    let folder = Folder::new("pad-pipe");
+    let capture = folder.path("pad.pcapng");
     let capture = capture.to_str().unwrap();
     let host = host(&["/bin/cat"]);
     // The end of cat's input is Ctrl-D at its terminal; the host then invites the PAD to clear.
@@ -117,9 +87,9 @@ fn x_off_in_a_pipe_is_an_octet() {
 
 #[test]
 fn a_program_that_is_not_there_is_refused_at_once() {
-    let folder = folder("no-program");
-    let text_file = folder.join("text");
-    std::fs::write(&text_file, "no program").unwrap();
+    let folder = Folder::new("pad-no-program");
+    folder.write("text", b"no program");
+    let text_file = folder.path("text");
     let text_file = text_file.to_str().unwrap();
     for name in ["/bin/nosuch", "kumiki-nosuch", text_file, "/"] {
         let arguments = ["--answer", "127.0.0.1:0", "--", name];
@@ -131,25 +101,12 @@ fn a_program_that_is_not_there_is_refused_at_once() {
 
 /// Wireshark reads the messages as they were meant, and has nothing against the packets.
 fn tshark(capture: &str) {
-    let fields = ["-T", "fields", "-e", "x29.msg_code"];
-    let read = Command::new("tshark").args(["-n", "-r", capture]).args(fields).output();
-    let read = match read {
-        Ok(read) => read,
-        Err(why) => {
-            assert!(
-                std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none(),
-                "tshark is required and could not be started: {why}"
-            );
-            println!("skipped: tshark could not be started: {why}");
-            return;
-        }
-    };
-    let said = text(&read.stdout);
+    let Some(said) = kumiki_watchdog::peers::tshark(capture, ["-T", "fields", "-e", "x29.msg_code"]) else { return };
     let codes: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
     // To "set" a PAD that is in a pipe answers that 12:1 is not set.
     assert_eq!(codes, ["0x02", "0x00", "0x01"], "{said}");
-    let wrong = Command::new("tshark").args(["-n", "-r", capture, "-Y", "_ws.malformed"]).output().unwrap();
-    assert_eq!(text(&wrong.stdout), "");
+    let wrong = kumiki_watchdog::peers::tshark(capture, ["-Y", "_ws.malformed"]);
+    assert_eq!(wrong.unwrap(), "");
 }
 
 #[test]
@@ -214,10 +171,10 @@ fn end_by(child: &Child, signal: Signal) {
     kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
 }
 
-/// The first line that has all of this.
-fn line(of: &Receiver<String>, wanted: &str) -> String {
-    kumiki_watchdog::minute();
-    of.iter().find(|line| line.contains(wanted)).unwrap()
+/// The next line of a host that has all of this.
+fn line(of: &Listener, wanted: &str) -> String {
+    let mut lines = std::iter::repeat_with(|| of.running.line());
+    lines.find(|line| line.contains(wanted)).unwrap()
 }
 
 #[test]
@@ -229,12 +186,12 @@ fn a_call_that_finds_no_place_is_cleared_at_once() {
         let why = text(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{why}");
         assert!(why.contains("DTE resource constraint (163). the host takes no more calls now"), "{why}");
-        assert!(line(&host.told, "cleared, for there are 1").contains("call 2, "));
+        assert!(line(&host, "cleared, for there are 1").contains("call 2, "));
         drop(stdin);
         let _ = first.kill();
         let _ = first.wait();
         // Its place is free again.
-        assert!(line(&host.told, "the call is over").contains("call 1, "));
+        assert!(line(&host, "the call is over").contains("call 1, "));
         let ran = typed(&["--xot", &host.at, "1"], b"hello\n\x04");
         assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
     }
@@ -253,7 +210,7 @@ fn an_invitation_to_clear_is_followed_by_a_host() {
     until(&mut stdout, "CLR DTE C:0 D:0");
     drop(stdin);
     assert!(child.wait().unwrap().success());
-    line(&host.told, "the call is over");
+    line(&host, "the call is over");
 }
 
 #[test]
@@ -262,36 +219,35 @@ fn whoever_is_ended_by_a_signal_clears_its_call_first() {
         if signal == Signal::HUP && ignores_hangups() {
             continue;
         }
-        let mut host = host(&["cat"]);
+        let host = host(&["cat"]);
         let (caller, stdin) = calling(&host.at);
-        end_by(&host.child, signal);
-        assert!(host.child.wait().unwrap().success());
+        host.running.signal(signal);
+        let told = host.running.end().well().out;
         let ran = caller.wait_with_output().unwrap();
         drop(stdin);
         let why = text(&ran.stderr);
         assert!(why.contains("cleared: DTE originated (00), DTE not operational (162)"), "{why}");
-        line(&host.told, "the call is over: cleared, for this host ends");
+        assert!(told.contains("the call is over: cleared, for this host ends"), "{told}");
     }
     let host = host(&["cat"]);
     let (mut caller, stdin) = calling(&host.at);
     end_by(&caller, Signal::TERM);
     assert!(caller.wait().unwrap().success());
     drop(stdin);
-    line(&host.told, "the call is over: X.25: cleared: DTE originated (00)");
+    line(&host, "the call is over: X.25: cleared: DTE originated (00)");
 }
 
 #[test]
 fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
     let ended = "captures end here: /dev/full: No space left on device";
-    let mut host = listens(&["--answer", "127.0.0.1:0", "--pcap", "/dev/full", "--", "cat"]);
+    let host = listens(&["--answer", "127.0.0.1:0", "--pcap", "/dev/full", "--", "cat"]);
     // A second call would have a file of its own beside the device.
     let ran = typed(&["--xot", &host.at, "1", "--pcap", "/dev/full"], b"hello\n\x04");
     assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
     assert!(ran.status.success() && text(&ran.stderr).contains(ended), "{}", text(&ran.stderr));
-    end_by(&host.child, Signal::TERM);
-    assert!(host.child.wait().unwrap().success());
-    let told: Vec<String> = host.told.iter().filter(|line| line.contains(ended)).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
+    host.running.signal(Signal::TERM);
+    let told = host.running.end().well().out;
+    assert_eq!(told.matches(ended).count(), 1, "{told}");
 }
 
 #[test]
@@ -334,12 +290,12 @@ fn terminals_come_by_telnet() {
 
 #[test]
 fn a_host_ends_with_its_first_call_and_not_with_a_connection() {
-    let mut host = listens(&["--answer", "127.0.0.1:0", "--once", "--", "/bin/cat"]);
+    let host = listens(&["--answer", "127.0.0.1:0", "--once", "--", "/bin/cat"]);
     drop(TcpStream::connect(&host.at).unwrap());
     // It waits until the host has done with the connection.
     let ran = typed(&["--xot", &host.at, "12345"], b"hello\n\x04");
     assert_eq!(text(&ran.stdout), "hello\r\nhello\r\n");
-    assert!(host.child.wait().unwrap().success());
+    host.running.end().well();
 }
 
 #[test]

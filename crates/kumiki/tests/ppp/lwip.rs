@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::peers::{Folder, Running, kumiki, lwip};
+use super::peers::{self, Folder, Running, kumiki, lwip};
 use super::{connection, ended_well};
 
 const OCTETS: u64 = 5_000_000;
@@ -11,7 +11,7 @@ const OCTETS: u64 = 5_000_000;
 fn peer(program: &std::path::Path, line: &str, options: &str) -> Running {
     let mut command = Command::new(program);
     command.arg(line).args(options.split_whitespace());
-    Running::start(command.stderr(Stdio::null()))
+    Running::peer(command.stdin(Stdio::null()).stderr(Stdio::null()))
 }
 
 /// Octets go to lwIP's echo and come back, and both ends agree on what and who.
@@ -23,12 +23,12 @@ fn echoes(name: &str, ours: &str, secrets: &str, theirs: &str) -> String {
     let path = folder.path("line");
     let mut waiting = kumiki(
         &format!("listen:{}", path.display()),
-        &format!("{ours} {} --run source --to 7 --bytes {OCTETS}B", folder.secrets(secrets)),
+        &format!("{ours} {} --run source --to 7 --bytes {OCTETS}B", peers::secrets(&folder, secrets)),
     );
     waiting.wait_for("waiting");
     let peer = peer(&program, &format!("connect:{}", path.display()), theirs);
     let (end, said) = ended_well(waiting);
-    let (_, peer) = peer.end();
+    let peer = peer.end().out;
     let talk = connection(&said);
     assert_eq!(talk["received"], OCTETS, "{talk}");
     assert_eq!(talk["received_sha256"], talk["sent_sha256"], "{talk}");

@@ -9,7 +9,8 @@ mod lwip;
 mod peers;
 mod pppd;
 
-use peers::{Folder, Running, events, kumiki, log};
+use peers::{Folder, Ran, Running, events, kumiki, log, secrets};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// Octets of a long transfer; `KUMIKI_PPP_BYTES` makes it longer or shorter. All of it, with the start of a Linux in user mode, is to take less than a
@@ -35,8 +36,8 @@ fn connection(said: &str) -> Value {
 
 /// The end of a link of ours, which went as asked for and lost nothing on the line.
 fn ended_well(kumiki: Running) -> (Value, String) {
-    let (status, said) = kumiki.end();
-    assert_eq!(status, 0, "{said}");
+    let Ran { status, out: said, .. } = kumiki.end();
+    assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     assert_eq!(end["outcome"], "as asked", "{end}");
     (end, said)
@@ -49,8 +50,8 @@ fn the_end_of_a_line_that_is_a_program_is_the_program_s() {
         ("exit 0", "has ended with status 0"),
         ("kill -9 $$", "was ended by signal 9"),
     ] {
-        let (status, said) = kumiki(&format!("exec:{command}"), "").end();
-        assert_eq!(status, 3, "{said}");
+        let Ran { status, out: said, .. } = kumiki(&format!("exec:{command}"), "").end();
+        assert_eq!(status, Some(3), "{said}");
         let end = events(&said, "end").pop().unwrap();
         assert_eq!(end["why"], format!("the line went down: its program {how}"), "{said}");
         // Nobody has asked.
@@ -62,14 +63,14 @@ fn the_end_of_a_line_that_is_a_program_is_the_program_s() {
 fn secrets_are_taken_of_a_file_that_nobody_else_reads() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("secrets");
-    let options = folder.secrets("kumiki secret");
+    let options = secrets(&folder, "kumiki secret");
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(folder.path("secrets"), open).unwrap();
-    let (status, said) = kumiki("exec:true", &options).end();
-    assert_eq!((status, said.as_str()), (2, ""));
+    let Ran { status, out: said, .. } = kumiki("exec:true", &options).end();
+    assert_eq!((status, said.as_str()), (Some(2), ""));
     // The command line is for everybody to see.
     for option in ["--secret x", "--let-in kumiki:x"] {
-        assert_eq!(kumiki("exec:true", option).end().0, 2, "{option}");
+        assert_eq!(kumiki("exec:true", option).end().status, Some(2), "{option}");
     }
 }
 
@@ -90,13 +91,13 @@ fn what_is_told_as_sent_is_what_the_line_took() {
     // A window of TCP that is longer than what may wait for the line.
     let wide = "--set tcp.initial_window_segments=400";
     let [far, near] = pair(&folder, ["--run sink --listen 5001 --connections 1", &format!("{sends} {wide}")]);
-    let (status, said) = near.end();
-    assert_eq!(status, 0, "{said}");
+    let Ran { status, out: said, .. } = near.end();
+    assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     let line = std::fs::metadata(folder.path("seen.sent")).unwrap().len();
     assert_eq!(end["octets_sent"], line, "{end}");
-    let (status, said) = far.end();
-    assert_eq!(status, 0, "{said}");
+    let Ran { status, out: said, .. } = far.end();
+    assert_eq!(status, Some(0), "{said}");
     let there = events(&said, "end").pop().unwrap();
     assert_eq!(there["octets_received"], line, "{there}");
     assert_eq!(there["frames_received"], end["frames_sent"], "{there}");
@@ -113,12 +114,12 @@ fn a_link_that_is_interrupted_aborts_what_its_program_has_open_and_tells_of_it()
     while std::fs::metadata(folder.path("seen.sent")).map_or(0, |file| file.len()) < 100_000 {
         std::thread::yield_now();
     }
-    near.ask_to_end();
-    let (status, said) = near.end();
-    assert_eq!(status, 0, "{said}");
+    near.signal(Signal::TERM);
+    let Ran { status, out: said, .. } = near.end();
+    assert_eq!(status, Some(0), "{said}");
     assert_eq!(connection(&said)["reason"], "a user asked for it", "{said}");
-    let (status, said) = far.end();
+    let Ran { status, out: said, .. } = far.end();
     // The other end hears of it over the link.
-    assert_eq!(status, 1, "{said}");
+    assert_eq!(status, Some(1), "{said}");
     assert_eq!(connection(&said)["reason"], "the peer reset the connection", "{said}");
 }

@@ -1,11 +1,13 @@
 //! With pppd, on a line that is a Unix socket.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
-use super::peers::{Folder, Running, events, kumiki, log, pppd, pppd_kit};
+use super::peers::{Folder, Ran, Running, events, file, kumiki, log, pppd, pppd_kit, secrets};
 use super::{connection, ended_well, octets, told};
+use kumiki_watchdog::peers::tshark;
 
 /// What a guest does that takes octets from 5001 here, and says their hash.
 const TAKES: &str = r#"exec python3 - <<'END'
@@ -58,21 +60,8 @@ fn judged(folder: &Folder) {
         assert!(decoded.status.success(), "{ending}: {decoded:?}");
         assert_eq!(bad, "", "{ending}");
     }
-    let tshark = Command::new("tshark")
-        .args(["-n", "-T", "fields", "-e", "frame.protocols"])
-        .args(["-e", "_ws.expert.severity", "-e", "_ws.malformed", "-r"])
-        .arg(folder.path("frames.pcapng"))
-        .output();
-    let shown = match tshark {
-        Ok(shown) => shown,
-        Err(why) => {
-            let is_required = std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_some();
-            assert!(!is_required, "tshark: {why}");
-            println!("tshark left out: {why}");
-            return;
-        }
-    };
-    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let fields = ["-T", "fields", "-e", "frame.protocols", "-e", "_ws.expert.severity", "-e", "_ws.malformed"];
+    let Some(shown) = tshark(folder.path("frames.pcapng"), fields) else { return };
     assert!(shown.lines().count() > 20, "{shown}");
     for line in shown.lines() {
         assert!(line.starts_with("ppp"), "{line}");
@@ -100,13 +89,13 @@ fn a_pppd_that_is_given_an_address_and_challenged_takes_octets_from_us() {
         &ours,
         &format!(
             "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --run source --listen 5001 --connections 1 --bytes {bytes}B --restart 1s --max-configure 60",
-            folder.secrets("kumiki secret")
+            secrets(&folder, "kumiki secret")
         ),
     );
-    let after = folder.file("after", TAKES);
+    let after = file(&folder, "after", TAKES);
     let peer = pppd(&kit, &theirs, "noauth noipdefault ipcp-accept-local +ipv6", Some(&after));
     let (end, said) = ended_well(ours);
-    let (_, peer) = peer.end();
+    let peer = peer.end().out;
     let took = peer.lines().find(|line| line.contains("PEER took")).unwrap_or_else(|| panic!("{peer}"));
     let sent = connection(&said);
     assert_eq!(told(took).0, bytes);
@@ -136,13 +125,13 @@ fn a_pppd_that_asks_for_a_password_and_gives_the_addresses_sends_octets_to_us() 
         &ours,
         &format!(
             "{} --run sink --listen 5001 --connections 1 --restart 1s --max-configure 60",
-            folder.secrets("kumiki secret")
+            secrets(&folder, "kumiki secret")
         ),
     );
-    let after = folder.file("after", &sends(bytes));
+    let after = file(&folder, "after", &sends(bytes));
     let peer = pppd(&kit, &theirs, "auth require-pap 10.7.0.2:10.7.0.1 +ipv6", Some(&after));
     let (end, said) = ended_well(ours);
-    let (_, peer) = peer.end();
+    let peer = peer.end().out;
     let sent = peer.lines().find(|line| line.contains("PEER sent")).unwrap_or_else(|| panic!("{peer}"));
     let received = connection(&said);
     assert_eq!(told(sent).0, bytes);
@@ -166,10 +155,11 @@ fn both_ends_challenge_each_other_and_all_octets_are_well_formed() {
         &ours,
         &format!(
             "10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive --run echo --listen 7 --connections 1 {files}",
-            folder.secrets("kumiki secret\ngateway secret")
+            secrets(&folder, "kumiki secret\ngateway secret")
         ),
     );
-    let after = folder.file(
+    let after = file(
+        &folder,
         "after",
         r#"exec python3 - <<'END'
 import random, socket, threading
@@ -185,7 +175,7 @@ END
     );
     let peer = pppd(&kit, &theirs, "auth require-chap novj +ipv6", Some(&after));
     let (end, said) = ended_well(ours);
-    let (_, peer) = peer.end();
+    let peer = peer.end().out;
     assert!(peer.contains("PEER echo True"), "{peer}");
     for words in ["rcvd [CHAP Response", "sent [CHAP Response", "CHAP authentication succeeded"] {
         assert!(peer.contains(words), "{words}: {peer}");
@@ -202,12 +192,12 @@ fn a_peer_that_does_not_know_the_secret_is_not_let_in() {
     let (ours, theirs) = line_of(&folder);
     let ours = kumiki(
         &ours,
-        &format!("10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive", folder.secrets("kumiki another")),
+        &format!("10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive", secrets(&folder, "kumiki another")),
     );
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
-    let (status, said) = ours.end();
-    assert_eq!(status, 4, "{said}");
-    let (_, peer) = peer.end();
+    let Ran { status, out: said, .. } = ours.end();
+    assert_eq!(status, Some(4), "{said}");
+    let peer = peer.end().out;
     assert!(peer.contains("CHAP authentication failed"), "{peer}");
 }
 
@@ -225,9 +215,9 @@ fn a_link_comes_up_again_after_its_peer_was_killed() {
         peer.kill();
         ours.wait_for("the line is down");
     }
-    ours.ask_to_end();
-    let (status, said) = ours.end();
-    assert_eq!(status, 0, "{said}");
+    ours.signal(Signal::TERM);
+    let Ran { status, out: said, .. } = ours.end();
+    assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     assert!(end["opened"].as_u64() >= Some(2), "{end}");
 }
@@ -281,17 +271,17 @@ fn linux_uses_the_link_through_a_tun_device() {
     };
     let folder = Folder::new("tun");
     let (ours, theirs) = line_of(&folder);
-    let script = folder.file("uses.py", USES_TUN);
+    let script = file(&folder, "uses.py", USES_TUN);
     let mut command = Command::new("unshare");
     command.args(*options).arg("python3").arg(script);
     command.args([env!("CARGO_BIN_EXE_kumiki"), "ppp", &ours, "10.7.0.1:10.7.0.2"]);
     command.args(["--json", "--passive", "--tun", "kumiki0"]);
-    let ours = Running::start(&mut command);
+    let ours = Running::peer(command.stdin(Stdio::null()));
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
-    let (status, said) = ours.end();
-    assert_eq!(status, 0, "{said}");
+    let Ran { status, out: said, .. } = ours.end();
+    assert_eq!(status, Some(0), "{said}");
     let echoes = said.lines().filter(|line| line.starts_with("ECHO") && line.ends_with("True"));
     assert_eq!(echoes.count(), 2, "{said}");
-    let (_, peer) = peer.end();
+    let peer = peer.end().out;
     assert!(peer.contains("LCP terminated by peer"), "{peer}");
 }

@@ -10,9 +10,11 @@ mod process;
 
 use std::net::SocketAddrV4;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use process::{Folder, Running, sockets};
+use kumiki_watchdog::peers::CHECKSUMS;
+
+use process::{Folder, Running, event, sockets};
 use serde_json::Value;
 
 /// Octets in one write: ttcp's `-l`.
@@ -32,7 +34,7 @@ fn host(program: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, opt
         "{program} --json --mtu 9000 --addr 192.168.3.{number}/24 \
          --sim-ether {socket} --station {peer} {options}"
     );
-    command.args(what.split_whitespace());
+    command.args(what.split_whitespace()).stdin(Stdio::null());
     command
 }
 
@@ -46,19 +48,19 @@ fn ttcp(protocol: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, op
 /// `options` are those of the sender and those of the receiver.
 fn carry(protocol: &str, [near, far]: [SocketAddrV4; 2], octets: u64, options: [&str; 2]) -> Carried {
     let receive = format!("--receive {}", options[1]);
-    let mut receiver = Running::start(&mut ttcp(protocol, 2, far, near, &receive));
+    let mut receiver = Running::start(ttcp(protocol, 2, far, near, &receive));
     receiver.wait_for("listening");
     let transmit = format!("--transmit 192.168.3.2 -l {WRITE}B -n {} {}", octets / WRITE, options[0]);
-    let sender = Running::start(&mut ttcp(protocol, 1, near, far, &transmit)).end();
+    let sender = Running::start(ttcp(protocol, 1, near, far, &transmit)).end();
     let receiver = receiver.end();
-    assert_eq!(sender.status, 0, "sender: {sender:?}\nreceiver: {receiver:?}");
-    assert_eq!(receiver.status, 0, "receiver: {receiver:?}");
-    let (sent, received) = (sender.event("connection"), receiver.event("connection"));
+    assert_eq!(sender.status, Some(0), "sender: {sender:?}\nreceiver: {receiver:?}");
+    assert_eq!(receiver.status, Some(0), "receiver: {receiver:?}");
+    let (sent, received) = (event(&sender, "connection"), event(&receiver, "connection"));
     assert_eq!(sent["sent"], octets, "{sent}");
     assert_eq!(received["received"], octets, "{received}");
     assert_eq!(sent["sent_sha256"], received["received_sha256"]);
     assert_eq!([&sent["ended"], &received["ended"]], ["closed"; 2], "{sent}\n{received}");
-    Carried { end: sender.event("end"), sent, received }
+    Carried { end: event(&sender, "end"), sent, received }
 }
 
 const MIB: u64 = 1 << 20;
@@ -91,10 +93,11 @@ fn xtp_crosses_a_delay_generator_that_loses() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     command
         .args(["delay", "--json", "--no-stdin", "--ordinary-priority"])
+        .stdin(Stdio::null())
         .args(["--for", "300s", "--set", "both delay 20ms loss 1%"])
         .arg(format!("udp:{box_near},{near}"))
         .arg(format!("udp:{box_far},{far}"));
-    let mut delay = Running::start(&mut command);
+    let mut delay = Running::start(command);
     delay.wait_for("ready");
     let via = [box_near, box_far].map(|socket| format!("--via {socket}"));
     let carried = carry("xtp", [near, far], 4 * MIB, [&via[0], &via[1]]);
@@ -119,7 +122,7 @@ fn a_group_of_two_receives_what_one_sends() {
         (3, second, [source, first], format!("{receive} --impair loss=0.01")),
     ]
     .map(|(number, socket, others, options)| {
-        let mut receiver = Running::start(&mut member(number, socket, others, &options));
+        let mut receiver = Running::start(member(number, socket, others, &options));
         receiver.wait_for("listening");
         receiver
     });
@@ -128,15 +131,15 @@ fn a_group_of_two_receives_what_one_sends() {
         4 * MIB / WRITE,
         pcap.display()
     );
-    let mut sender = member(1, source, [first, second], &transmit);
-    let sender = Running::start(&mut sender).end();
+    let sender = member(1, source, [first, second], &transmit);
+    let sender = Running::start(sender).end();
     let receivers = receivers.map(Running::end);
-    assert_eq!(sender.status, 0, "{sender:?}\n{receivers:?}");
-    let sent = sender.event("connection");
+    assert_eq!(sender.status, Some(0), "{sender:?}\n{receivers:?}");
+    let sent = event(&sender, "connection");
     assert_eq!(sent["sent"], 4 * MIB, "{sent}");
     for receiver in receivers {
-        assert_eq!(receiver.status, 0, "{receiver:?}");
-        let received = receiver.event("connection");
+        assert_eq!(receiver.status, Some(0), "{receiver:?}");
+        let received = event(&receiver, "connection");
         assert_eq!(received["received"], 4 * MIB, "{received}");
         assert_eq!(sent["sent_sha256"], received["received_sha256"]);
         assert_eq!(received["ended"], "closed", "{received}");
@@ -203,50 +206,35 @@ fn decode(path: &Path, options: &[&str]) -> String {
 fn tshark(path: &Path, filter: &str) -> Option<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let script = here.join("../kumiki-decode/dissectors/xtp.lua");
-    let mut command = Command::new("tshark");
-    command.arg("-X");
-    command.arg(format!("lua_script:{}", script.display()));
-    for sums in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"] {
-        command.args(["-o", sums]);
-    }
-    command.arg("-r").arg(path).args(["-Y", filter]);
-    kumiki_watchdog::minute();
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{output:?}");
-            Some(String::from_utf8(output.stdout).unwrap())
-        }
-        // There is none, or none that this user may start.
-        Err(_) if std::env::var_os("KUMIKI_REQUIRE_TSHARK").is_none() => None,
-        Err(why) => panic!("tshark: {why}"),
-    }
+    let script = format!("lua_script:{}", script.display());
+    kumiki_watchdog::peers::tshark(path, [&["-X", &script, "-Y", filter], &CHECKSUMS[..]].concat())
 }
 
 #[test]
 fn an_echo_comes_back_whatever_transport_was_asked_for() {
     let [near, far] = sockets();
-    let mut other = Running::start(&mut host("ttcp", 2, far, near, "--receive"));
+    let mut other = Running::start(host("ttcp", 2, far, near, "--receive"));
     other.wait_for("listening");
     let options = "--protocol xtp --to 192.168.3.2 --count 2 --interval 1ms";
-    let ping = Running::start(&mut host("ping", 1, near, far, options)).end();
-    assert_eq!(ping.status, 0, "{ping:?}");
-    assert_eq!(ping.event("ping")["answered"], 2);
+    let ping = Running::start(host("ping", 1, near, far, options)).end();
+    assert_eq!(ping.status, Some(0), "{ping:?}");
+    assert_eq!(event(&ping, "ping")["answered"], 2);
 }
 
 /// A caller of a host that has no listener on the port: why its call ended.
 fn refused(protocol: &str) -> String {
     let [near, far] = sockets();
-    let mut other = Running::start(&mut ttcp(protocol, 2, far, near, "--receive --port 6000"));
+    let mut other = Running::start(ttcp(protocol, 2, far, near, "--receive --port 6000"));
     other.wait_for("listening");
     let transmit = "--transmit 192.168.3.2 --port 6001";
-    let sender = Running::start(&mut ttcp(protocol, 1, near, far, transmit)).end();
-    assert_eq!(sender.status, 1, "{sender:?}");
+    let sender = Running::start(ttcp(protocol, 1, near, far, transmit)).end();
+    assert_eq!(sender.status, Some(1), "{sender:?}");
     // Errors go to standard error, with their reason.
     let why = "kumiki: connection 1, with 192.168.3.2:6001, was aborted: the peer refused\n";
     let told = |line: &&str| !line.starts_with("walls: ");
-    let errors: String = sender.errors.split_inclusive('\n').filter(told).collect();
+    let errors: String = sender.err.split_inclusive('\n').filter(told).collect();
     assert_eq!(errors, why);
-    let connection = sender.event("connection");
+    let connection = event(&sender, "connection");
     assert_eq!(connection["ended"], "aborted", "{connection}");
     connection["reason"].as_str().unwrap().to_owned()
 }
@@ -257,9 +245,9 @@ fn a_host_that_is_not_there_ends_a_call() {
     for protocol in ["tcp", "xtp"] {
         let [near, nobody] = sockets();
         let transmit = "--transmit 192.168.3.9";
-        let sender = Running::start(&mut ttcp(protocol, 1, near, nobody, transmit)).end();
-        assert_eq!(sender.status, 1, "{sender:?}");
-        let connection = sender.event("connection");
+        let sender = Running::start(ttcp(protocol, 1, near, nobody, transmit)).end();
+        assert_eq!(sender.status, Some(1), "{sender:?}");
+        let connection = event(&sender, "connection");
         assert_eq!(connection["reason"], "no path to the peer", "{connection}");
     }
 }
@@ -272,12 +260,12 @@ fn what_was_refused_was_not_sent() {
         "ttcp --protocol xtp --addr 192.168.3.1/24 --transmit 192.168.3.1 \
          --sim-ether {near} --station {nobody}"
     );
-    let sender = Running::start(command.args(text.split_whitespace())).end();
-    assert_eq!(sender.status, 1, "{sender:?}");
-    assert!(sender.said.contains("handed to the stack"), "{sender:?}");
-    assert!(!sender.said.contains("   sent "), "{sender:?}");
-    assert!(!sender.said.contains("Mb/s"), "{sender:?}");
-    assert!(sender.errors.contains("the peer refused"), "{sender:?}");
+    let sender = Running::start(command.args(text.split_whitespace()).stdin(Stdio::null())).end();
+    assert_eq!(sender.status, Some(1), "{sender:?}");
+    assert!(sender.out.contains("handed to the stack"), "{sender:?}");
+    assert!(!sender.out.contains("   sent "), "{sender:?}");
+    assert!(!sender.out.contains("Mb/s"), "{sender:?}");
+    assert!(sender.err.contains("the peer refused"), "{sender:?}");
 }
 
 #[test]
@@ -289,10 +277,10 @@ fn mistakes_of_the_command_line_say_what_would_be_right() {
     ] {
         let options = format!("--transmit 192.168.3.2 {options}");
         let [near, far] = sockets();
-        let sender = Running::start(&mut ttcp("xtp", 1, near, far, &options)).end();
-        assert_eq!((sender.status, &sender.said[..]), (2, ""), "{sender:?}");
+        let sender = Running::start(ttcp("xtp", 1, near, far, &options)).end();
+        assert_eq!((sender.status, &sender.out[..]), (Some(2), ""), "{sender:?}");
         for word in words {
-            assert!(sender.errors.contains(word), "{word}: {sender:?}");
+            assert!(sender.err.contains(word), "{word}: {sender:?}");
         }
     }
 }

@@ -1,13 +1,9 @@
 //! Processes, ports and folders of one test.
 
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
 
+pub(crate) use kumiki_watchdog::process::{Folder, Ran, Running};
 use serde_json::Value;
 
 /// An address of the loopback interface that goes with the number of this process: what is at it is ours alone, whoever runs the same tests.
@@ -37,117 +33,11 @@ pub(crate) fn sockets() -> [SocketAddrV4; 2] {
     })
 }
 
-/// A process that was started; it is killed where the test ends before it.
-pub(crate) struct Running {
-    child: Child,
-    lines: Receiver<String>,
-    errors: Option<JoinHandle<String>>,
-    said: String,
-}
-
-/// A process that has ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) status: i32,
-    pub(crate) said: String,
-    pub(crate) errors: String,
-}
-
-impl Running {
-    pub(crate) fn start(command: &mut Command) -> Self {
-        kumiki_watchdog::minute();
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let mut errors = child.stderr.take().unwrap();
-        let (tell, lines) = channel();
-        std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let errors = std::thread::spawn(move || {
-            let mut text = String::new();
-            let _ = errors.read_to_string(&mut text);
-            text
-        });
-        Self { child, lines, errors: Some(errors), said: String::new() }
-    }
-
-    /// The next line; `None` at the end.
-    fn line(&mut self) -> Option<String> {
-        kumiki_watchdog::minute();
-        let line = self.lines.recv().ok()?;
-        self.said.push_str(&line);
-        self.said.push('\n');
-        Some(line)
-    }
-
-    /// Reads until it has told of an event of this kind.
-    pub(crate) fn wait_for(&mut self, kind: &str) {
-        while let Some(line) = self.line() {
-            if event(&line, kind).is_some() {
-                return;
-            }
-        }
-        let errors = self.errors.take().map(|errors| errors.join().unwrap());
-        panic!("no {kind}:\n{}{}", self.said, errors.unwrap_or_default());
-    }
-
-    /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ended {
-        kumiki_watchdog::minute();
-        while self.line().is_some() {}
-        let status = self.child.wait().unwrap();
-        Ended {
-            status: status.code().unwrap_or(-1),
-            said: core::mem::take(&mut self.said),
-            errors: self.errors.take().unwrap().join().unwrap(),
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Ended {
-    /// The only event of this kind that it has told of.
-    pub(crate) fn event(&self, kind: &str) -> Value {
-        let mut all = self.said.lines().filter_map(|line| event(line, kind));
-        let (one, another) = (all.next(), all.next());
-        assert!(another.is_none(), "{self:?}");
-        one.unwrap_or_else(|| panic!("no {kind}: {self:?}"))
-    }
-}
-
-fn event(line: &str, kind: &str) -> Option<Value> {
-    let event: Value = serde_json::from_str(line).ok()?;
-    (event["event"] == kind).then_some(event)
-}
-
-/// A folder for one test; removed at its end.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let name = format!("kumiki-xtp-{}-{name}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The only event of this kind that a process has told of.
+pub(crate) fn event(ran: &Ran, kind: &str) -> Value {
+    let events = ran.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut all = events.filter(|event| event["event"] == kind);
+    let (one, another) = (all.next(), all.next());
+    assert!(another.is_none(), "{ran:?}");
+    one.unwrap_or_else(|| panic!("no {kind}: {ran:?}"))
 }
