@@ -9,10 +9,7 @@ mod path;
 mod programs;
 mod protocols;
 mod rings;
-mod switched;
 mod window;
-
-pub(crate) use rings::of as ring;
 
 use std::collections::BTreeMap;
 
@@ -22,7 +19,7 @@ use kumiki_sim::{HostId, Standstill, World};
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
-use crate::scenario::{Host, Impair, Scenario};
+use crate::scenario::{Host, Scenario};
 use fault::Fault;
 pub use measure::{Bound, Measured, SessionResult, Units};
 use programs::Load;
@@ -66,14 +63,6 @@ pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<B
     let place = protocols::Place { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
     built.ok_or_else(|| Fault::new(format!("there is no kind of node {kind:?}")))
-}
-
-/// What `impair` does to frames that go towards the end `0` and the end `1` of a line between `ends`.
-///
-/// # Errors
-/// A [`Fault`] whose path begins at the keys of `impair`.
-pub fn impairments(impair: &Impair, ends: [&str; 2]) -> Result<[kumiki_link::Impairment; 2], Fault> {
-    media::impairments(impair, ends)
 }
 
 /// An experiment that has been built and not yet run.

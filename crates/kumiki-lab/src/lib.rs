@@ -4,6 +4,7 @@ pub mod capture;
 pub mod experiment;
 pub mod figure;
 pub mod limit;
+pub mod medium;
 pub mod picture;
 pub mod profile;
 pub mod progress;

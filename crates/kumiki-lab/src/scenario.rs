@@ -5,7 +5,7 @@
 //!
 //! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
 //!
-//! `docs/settings.md` lists what can be set of each kind of node.
+//! `docs/settings.md` lists what can be set of each kind of node and of each medium.
 //!
 //! # Names for values
 //!
@@ -43,10 +43,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use kumiki_graph::Duration;
-use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::quantity::{Octets, Share};
+use crate::medium;
+use crate::quantity::Octets;
 
 mod amount;
 mod beside;
@@ -59,6 +60,7 @@ pub(crate) mod label;
 pub(crate) mod like;
 mod load;
 mod read;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 pub mod tree;
@@ -66,7 +68,6 @@ mod vary;
 
 pub use amount::Amount;
 pub use beside::Beside;
-pub(crate) use check::impairment as check_impair;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
 
@@ -251,104 +252,51 @@ pub struct Switch {
 
 /// A line between two plugs.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Link {
     /// The two ends, each `host.device` or `switch.port`.
     pub ends: [String; 2],
-    /// What it is. With cells: `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3`, `ds3-plcp`, `taxi-140`. With HDLC-like frames in the payload of SONET/SDH
-    /// (PPP, MAPOS): `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos`. With HDLC frames bit by bit (LAPB): `sync-64k`, `sync-2m`, `synchronous`. With frames of no particular form: `oc3c`, `oc12c`, `oc48c`,
-    /// `point-to-point`.
+    /// What it is: a name of [`medium::LINES`].
     pub medium: String,
-    /// Line rate of a `point-to-point` or `synchronous` line.
-    pub rate: Option<String>,
-    /// Propagation, one way.
-    #[serde(default)]
-    pub propagation: Option<String>,
-    /// Octets that a `point-to-point` line adds to each frame.
-    #[serde(default)]
-    pub framing_octets: Option<u32>,
-    /// Bits of the frame check sequence of HDLC-like frames: 16 or 32: the default, as RFC 2615 wants it; bit by bit 16 is.
-    #[serde(default)]
-    pub fcs: Option<u32>,
-    /// Flags between two HDLC frames: 1 (the default) or 2.
-    #[serde(default)]
-    pub flags: Option<u32>,
-    /// Whether a line with HDLC-like frames is run octet by octet, with its frames of SONET/SDH, their overhead and alarms; times are the same.
-    /// Where bits are wrong or the signal is lost it is in any case.
-    #[serde(default)]
-    pub octet_exact: Option<bool>,
-    /// Whether its payload is scrambled (RFC 2615, C2 16; the default) or not (RFC 1619, C2 CF).
-    #[serde(default)]
-    pub scrambled: Option<bool>,
-    /// The chance of each bit of it to be wrong, from 0 to 1.
-    #[serde(default)]
-    pub bit_errors: Option<f64>,
-    /// When it has no signal, in both directions, each as `"2 s .. 2.5 s"`.
-    #[serde(default)]
-    pub outages: Vec<String>,
-    /// Frames that may wait at each end of a line without cells.
-    #[serde(default)]
-    pub queue_frames: Option<u32>,
-    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
-    #[serde(default)]
-    pub mark_frames: Option<u32>,
-    /// What goes wrong on it, both ways unless it says which.
-    #[serde(default)]
-    pub impair: Option<Impair>,
-    /// A line with HDLC frames bit by bit that is there only when one end has called the other.
-    #[serde(default)]
-    pub switched: Option<Switched>,
+    /// Settings of the medium.
+    #[serde(flatten)]
+    pub settings: toml::Table,
 }
 
-/// The circuits of a line that is switched, for `x32`.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Switched {
-    /// The numbers of the two ends, in their order.
-    pub numbers: [String; 2],
-    /// From dialling until the other end is rung; 2 s unless given.
-    #[serde(default)]
-    pub setup: Option<String>,
-    /// How long it is rung at most; 30 s unless given.
-    #[serde(default)]
-    pub ring: Option<String>,
-    /// From clearing until both ends are told, and can call again; 500 ms unless given.
-    #[serde(default)]
-    pub release: Option<String>,
-    /// Whether who is called is told who calls; true unless given.
-    #[serde(default)]
-    pub tells_caller: Option<bool>,
-    /// When the network clears the circuit, where one stands: times from the start such as `"20 s"`.
-    #[serde(default)]
-    pub clears: Vec<String>,
+impl Link {
+    /// What it is, with its settings.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the link.
+    pub fn line(&self) -> Result<medium::Line, Fault> {
+        medium::read(&medium::LINES, &self.medium, &self.settings)
+    }
+
+    /// What it is, in a few words: medium, rate, propagation, and whether it is switched or impaired.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let text = |key| self.settings.get(key).and_then(toml::Value::as_str);
+        let is_there = |key, words| self.settings.contains_key(key).then_some(words);
+        let parts = [
+            Some(self.medium.as_str()),
+            text("rate"),
+            text("propagation"),
+            is_there("switched", "switched"),
+            is_there("impair", "impaired"),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A ring of hosts.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Ring {
     /// The stations, each `host.device`, in the order in which the token goes; two at least.
     pub ends: Vec<String>,
-    /// What it is: `fddi`.
+    /// What it is: a name of [`medium::RINGS`].
     pub medium: String,
-    /// Propagation from each station to the next.
-    #[serde(default)]
-    pub propagation: Option<String>,
-    /// Latency of each station; 600 ns unless given.
-    #[serde(default)]
-    pub latency: Option<String>,
-    /// The target token rotation time; 8 ms unless given.
-    #[serde(default)]
-    pub ttrt: Option<String>,
-    /// Frames that may wait for the token at each station.
-    #[serde(default)]
-    pub queue_frames: Option<u32>,
-    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
-    #[serde(default)]
-    pub mark_frames: Option<u32>,
-    /// What goes wrong on the way from the ring into a station, all of them unless it says which.
-    #[serde(default)]
-    pub impair: Option<Impair>,
+    /// Settings of the medium.
+    #[serde(flatten)]
+    pub settings: toml::Table,
 }
 
 impl Ring {
@@ -363,76 +311,23 @@ impl Ring {
         names.zip(next).map(|(one, other)| [one, other]).take(count)
     }
 
+    /// What it is, with its settings.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the ring.
+    pub fn ring(&self) -> Result<medium::Ring, Fault> {
+        medium::read(&medium::RINGS, &self.medium, &self.settings)
+    }
+
     /// What it is, in a few words: medium, target, propagation, and whether something goes wrong on it.
     #[must_use]
     pub fn words(&self) -> String {
-        let ttrt = self.ttrt.as_ref().map(|time| format!("TTRT {time}"));
-        let impaired = self.impair.as_ref().map(|_| "impaired".to_owned());
-        let parts = [Some(self.medium.clone()), ttrt, self.propagation.clone(), impaired];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        parts.join(", ")
+        let text = |key| self.settings.get(key).and_then(toml::Value::as_str);
+        let ttrt = text("ttrt").map(|time| format!("TTRT {time}"));
+        let impaired = self.settings.contains_key("impair").then_some("impaired");
+        let parts = [Some(self.medium.as_str()), ttrt.as_deref(), text("propagation"), impaired];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
-}
-
-/// What goes wrong on a line. All chances are per frame or cell, from 0 to 1, or with a unit: 0.01 is "1 %".
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Impair {
-    /// Only what travels towards this end, one of the two; both ways unless given.
-    pub toward: Option<String>,
-    /// Chance of loss.
-    #[serde(deserialize_with = "chance")]
-    pub loss: f64,
-    /// Chance of being sent twice.
-    #[serde(deserialize_with = "chance")]
-    pub duplicate: f64,
-    /// Chance of being held back.
-    #[serde(deserialize_with = "chance")]
-    pub reorder: f64,
-    /// For how long a frame held back is held; cells are not held back, since an ATM connection keeps their order.
-    pub reorder_by: Option<String>,
-    /// Chance of a congestion mark (ECN), where the sender of a frame's IP packet allows it; not in cells.
-    #[serde(deserialize_with = "chance")]
-    pub mark: f64,
-    /// Chance of one wrong bit.
-    #[serde(deserialize_with = "chance")]
-    pub corrupt: f64,
-    /// Added to the propagation.
-    pub delay: Option<String>,
-    /// Added to the delay: a random time below this.
-    pub jitter: Option<String>,
-}
-
-/// A chance, as a number from 0 to 1 or as a share with its unit.
-fn chance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    struct Chance;
-
-    impl Visitor<'_> for Chance {
-        type Value = f64;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a number from 0 to 1, or a share such as \"0.5 %\"")
-        }
-
-        fn visit_f64<E>(self, value: f64) -> Result<f64, E> {
-            Ok(value)
-        }
-
-        fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<f64, E> {
-            match value {
-                0 => Ok(0.0),
-                1 => Ok(1.0),
-                _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
-            }
-        }
-
-        fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<f64, E> {
-            let share = crate::quantity::parse::<Share>(value);
-            share.map(Share::as_f64).map_err(E::custom)
-        }
-    }
-
-    deserializer.deserialize_any(Chance)
 }
 
 /// The load.

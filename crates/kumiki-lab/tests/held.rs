@@ -71,7 +71,7 @@ host.b = { graph = ["n", "tcp", "ip", "l0"], ip = { address = "10.0.2.1/24", rou
 host.r1 = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l0 = { address = "10.0.0.254/24", peer = "10.0.0.1" }, interface.l1 = { address = "10.0.1.1/24", peer = "10.0.1.2" }, routes = { "10.0.2.0/24" = "10.0.1.2" } } }
 host.r2 = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l0 = { address = "10.0.1.2/24", peer = "10.0.1.1" }, interface.l1 = { address = "10.0.2.254/24", peer = "10.0.2.1" }, routes = { "10.0.0.0/24" = "10.0.1.1" } } }
 link.in = { ends = ["a.l0", "r1.l0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "500 us" }
-link.mid = { ends = ["r1.l1", "r2.l0"], medium = "point-to-point", rate = "20 Mb/s", framing_octets = 2, propagation = "9 ms", queue_frames = 100 }
+link.mid = { ends = ["r1.l1", "r2.l0"], medium = "point-to-point", rate = "20 Mb/s", framing = "2 B", propagation = "9 ms", queue_frames = 100 }
 link.out = { ends = ["r2.l1", "b.l0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "500 us" }
 workload = { kind = "netperf", from = "a.n", to = "b.n", message = "8 KiB", socket_buffer = "4 MiB", sessions = 4, jitter = "10 ms", warm_up = "3 s", duration = "6 s" }
 "#;

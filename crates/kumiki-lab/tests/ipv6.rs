@@ -25,7 +25,7 @@ ends = ["near.p2p0", "far.p2p0"]
 medium = "point-to-point"
 rate = "100 Mb/s"
 propagation = "1 ms"
-framing_octets = 24
+framing = "24 B"
 [workload]
 from = "near.source"
 {LOAD}

@@ -291,7 +291,7 @@ fn a_capture_says_which_frames_were_dropped_and_why() {
 #[test]
 fn wrong_impairments_are_faults_with_their_place() {
     for (set, expected) in [
-        ("link.line.impair={ reorder = 0.1 }", "`reorder_by`"),
+        ("link.line.impair={ reorder = 0.1 }", "beside `reorder`"),
         ("link.line.impair={ delay = \"2 furlongs\" }", "link.line.impair.delay"),
     ] {
         let choice = kumiki_lab::scenario::Choice { set: vec![set.to_owned()], quick: false, runs: None };

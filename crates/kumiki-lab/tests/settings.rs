@@ -1,20 +1,24 @@
-//! `docs/settings.md` lists every setting of every kind of node, and is what the program knows.
+//! `docs/settings.md` lists every setting of every kind of node and of every medium, and is what the program knows.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use kumiki_inet::tcp::defaults;
+use kumiki_lab::medium::{self, Device};
 use kumiki_stack::{Setting, Settings};
 
 /// Set to write the document instead of comparing it.
 const BLESS: &str = "KUMIKI_BLESS";
 
 const HEAD: &str = "\
-# Settings of nodes
+# Settings of nodes and media
 
-What each kind of node in a scenario can be set to, under `[host.NAME.NODE]`. Quantities are text with their unit
-(`\"20 ms\"`, `\"64 KiB\"`). A name in angle brackets stands for any name of that sort. Made from the program: do not edit.
+What each kind of node in a scenario can be set to, under `[host.NAME.NODE]`; behind them, what each
+[medium](#media) can. Quantities are text with their unit (`\"20 ms\"`, `\"64 KiB\"`, `\"10 Mb/s\"`), a share is `\"0.5 %\"` or 0.005. A
+name in angle brackets stands for any name of that sort. Made from the program: do not edit.
 ";
+
+const COLUMNS: &str = "\n| key | value and unit | meaning | default |\n|---|---|---|---|\n";
 
 fn line(list: &mut String, setting: &Setting, default: &str) {
     let key = setting.path.join(".");
@@ -40,10 +44,34 @@ fn tcp_default(number: usize, setting: &Setting) -> String {
     text
 }
 
+const MEDIA: &str = "
+# Media
+
+A link has two `ends`, each `host.device` or `switch.port`, and a `medium`. What that can be set to stands beside them, under
+`[link.NAME]`; what another medium has is refused.
+";
+
+fn table(text: &mut String, settings: &[Setting]) {
+    text.push_str(COLUMNS);
+    for setting in settings {
+        line(text, setting, &setting.default);
+    }
+}
+
+/// Those that have the same settings stand together.
+fn media<T>(text: &mut String, media: &[(&str, medium::Make<T>)]) {
+    let settings = |name: &str| medium::settings_of(media, name);
+    for same in media.chunk_by(|(one, _), (other, _)| settings(one) == settings(other)) {
+        let names: Vec<String> = same.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let _ = writeln!(text, "\n## {}", names.join(", "));
+        table(text, &settings(same[0].0));
+    }
+}
+
 fn document() -> String {
     let mut text = HEAD.to_owned();
     for kind in kumiki_stack::kinds() {
-        let _ = write!(text, "\n## `{kind}`\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n");
+        let _ = write!(text, "\n## `{kind}`\n{COLUMNS}");
         for (number, setting) in kumiki_stack::settings(kind, &Settings::new()).iter().enumerate() {
             let default = match kind {
                 "tcp" => tcp_default(number, setting),
@@ -52,11 +80,14 @@ fn document() -> String {
             line(&mut text, setting, &default);
         }
     }
+    text.push_str("\n## Devices on lines with cells\n");
+    table(&mut text, &kumiki_settings::settings_of(&mut Device::default()));
+    text.push_str(MEDIA);
+    media(&mut text, &medium::LINES);
     text.push_str(
-        "\n## Devices on lines with cells\n\n| key | value and unit | meaning | default |\n|---|---|---|---|\n\
-         | `aal` | \"5\" or \"3/4\" | the ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does its segments only | 5 |\n\
-         | `interleave` | true or false | cells of several virtual channels are sent in turn, rather than PDU after PDU | false |\n",
+        "\n# Rings\n\nA ring has `ends`, two stations at least, and a `medium`; it is set under `[ring.NAME]`.\n",
     );
+    media(&mut text, &medium::RINGS);
     text
 }
 
@@ -77,8 +108,10 @@ fn the_list_of_settings_is_up_to_date() {
 
 #[test]
 fn every_setting_says_what_it_means_and_has_a_name_of_its_own() {
-    for kind in kumiki_stack::kinds() {
-        let settings = kumiki_stack::settings(kind, &Settings::new());
+    let nodes = kumiki_stack::kinds().map(|kind| (kind, kumiki_stack::settings(kind, &Settings::new())));
+    let lines = medium::LINES.iter().map(|(name, _)| (*name, medium::settings_of(&medium::LINES, name)));
+    let rings = medium::RINGS.iter().map(|(name, _)| (*name, medium::settings_of(&medium::RINGS, name)));
+    for (kind, settings) in nodes.chain(lines).chain(rings) {
         for (number, setting) in settings.iter().enumerate() {
             assert!(!setting.meaning.is_empty(), "{kind} {:?}", setting.path);
             let twice = settings.iter().take(number).any(|it| it.path == setting.path);

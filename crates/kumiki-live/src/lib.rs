@@ -27,8 +27,9 @@ use kumiki_link::Impaired;
 
 use capture::Capture;
 use kumiki_lab::capture::Stream;
+use kumiki_lab::medium::FrameImpair;
 use kumiki_lab::scenario::tree::{Node, Origin};
-use kumiki_lab::scenario::{self, Fault, Impair, Place};
+use kumiki_lab::scenario::{self, Fault, Place};
 use private::CaptureBudget;
 
 #[cfg(target_os = "linux")]
@@ -164,7 +165,7 @@ fn octets(mtu: u16) -> toml::Value {
     format!("{mtu} B").into()
 }
 
-/// Between which ends a line is: [`Impair::toward`] names one.
+/// Between which ends a line is: [`Impair::toward`](kumiki_lab::medium::Impair::toward) names one.
 const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {
@@ -376,7 +377,7 @@ fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
 ///
 /// # Errors
 /// A [`Fault`] where there is no such key, or the value is none for it.
-pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
+pub fn impair(texts: &[String]) -> Result<Option<FrameImpair>, Fault> {
     let mut table = toml::Table::new();
     for text in texts {
         let (path, value) = assignment(text)?;
@@ -385,11 +386,7 @@ pub fn impair(texts: &[String]) -> Result<Option<Impair>, Fault> {
     if table.is_empty() {
         return Ok(None);
     }
-    let impair = toml::Value::Table(table).try_into::<Impair>();
-    impair.map(Some).map_err(|why| {
-        let why = why.to_string();
-        Fault::at(["impair"], why.lines().next().unwrap_or_default().to_owned())
-    })
+    FrameImpair::read(&table).map(Some).map_err(|fault| fault.under(&["impair"]))
 }
 
 /// An address with the length of its prefix, such as `10.9.0.1/24`.
@@ -452,7 +449,7 @@ pub struct Line {
     /// The largest unit that it takes, in octets.
     pub mtu: u16,
     /// What goes wrong.
-    pub impair: Option<Impair>,
+    pub impair: Option<FrameImpair>,
     /// Fixes what goes wrong.
     pub seed: u64,
     /// Where what crosses the device is written, as pcapng.
@@ -586,8 +583,7 @@ pub fn run<P: Protocol>(
     let (inner, outer) = (Plug::Device(host, device), Plug::Real(real));
     let impaired = match &line.impair {
         Some(impair) => {
-            let [to_linux, to_kumiki] =
-                kumiki_lab::experiment::impairments(impair, ENDS).map_err(|fault| fault.under(&["impair"]))?;
+            let [to_linux, to_kumiki] = impair.toward(ENDS).map_err(|fault| fault.under(&["impair"]))?;
             let element = Impaired::new(to_kumiki, to_linux, line.seed);
             let element = executor.add_element(Box::new(element));
             executor.plug(outer, Plug::Port(element, 0));

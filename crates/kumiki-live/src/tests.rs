@@ -82,25 +82,22 @@ fn what_goes_wrong_is_read_as_in_a_scenario() {
     assert_eq!(impair(&[]).unwrap(), None);
     let given = texts(&["loss=0.05", "reorder=0.02", "reorder_by=2 ms", "toward=linux"]);
     let read = impair(&given).unwrap().unwrap();
-    assert_eq!((read.loss, read.reorder), (0.05, 0.02));
-    let [to_linux, to_kumiki] = kumiki_lab::experiment::impairments(&read, ENDS).unwrap();
+    assert_eq!((read.any.loss, read.reorder), (0.05, 0.02));
+    let [to_linux, to_kumiki] = read.toward(ENDS).unwrap();
     assert_ne!(to_linux, kumiki_link::Impairment::default());
     assert_eq!(to_kumiki, kumiki_link::Impairment::default());
     for (given, part) in [
-        (texts(&["lose=0.05"]), "unknown field `lose`"),
+        (texts(&["lose=0.05"]), "unknown setting of impair \"lose\"; did you mean \"loss\"?"),
         (texts(&["loss=many"]), "expected a share"),
+        (texts(&["reorder=0.1"]), "a time of at least 1 ns beside `reorder`"),
         (texts(&["loss=5"]), "a number from 0 to 1"),
     ] {
         let said = impair(&given).expect_err("refused").to_string();
         assert!(said.contains(part), "{said}");
     }
-    for (given, part) in
-        [(texts(&["toward=windows"]), "one of linux, kumiki"), (texts(&["reorder=0.1"]), "`reorder_by` beside it")]
-    {
-        let read = impair(&given).unwrap().unwrap();
-        let said = kumiki_lab::experiment::impairments(&read, ENDS).expect_err("refused");
-        assert!(said.to_string().contains(part), "{said}");
-    }
+    let read = impair(&texts(&["toward=windows"])).unwrap().unwrap();
+    let said = read.toward(ENDS).expect_err("refused").to_string();
+    assert!(said.contains("one of linux, kumiki"), "{said}");
 }
 
 #[test]

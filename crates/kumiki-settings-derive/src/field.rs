@@ -22,8 +22,10 @@ impl Form {
             Self::Value(Value::OfType) => "any".to_owned(),
             Self::Value(Value::Positive) => "more than nothing".to_owned(),
             Self::Value(Value::Least(least)) => format!("at least `{}`", plain(least)),
-            Self::Value(Value::Range(range, false)) => format!("`{}`", plain(range)),
-            Self::Value(Value::Range(range, true)) => format!("`{}`, in octets", plain(range)),
+            Self::Value(Value::Range(range, Of::Ones)) => format!("`{}`", plain(range)),
+            Self::Value(Value::Range(range, Of::Octets)) => format!("`{}`, in octets", plain(range)),
+            Self::Value(Value::Range(range, Of::Bits)) => format!("`{}`, in bits per second", plain(range)),
+            Self::Value(Value::Share) => "from 0 to 1".to_owned(),
             Self::Value(Value::Word | Value::Words(_)) => "one of its words".to_owned(),
             Self::Value(Value::Text(_)) => String::new(),
             Self::Value(Value::List(_)) => "a list, each ".to_owned(),
@@ -46,8 +48,9 @@ pub(crate) enum Value {
     OfType,
     Positive,
     Least(TokenStream),
-    /// The range, and whether it is of octets.
-    Range(TokenStream, bool),
+    /// The range, and of what.
+    Range(TokenStream, Of),
+    Share,
     Word,
     Words(Path),
     /// With what reads it, unless `FromStr` does.
@@ -56,11 +59,21 @@ pub(crate) enum Value {
     Pairs(Path),
 }
 
+/// What a range counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    Ones,
+    Octets,
+    /// Bits per second.
+    Bits,
+}
+
 /// The arguments of `#[setting(...)]`.
 #[derive(Default)]
 pub(crate) struct Arguments {
     pub(crate) form: Option<Form>,
-    octets: Option<Ident>,
+    /// What the range counts, where that is no number.
+    of: Option<(Ident, Of)>,
     pub(crate) name: Option<LitStr>,
     pub(crate) unset: Option<LitStr>,
     pub(crate) expected: Option<LitStr>,
@@ -78,11 +91,11 @@ impl Arguments {
         for attribute in field.attrs.iter().filter(|it| it.path().is_ident("setting")) {
             attribute.parse_args_with(|input: ParseStream<'_>| arguments.parse(input))?;
         }
-        if let Some(octets) = arguments.octets.take() {
-            let Some(Form::Value(Value::Range(_, of_octets))) = &mut arguments.form else {
-                return Err(Error::new(octets.span(), "`octets` needs a range, such as `1..=65535`"));
+        if let Some((word, of)) = arguments.of.take() {
+            let Some(Form::Value(Value::Range(_, place))) = &mut arguments.form else {
+                return Err(Error::new(word.span(), format!("`{word}` needs a range, such as `1..=65535`")));
             };
-            *of_octets = true;
+            *place = of;
         }
         Ok(arguments)
     }
@@ -112,7 +125,11 @@ impl Arguments {
     fn word(&mut self, word: Ident) -> Result<()> {
         let form = match word.to_string().as_str() {
             "octets" => {
-                self.octets = Some(word);
+                self.of = Some((word, Of::Octets));
+                return Ok(());
+            }
+            "rate" => {
+                self.of = Some((word, Of::Bits));
                 return Ok(());
             }
             "required" => {
@@ -120,6 +137,7 @@ impl Arguments {
                 return Ok(());
             }
             "positive" => Form::Value(Value::Positive),
+            "share" => Form::Value(Value::Share),
             "word" => Form::Value(Value::Word),
             "text" => Form::Value(Value::Text(None)),
             "list" => Form::Value(Value::List(None)),
@@ -156,7 +174,7 @@ impl Arguments {
         if !range.to_string().replace(' ', "").contains("..=") {
             return Err(Error::new(span, "expected a range such as `1..=255`"));
         }
-        self.put(span, Form::Value(Value::Range(range, false)))
+        self.put(span, Form::Value(Value::Range(range, Of::Ones)))
     }
 
     fn put(&mut self, span: proc_macro2::Span, form: Form) -> Result<()> {
@@ -168,7 +186,7 @@ impl Arguments {
 }
 
 fn unknown(word: &Ident) -> Error {
-    let known = "a range, `octets`, `positive`, `least`, `word`, `words`, `text`, `list`, `pairs`, `table`, `flatten`, `with`, `skip`, `within`, `name`, `unset`, `expected`, `any`, `required`";
+    let known = "a range, `octets`, `rate`, `share`, `positive`, `least`, `word`, `words`, `text`, `list`, `pairs`, `table`, `flatten`, `with`, `skip`, `within`, `name`, `unset`, `expected`, `any`, `required`";
     Error::new(word.span(), format!("`{word}` is none of {known}"))
 }
 

@@ -17,6 +17,8 @@
 //! | `Duration` | nothing; `positive`; `least = TIME` | any time; more than nothing; so much at least |
 //! | `u8` to `u64`, `usize` | `1..=255` | a number |
 //! | | `1..=65535, octets` | a size |
+//! | `u64` | `1..=1_000_000, rate` | a rate in bits per second |
+//! | `f64` | `share` | a part of a whole, from 0 to 1 |
 //! | an enum | `word`; `words = TABLE` | one of the words of its `Word`; of a table of words and values |
 //! | any | `text, expected = "..."` | text that `FromStr` takes; `text = FUNCTION` has it from a `fn(&str) -> Option<T>` |
 //! | `Vec` | `list, expected = "..."` | a list of such texts |
@@ -28,7 +30,7 @@
 //! Beside these: `name = "..."`, where the setting has another name than the field; `within = "..."`, the table that it stands in, together
 //! with the fields next to it that say the same; `unset = "..."`, what is done where an `Option` (of
 //! any of these types) is `None`, or what is shown in the place of the default; `required`, of texts, and `required = "..."`, of
-//! lists: it must be set. Above the struct `#[settings(check = FUNCTION)]` names a
+//! lists and of what has a range: it must be set. Above the struct `#[settings(check = FUNCTION)]` names a
 //! `fn(&Config, &Reader<'_>) -> Result<(), BuildError>`, for what no single setting shows.
 //!
 //! All that is documented with the implementation, so a doc comment need not repeat ranges and units. Links go into its later paragraphs, for

@@ -5,7 +5,7 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Field, Fields, GenericArgument, LitStr, PathArguments, Result, Type};
 
-use crate::field::{Arguments, Form, Value, check, meaning};
+use crate::field::{Arguments, Form, Of, Value, check, meaning};
 
 pub(crate) fn derive(input: TokenStream) -> Result<TokenStream> {
     let input: DeriveInput = syn::parse2(input)?;
@@ -120,8 +120,8 @@ fn value(field: &Field, arguments: &Arguments, form: &Value) -> Result<TokenStre
     let meaning = meaning(field)?;
     let unset = arguments.unset.as_ref().map(|unset| quote!(.unset(#unset)));
     // The default of what must be set is nothing to show.
-    let must_be_text = arguments.required.is_some() && matches!(form, Value::Text(_));
-    let hidden = (must_be_text && unset.is_none()).then(|| quote!(.unset("")));
+    let must_be_one = arguments.required.is_some() && matches!(form, Value::Text(_) | Value::Range(..));
+    let hidden = (must_be_one && unset.is_none()).then(|| quote!(.unset("")));
     let key = quote!(&::kumiki_settings::Key::new(#key, #meaning) #unset #hidden);
     let expected = || {
         let missing = || Error::new_spanned(field, "say what the text must be: `#[setting(expected = \"...\")]`");
@@ -139,8 +139,10 @@ fn value(field: &Field, arguments: &Arguments, form: &Value) -> Result<TokenStre
         }
         Value::Positive => quote!(time(#key, ::kumiki_settings::SOME, &mut self.#place)),
         Value::Least(least) => quote!(time(#key, #least, &mut self.#place)),
-        Value::Range(range, false) => quote!(number(#key, #range, &mut self.#place)),
-        Value::Range(range, true) => quote!(octets(#key, #range, &mut self.#place)),
+        Value::Range(range, Of::Ones) => quote!(number(#key, #range, &mut self.#place)),
+        Value::Range(range, Of::Octets) => quote!(octets(#key, #range, &mut self.#place)),
+        Value::Range(range, Of::Bits) => quote!(rate(#key, #range, &mut self.#place)),
+        Value::Share => quote!(share(#key, &mut self.#place)),
         Value::Word => quote!(word(#key, <#ty as ::kumiki_settings::Word>::WORDS, &mut self.#place)),
         Value::Words(words) => quote!(word(#key, &#words, &mut self.#place)),
         Value::Text(parse) => {
@@ -170,12 +172,12 @@ fn required(field: &Field) -> Result<TokenStream> {
     };
     let key = name(field, &arguments);
     let place = &field.ident;
-    let is_missing = if let Some(Form::Value(Value::Text(_))) = arguments.form {
+    let is_missing = if let Some(Form::Value(Value::Text(_) | Value::Range(..))) = arguments.form {
         quote!(!reader.is_set(#key))
     } else if let Some(Form::Value(Value::List(_))) = arguments.form {
         quote!(self.#place.is_empty())
     } else {
-        return Err(Error::new(span.span(), "`required` is for texts and lists"));
+        return Err(Error::new(span.span(), "`required` is for texts, lists and what has a range"));
     };
     let Some(expected) = said.as_ref().or(arguments.expected.as_ref()) else {
         return Err(Error::new(span.span(), "say what it must be: `required = \"...\"`"));

@@ -25,7 +25,9 @@ fn a_setting_that_is_not_declared_in_full_is_refused_with_what_is_missing() {
             quote!(#[doc = " A."] #[setting(within = "t")] a: bool, #[doc = " B."] b: bool, #[doc = " C."] #[setting(within = "t")] c: bool),
             "the fields of one table stand one behind the other",
         ),
-        (quote!(#[doc = " Size."] #[setting(1..=7, required)] size: u32), "`required` is for texts and lists"),
+        (quote!(#[doc = " Size."] #[setting(1..=7, required)] size: u32), "say what it must be"),
+        (quote!(#[doc = " Whether."] #[setting(required = "a word")] size: bool), "`required` is for texts, lists"),
+        (quote!(#[doc = " Rate."] #[setting(rate)] rate: u64), "`rate` needs a range"),
     ];
     for (field, expected) in cases {
         let why = refused(crate::settings::derive(quote!(struct Config { #field })));

@@ -53,6 +53,15 @@ pub enum Form {
         /// The most.
         most: u64,
     },
+    /// A rate in bits per second.
+    Rate {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// A part of a whole, such as a chance.
+    Share,
     /// A time.
     Time {
         /// The shortest.
@@ -75,10 +84,15 @@ impl fmt::Display for Form {
             Self::Octets { least, most } => {
                 write!(f, "a size from {} to {}", Size(*least), Size(*most))
             }
+            Self::Rate { least, most } => write!(f, "a rate from {} to {}", Bits(*least), Bits(*most)),
+            Self::Share => f.write_str("a share from 0 % to 100 %"),
             Self::Time { least } if least.is_zero() => f.write_str("a time"),
             Self::Time { least } => write!(f, "a time of at least {least}"),
             Self::Word(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                // A number among them is one, with or without quotes.
+                let is_number = |word: &str| word.bytes().all(|octet| octet.is_ascii_digit());
+                let shown = |word: &&str| if is_number(word) { (*word).to_owned() } else { format!("\"{word}\"") };
+                let words: Vec<String> = words.iter().map(shown).collect();
                 f.write_str(&words.join(" or "))
             }
             Self::Text(what) => f.write_str(what),
@@ -99,5 +113,44 @@ impl fmt::Display for Size {
             n if n.is_multiple_of(1 << 10) => write!(f, "{} KiB", n >> 10),
             n => write!(f, "{n} B"),
         }
+    }
+}
+
+/// Bits per second, in the largest unit of which they are a whole number.
+pub(crate) struct Bits(pub(crate) u64);
+
+impl fmt::Display for Bits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        decimal(
+            f,
+            self.0,
+            &[(1_000_000_000_000, "Tb/s"), (1_000_000_000, "Gb/s"), (1_000_000, "Mb/s"), (1_000, "kb/s"), (1, "b/s")],
+        )
+    }
+}
+
+/// Parts of 10^12, in the largest unit of which they are a whole number.
+pub(crate) struct Part(pub(crate) u64);
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("0 %"),
+            parts => decimal(f, parts, &[(10_000_000_000, "%"), (1_000_000, "ppm"), (1_000, "ppb")]),
+        }
+    }
+}
+
+/// `number` in the first of `units` of which it is a whole number, otherwise in the last one, with a point.
+fn decimal(f: &mut fmt::Formatter<'_>, number: u64, units: &[(u64, &str)]) -> fmt::Result {
+    let of = |worth: u64| (number.checked_div(worth).unwrap_or(0), number.checked_rem(worth).unwrap_or(0));
+    let mut whole = units.iter().filter(|(worth, _)| number > 0 && of(*worth).1 == 0);
+    match (whole.next(), units.last()) {
+        (Some((worth, unit)), _) => write!(f, "{} {unit}", of(*worth).0),
+        (None, Some((worth, unit))) => {
+            let (number, rest) = of(*worth);
+            if rest == 0 { write!(f, "{number} {unit}") } else { write!(f, "{number}.{rest:03} {unit}") }
+        }
+        (None, None) => write!(f, "{number}"),
     }
 }

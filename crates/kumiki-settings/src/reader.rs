@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 
 use kumiki_graph::Duration;
 
-use crate::form::Size;
+use crate::form::{Bits, Part, Size};
 use crate::slot::{Integer, Slot};
 use crate::{BuildError, Form, Problem, Setting, Settings, Value};
 
@@ -25,7 +25,8 @@ impl Key {
         Self { name, meaning, unset: None }
     }
 
-    /// The same, and what is done where it is not set: shown in the place of a default that is no value.
+    /// The same, and what is done where it is not set: shown in the place of a default that is no value. Where it must be set that is
+    /// nothing, and no default is shown.
     #[must_use]
     pub const fn unset(self, unset: &'static str) -> Self {
         Self { unset: Some(unset), ..self }
@@ -33,7 +34,11 @@ impl Key {
 
     /// What is shown as default.
     fn default(&self, value: Option<impl Display>) -> String {
-        value.map_or_else(|| self.unset.unwrap_or("none").to_owned(), |value| value.to_string())
+        match (value, self.unset) {
+            (_, Some("")) => String::new(),
+            (Some(value), _) => value.to_string(),
+            (None, unset) => unset.unwrap_or("none").to_owned(),
+        }
     }
 }
 
@@ -182,6 +187,43 @@ impl<'a> Reader<'a> {
         let read = self.ask(key, &Form::Octets { least, most }, default, read)?;
         if let Some(octets) = read {
             place.put(octets);
+        }
+        Ok(())
+    }
+
+    /// A rate in bits per second.
+    ///
+    /// # Errors
+    /// It is none, or out of `range`.
+    pub fn rate(&self, key: &Key, range: RangeInclusive<u64>, place: &mut impl Slot<Value = u64>) -> Read {
+        let (least, most) = range.into_inner();
+        let read = |value: &Value| {
+            let bits = if let Value::Rate(bits) = value { Some(*bits) } else { None };
+            bits.filter(|bits| (least..=most).contains(bits))
+        };
+        let read = self.ask(key, &Form::Rate { least, most }, || key.default(place.value().map(Bits)), read)?;
+        if let Some(bits) = read {
+            place.put(bits);
+        }
+        Ok(())
+    }
+
+    /// A part of a whole, from 0 to 1.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn share(&self, key: &Key, place: &mut impl Slot<Value = f64>) -> Read {
+        const WHOLE: u64 = 1_000_000_000_000;
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
+        let of_whole = |parts: u64| parts as f64 / WHOLE as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a default, from 0 to 1")]
+        let default = || key.default(place.value().map(|share| Part((share * 1e12).round() as u64)));
+        let read = |value: &Value| {
+            let parts = if let Value::Share(parts) = value { Some(*parts) } else { None };
+            parts.filter(|parts| *parts <= WHOLE).map(of_whole)
+        };
+        if let Some(share) = self.ask(key, &Form::Share, default, read)? {
+            place.put(share);
         }
         Ok(())
     }

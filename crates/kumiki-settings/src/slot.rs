@@ -51,5 +51,5 @@ macro_rules! integers {
     )*};
 }
 
-slots!(bool, Duration, u8, u16, u32, u64, usize);
+slots!(bool, Duration, u8, u16, u32, u64, usize, f64);
 integers!(u8, u16, u32, u64, usize);

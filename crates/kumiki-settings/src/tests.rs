@@ -47,6 +47,15 @@ struct Config {
     /// Most data.
     #[setting(1..=65535, octets, unset = "what IP carries")]
     mss: Option<u16>,
+    /// Line rate.
+    #[setting(1..=40_000_000_000, rate, required = "a rate")]
+    speed: u64,
+    /// Chance of loss.
+    #[setting(share)]
+    loss: f64,
+    /// Bits.
+    #[setting(words = BITS)]
+    bits: u8,
     /// The wait.
     wait: Duration,
     /// What is done.
@@ -81,6 +90,8 @@ struct Config {
     packets: (u8, u8),
 }
 
+const BITS: [(&str, u8); 2] = [("16", 16), ("none", 0)];
+
 const SIDES: [(&str, Option<u8>); 2] = [("seven", Some(7)), ("either", None)];
 
 fn even(text: &str) -> Option<u32> {
@@ -111,6 +122,9 @@ fn config() -> Config {
         noted: None,
         ttl: 64,
         mss: None,
+        speed: 64_000,
+        loss: 0.000_25,
+        bits: 16,
         wait: Duration::ZERO,
         way: Way::WhenFull,
         side: None,
@@ -131,7 +145,8 @@ fn list_of<const N: usize>(values: [impl Into<Value>; N]) -> Value {
 }
 
 fn least() -> Settings {
-    Settings::new().with("address", "10.0.0.1").with("groups", list_of(["224.0.0.9"]))
+    let least = Settings::new().with("address", "10.0.0.1").with("groups", list_of(["224.0.0.9"]));
+    least.with("speed", Value::Rate(1_500_000))
 }
 
 #[test]
@@ -142,6 +157,9 @@ fn every_setting_is_listed_with_form_meaning_and_default() {
         "`noted`: true or false. Whether it is noted. Default: where others are served",
         "`ttl`: a number from 1 to 255. Hops. Default: 64",
         "`mss`: a size from 1 B to 65535 B. Most data. Default: what IP carries",
+        "`speed`: a rate from 1 b/s to 40 Gb/s. Line rate. Default: ",
+        "`loss`: a share from 0 % to 100 %. Chance of loss. Default: 250 ppm",
+        "`bits`: 16 or \"none\". Bits. Default: 16",
         "`wait`: a time. The wait. Default: 0 s",
         "`async`: \"when-full\" or \"at_once\". What is done. Default: when-full",
         "`side`: \"seven\" or \"either\". Which side. Default: either",
@@ -174,6 +192,8 @@ fn what_is_set_goes_into_its_place_and_the_rest_stays() {
         .with("noted", false)
         .with("ttl", 1)
         .with("mss", Value::Octets(1460))
+        .with("loss", Value::Share(10_000_000_000))
+        .with("bits", "none")
         .with("async", "at_once")
         .with("side", "seven")
         .with("peer", "8")
@@ -188,6 +208,9 @@ fn what_is_set_goes_into_its_place_and_the_rest_stays() {
         noted: Some(false),
         ttl: 1,
         mss: Some(1460),
+        speed: 1_500_000,
+        loss: 0.01,
+        bits: 0,
         way: Way::AtOnce,
         side: Some(7),
         address: Ipv4Addr::new(10, 0, 0, 1),
@@ -209,8 +232,16 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
     let with = |key: &str, value: Value| least().with(key, value);
     let table = |key: &str, value: Value| Value::Table(Settings::new().with(key, value));
     let cases = [
-        (Settings::new(), "`node.address` is not set; it must be an IPv4 address"),
-        (Settings::new().with("address", "10.0.0.1"), "`node.groups` is not set; it must be some groups"),
+        (Settings::new(), "`node.speed` is not set; it must be a rate"),
+        (Settings::new().with("speed", Value::Rate(1)), "`node.address` is not set; it must be an IPv4 address"),
+        (
+            Settings::new().with("speed", Value::Rate(1)).with("address", "10.0.0.1"),
+            "`node.groups` is not set; it must be some groups",
+        ),
+        (with("speed", 64_000.into()), "`node.speed` is 64000; it must be a rate from 1 b/s to 40 Gb/s"),
+        (with("speed", Value::Rate(0)), "`node.speed` is 0 b/s; it must be a rate from 1 b/s to 40 Gb/s"),
+        (with("loss", Value::Share(1_500_000_000_000)), "`node.loss` is 150 %; it must be a share from 0 % to 100 %"),
+        (with("loss", 1.into()), "`node.loss` is 1; it must be a share"),
         (Settings::new().with("adress", "10.0.0.1"), "`node` has no setting `adress` (is `address` meant?); it has `f"),
         (with("forwarding", 1.into()), "`node.forwarding` is 1; it must be true or false"),
         (with("ttl", 0.into()), "`node.ttl` is 0; it must be a number from 1 to 255"),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 
+use crate::form::{Bits, Part};
+
 /// The value of a setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
@@ -17,6 +19,10 @@ pub enum Value {
     Duration(Duration),
     /// A size in octets.
     Octets(u64),
+    /// A rate in bits per second.
+    Rate(u64),
+    /// A part of a whole, in units of 10^-12.
+    Share(u64),
     /// Several values.
     List(Vec<Self>),
     /// Settings inside settings.
@@ -31,6 +37,8 @@ impl Value {
             Self::Boolean(_) => "true or false",
             Self::Duration(_) => "a time",
             Self::Octets(_) => "a size",
+            Self::Rate(_) => "a rate",
+            Self::Share(_) => "a share",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",
         }
@@ -45,6 +53,8 @@ impl core::fmt::Display for Value {
             Self::Boolean(yes) => yes.fmt(f),
             Self::Duration(time) => time.fmt(f),
             Self::Octets(octets) => write!(f, "{octets} B"),
+            Self::Rate(bits) => Bits(*bits).fmt(f),
+            Self::Share(parts) => Part(*parts).fmt(f),
             Self::List(_) | Self::Table(_) => f.write_str(self.what()),
         }
     }

@@ -4,14 +4,14 @@
 use core::net::{IpAddr, Ipv4Addr};
 use kumiki_wire::atm::cell::Vc;
 
-use kumiki_graph::{Address, Coalesce, Duration, Protocol};
+use kumiki_graph::{Address, Coalesce, Protocol};
 use kumiki_osi_service::x25::Number;
-use kumiki_stack::{BuildError, Form, Problem, Setting, Settings, Value};
+use kumiki_stack::Settings;
 
-use super::fault::{Fault, fault, quantity, unknown};
+use super::fault::{Fault, fault, quantity};
 use super::hosts::kind_of;
 use crate::quantity::Octets;
-use crate::scenario::Host;
+use crate::scenario::{Host, settings};
 
 /// The words for [`Coalesce`].
 pub(super) const COALESCE: [(&str, Coalesce); 3] = Coalesce::WORDS;
@@ -31,12 +31,12 @@ pub(super) struct Place<'a> {
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the node.
-pub(super) fn build(kind: &str, settings: &toml::Table, place: Place<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
+pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
     if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
     let known = kumiki_stack::settings(kind, &Settings::new());
-    let mut read = table(&mut Vec::new(), settings, &known)?;
+    let mut read = settings::table(&mut Vec::new(), given, &known)?;
     if kind == "tcp" {
         read.set("limits", true);
         if place.trace {
@@ -45,7 +45,7 @@ pub(super) fn build(kind: &str, settings: &toml::Table, place: Place<'_>) -> Res
     }
     let below: Vec<&str> = place.below.iter().map(String::as_str).collect();
     let site = kumiki_stack::Place { below: &below, mtu: mtu(place) };
-    kumiki_stack::build(kind, &read, site).map(Some).map_err(said)
+    kumiki_stack::build(kind, &read, site).map(Some).map_err(|error| settings::said(error, None, &known))
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
@@ -61,79 +61,6 @@ fn mtu(place: Place<'_>) -> Option<u32> {
     match settings.get("interface").and_then(toml::Value::as_table) {
         Some(tables) => tables.values().filter_map(|it| of(it.as_table()?)).max(),
         None => of(settings),
-    }
-}
-
-/// Reads a table at `path`, whose settings are among `known`.
-fn table<'a>(path: &mut Vec<&'a str>, settings: &'a toml::Table, known: &[Setting]) -> Result<Settings, Fault> {
-    let mut read = Settings::new();
-    for (key, value) in settings {
-        path.push(key);
-        read.set(key, self::value(path, value, known)?);
-        path.pop();
-    }
-    Ok(read)
-}
-
-fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting]) -> Result<Value, Fault> {
-    Ok(match value {
-        toml::Value::Table(inner) => Value::Table(table(path, inner, known)?),
-        toml::Value::String(text) => {
-            let form = known.iter().find(|setting| setting.is_at(path));
-            match form.map(|setting| &setting.form) {
-                Some(Form::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
-                Some(Form::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
-                Some(Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_)) | None => {
-                    Value::Text(text.clone())
-                }
-            }
-        }
-        toml::Value::Integer(number) => Value::Integer(*number),
-        toml::Value::Boolean(yes) => Value::Boolean(*yes),
-        toml::Value::Array(values) => {
-            Value::List(values.iter().map(|item| self::value(path, item, &[])).collect::<Result<_, _>>()?)
-        }
-        toml::Value::Float(number) => {
-            let form = known.iter().find(|setting| setting.is_at(path));
-            let found = fault(path, format!("this is the number {number}"));
-            return Err(match form {
-                Some(setting) => found.expected(expected(&setting.form)),
-                None => found,
-            });
-        }
-        toml::Value::Datetime(date) => Value::Text(date.to_string()),
-    })
-}
-
-/// What is expected, with the notation where that is a quantity.
-fn expected(form: &Form) -> String {
-    match form {
-        Form::Time { .. } => format!("{form} such as \"20 ms\""),
-        Form::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
-        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => form.to_string(),
-    }
-}
-
-/// A [`BuildError`] as a [`Fault`].
-fn said(error: BuildError) -> Fault {
-    let path: Vec<&str> = error.path.iter().map(String::as_str).collect();
-    let last = path.last().copied().unwrap_or_default();
-    match &error.problem {
-        Problem::UnknownKind(known) => unknown(&path, "kind of node", &error.kind, known),
-        Problem::UnknownKey(known) => unknown(&path, "setting", last, known),
-        Problem::Word { found, known } => unknown(&path, "value", found, known),
-        Problem::Missing { expected } => {
-            let (_, above) = path.split_last().unwrap_or((&"", &[]));
-            fault(above, format!("the key {last:?} is missing")).expected(expected)
-        }
-        Problem::Value { found, expected } => {
-            let form = kumiki_stack::settings(&error.kind, &Settings::new())
-                .into_iter()
-                .find(|setting| setting.is_at(&path) && setting.form.to_string() == *expected);
-            let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));
-            fault(&path, format!("this is {found}")).expected(expected)
-        }
-        Problem::Refused(why) => fault(&path, why.as_str()),
     }
 }
 

@@ -26,7 +26,6 @@ pub use layers::{
 use packet::Packet;
 pub use ratio::Ratio;
 pub use show::{PAPER_2, figure, rows, sweep, table};
-pub(crate) use stack::AAL34;
 pub use stack::of_scenario;
 
 /// A line, before anything has taken its share.

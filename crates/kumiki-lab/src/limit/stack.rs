@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::Duration;
+use kumiki_link::sonet::Level;
 use kumiki_octets::Pattern;
 use kumiki_octets::bit_stuffing::BitCounter;
 use kumiki_octets::hdlc::{Accm, FLAG};
+use kumiki_wire::ppp::hdlc::FcsKind;
 
 use super::layers::header;
 use super::{
@@ -14,8 +16,9 @@ use super::{
     lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0,
     tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
+use crate::medium::{self, Framed, Slotted};
 use crate::picture::stack::Stack;
-use crate::quantity::{self, Octets, Rate};
+use crate::quantity::{self, Octets};
 use crate::scenario::{Link, Ring, Scenario};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
@@ -25,7 +28,7 @@ const FREE: [&str; 10] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif"
 const XTP_HEADER: u32 = 32;
 
 /// What the setting `aal` of a device is for AAL3/4.
-pub(crate) const AAL34: &str = "3/4";
+const AAL34: &str = "3/4";
 
 /// The ladder of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
 /// there through switches.
@@ -318,7 +321,8 @@ fn ring_of<'a>(scenario: &'a Scenario, plug: &str) -> Option<&'a Ring> {
 
 /// A ring and what it takes, lowest first.
 fn around(ring: &Ring) -> Result<(Line, Vec<Overhead>), String> {
-    let built = crate::experiment::ring(ring).map_err(|fault| fault.to_string())?;
+    let built = ring.ring().and_then(|it| it.element(ring.ends.iter().map(|_| None)));
+    let built = built.map_err(|fault| fault.to_string())?;
     let nanos = |time: Duration| u32::try_from(time.as_nanos()).unwrap_or(u32::MAX);
     // Whoever has held the token sends it on.
     let away = built.around() + kumiki_link::fddi::token_time();
@@ -366,62 +370,59 @@ fn ds3_line() -> Line {
     Line { name: "DS-3 line".to_owned(), bits_per_second: 44_736_000 }
 }
 
+fn sonet_line(n: u32) -> (Line, Vec<Overhead>) {
+    (oc(n), vec![sonet()])
+}
+
 /// A line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
 fn medium(
     link: &Link,
     cells: &[Overhead],
     stuffed: &impl Fn(bool) -> Result<Option<Overhead>, String>,
 ) -> Result<(Line, Vec<Overhead>), String> {
-    let cells = || cells.iter().cloned();
-    let extra = || link.framing_octets.filter(|octets| *octets > 0).map(framing);
-    let pos = |n| -> Result<(Line, Vec<Overhead>), String> {
-        let framing = hdlc(link.fcs.unwrap_or(32) / 8, link.flags.unwrap_or(1));
-        let layers = [sonet(), framing].into_iter().chain(stuffed(false)?).collect();
-        Ok((oc(n), layers))
-    };
-    let sync = |bits_per_second| -> Result<(Line, Vec<Overhead>), String> {
-        let framing = hdlc_bits(link.fcs.unwrap_or(16) / 8, link.flags.unwrap_or(1));
-        let line = Line { name: "synchronous line".to_owned(), bits_per_second };
-        let layers = [framing].into_iter().chain(stuffed(true)?).collect();
-        Ok((line, layers))
-    };
-    let given_rate = || -> Result<u64, String> {
-        let text = link.rate.as_deref();
-        let text = text.ok_or_else(|| {
-            let medium = &link.medium;
-            format!("a {medium} line needs a `rate`, as in \"10 Mb/s\"")
-        })?;
-        let rate: Rate = quantity::parse(text).map_err(|error| format!("rate = \"{text}\": {error}"))?;
-        Ok(rate.bits_per_second())
-    };
-    Ok(match link.medium.as_str() {
-        "oc3c-pos" => pos(3)?,
-        "oc12c-pos" => pos(12)?,
-        "oc48c-pos" => pos(48)?,
-        "oc192c-pos" => pos(192)?,
-        "sync-64k" => sync(64_000)?,
-        "sync-2m" => sync(2_000_000)?,
-        "synchronous" => sync(given_rate()?)?,
-        "oc3c-atm" => (oc(3), [sonet()].into_iter().chain(cells()).collect()),
-        "oc12c-atm" => (oc(12), [sonet()].into_iter().chain(cells()).collect()),
-        "oc48c-atm" => (oc(48), [sonet()].into_iter().chain(cells()).collect()),
-        "ds3" => (ds3_line(), [ds3()].into_iter().chain(cells()).collect()),
-        "ds3-plcp" => (ds3_line(), [ds3_plcp()].into_iter().chain(cells()).collect()),
-        "taxi-140" => {
-            let line = Line { name: "ATM LAN (TAXI)".to_owned(), bits_per_second: 140_000_000 };
-            (line, cells().collect())
+    let at = |name: &str, bits_per_second| (Line { name: name.to_owned(), bits_per_second }, Vec::new());
+    let flags = |both: bool| if both { 2 } else { 1 };
+    let fcs = |kind: FcsKind| u32::try_from(kind.len()).unwrap_or(0);
+    Ok(match link.line().map_err(|fault| fault.to_string())? {
+        medium::Line::Cells(line) => {
+            let (line, mut layers) = match line.slotted {
+                Slotted::Oc3c => sonet_line(3),
+                Slotted::Oc12c => sonet_line(12),
+                Slotted::Oc48c => sonet_line(48),
+                Slotted::Ds3 => (ds3_line(), vec![ds3()]),
+                Slotted::Ds3Plcp => (ds3_line(), vec![ds3_plcp()]),
+                Slotted::Taxi140 => at("ATM LAN (TAXI)", 140_000_000),
+            };
+            layers.extend(cells.iter().cloned());
+            (line, layers)
         }
-        "oc3c" => (oc(3), [sonet()].into_iter().chain(extra()).collect()),
-        "oc12c" => (oc(12), [sonet()].into_iter().chain(extra()).collect()),
-        "oc48c" => (oc(48), [sonet()].into_iter().chain(extra()).collect()),
-        "point-to-point" => {
-            let line = Line { name: "point-to-point line".to_owned(), bits_per_second: given_rate()? };
-            (line, extra().into_iter().collect())
+        medium::Line::Pos(pos) => {
+            let n = match pos.level {
+                Level::Sts3c => 3,
+                Level::Sts12c => 12,
+                Level::Sts48c => 48,
+                Level::Sts192c => 192,
+            };
+            let (line, mut layers) = sonet_line(n);
+            layers.push(hdlc(fcs(pos.fcs), flags(pos.opening_flag)));
+            layers.extend(stuffed(false)?);
+            (line, layers)
         }
-        other => {
-            return Err(format!(
-                "the overhead of the medium `{other}` is not known; known are oc3c-atm, oc12c-atm, oc48c-atm, ds3, ds3-plcp, taxi-140, oc3c-pos, oc12c-pos, oc48c-pos, oc192c-pos, sync-64k, sync-2m, synchronous, oc3c, oc12c, oc48c, point-to-point"
-            ));
+        medium::Line::Synchronous(it) => {
+            let (line, mut layers) = at("synchronous line", it.rate);
+            layers.push(hdlc_bits(fcs(it.fcs), flags(it.opening_flag)));
+            layers.extend(stuffed(true)?);
+            (line, layers)
+        }
+        medium::Line::Frames(frames) => {
+            let (line, mut layers) = match frames.framed {
+                Framed::Oc3c => sonet_line(3),
+                Framed::Oc12c => sonet_line(12),
+                Framed::Oc48c => sonet_line(48),
+                Framed::Line(rate) => at("point-to-point line", rate),
+            };
+            layers.extend(Some(frames.framing).filter(|octets| *octets > 0).map(framing));
+            (line, layers)
         }
     })
 }

@@ -242,7 +242,7 @@ fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
         ends = ["a.line", "b.line"]
         medium = "point-to-point"
         rate = "10 Mb/s"
-        framing_octets = 24
+        framing = "24 B"
         [workload]
         kind = "netperf"
         from = "a.bench"
@@ -318,7 +318,7 @@ fn a_switch_of_packets_adds_nothing_of_its_own() {
 fn what_is_not_known_is_said() {
     for (from, to, expected) in [
         ("\"llc_snap\"", "\"mystery\"", "`mystery`"),
-        ("medium = \"oc3c-atm\"", "medium = \"string\"", "`string`"),
+        ("medium = \"oc3c-atm\"", "medium = \"string\"", "unknown medium \"string\"; one of oc3c-atm, "),
         ("from = \"sender.bench\"", "from = \"bench\"", "host.node"),
         ("from = \"sender.bench\"", "from = \"nobody.bench\"", "`nobody`"),
         ("from = \"sender.bench\"", "from = \"sender.tester\"", "`tester`"),

@@ -1,7 +1,6 @@
 //! What stands between the hosts: switches, and lines that run on lanes of their own.
 
 use super::draw::{APART, BOX, GAP, NAME, PAD, Page, Plugs, SMALL, centred, count, polyline, rectangle};
-use super::line;
 use crate::figure::draw::{GREY, INK};
 use crate::figure::text::{clean, width};
 use crate::scenario::Scenario;
@@ -27,7 +26,7 @@ impl Page {
         let lines = scenario.link.iter().map(|(name, link)| {
             let [one, other] = &link.ends;
             let ends = [one.as_str(), other.as_str()];
-            (ends, format!("{name}: {}", line(link)))
+            (ends, format!("{name}: {}", link.words()))
         });
         // A ring is drawn hop by hop.
         let rings = scenario.ring.iter().flat_map(|(name, ring)| {

@@ -20,7 +20,7 @@ mod tree;
 use kumiki_graph::Service;
 
 use self::stack::Stack;
-use crate::scenario::{Link, Scenario};
+use crate::scenario::Scenario;
 
 /// The graphs and lines of `scenario` as plain text; ends with a line feed.
 #[must_use]
@@ -57,18 +57,4 @@ fn service(kind: &str) -> Option<Service> {
         | "eth" | "llc" | "fddi" => Some(Service::UNIT_DATA),
         _ => None,
     }
-}
-
-/// What a line is, in a few words: medium, rate, propagation, and whether something goes wrong on it.
-fn line(link: &Link) -> String {
-    let impaired = link.impair.as_ref().map(|_| "impaired");
-    let switched = link.switched.as_ref().map(|_| "switched");
-    let (rate, propagation) = (link.rate.as_deref(), link.propagation.as_deref());
-    let rest = [rate, propagation, switched, impaired];
-    let mut words = link.medium.clone();
-    for word in rest.into_iter().flatten() {
-        words.push_str(", ");
-        words.push_str(word);
-    }
-    words
 }

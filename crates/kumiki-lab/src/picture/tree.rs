@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::stack::Stack;
-use super::{line, service, stacks};
+use super::{service, stacks};
 use crate::scenario::Scenario;
 
 pub(super) fn document(scenario: &Scenario) -> String {
@@ -27,7 +27,7 @@ pub(super) fn document(scenario: &Scenario) -> String {
     }
     for (name, link) in &scenario.link {
         let [one, other] = &link.ends;
-        let _ = writeln!(out, "  {name}: {one} -- {other}, {}", line(link));
+        let _ = writeln!(out, "  {name}: {one} -- {other}, {}", link.words());
     }
     if !scenario.ring.is_empty() {
         out.push_str("\nrings\n");

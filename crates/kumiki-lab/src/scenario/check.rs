@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::Duration;
+use kumiki_link::Impairment;
 
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Impair, Link, Report, Ring, Scenario, Targets, Workload};
-use crate::profile;
+use super::{Graph, Host, Report, Scenario, Targets, Workload};
 use crate::quantity::{Octets, Quantity, Rate};
+use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
 const HOST_KEYS: [&str; 5] = ["like", "profile", "free_below", "graph", "kind"];
@@ -29,8 +30,22 @@ const MOST_DECIMALS: u8 = 9;
 /// What `x_scale` may be.
 const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 
-/// A host's own keys are the only ones whose values are no tables; serde cannot say so well.
+/// A host's own keys are the only ones whose values are no tables, and what a link or a ring must have may be misspelt among the
+/// settings of its medium; serde cannot say so well.
 pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
+    const MEDIUM_KEYS: [&str; 3] = ["ends", "medium", "a setting of the medium"];
+    for section in ["link", "ring"] {
+        for line in source.root.child(section).map(Node::entries).unwrap_or_default() {
+            for wanted in ["ends", "medium"].iter().filter(|wanted| line.node.child(wanted).is_none()) {
+                let mut keys = line.node.entries().iter();
+                if let Some(entry) = keys.find(|entry| nearest(&entry.key, &[wanted]).is_some()) {
+                    let path = [section, line.key.as_str(), entry.key.as_str()];
+                    let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
+                    return Err(source.locate(fault.one_of(&MEDIUM_KEYS).suggest(*wanted)));
+                }
+            }
+        }
+    }
     let hosts = source.root.child("host").map(Node::entries).unwrap_or_default();
     for host in hosts {
         for entry in host.node.entries() {
@@ -184,7 +199,8 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             }
             plugged.push(end);
         }
-        link(name, line)?;
+        let read = line.line().and_then(|it| toward(it.impairment(), &line.ends));
+        read.map_err(|fault| fault.under(&["link", name]))?;
     }
     for (name, round) in &scenario.ring {
         for (number, end) in round.ends.iter().enumerate() {
@@ -196,7 +212,12 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             }
             plugged.push(end);
         }
-        ring(name, round)?;
+        if round.ends.len() < 2 {
+            let fault = Fault::at(["ring", name, "ends"], "nobody to speak to");
+            return Err(fault.expected("at least two stations"));
+        }
+        let read = round.ring().and_then(|it| toward(it.impairment(), &round.ends));
+        read.map_err(|fault| fault.under(&["ring", name]))?;
     }
     for (name, host) in &scenario.host {
         let devices = host.graph.as_ref().map(Graph::devices);
@@ -387,56 +408,10 @@ fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
     Err(Fault::unknown(path, "host or switch", owner, &known))
 }
 
-fn link(name: &str, link: &Link) -> Result<(), Fault> {
-    optional::<Rate>(&["link", name, "rate"], link.rate.as_deref())?;
-    optional::<Duration>(&["link", name, "propagation"], link.propagation.as_deref())?;
-    if let Some(switched) = &link.switched {
-        for (key, time) in [("setup", &switched.setup), ("ring", &switched.ring), ("release", &switched.release)] {
-            optional::<Duration>(&["link", name, "switched", key], time.as_deref())?;
-        }
-        for time in &switched.clears {
-            optional::<Duration>(&["link", name, "switched", "clears"], Some(time))?;
-        }
-    }
-    if let Some(impair) = &link.impair {
-        impairment(impair, &link.ends).map_err(|fault| fault.under(&["link", name, "impair"]))?;
-    }
-    Ok(())
-}
-
-fn ring(name: &str, ring: &Ring) -> Result<(), Fault> {
-    if ring.ends.len() < 2 {
-        let fault = Fault::at(["ring", name, "ends"], "nobody to speak to");
-        return Err(fault.expected("at least two stations"));
-    }
-    for (key, time) in [("propagation", &ring.propagation), ("latency", &ring.latency), ("ttrt", &ring.ttrt)] {
-        optional::<Duration>(&["ring", name, key], time.as_deref())?;
-    }
-    if let Some(impair) = &ring.impair {
-        impairment(impair, &ring.ends).map_err(|fault| fault.under(&["ring", name, "impair"]))?;
-    }
-    Ok(())
-}
-
-/// What goes wrong on a line between `ends`; paths begin at its own keys.
-pub(crate) fn impairment(impair: &Impair, ends: &[impl AsRef<str>]) -> Result<(), Fault> {
-    let Impair { toward, loss, duplicate, reorder, reorder_by, mark, corrupt, delay, jitter } = impair;
-    for (key, chance) in
-        [("loss", loss), ("duplicate", duplicate), ("reorder", reorder), ("mark", mark), ("corrupt", corrupt)]
-    {
-        if !(0.0..=1.0).contains(chance) {
-            return Err(Fault::at([key], "not a probability").expected("a number from 0 to 1"));
-        }
-    }
-    if let Some(end) = toward
-        && !ends.iter().any(|known| known.as_ref() == end)
-    {
-        return Err(Fault::unknown(["toward"], "end of this line", end, ends));
-    }
-    for (key, time) in [("reorder_by", reorder_by), ("delay", delay), ("jitter", jitter)] {
-        optional::<Duration>(&[key], time.as_deref())?;
-    }
-    Ok(())
+/// That `toward` of what goes wrong is one of `ends`.
+fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Result<(), Fault> {
+    let (toward, _) = impairment.unwrap_or_default();
+    medium::is_end(toward, ends).map_err(|fault| fault.under(&["impair"]))
 }
 
 /// `name` is a node of a host.

@@ -44,28 +44,12 @@ impl Scenario {
             }
         }
         for (name, link) in &self.link {
-            let _ = writeln!(text, "\nlink {name}: {} - {}, {}", link.ends[0], link.ends[1], self.line(name));
+            let _ = writeln!(text, "\nlink {name}: {} - {}, {}", link.ends[0], link.ends[1], link.words());
         }
         for (name, ring) in &self.ring {
             let _ = writeln!(text, "\nring {name}: {}, {}", ring.ends.join(" - "), ring.words());
         }
         text
-    }
-
-    /// What a line is: medium, rate, propagation, and whether it is switched or impaired.
-    fn line(&self, name: &str) -> String {
-        let Some(link) = self.link.get(name) else {
-            return String::new();
-        };
-        let parts = [Some(link.medium.clone()), link.rate.clone(), link.propagation.clone()];
-        let mut parts: Vec<String> = parts.into_iter().flatten().collect();
-        if link.switched.is_some() {
-            parts.push("switched".to_owned());
-        }
-        if link.impair.is_some() {
-            parts.push("impaired".to_owned());
-        }
-        parts.join(", ")
     }
 
     fn branch<'a>(
@@ -140,7 +124,7 @@ impl Scenario {
         let mut low = base;
         let lines = self.link.iter().map(|(name, link)| {
             let [one, other] = &link.ends;
-            let words = format!("{name}: {}", self.line(name));
+            let words = format!("{name}: {}", link.words());
             ([one.as_str(), other.as_str()], words)
         });
         let rings = self.ring.iter().flat_map(|(name, ring)| {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::load::LONGEST_FILE;
 use super::*;
+use crate::medium::Line;
 
 const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
 
@@ -70,7 +71,7 @@ fn names_are_replaced_and_keep_their_type() {
     let tcp = &a.settings["tcp"];
     assert_eq!(tcp["nagle"], toml::Value::Boolean(true));
     assert_eq!(tcp["window"].as_str(), Some("256 KiB"));
-    assert_eq!(point.scenario.link["line"].propagation.as_deref(), Some("10 ms"));
+    assert_eq!(point.scenario.link["line"].settings["propagation"].as_str(), Some("10 ms"));
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "medium =",
             "medum =",
-            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; did you mean medium? (one of ends, medium, rate, propagation, framing_octets, fcs, flags, octet_exact, scrambled, bit_errors, outages, queue_frames, mark_frames, impair, switched)"#,
+            r#"x.toml:21: link.line.medum = "point-to-point": unknown key "medum"; did you mean medium? (one of ends, medium, a setting of the medium)"#,
         ),
         (
             "profile = \"zero\"",
@@ -523,7 +524,10 @@ fn a_chance_is_a_number_or_a_share() {
         let with = format!("{medium}\nimpair = {{ loss = {text} }}");
         let points = document(&TWO_HOSTS.replacen(medium, &with, 1)).points(&Choice::default());
         points
-            .map(|points| points[0].scenario.link["line"].impair.as_ref().unwrap().loss)
+            .map(|points| match points[0].scenario.link["line"].line().unwrap() {
+                Line::Frames(frames) => frames.impair.unwrap().any.loss,
+                other => panic!("{other:?}"),
+            })
             .map_err(|fault| fault.to_string())
     };
     for text in ["0.01", "\"1%\"", "\"1 %\"", "\"0.01\"", "\"10000 ppm\""] {

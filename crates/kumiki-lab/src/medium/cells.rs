@@ -1,0 +1,108 @@
+//! Lines that carry cells, and the devices on them.
+
+use kumiki_link::atm::{Aal34, Adaptation};
+use kumiki_link::{Element, Rate, Wire};
+use kumiki_settings::{Duration, Settings, Word};
+
+use super::{Impair, impaired};
+
+/// What the slots of a line are in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
+pub enum Slotted {
+    /// STS-3c or STM-1.
+    #[default]
+    #[word("oc3c-atm")]
+    Oc3c,
+    /// STS-12c or STM-4.
+    #[word("oc12c-atm")]
+    Oc12c,
+    /// STS-48c or STM-16.
+    #[word("oc48c-atm")]
+    Oc48c,
+    /// DS-3, cells mapped straight into it.
+    #[word("ds3")]
+    Ds3,
+    /// DS-3 with PLCP framing.
+    #[word("ds3-plcp")]
+    Ds3Plcp,
+    /// The 4B/5B line of an ATM LAN, at 140 Mbit/s.
+    #[word("taxi-140")]
+    Taxi140,
+}
+
+impl Slotted {
+    /// The one that the medium called `medium` is, if that carries cells.
+    #[must_use]
+    pub fn named(medium: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(name, _)| *name == medium).map(|(_, slotted)| *slotted)
+    }
+
+    /// What cells get of it.
+    #[must_use]
+    pub const fn rate(self) -> Rate {
+        match self {
+            Self::Oc3c => Rate::OC3C,
+            Self::Oc12c => Rate::OC12C,
+            Self::Oc48c => Rate::OC48C,
+            Self::Ds3 => Rate::DS3,
+            Self::Ds3Plcp => Rate::DS3_PLCP,
+            Self::Taxi140 => Rate::TAXI_140,
+        }
+    }
+}
+
+/// A line that carries cells.
+#[derive(Clone, PartialEq, Debug, Default, Settings)]
+pub struct Cells {
+    /// What the slots are in.
+    #[setting(skip)]
+    pub slotted: Slotted,
+    /// Propagation, one way.
+    pub propagation: Duration,
+    /// What goes wrong on it.
+    #[setting(with = impaired)]
+    pub impair: Option<Impair>,
+}
+
+impl Cells {
+    pub(super) fn on(slotted: Slotted) -> Self {
+        Self { slotted, ..Self::default() }
+    }
+
+    pub(super) fn element(&self) -> Box<dyn Element> {
+        Box::new(Wire::new(self.propagation))
+    }
+}
+
+/// An ATM adaptation layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
+pub enum Aal {
+    /// AAL5.
+    #[default]
+    #[word("5")]
+    Five,
+    /// AAL3/4.
+    #[word("3/4")]
+    ThreeFour,
+}
+
+/// A device of a host on a line with cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
+pub struct Device {
+    /// The ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does its segments only.
+    #[setting(word)]
+    pub aal: Aal,
+    /// Whether cells of several virtual channels are sent in turn, rather than PDU after PDU.
+    pub interleave: bool,
+}
+
+impl Device {
+    /// What it does to frames, where a node `aal34` stands on it or not.
+    #[must_use]
+    pub const fn adaptation(self, under_aal34: bool) -> Adaptation {
+        match self.aal {
+            Aal::Five => Adaptation::Aal5,
+            Aal::ThreeFour => Adaptation::Aal34(Aal34 { cpcs: !under_aal34, ..Aal34::WHOLE }),
+        }
+    }
+}

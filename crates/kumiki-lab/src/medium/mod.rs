@@ -1,0 +1,197 @@
+//! The media of scenarios: each a type of its own, with the settings that it has and no others.
+//!
+//! | Medium | Names | What goes over it |
+//! |---|---|---|
+//! | [`Cells`] | `oc3c-atm`, `oc12c-atm`, `oc48c-atm`, `ds3`, `ds3-plcp`, `taxi-140` | cells, in slots |
+//! | [`Pos`] | `oc3c-pos`, `oc12c-pos`, `oc48c-pos`, `oc192c-pos` | HDLC-like frames in the payload of SONET/SDH (PPP, MAPOS) |
+//! | [`Synchronous`] | `sync-64k`, `sync-2m`, `synchronous` | HDLC frames bit by bit (LAPB) |
+//! | [`Frames`] | `oc3c`, `oc12c`, `oc48c`, `point-to-point` | frames of no particular form |
+//! | [`Ring`] | `fddi` | frames, when the token comes |
+//!
+//! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`] or [`RINGS`]; what its octets
+//! cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
+
+mod cells;
+mod frames;
+mod impair;
+mod pos;
+mod ring;
+mod synchronous;
+#[cfg(test)]
+mod tests;
+
+pub use cells::{Cells, Device, Slotted};
+pub use frames::{Framed, Frames};
+pub(crate) use impair::is_end;
+pub use impair::{FrameImpair, Impair};
+use kumiki_link::sonet::Level;
+use kumiki_link::{Discipline, DropTail, Element, Impairment, MarkFrom};
+use kumiki_settings::{BuildError, Duration, HasSettings, Reader, Setting, Settings};
+use kumiki_wire::ppp::hdlc::FcsKind;
+pub use pos::Pos;
+pub use ring::Ring;
+pub use synchronous::{Switched, Synchronous};
+
+use crate::scenario::{Fault, settings};
+
+/// What is between two ends.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Line {
+    /// Cells.
+    Cells(Cells),
+    /// HDLC-like frames in SONET/SDH.
+    Pos(Pos),
+    /// HDLC frames bit by bit.
+    Synchronous(Synchronous),
+    /// Frames of no particular form.
+    Frames(Frames),
+}
+
+/// What makes a medium of its settings.
+pub type Make<T> = fn(&Reader<'_>) -> Result<T, BuildError>;
+
+/// The media of links, by name.
+pub const LINES: [(&str, Make<Line>); 17] = [
+    ("oc3c-atm", |it| set(Cells::on(Slotted::Oc3c), it).map(Line::Cells)),
+    ("oc12c-atm", |it| set(Cells::on(Slotted::Oc12c), it).map(Line::Cells)),
+    ("oc48c-atm", |it| set(Cells::on(Slotted::Oc48c), it).map(Line::Cells)),
+    ("ds3", |it| set(Cells::on(Slotted::Ds3), it).map(Line::Cells)),
+    ("ds3-plcp", |it| set(Cells::on(Slotted::Ds3Plcp), it).map(Line::Cells)),
+    ("taxi-140", |it| set(Cells::on(Slotted::Taxi140), it).map(Line::Cells)),
+    ("oc3c", |it| set(Frames::on(Framed::Oc3c), it).map(Line::Frames)),
+    ("oc12c", |it| set(Frames::on(Framed::Oc12c), it).map(Line::Frames)),
+    ("oc48c", |it| set(Frames::on(Framed::Oc48c), it).map(Line::Frames)),
+    ("oc3c-pos", |it| set(Pos::at(Level::Sts3c), it).map(Line::Pos)),
+    ("oc12c-pos", |it| set(Pos::at(Level::Sts12c), it).map(Line::Pos)),
+    ("oc48c-pos", |it| set(Pos::at(Level::Sts48c), it).map(Line::Pos)),
+    ("oc192c-pos", |it| set(Pos::at(Level::Sts192c), it).map(Line::Pos)),
+    ("sync-64k", |it| set(Synchronous::at(64_000), it).map(Line::Synchronous)),
+    ("sync-2m", |it| set(Synchronous::at(2_000_000), it).map(Line::Synchronous)),
+    ("synchronous", |it| set(synchronous::AtRate::default(), it).map(|it| Line::Synchronous(it.into()))),
+    ("point-to-point", |it| set(frames::AtRate::default(), it).map(|it| Line::Frames(it.into()))),
+];
+
+/// The media of rings, by name.
+pub const RINGS: [(&str, Make<Ring>); 1] = [("fddi", |it| set(Ring::default(), it))];
+
+fn set<T: HasSettings>(mut medium: T, reader: &Reader<'_>) -> Result<T, BuildError> {
+    medium.read(reader)?;
+    Ok(medium)
+}
+
+/// A device on a line with cells, of the settings in `table`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the keys of the device.
+pub(crate) fn device(table: &toml::Table) -> Result<Device, Fault> {
+    settings::read("a device", table, |reader| set(Device::default(), reader))
+}
+
+/// All settings that `medium` of `media` has; none where there is no such medium.
+#[must_use]
+pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
+    let found = media.iter().find(|(name, _)| *name == medium);
+    found.map_or_else(Vec::new, |(_, make)| kumiki_settings::list(&Settings::new(), make))
+}
+
+/// The medium called `medium` among `media`, of the settings in `table`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the keys of the link or ring.
+pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Table) -> Result<T, Fault> {
+    let found = media.iter().find(|(name, _)| *name == medium);
+    let Some((name, make)) = found else {
+        let known: Vec<&str> = media.iter().map(|(name, _)| *name).collect();
+        return Err(Fault::unknown(["medium"], "medium", medium, &known));
+    };
+    settings::read(name, table, make)
+}
+
+impl Line {
+    /// As it goes into the world, with the seed of what is random on it.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the link.
+    pub(crate) fn element(&self, seed: u64) -> Result<Box<dyn Element>, Fault> {
+        match self {
+            Self::Cells(cells) => Ok(cells.element()),
+            Self::Pos(pos) => Ok(pos.element(seed)),
+            Self::Synchronous(synchronous) => synchronous.element(),
+            Self::Frames(frames) => Ok(frames.element()),
+        }
+    }
+
+    /// What goes wrong on it, and towards which end alone.
+    pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
+        match self {
+            Self::Cells(cells) => cells.impair.as_ref().map(Impair::impairment),
+            Self::Pos(pos) => pos.impair.as_ref().map(FrameImpair::impairment),
+            Self::Frames(frames) => frames.impair.as_ref().map(FrameImpair::impairment),
+            // Receivers of HDLC check what comes.
+            Self::Synchronous(line) => line.impair.as_ref().map(|impair| {
+                let (toward, impairment) = impair.impairment();
+                (toward, Impairment { checked: true, ..impairment })
+            }),
+        }
+    }
+}
+
+/// What waits at each end of a medium with frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, kumiki_settings::Settings)]
+pub struct Queue {
+    /// Frames that may wait at each end.
+    #[setting(0..=u32::MAX.into(), unset = "as many as come")]
+    pub queue_frames: Option<u32>,
+    /// From so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
+    #[setting(0..=u32::MAX.into(), unset = "none is marked")]
+    pub mark_frames: Option<u32>,
+}
+
+impl Queue {
+    fn room(self) -> DropTail {
+        self.queue_frames.map_or(DropTail::UNLIMITED, |frames| DropTail::frames(frames.into()))
+    }
+
+    fn discipline(self) -> Box<dyn Discipline> {
+        match self.mark_frames {
+            None => Box::new(self.room()),
+            Some(frames) => Box::new(MarkFrom { room: self.room(), frames: frames.into() }),
+        }
+    }
+}
+
+/// The most that a line is set to, in bits per second: a thousand times what one fibre carries in our time.
+const FASTEST: u64 = 1_000_000_000_000_000;
+
+/// The words for the bits of a check sequence.
+const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];
+
+/// The words for flags between two frames: whether each has one in front too.
+const FLAGS: [(&str, bool); 2] = [("1", false), ("2", true)];
+
+/// Reads a table that need not be there; where it is, what is not set in it is as by default.
+fn perhaps<T: HasSettings + Default>(
+    key: &'static str,
+    place: &mut Option<T>,
+    reader: &Reader<'_>,
+) -> Result<(), BuildError> {
+    let mut found = T::default();
+    if reader.is_set(key) {
+        reader.table(key, |reader| found.read(reader))?;
+        *place = Some(found);
+    } else if reader.lists() {
+        // What is missing in an empty table is of no interest here.
+        let _ = reader.table(key, |reader| found.read(reader));
+    }
+    Ok(())
+}
+
+/// What goes wrong on a medium, where `impair` says so.
+fn impaired<T: HasSettings + Default>(place: &mut Option<T>, reader: &Reader<'_>) -> Result<(), BuildError> {
+    perhaps("impair", place, reader)
+}
+
+/// A time, for lists of them.
+fn time(text: &str) -> Option<Duration> {
+    crate::quantity::parse(text).ok()
+}

@@ -1,0 +1,61 @@
+//! Rings of stations.
+
+use kumiki_link::Impairment;
+use kumiki_link::fddi::{Fddi, FddiError, StationConfig};
+use kumiki_settings::{Duration, Settings};
+use kumiki_wire::inet::ethernet::MacAddr;
+
+use super::{FrameImpair, Queue, impaired};
+use crate::scenario::Fault;
+
+/// A ring of FDDI.
+#[derive(Clone, PartialEq, Debug, Settings)]
+pub struct Ring {
+    /// Propagation from each station to the next.
+    pub propagation: Duration,
+    /// Latency of each station.
+    pub latency: Duration,
+    /// The target token rotation time.
+    pub ttrt: Duration,
+    /// What waits at each station.
+    #[setting(flatten)]
+    pub queue: Queue,
+    /// What goes wrong on the way from the ring into a station.
+    #[setting(with = impaired)]
+    pub impair: Option<FrameImpair>,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        let StationConfig { latency, ttrt, .. } = StationConfig::default();
+        Self { propagation: Duration::ZERO, latency, ttrt, queue: Queue::default(), impair: None }
+    }
+}
+
+impl Ring {
+    /// What goes wrong on it, and towards which station alone.
+    pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
+        self.impair.as_ref().map(FrameImpair::impairment)
+    }
+
+    /// The ring of stations with these addresses: those by which their adapters know which frames to copy.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the ring.
+    pub(crate) fn element(&self, addresses: impl IntoIterator<Item = Option<MacAddr>>) -> Result<Fddi, Fault> {
+        let Self { propagation, latency, ttrt, .. } = *self;
+        let station = |address| StationConfig { address, latency, propagation, ttrt };
+        let stations: Vec<_> = addresses.into_iter().map(station).collect();
+        let queues = stations.iter().map(|_| self.queue.discipline()).collect();
+        Fddi::with_disciplines(&stations, queues).map_err(said)
+    }
+}
+
+fn said(error: FddiError) -> Fault {
+    let key = match error {
+        FddiError::Stations(_) => "ends",
+        FddiError::Latency(_) => "latency",
+        FddiError::Target { .. } => "ttrt",
+    };
+    Fault::at([key], error.to_string())
+}

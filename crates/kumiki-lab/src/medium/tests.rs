@@ -1,0 +1,103 @@
+//! Each medium has its own settings and no others.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// A value that can be read, for each first key that any medium has.
+const VALUES: &str = r#"
+rate = "10 Mb/s"
+propagation = "1 ms"
+framing = "2 B"
+fcs = 16
+flags = "2"
+octet_exact = true
+scrambled = false
+bit_errors = 1e-6
+outages = ["2 s .. 2.5 s"]
+queue_frames = 10
+mark_frames = 5
+switched = { numbers = ["1", "2"], setup = "1 s", clears = ["8 s"] }
+impair = { loss = "1 %", corrupt = 0.001, delay = "1 ms" }
+latency = "1 us"
+ttrt = "10 ms"
+"#;
+
+fn first_keys<T>(media: &[(&str, Make<T>)], name: &str) -> BTreeSet<String> {
+    settings_of(media, name).into_iter().filter_map(|setting| setting.path.into_iter().next()).collect()
+}
+
+fn each_has_its_own<T: core::fmt::Debug>(media: &[(&str, Make<T>)]) -> BTreeSet<String> {
+    let values: toml::Table = VALUES.parse().unwrap();
+    let mut all = BTreeSet::new();
+    for (name, _) in media {
+        let own = first_keys(media, name);
+        let mut table = toml::Table::new();
+        if own.contains("rate") {
+            let fault = read(media, name, &table).unwrap_err().to_string();
+            assert!(fault.contains("the key \"rate\" is missing; expected a rate such as"), "{fault}");
+            table.insert("rate".to_owned(), values["rate"].clone());
+        }
+        for (key, value) in &values {
+            let mut table = table.clone();
+            table.insert(key.clone(), value.clone());
+            let found = read(media, name, &table);
+            if own.contains(key) {
+                found.unwrap();
+            } else {
+                let fault = found.unwrap_err().to_string();
+                let known = format!("{key}: unknown setting of {name} {key:?}; ");
+                assert!(
+                    fault.starts_with(&known) && fault.contains("one of ") && fault.contains("propagation"),
+                    "{fault}"
+                );
+            }
+        }
+        all.extend(own);
+    }
+    all
+}
+
+#[test]
+fn a_key_that_a_medium_has_not_is_refused_with_those_that_it_has() {
+    let all: BTreeSet<String> = each_has_its_own(&LINES).union(&each_has_its_own(&RINGS)).cloned().collect();
+    let values: toml::Table = VALUES.parse().unwrap();
+    assert_eq!(values.keys().cloned().collect::<BTreeSet<_>>(), all);
+}
+
+#[test]
+fn what_cannot_be_is_said_with_what_would_be_right() {
+    for (medium, text, words) in [
+        ("oc3c-pos", r#"fcs = 24"#, "fcs: this is 24; expected 16 or 32"),
+        ("oc3c-pos", r#"outages = ["3 s .. 2 s"]"#, "outages: this is \"3 s .. 2 s\"; expected a list, each a stretch"),
+        (
+            "oc3c-pos",
+            "bit_errors = 1e-6\noctet_exact = false",
+            "octet_exact: this is false, and only a line that is run octet by octet",
+        ),
+        ("oc3c", "queue_frames = \"10 B\"", "queue_frames: this is \"10 B\"; expected a number from 0"),
+        ("oc3c", "framing = 2", "framing: this is 2; expected a size from 0 B to 65535 B, with its unit"),
+        (
+            "point-to-point",
+            "rate = 1000000",
+            "rate: this is 1000000; expected a rate from 1 b/s to 1000 Tb/s, with its unit: \"10 Mb/s\"",
+        ),
+        (
+            "oc3c",
+            "impair = { loss = 1.5 }",
+            "impair.loss: this is the number 1.5; expected a share from 0 % to 100 %, such as",
+        ),
+        ("oc3c", "impair = { lose = 1 }", "impair.lose: unknown setting of oc3c \"lose\"; did you mean \"loss\"?"),
+        ("sync-2m", "impair = { delay = 1 }", "impair.delay: this is 1; expected a time such as \"20 ms\""),
+        (
+            "sync-2m",
+            "switched = { numbers = [\"1\", \"2\"] }\nmark_frames = 4",
+            "mark_frames: this is 4; expected left out",
+        ),
+        ("sync-2m", "switched = { setup = \"1 s\" }", "switched: the key \"numbers\" is missing"),
+    ] {
+        let fault =
+            read(&LINES, medium, &text.parse().unwrap()).map_or_else(|fault| fault.to_string(), |_| String::new());
+        assert!(fault.starts_with(words), "{medium}: {fault}");
+    }
+}

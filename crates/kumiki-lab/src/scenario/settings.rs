@@ -1,0 +1,115 @@
+//! Settings as a scenario has them, of nodes, devices and media: quantities are read in its notation, and what is wrong is a
+//! [`Fault`].
+
+use kumiki_graph::Duration;
+use kumiki_settings::{BuildError, Form, Problem, Reader, Setting, Settings, Value};
+
+use super::fault::{Fault, quantity};
+use crate::quantity::{Octets, Quantity as _, Rate, Share, parse};
+
+/// What `read` makes of the settings in `table`, which are of `kind`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the keys of `table`.
+pub(crate) fn read<T>(
+    kind: &str,
+    table: &toml::Table,
+    read: impl Fn(&Reader<'_>) -> Result<T, BuildError>,
+) -> Result<T, Fault> {
+    let known = kumiki_settings::list(&Settings::new(), &read);
+    let settings = self::table(&mut Vec::new(), table, &known)?;
+    kumiki_settings::read(kind, &settings, read).map_err(|error| said(error, Some(kind), &known))
+}
+
+/// Reads a table at `path`, whose settings are among `known`.
+pub(crate) fn table<'a>(
+    path: &mut Vec<&'a str>,
+    settings: &'a toml::Table,
+    known: &[Setting],
+) -> Result<Settings, Fault> {
+    let mut read = Settings::new();
+    for (key, value) in settings {
+        path.push(key);
+        read.set(key, self::value(path, value, known)?);
+        path.pop();
+    }
+    Ok(read)
+}
+
+fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting]) -> Result<Value, Fault> {
+    let form = known.iter().find(|setting| setting.is_at(path)).map(|setting| &setting.form);
+    Ok(match value {
+        toml::Value::Table(inner) => Value::Table(table(path, inner, known)?),
+        toml::Value::String(text) => match form {
+            Some(Form::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
+            Some(Form::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
+            Some(Form::Rate { .. }) => Value::Rate(quantity::<Rate>(path, text)?.base()),
+            Some(Form::Share) => Value::Share(quantity::<Share>(path, text)?.base()),
+            Some(Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_)) | None => {
+                Value::Text(text.clone())
+            }
+        },
+        toml::Value::Integer(number) => match form {
+            Some(Form::Word(words)) if words.iter().any(|word| *word == number.to_string()) => {
+                Value::Text(number.to_string())
+            }
+            Some(Form::Share) => share(number).unwrap_or(Value::Integer(*number)),
+            Some(_) | None => Value::Integer(*number),
+        },
+        toml::Value::Boolean(yes) => Value::Boolean(*yes),
+        toml::Value::Array(values) => {
+            Value::List(values.iter().map(|item| self::value(path, item, &[])).collect::<Result<_, _>>()?)
+        }
+        toml::Value::Float(number) => match (form, share(number)) {
+            // Where there is no such setting, that is what is wrong.
+            (None, _) => Value::Text(number.to_string()),
+            (Some(Form::Share), Some(share)) => share,
+            (Some(form), _) => {
+                let found = Fault::at(&*path, format!("this is the number {number}"));
+                return Err(found.expected(expected(form)));
+            }
+        },
+        toml::Value::Datetime(date) => Value::Text(date.to_string()),
+    })
+}
+
+/// A part of a whole as a number from 0 to 1, where it is one.
+fn share(number: &impl ToString) -> Option<Value> {
+    parse::<Share>(&number.to_string()).ok().map(|share| Value::Share(share.base()))
+}
+
+/// What is expected, with the notation where that is a quantity.
+fn expected(form: &Form) -> String {
+    match form {
+        Form::Time { .. } => format!("{form} such as \"20 ms\""),
+        Form::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
+        Form::Rate { .. } => format!("{form}, with its unit: \"10 Mb/s\""),
+        Form::Share => format!("{form}, such as \"0.5 %\", or a number from 0 to 1"),
+        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => form.to_string(),
+    }
+}
+
+/// A [`BuildError`] as a [`Fault`]: of settings among `known`, and of what `kind` that is where no path says so.
+pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> Fault {
+    let path: Vec<&str> = error.path.iter().map(String::as_str).collect();
+    let last = path.last().copied().unwrap_or_default();
+    match &error.problem {
+        Problem::UnknownKind(kinds) => Fault::unknown(&path, "kind of node", &error.kind, kinds),
+        Problem::UnknownKey(keys) => {
+            let what = kind.map_or_else(|| "setting".to_owned(), |kind| format!("setting of {kind}"));
+            Fault::unknown(&path, &what, last, keys)
+        }
+        Problem::Word { found, known } => Fault::unknown(&path, "value", found, known),
+        Problem::Missing { expected } => {
+            let (_, above) = path.split_last().unwrap_or((&"", &[]));
+            Fault::at(above, format!("the key {last:?} is missing")).expected(expected)
+        }
+        Problem::Value { found, expected } => {
+            let mut known = known.iter();
+            let form = known.find(|setting| setting.is_at(&path) && setting.form.to_string() == *expected);
+            let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));
+            Fault::at(&path, format!("this is {found}")).expected(expected)
+        }
+        Problem::Refused(why) => Fault::at(&path, why.as_str()),
+    }
+}
