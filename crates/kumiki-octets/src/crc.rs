@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | HEC: ITU-T I.432.1; AAL3/4 and OAM CRC-10: I.363.3, I.610; AAL5 CRC-32: I.363.5; FCS-16 and FCS-32: RFC 1662 appendix C, X.25, ISO/IEC 13239 |
-//! | Method | eight octets per step through tables for short pieces, carry-less multiplication (`crc-fast`) for long ones; for FCS-32 between these two `crc32fast`, which costs less to set up |
+//! | Method | eight octets per step through tables for short pieces, with the feature `long-crc` carry-less multiplication (`crc-fast`) for long ones; for FCS-32 between these two `crc32fast`, which costs less to set up |
 //! | Left out | serial (bit by bit) input; combination of CRCs of parts |
 //!
 //! Each CRC is a small `Copy` value that holds the register only, so that one per virtual channel costs four octets.
@@ -22,14 +22,17 @@
 //! Cell by cell, a PDU of 9188 octets takes fifteen times as long as in one piece: whoever has it in one piece should hand
 //! it over so.
 
-use crc_fast::{CrcAlgorithm, Digest};
+#[cfg(feature = "long-crc")]
+mod long;
 
-/// Piece length from which `crc-fast` is used: setting it up costs more than the tables need for less.
-const LONG: usize = 128;
-
-/// Piece lengths of FCS-32 from which on, and up to which, `crc32fast` is used: it costs less to set up and is slower in the long run.
-const TINY: usize = 16;
-const MIDDLING: usize = 4096;
+/// Without the feature every piece goes through the tables.
+#[cfg(not(feature = "long-crc"))]
+mod long {
+    pub(super) const fn aal5(_: u32, _: &[u8]) -> Option<u32> {
+        None
+    }
+    pub(super) use {aal5 as fcs16, aal5 as fcs32};
+}
 
 /// Tables for eight octets at a time: row k holds the register after one octet and k octets of zeros.
 type Tables = [[u32; 256]; 8];
@@ -41,17 +44,23 @@ const fn msb_first(polynomial: u32) -> Tables {
     let mut octet = 0_u32;
     while octet < 256 {
         let mut register = octet << 24;
-        let mut row = 0;
-        while row < 8 {
-            let mut bit = 0;
-            while bit < 8 {
-                register = if register >> 31 == 1 { (register << 1) ^ polynomial } else { register << 1 };
-                bit += 1;
-            }
-            tables[row][octet as usize] = register;
-            row += 1;
+        let mut bit = 0;
+        while bit < 8 {
+            register = if register >> 31 == 1 { (register << 1) ^ polynomial } else { register << 1 };
+            bit += 1;
         }
+        tables[0][octet as usize] = register;
         octet += 1;
+    }
+    let mut row = 1;
+    while row < 8 {
+        let mut octet = 0;
+        while octet < 256 {
+            let before = tables[row - 1][octet];
+            tables[row][octet] = (before << 8) ^ tables[0][(before >> 24) as usize];
+            octet += 1;
+        }
+        row += 1;
     }
     tables
 }
@@ -63,17 +72,23 @@ const fn lsb_first(polynomial: u32) -> Tables {
     let mut octet = 0_u32;
     while octet < 256 {
         let mut register = octet;
-        let mut row = 0;
-        while row < 8 {
-            let mut bit = 0;
-            while bit < 8 {
-                register = if register & 1 == 1 { (register >> 1) ^ polynomial } else { register >> 1 };
-                bit += 1;
-            }
-            tables[row][octet as usize] = register;
-            row += 1;
+        let mut bit = 0;
+        while bit < 8 {
+            register = if register & 1 == 1 { (register >> 1) ^ polynomial } else { register >> 1 };
+            bit += 1;
         }
+        tables[0][octet as usize] = register;
         octet += 1;
+    }
+    let mut row = 1;
+    while row < 8 {
+        let mut octet = 0;
+        while octet < 256 {
+            let before = tables[row - 1][octet];
+            tables[row][octet] = (before >> 8) ^ tables[0][(before & 0xFF) as usize];
+            octet += 1;
+        }
+        row += 1;
     }
     tables
 }
@@ -114,14 +129,6 @@ fn update_lsb_first(tables: &Tables, register: u32, octets: &[u8]) -> u32 {
     })
 }
 
-/// Continues a register of `algorithm` over a long piece.
-fn update_long(algorithm: CrcAlgorithm, register: u32, octets: &[u8]) -> u32 {
-    let mut digest = Digest::new_with_init_state(algorithm, u64::from(register));
-    digest.update(octets);
-    let [a, b, c, d, ..] = digest.get_state().to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
-}
-
 /// The CRC-32 of the AAL5 trailer (I.363.5): polynomial 0x04C11DB7, most significant bit first, preset to ones,
 /// complemented, sent most significant octet first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,11 +148,7 @@ impl Aal5Crc {
 
     /// Takes in the next octets.
     pub fn update(&mut self, octets: &[u8]) {
-        self.0 = if octets.len() < LONG {
-            update_msb_first(&AAL5, self.0, octets)
-        } else {
-            update_long(CrcAlgorithm::Crc32Bzip2, self.0, octets)
-        };
+        self.0 = long::aal5(self.0, octets).unwrap_or_else(|| update_msb_first(&AAL5, self.0, octets));
     }
 
     /// The CRC field for the octets so far.
@@ -186,15 +189,7 @@ impl Fcs32 {
 
     /// Takes in the next octets.
     pub fn update(&mut self, octets: &[u8]) {
-        self.0 = match octets.len() {
-            0..TINY => update_lsb_first(&FCS32, self.0, octets),
-            TINY..MIDDLING => {
-                let mut hasher = crc32fast::Hasher::new_with_initial(!self.0);
-                hasher.update(octets);
-                !hasher.finalize()
-            }
-            _ => update_long(CrcAlgorithm::Crc32IsoHdlc, self.0, octets),
-        };
+        self.0 = long::fcs32(self.0, octets).unwrap_or_else(|| update_lsb_first(&FCS32, self.0, octets));
     }
 
     /// The FCS of the octets so far; its least significant octet is sent first ([`u32::to_le_bytes`]).
@@ -246,11 +241,7 @@ impl Fcs16 {
     /// Takes in the next octets.
     pub fn update(&mut self, octets: &[u8]) {
         let register = u32::from(self.0);
-        let register = if octets.len() < LONG {
-            update_lsb_first(&FCS16, register, octets)
-        } else {
-            update_long(CrcAlgorithm::Crc16IbmSdlc, register, octets)
-        };
+        let register = long::fcs16(register, octets).unwrap_or_else(|| update_lsb_first(&FCS16, register, octets));
         let [low, high, ..] = register.to_le_bytes();
         self.0 = u16::from_le_bytes([low, high]);
     }
