@@ -104,3 +104,18 @@ macro_rules! emitted {
     }};
 }
 use emitted;
+
+/// The header that a codec has found, and its length: told as the layer's, and compared with the wire. A dissector ends where there is none.
+macro_rules! header {
+    ($reading:expr, $parsed:expr) => {{
+        let (header, len) = match $parsed {
+            Ok(found) => found,
+            Err(why) => return $reading.malformed(&why),
+        };
+        $reading.header_len(len);
+        $reading.summary(&header);
+        $crate::protocol::emitted!($reading, header);
+        (header, len)
+    }};
+}
+use header;

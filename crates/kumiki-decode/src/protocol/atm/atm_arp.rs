@@ -8,7 +8,7 @@
 use kumiki_wire::atm::atm_arp::{Address, Header};
 
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -16,13 +16,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "atmarp", title: "ATMARP and InATMARP of RFC 2225", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     reading.field("ar$hrd", 0, 2, 19_u16);
     reading.field("ar$pro", 2, 2, Value::Hex(0x0800, 4));
     let types = reading.part(4, 2);

@@ -9,7 +9,7 @@ use kumiki_wire::inet::arp::{Header, hardware};
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -22,13 +22,7 @@ fn dissect(reading: &mut Reading<'_>) {
     if octets.first_chunk() == Some(&hardware::ATM.to_be_bytes()) {
         return reading.reread_as(Key::Named("atmarp"));
     }
-    let (header, len) = match Header::parse(octets) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(octets));
     reading.field("ar$hrd", 0, 2, header.hrd);
     reading.field("ar$pro", 2, 2, Value::Hex(0x0800, 4));
     reading.field("ar$hln", 4, 1, 6_u8);

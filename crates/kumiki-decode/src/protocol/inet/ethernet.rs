@@ -12,7 +12,7 @@ use kumiki_wire::inet::ethernet::{Header, LEN, TypeOrLength};
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -24,13 +24,7 @@ const FCS_LEN: usize = 4;
 
 fn dissect(reading: &mut Reading<'_>) {
     // A length beyond the frame is remarked on below; what there is can still be read.
-    let (header, len) = match Header::parse(reading.octets(), usize::MAX) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, _) = header!(reading, Header::parse(reading.octets(), usize::MAX));
     reading.field("destination", 0, 6, Value::text(header.destination));
     reading.field("source", 6, 6, Value::text(header.source));
     // Only Ethernet's own frame has the check sequence that the capture speaks of.

@@ -12,7 +12,7 @@ use kumiki_wire::inet::fddi::{Control, FCS_LEN, Header, LEN, MAX_INFORMATION, fc
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -20,13 +20,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "fddi", title: "FDDI frames", claims: &[Key::LinkType(10)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, _) = header!(reading, Header::parse(reading.octets()));
     let control = Value::Hex(header.control.octet().into(), 2);
     reading.named("frame control", 0, 1, control, header.control);
     reading.field("destination", 1, 6, Value::text(header.destination));

@@ -10,7 +10,7 @@ use kumiki_wire::inet::icmpv4::{CHECKSUM_OFFSET, Header, Message, Timestamps};
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -18,13 +18,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "icmp", title: "ICMP for IPv4", claims: &[Key::IpProtocol(1)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     let octet = |reading: &Reading<'_>, at| reading.part(at, 1).first().copied().unwrap_or_default();
     let (kind, code) = (octet(reading, 0), octet(reading, 1));
     reading.field("type", 0, 1, kind);

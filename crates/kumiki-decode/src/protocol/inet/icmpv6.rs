@@ -11,7 +11,7 @@ use kumiki_wire::inet::icmpv6::{CHECKSUM_OFFSET, Header, Message, Router, kind};
 
 use crate::key::Key;
 use crate::packet::{Value, in_words};
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -19,13 +19,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "icmpv6", title: "ICMP for IPv6", claims: &[Key::IpProtocol(58)], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     let (number, _) = header.kind();
     // Of messages that have only code 0 the header keeps none.
     let code = reading.part(1, 1).first().copied().unwrap_or_default();

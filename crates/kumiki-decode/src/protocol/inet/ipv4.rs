@@ -14,7 +14,7 @@ use kumiki_wire::inet::ipv4::{CHECKSUM_OFFSET, Header, MIN_LEN, checksum, option
 
 use crate::key::{Ends, Key};
 use crate::packet::{Value, in_words};
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::protocol::inet::ip;
 use crate::reading::Reading;
 use crate::reassembly::fragments::{Fragment, Name};
@@ -36,13 +36,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
 
 fn dissect(reading: &mut Reading<'_>) {
     // What a codec refuses for its checksum or length can still be read, and is remarked on here.
-    let (header, len) = match Header::parse_quoted(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse_quoted(reading.octets()));
     let octets = reading.part(0, len);
     if octets.get(6).is_some_and(|flags| flags & 0x80 != 0) {
         reading.note("the reserved flag is set");

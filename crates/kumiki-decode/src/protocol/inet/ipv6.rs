@@ -15,7 +15,7 @@ use kumiki_wire::inet::ipv6::{
 
 use crate::key::{Ends, Key};
 use crate::packet::{Value, in_words};
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::protocol::inet::ip;
 use crate::protocol::inet::ipv4::protocol_name;
 use crate::reading::Reading;
@@ -36,13 +36,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
 
 fn dissect(reading: &mut Reading<'_>) {
     // A payload length that the codec refuses is remarked on here.
-    let (header, len) = match Header::parse_quoted(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, _) = header!(reading, Header::parse_quoted(reading.octets()));
     fields(reading, &header);
     reading.ends(Ends { source: IpAddr::V6(header.source), destination: IpAddr::V6(header.destination) });
     let payload = usize::from(header.payload_length);

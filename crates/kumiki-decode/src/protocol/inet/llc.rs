@@ -10,7 +10,7 @@ use kumiki_wire::inet::llc::{Control, Header, Supervisory, XID_CLASS_1, function
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -18,13 +18,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "llc", title: "LLC of IEEE 802.2", claims: &[], dissect };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     let Header { dsap, ssap, response, control } = header;
     reading.named("dsap", 0, 1, Value::Hex(dsap.into(), 2), sap_name(dsap));
     reading.named("ssap", 1, 1, Value::Hex(ssap.into(), 2), sap_name(ssap));

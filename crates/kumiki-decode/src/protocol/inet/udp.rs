@@ -10,7 +10,7 @@ use kumiki_wire::inet::udp::{CHECKSUM_OFFSET, Header, LEN};
 
 use crate::key::Key;
 use crate::packet::{Value, in_words};
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -19,13 +19,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
 
 fn dissect(reading: &mut Reading<'_>) {
     // A length beyond the datagram is remarked on below.
-    let (header, len) = match Header::parse(reading.octets(), usize::MAX) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, _) = header!(reading, Header::parse(reading.octets(), usize::MAX));
     let Header { source_port, destination_port, length, .. } = header;
     reading.field("source port", 0, 2, source_port);
     reading.field("destination port", 2, 2, destination_port);

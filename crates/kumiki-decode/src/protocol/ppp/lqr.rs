@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::{lqr::Report, protocol};
 
 use crate::key::Key;
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -22,13 +22,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
 };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (report, len) = match Report::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(report);
-    emitted!(reading, report);
+    let (report, len) = header!(reading, Report::parse(reading.octets()));
     for (place, (name, word)) in report.words().into_iter().enumerate() {
         let value = if place == 0 { Value::Hex(word.into(), 8) } else { word.into() };
         let meant = if name == "PeerInLQRs" && word == 0 { "LastOut... say nothing yet" } else { "" };

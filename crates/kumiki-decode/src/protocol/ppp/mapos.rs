@@ -13,8 +13,8 @@ use kumiki_wire::ppp::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, prot
 
 use crate::key::Key;
 use crate::packet::{Value, in_words};
-use crate::protocol::emitted;
 use crate::protocol::fcs;
+use crate::protocol::{emitted, header};
 use crate::reading::Reading;
 use crate::registry::Dissector;
 

@@ -10,7 +10,7 @@ use kumiki_wire::x25::lapb::{Control, Header, Modulo, Reject, Supervisory, addre
 
 use crate::key::{Key, Side};
 use crate::packet::Value;
-use crate::protocol::emitted;
+use crate::protocol::header;
 use crate::reading::Reading;
 use crate::registry::Dissector;
 
@@ -73,13 +73,7 @@ fn behind_sita(reading: &mut Reading<'_>) {
 }
 
 fn over_ethernet(reading: &mut Reading<'_>) {
-    let (header, len) = match ether::Header::parse(reading.octets(), reading.total()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, ether::Header::parse(reading.octets(), reading.total()));
     reading.field("length", 0, 2, header.length);
     let inside = usize::from(header.length);
     reading.follow(&[Key::Named(DISSECTOR.name)], len, inside);
@@ -98,13 +92,7 @@ fn dissect(reading: &mut Reading<'_>) {
         reading.state.links.set_up(interface, modulo);
     }
     let modulo = reading.state.links.modulo(interface);
-    let (header, len) = match Header::parse(reading.octets(), modulo) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets(), modulo));
     let name = match header.address {
         address::A => "DTE",
         address::B => "DCE",

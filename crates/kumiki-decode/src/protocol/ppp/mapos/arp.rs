@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use kumiki_wire::ppp::mapos::arp::{Header, Operation};
 use kumiki_wire::ppp::mapos::{Address, protocol};
 
-use super::{emitted, hex, meaning, sent_elsewhere, width};
+use super::{header, hex, meaning, sent_elsewhere, width};
 use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
@@ -24,14 +24,8 @@ pub(crate) const DISSECTOR: Dissector = Dissector {
 };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     let Header { operation, sender, sender_ip, target, target_ip } = header;
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
     let width = width(reading, sender);
     reading.field("hardware address space", 0, 2, 25_u16);
     reading.field("protocol address space", 2, 2, Value::Hex(0x0800, 4));

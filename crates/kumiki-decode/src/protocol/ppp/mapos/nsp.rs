@@ -8,7 +8,7 @@
 use kumiki_wire::ppp::mapos::nsp::{Command, Header};
 use kumiki_wire::ppp::mapos::{Address, protocol};
 
-use super::{emitted, hex, meaning, sent_elsewhere, width};
+use super::{header, hex, meaning, sent_elsewhere, width};
 use crate::key::Key;
 use crate::reading::Reading;
 use crate::registry::Dissector;
@@ -21,13 +21,7 @@ pub(crate) const DISSECTOR: Dissector = Dissector {
 };
 
 fn dissect(reading: &mut Reading<'_>) {
-    let (header, len) = match Header::parse(reading.octets()) {
-        Ok(found) => found,
-        Err(why) => return reading.malformed(&why),
-    };
-    reading.header_len(len);
-    reading.summary(header);
-    emitted!(reading, header);
+    let (header, len) = header!(reading, Header::parse(reading.octets()));
     let address = header.address;
     let width = width(reading, address);
     reading.named("command", 0, 4, u32::from(header.command), header.command);
