@@ -64,7 +64,7 @@ fn media<T>(text: &mut String, media: &[(&str, medium::Make<T>)]) {
     for same in media.chunk_by(|(one, _), (other, _)| settings(one) == settings(other)) {
         let names: Vec<String> = same.iter().map(|(name, _)| format!("`{name}`")).collect();
         let _ = writeln!(text, "\n## {}", names.join(", "));
-        table(text, &settings(same[0].0));
+        same.iter().take(1).for_each(|(name, _)| table(text, &settings(name)));
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
 /// The settings of the device at `end`, for cells; the usual ones where no device is there.
 fn device_of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Device, Fault> {
     let found = end.split_once('.').and_then(|(host, device)| hosts.get(host)?.settings.get(device));
-    found.map_or_else(|| Ok(Device::default()), |table| medium::device(table))
+    found.map_or_else(|| Ok(Device::default()), medium::device)
 }
 
 /// What the device at `end` does to frames.
@@ -119,7 +119,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
                 continue;
             };
             let link = scenario.link.values().find(|link| link.ends.contains(&end));
-            if !link.is_some_and(|link| Slotted::named(&link.medium).is_some()) {
+            if link.is_none_or(|link| Slotted::named(&link.medium).is_none()) {
                 let path = ["host", name, device, key];
                 return Err(fault(&path, "there are no cells on the line of this device"));
             }
@@ -213,10 +213,13 @@ fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::S
         return Err(fault(&["ports"], problem).expected(format!("at most {MOST_PORTS}")));
     }
     let own = spec.medium.as_deref();
-    let slotted = own.map_or(Ok(Slotted::default()), |medium| {
-        let known: Vec<&str> = Slotted::WORDS.iter().map(|(name, _)| *name).collect();
-        Slotted::named(medium).ok_or_else(|| unknown(&["medium"], "medium with cells", medium, &known))
-    })?;
+    let slotted = own.map_or_else(
+        || Ok(Slotted::default()),
+        |medium| {
+            let known: Vec<&str> = Slotted::WORDS.iter().map(|(name, _)| *name).collect();
+            Slotted::named(medium).ok_or_else(|| unknown(&["medium"], "medium with cells", medium, &known))
+        },
+    )?;
     let latency = match spec.latency.as_str() {
         "" => Duration::ZERO,
         text => quantity(&["latency"], text)?,

@@ -524,9 +524,11 @@ fn a_chance_is_a_number_or_a_share() {
         let with = format!("{medium}\nimpair = {{ loss = {text} }}");
         let points = document(&TWO_HOSTS.replacen(medium, &with, 1)).points(&Choice::default());
         points
-            .map(|points| match points[0].scenario.link["line"].line().unwrap() {
-                Line::Frames(frames) => frames.impair.unwrap().any.loss,
-                other => panic!("{other:?}"),
+            .map(|points| {
+                let Line::Frames(frames) = points[0].scenario.link["line"].line().unwrap() else {
+                    panic!("not a line with frames");
+                };
+                frames.impair.unwrap().any.loss
             })
             .map_err(|fault| fault.to_string())
     };
