@@ -338,7 +338,7 @@ pub struct Config {
     pub trace: bool,
     /// Keep a record of what holds each connection back.
     ///
-    /// See [`super::Limits`]. It grows as long as the connection lasts.
+    /// See [`super::Limits`]. It grows as long as the connection lasts, and stays when that is over: it is for runs that end.
     pub limits: bool,
 }
 

@@ -26,7 +26,7 @@ pub enum Limit {
     SlowStart,
     /// The congestion window as a loss left it, however long ago.
     Loss,
-    /// The same of a mark (ECN).
+    /// The congestion window as a mark (ECN) left it, however long ago.
     Mark,
     /// The congestion window otherwise, such as where slow start ended for a longer round trip.
     Window,
@@ -96,16 +96,18 @@ impl Limit {
 pub struct Limits {
     /// From when on what held it. Times do not go back, and neighbours differ.
     changes: Vec<(Instant, Limit)>,
-    /// What last changed the congestion window, and what did before that.
+    /// What last changed the congestion window, and what had done so when its state was last kept for an undo.
     window: Limit,
     before: Limit,
+    /// When the connection was over.
+    end: Option<Instant>,
 }
 
 impl Limits {
     /// Of a connection that begins.
     #[must_use]
     pub fn new(now: Instant) -> Self {
-        Self { changes: vec![(now, Limit::Opening)], window: Limit::SlowStart, before: Limit::SlowStart }
+        Self { changes: vec![(now, Limit::Opening)], window: Limit::SlowStart, before: Limit::SlowStart, end: None }
     }
 
     /// From `now` on it is held by `limit`.
@@ -134,12 +136,22 @@ impl Limits {
         self.set(held, now);
     }
 
-    /// The congestion window was changed, so.
-    pub(crate) const fn set_window(&mut self, by: Limit) {
-        (self.before, self.window) = (self.window, by);
+    /// The connection is over: nothing holds it any more.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.end.get_or_insert(now);
     }
 
-    /// That was undone.
+    /// The state of congestion control is kept, so that what follows can be undone.
+    pub(crate) const fn save_window(&mut self) {
+        self.before = self.window;
+    }
+
+    /// `by` has changed the congestion window.
+    pub(crate) const fn set_window(&mut self, by: Limit) {
+        self.window = by;
+    }
+
+    /// The congestion window is again what it was when its state was kept.
     pub(crate) const fn undo_window(&mut self) {
         self.window = self.before;
     }
@@ -149,8 +161,9 @@ impl Limits {
         if self.window == Limit::SlowStart && !in_slow_start { Limit::Window } else { self.window }
     }
 
-    /// What held it between two times: from when, until when, what. Without gaps, and in order.
+    /// What held it between two times: from when, until when, what. Without gaps, and in order, until the connection is over.
     pub fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, Limit)> {
+        let to = self.end.map_or(to, |end| end.min(to));
         let ends = self.changes.iter().skip(1).map(|(at, _)| *at).chain([Instant::FAR_FUTURE]);
         let spans = self.changes.iter().zip(ends);
         let spans = spans.map(move |(&(since, limit), until)| (since.max(from), until.min(to), limit));

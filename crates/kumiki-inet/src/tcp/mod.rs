@@ -252,7 +252,8 @@ impl Tcp {
         if let Some(trace) = session.trace {
             self.shared.traces.push((session.pair, trace));
         }
-        if let Some(limits) = session.limits {
+        if let Some(mut limits) = session.limits {
+            limits.end(cx.now());
             self.shared.limits.push((session.pair, *limits));
         }
         if let Some(remains) = session.remains {

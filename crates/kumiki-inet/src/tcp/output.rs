@@ -207,12 +207,16 @@ impl Session {
                 Err(held) => break held,
             }
         };
+        let mut limited = held;
         if !self.timers.is_set(Timer::Pacing) {
             // What is to be sent again and has no room waits for the congestion window too, whatever holds back new data.
             let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
             self.window_limited = again || held == Held::Congestion;
+            if again {
+                limited = Held::Congestion;
+            }
         }
-        self.note_limit(held, io);
+        self.note_limit(limited, io);
         self.watch(held, io);
     }
 

@@ -348,7 +348,9 @@ impl Session {
             self.up(Indication::Aborted { session, reason, data: None }, io);
         }
         self.ended = true;
-        self.limited(Limit::Closing, io.now());
+        if let Some(limits) = &mut self.limits {
+            limits.end(io.cx.now());
+        }
         self.note(Event::Ended, io.now());
         self.timers.end(io.cx);
         self.send.clear();

@@ -1,4 +1,6 @@
 //! Which lines a load crosses, on its way from the host that writes to those that read.
+//!
+//! A line with frames says how long it was busy; one with cells does not, and a ring is none of these lines.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,6 +31,16 @@ pub(super) fn between(scenario: &Scenario, from: &str, to: &str) -> Vec<Crossed>
     let mut came: BTreeMap<&str, Option<(&str, Crossed)>> = BTreeMap::from([(from, None)]);
     let mut next = VecDeque::from([from]);
     while let Some(here) = next.pop_front() {
+        // Others than routers and switches send nothing on.
+        let sends_on = |name: &str| {
+            let host = scenario.host.get(name);
+            host.is_none_or(|it| {
+                it.settings.values().any(|table| table.get("forwarding").and_then(toml::Value::as_bool) == Some(true))
+            })
+        };
+        if here != from && !sends_on(here) {
+            continue;
+        }
         for (line, link) in &scenario.link {
             let [a, b] = link.ends.each_ref().map(|end| place(end));
             for (near, far, is_a) in [(a, b, true), (b, a, false)] {

@@ -38,7 +38,9 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
     let known = kumiki_stack::settings(kind, &Settings::new());
     let mut read = settings::table(&mut Vec::new(), given, &known)?;
     if kind == "tcp" {
-        read.set("limits", true);
+        if !given.contains_key("limits") {
+            read.set("limits", true);
+        }
         if place.trace {
             read.set("trace", true);
         }

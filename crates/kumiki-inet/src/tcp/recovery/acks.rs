@@ -474,6 +474,9 @@ impl Session {
         io.shared.counters.fast_retransmits += 1;
         let flight = self.loss_flight();
         self.congestion.save(flight);
+        if let Some(limits) = &mut self.limits {
+            limits.save_window();
+        }
         self.recovery.undo.begin(false, self.recovery.duplicates);
         // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).
         if !self.ecn.has_reduced(self.board.una()) {

@@ -32,6 +32,9 @@ impl Session {
         let fresh = self.recovery.phase == Phase::None;
         if fresh {
             self.congestion.save(loss.flight);
+            if let Some(limits) = &mut self.limits {
+                limits.save_window();
+            }
             self.recovery.undo.begin(true, 0);
         }
         // F-RTO may also start again for the same segment, not in another recovery (RFC 5682 section 3.1 step 1).

@@ -16,7 +16,8 @@ fn spans(pair: &Pair, from: Instant) -> Vec<String> {
     let (_, _, limits) = pair.tcp(A).limits().next().unwrap();
     let spans = limits.spans(from, pair.now);
     let whole: Duration = Limit::ALL.iter().fold(Duration::ZERO, |all, it| all + limits.time(*it, from, pair.now));
-    assert_eq!(whole, pair.now.saturating_since(from), "something holds it at any time, and one thing");
+    let end = limits.spans(from, pair.now).last().map_or(from, |(_, until, _)| until);
+    assert_eq!(whole, end.saturating_since(from), "something holds it at any time, and one thing");
     let shown = |at: Instant| at.saturating_since(from).as_nanos() / 1_000_000;
     spans.map(|(since, until, limit)| format!("{} to {} {}", shown(since), shown(until), limit.name())).collect()
 }
@@ -125,7 +126,7 @@ fn a_loss_holds_as_long_as_its_window_does() {
 }
 
 #[test]
-fn opening_and_closing_are_times_of_their_own_and_stay_when_it_is_over() {
+fn opening_and_closing_are_times_of_their_own_and_nothing_holds_what_is_over() {
     let mut pair = Pair::new(recorded(), plain(), ms(10));
     pair.listen(B, 5);
     pair.app(B).release_when_released = true;
@@ -136,5 +137,24 @@ fn opening_and_closing_are_times_of_their_own_and_stay_when_it_is_over() {
     pair.run_for(ms(50));
     assert_eq!(pair.app(A).heard, ["opened", "released", "closed"]);
     let spans = spans(&pair, from);
-    assert_eq!(spans, ["0 to 20 opening", "20 to 50 application", "50 to 100 closing"]);
+    assert_eq!(spans, ["0 to 20 opening", "20 to 50 application", "50 to 70 closing"]);
+}
+
+/// Of 20 segments, all of them sent and ended with a FIN, some are lost: what is to be sent again waits for the window, and nothing is closing yet.
+#[test]
+fn what_is_to_be_sent_again_is_held_by_the_loss_also_behind_the_end_of_the_data() {
+    let config = Config { initial_window: InitialWindow::Segments(20), sack: true, ..recorded() };
+    let mut number = 0;
+    let peer = Config { sack: true, ..plain() };
+    let mut pair = Pair::with_rule(config, peer, move |packet| {
+        number += usize::from(packet.len() > 0);
+        if packet.len() > 0 && (2..=14).contains(&number) { Vec::new() } else { vec![ms(10)] }
+    })
+    .connected();
+    let from = pair.now;
+    pair.write(A, &numbered(20_000));
+    pair.release(A);
+    pair.run_for(ms(35));
+    let spans = spans(&pair, from);
+    assert!(spans.iter().any(|it| it.ends_with("congestion window after a loss")), "{spans:?}");
 }

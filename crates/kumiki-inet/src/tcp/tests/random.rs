@@ -130,7 +130,7 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
                 assert!(since == end && until > since && limit != last, "one thing at any time: {limits:?}");
                 (end, last) = (until, limit);
             }
-            assert_eq!(end, pair.now);
+            assert!(end <= pair.now);
         }
     }
     for heard in &heard {
