@@ -18,9 +18,10 @@ use rustix::process::{Resource, getrlimit};
 pub const USUAL: u64 = 128 << 20;
 /// What a caller costs that has no association yet.
 pub const COMES: u64 = 256 << 10;
-/// What one costs beside that when it has one. Measured of those that ask without end for the shortest answers and read none: an answer of 40 octets takes a KiB as long as its
-/// layers have it, and so many are handled together as [`kumiki_io::stream::HELD`] has room for.
+/// What one costs beside that when it has one. Callers that ask without end for the shortest answers, and read none, were measured: an answer of 40 octets takes a KiB as long as the
+/// layers have it, and as many are handled together as [`kumiki_io::stream::HELD`] has room for.
 pub const STANDS: u64 = 1280 << 10;
+const _: () = assert!(kumiki_io::stream::HELD as u64 / 40 * 1024 <= STANDS);
 /// The stack of a thread that serves one.
 pub const STACK: usize = 512 << 10;
 /// How many free pages of each size such a thread keeps.

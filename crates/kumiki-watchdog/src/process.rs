@@ -209,6 +209,8 @@ impl Running {
     /// Waits for its end, which is to come.
     pub fn end(mut self) -> Ran {
         crate::minute();
+        // One that waits for the end of its input would otherwise wait for ever.
+        drop(self.child.stdin.take());
         let out = core::mem::take(&mut self.said) + &rest(&self.out);
         let err = self.err.as_ref().map(rest).unwrap_or_default();
         let status = self.child.wait().unwrap().code();
