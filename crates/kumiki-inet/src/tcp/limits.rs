@@ -177,3 +177,21 @@ impl Limits {
         spans.fold(Duration::ZERO, |all, (since, until, _)| all + until.saturating_since(since))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_undo_goes_back_behind_all_that_one_recovery_did() {
+        let mut limits = Limits::new(Instant::ZERO);
+        limits.set_window(Limit::Mark);
+        limits.save_window();
+        // A time-out, and another one for the same segment.
+        limits.set_window(Limit::Loss);
+        limits.set_window(Limit::Loss);
+        assert_eq!(limits.window(true), Limit::Loss);
+        limits.undo_window();
+        assert_eq!(limits.window(true), Limit::Mark);
+    }
+}
