@@ -1,5 +1,6 @@
 //! From the lines and switches of a scenario to media in the world.
 
+use core::hash::Hasher as _;
 use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
@@ -8,6 +9,7 @@ use kumiki_link::atm::{self, Adaptation, OutputConfig, PortVc, Sar, SarConfig, S
 use kumiki_link::{Impaired, Impairment, Rate};
 use kumiki_settings::Word as _;
 use kumiki_sim::{ElementId, HostId, Plug, World};
+use siphasher::sip::SipHasher13;
 
 use super::fault::{Fault, fault, quantity, unknown};
 use super::hosts::kind_of;
@@ -40,14 +42,21 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
 
 fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let medium = link.line()?;
-    let line = world.add_element(name, medium.element(seed_of(ends.seed, name, 2))?);
+    let line = world.add_element(name, medium.element(seed_of(ends.seed, name, Random::Medium))?);
     let impairment = medium.impairment();
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match &medium {
             Line::Cells(cells) => cell_end(end, cells.slotted.rate(), scenario, ends, world)?,
             Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, ends)?,
         };
-        plug_in(name, (line, port), (end, plug), impairment.as_ref(), || seed_of(ends.seed, name, port), world);
+        plug_in(
+            name,
+            (line, port),
+            (end, plug),
+            impairment.as_ref(),
+            || seed_of(ends.seed, name, Random::End(port)),
+            world,
+        );
     }
     Ok(())
 }
@@ -73,14 +82,29 @@ pub(super) fn plug_in(
     world.plug(Plug::Port(element, 1), plug);
 }
 
-/// A seed for one end of a line: the same for the same names, whatever else is in the scenario.
-pub(super) fn seed_of(seed: u64, name: &str, port: usize) -> u64 {
-    // FNV-1a, for it is short; the generator behind spreads the bits.
-    let mut mixed = seed ^ 0xcbf2_9ce4_8422_2325;
-    for octet in name.bytes().chain([if port == 0 { b'0' } else { b'1' }]) {
-        mixed = (mixed ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    mixed
+/// What is random of a medium.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Random {
+    /// Its bits.
+    Medium,
+    /// What goes wrong on the way to one of its ends, in the order of the scenario.
+    End(usize),
+}
+
+/// The seed of what is random of the medium called `name`: the same whatever else is in the scenario.
+///
+/// It is a keyed hash, so that runs whose seeds follow each other, and media whose names differ in a letter, have nothing to do with each other.
+pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
+    const DOMAIN: u64 = u64::from_be_bytes(*b"a medium");
+    let (kind, port): (u64, u64) = match random {
+        Random::Medium => (0, 0),
+        Random::End(port) => (1, port as u64),
+    };
+    let mut hasher = SipHasher13::new_with_keys(seed, DOMAIN);
+    hasher.write(&kind.to_le_bytes());
+    hasher.write(&port.to_le_bytes());
+    hasher.write(name.as_bytes());
+    hasher.finish()
 }
 
 /// The settings of the device at `end`, for cells; the usual ones where no device is there.
@@ -277,4 +301,27 @@ fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fau
     };
     let added = if both { switch.connect_both(from, to) } else { switch.connect(from, to) };
     if added { Ok(()) } else { Err(fault("it is there twice")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_media_ends_or_runs_share_a_seed() {
+        let names: Vec<String> =
+            ('a'..='p').flat_map(|it| ["", "0", "1", "b"].map(|end| format!("{it}{end}"))).collect();
+        let kinds = [Random::Medium, Random::End(0), Random::End(1), Random::End(2)];
+        let mut seen = BTreeSet::new();
+        for seed in 0..64 {
+            for name in &names {
+                for kind in kinds {
+                    assert!(seen.insert(seed_of(seed, name, kind)), "{seed} {name} {kind:?}");
+                }
+            }
+        }
+        assert_eq!(seen.len(), 64 * 64 * 4);
+    }
 }

@@ -4,7 +4,7 @@ use kumiki_sim::World;
 
 use super::fault::Fault;
 use super::hosts::kind_of;
-use super::media::{Ends, device, plug_in, seed_of};
+use super::media::{Ends, Random, device, plug_in, seed_of};
 use crate::scenario::{Ring, Scenario};
 
 /// Puts the rings of `scenario` into `world`.
@@ -24,7 +24,7 @@ fn add_ring(name: &str, ring: &Ring, scenario: &Scenario, ends: &Ends<'_>, world
     let element = world.add_element(name, Box::new(built));
     let impairment = medium.impairment();
     for (port, end) in ring.ends.iter().enumerate() {
-        let seed = || seed_of(ends.seed, &format!("{name} to {end}"), 0);
+        let seed = || seed_of(ends.seed, name, Random::End(port));
         plug_in(name, (element, port), (end, device(end, ends)?), impairment.as_ref(), seed, world);
     }
     Ok(())
