@@ -453,8 +453,8 @@ impl Tcp {
         let (above, user, quality) = (listener.above, listener.user, listener.quality);
         let (unit, iss) = (self.shared.unit, Some(caller.iss));
         let handle = self.begin(above, user, caller.pair, &quality, (unit, iss), cx);
-        self.with(handle, cx, |session, io| {
-            session.call_answered(caller, segment, io);
+        self.with(handle, cx, |session, ctx| {
+            session.call_answered(caller, segment, ctx);
         });
     }
 

@@ -11,7 +11,7 @@ use kumiki_graph::AccessPoint;
 use kumiki_wire::inet::SourceRoute;
 
 use super::segment::{By, Segment};
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 
 /// By which way the segments of one connection go.
 #[derive(Debug, Default)]
@@ -56,10 +56,10 @@ impl Session {
 
     /// A segment of this connection came by a source route: its way back is ours (MUST-53), and a later one takes the
     /// place of an earlier (SHLD-24).
-    pub(super) fn take_way(&mut self, segment: &Segment, io: &Io<'_, '_>) {
+    pub(super) fn take_way(&mut self, segment: &Segment, ctx: &Ctx<'_, '_>) {
         if segment.route.is_none()
             || self.way.chosen
-            || !io.shared.config.return_routes
+            || !ctx.shared.config.return_routes
             || segment.route == self.way.route
         {
             return;
