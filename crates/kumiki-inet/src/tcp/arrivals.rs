@@ -45,9 +45,9 @@ impl Tcp {
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
         let mut least = None;
-        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
+        if let Some(entry) = self.time_waits.find(self.shared.secret, &pair) {
             let may_begin = verdict == Verdict::Begin && self.has_room_for_callers();
-            least = self.in_time_wait(remains, &segment, may_begin, cx);
+            least = self.in_time_wait(entry, &segment, may_begin, cx);
             if least.is_none() {
                 return;
             }

@@ -16,10 +16,10 @@ use super::ecn::handshake::{self, Answering, Feedback};
 use super::ecn::receiver;
 use super::half_open::{Caller, Offer};
 use super::receive::Receive;
+use super::route::option_octets;
 use super::rtt::Rtt;
 use super::segment::{self, Segment};
 use super::session::DSCP;
-use super::way::option_octets;
 use super::{Tcp, cookies, isn, patience};
 
 /// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free

@@ -18,7 +18,7 @@
 //! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
 //! | `recovery` | which losses are being made good, and what decided so |
 //! | `ecn` | congestion marks, and what the peer is told of them |
-//! | `urgent`, `way` | the urgent pointers, source routes |
+//! | `urgent`, `route` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | [`Limits`] | what holds a connection back, and how long |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
@@ -75,6 +75,7 @@ pub mod reassembly;
 mod receive;
 mod recovery;
 mod requests;
+mod route;
 pub mod rtt;
 pub mod scoreboard;
 mod segment;
@@ -88,7 +89,6 @@ mod time_waits;
 mod timers;
 mod trace;
 mod urgent;
-mod way;
 
 pub use config::Config;
 pub use cookies::mss_of_cookie;
@@ -256,8 +256,8 @@ impl Tcp {
             limits.end(cx.now());
             self.shared.limits.push((session.pair, *limits));
         }
-        if let Some(remains) = session.remains {
-            self.begin_time_wait(remains, cx);
+        if let Some(entry) = session.time_wait {
+            self.begin_time_wait(entry, cx);
         }
     }
 

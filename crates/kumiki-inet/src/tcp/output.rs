@@ -62,10 +62,10 @@ impl Session {
         let size = self.send.mss;
         let is_long = text.len() > usize::try_from(size).unwrap_or(0);
         if is_long && self.may_lengthen(seq, ctx) && !self.is_path_probe(seq) {
-            let how = (size, self.counts_marks(), self.way.past);
+            let how = (size, self.counts_marks(), self.route.bypass);
             segment::transmit_train(&self.pair, &header, text, how, options, ctx.cx);
         } else {
-            let by = self.way.by();
+            let by = self.route.by();
             segment::transmit_by(by, &self.pair, &header, text, options, ctx.cx);
         }
         self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
@@ -94,7 +94,7 @@ impl Session {
             accecn,
             ..Options::NONE
         };
-        let room = self.own_mss.saturating_sub(self.way.option_octets());
+        let room = self.own_mss.saturating_sub(self.route.option_octets());
         let options = segment::fitted(options, room);
         let header = Header {
             source_port: self.pair.local.port(),
@@ -118,7 +118,7 @@ impl Session {
         self.last_sent = now;
         ctx.shared.counters.segments_sent += 1;
         let options = self.unit_options();
-        segment::transmit_by(self.way.by(), &self.pair, &header, Message::new(), options, ctx.cx);
+        segment::transmit_by(self.route.by(), &self.pair, &header, Message::new(), options, ctx.cx);
         self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
         self.arm_retransmit(ctx);
     }
@@ -172,7 +172,7 @@ impl Session {
         ctx.shared.counters.segments_sent += 1;
         ctx.shared.counters.acks_other += 1;
         let how = self.unit_options();
-        let (by, text) = (self.way.by(), Message::new());
+        let (by, text) = (self.route.by(), Message::new());
         segment::transmit_by(by, &self.pair, &header, text, how, ctx.cx);
         self.note(Event::Acked(AckReason::Unacceptable), ctx.now());
     }
@@ -261,7 +261,7 @@ impl Session {
     /// Whether one segment from `seq` on can stand for many: the device below cuts what has a header like any other's.
     /// With gateways in IP's header, or urgent data ahead, each has one of its own; with pacing each has its own time.
     fn may_lengthen(&self, seq: Seq, ctx: &Ctx<'_, '_>) -> bool {
-        ctx.shared.burst > 1 && self.pacer.is_none() && self.way.route.is_none() && !self.has_urgent_beyond(seq)
+        ctx.shared.burst > 1 && self.pacer.is_none() && self.route.gateways.is_none() && !self.has_urgent_beyond(seq)
     }
 
     /// Where it can be, and nothing is being made good, one segment stands for many.

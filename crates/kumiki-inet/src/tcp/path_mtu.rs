@@ -214,7 +214,7 @@ impl Session {
         let narrow = mtu.saturating_sub(self.headers()) < least;
         self.path.fragments |= narrow && self.pair.remote.is_ipv4();
         let text = told.max(least);
-        if text >= self.way.text {
+        if text >= self.route.text {
             return;
         }
         self.path.search = None;
@@ -247,7 +247,7 @@ impl Session {
         let search = self.path.search.as_ref();
         if search.is_some_and(|search| search.next(headers).is_none()) {
             self.path.search = None;
-            self.path.raise_at = (self.way.text < self.path.most).then_some(raise_at);
+            self.path.raise_at = (self.route.text < self.path.most).then_some(raise_at);
         }
     }
 
@@ -265,7 +265,7 @@ impl Session {
         self.path.raise_at = None;
         match ctx.shared.config.path_mtu {
             PathMtu::ProbeOnBlackHole | PathMtu::Probe if self.sack => {
-                self.search_from(self.way.text, true, ctx.now());
+                self.search_from(self.route.text, true, ctx.now());
             }
             PathMtu::Icmp | PathMtu::ProbeOnBlackHole | PathMtu::Probe => {
                 self.path.fragments = false;
@@ -292,7 +292,7 @@ impl Session {
             && self.recovery.duplicates == 0
             && self.board.sacked() == 0
             && matches!(self.state, State::Established | State::CloseWait)
-            && self.way.route.is_none();
+            && self.route.gateways.is_none();
         let Some(search) = &mut self.path.search else {
             return next;
         };
@@ -342,7 +342,7 @@ impl Session {
             return;
         };
         let text = octets.map_or(0, |octets| octets.saturating_add(self.option_octets()).min(self.path.most));
-        if text > self.way.text {
+        if text > self.route.text {
             self.change_text(text, ctx);
             self.search_from(text, true, ctx.now());
         }
@@ -363,7 +363,7 @@ impl Session {
         search.probe = None;
         search.low = probe.text;
         let raise_at = self.path.raise_at;
-        if probe.text > self.way.text {
+        if probe.text > self.route.text {
             self.change_text(probe.text, ctx);
         }
         let later = ctx.now() + ctx.shared.config.path_mtu_raise;
@@ -418,13 +418,13 @@ impl Session {
             return;
         }
         let low = match &self.path.search {
-            Some(search) if search.low < self.way.text => search.low,
-            _ if self.way.text > base => base,
-            _ => (self.way.text / 2).max(least),
+            Some(search) if search.low < self.route.text => search.low,
+            _ if self.route.text > base => base,
+            _ => (self.route.text / 2).max(least),
         };
         let fits = low.saturating_sub(self.option_octets());
         let first = self.board.record_at(self.board.una());
-        if low >= self.way.text || first.is_none_or(|sent| sent.span.len() <= fits) {
+        if low >= self.route.text || first.is_none_or(|sent| sent.span.len() <= fits) {
             return;
         }
         ctx.shared.counters.black_holes += 1;

@@ -84,7 +84,7 @@ impl Tcp {
         above: Above,
         open: &Open,
         source: IpAddr,
-        (unit, past): (u32, Option<AccessPoint>),
+        (unit, bypass): (u32, Option<AccessPoint>),
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
         let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
@@ -106,9 +106,9 @@ impl Tcp {
         }
         let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
         self.with(handle, cx, |session, ctx| {
-            session.way.past = past;
+            session.route.bypass = bypass;
             if let Some(route) = open.parameters.get::<SourceRoute>() {
-                session.choose_way(Box::new(route.clone()));
+                session.choose_route(Box::new(route.clone()));
             }
             session.call(ctx);
         });

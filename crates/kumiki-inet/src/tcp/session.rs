@@ -22,15 +22,15 @@ use super::path_mtu::Path;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::recovery::Recovery;
+use super::route::Route;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
 use super::states::State;
-use super::time_waits::Remains;
+use super::time_waits::TimeWaitEntry;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
-use super::way::Way;
 use kumiki_graph::memory::Memory;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
@@ -138,7 +138,7 @@ pub(crate) struct Session {
     pub(crate) last_sent: Instant,
     pub(crate) challenges: Challenges,
     pub(crate) urgent: Urgent,
-    pub(crate) way: Way,
+    pub(crate) route: Route,
     pub(crate) path: Path,
     pub(crate) buffers: Buffers,
     /// It is over; whoever holds it should let go of it.
@@ -148,7 +148,7 @@ pub(crate) struct Session {
     /// It is in the list of those to settle.
     pub(crate) queued: bool,
     /// What goes on in TIME-WAIT without it.
-    pub(crate) remains: Option<Remains>,
+    pub(crate) time_wait: Option<TimeWaitEntry>,
     pub(crate) trace: Option<Trace>,
     pub(crate) limits: Option<Box<Limits>>,
 }
@@ -201,13 +201,13 @@ impl Session {
             last_sent: ctx.now(),
             challenges: Challenges::default(),
             urgent: Urgent::default(),
-            way: Way::default(),
+            route: Route::default(),
             path: Path::new(config),
             buffers: Buffers::new(config, quality, ctx.cx.now()),
             ended: false,
             dirty: false,
             queued: false,
-            remains: None,
+            time_wait: None,
             trace: config.trace.then(Trace::default),
             limits: config.limits.then(|| Box::new(Limits::new(ctx.cx.now()))),
         }
@@ -394,7 +394,7 @@ impl Session {
         self.answer(ctx);
         self.announce(ctx);
         if self.state == State::TimeWait {
-            self.leave_remains(ctx);
+            self.leave_time_wait_entry(ctx);
         }
     }
 }

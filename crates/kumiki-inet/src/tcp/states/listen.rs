@@ -70,7 +70,7 @@ impl Session {
         self.listener = Some(caller.listener);
         self.state = State::SynReceived;
         self.receive.start(caller.irs);
-        self.way.route = caller.route;
+        self.route.gateways = caller.route;
         self.negotiate(&caller.offer.options(), ctx);
         self.ecn.answer(caller.ecn);
         self.take_syn_window(caller.window, caller.irs, Seq(0));

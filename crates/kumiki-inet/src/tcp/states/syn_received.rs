@@ -123,12 +123,12 @@ impl Session {
 
     /// Octets of the options that every segment carries, IP's among them.
     pub(crate) fn option_octets(&self) -> u32 {
-        self.way.option_octets() + if self.timestamps { 12 } else { 0 }
+        self.route.option_octets() + if self.timestamps { 12 } else { 0 }
     }
 
     /// Eff.snd.MSS (MUST-16): what fits beside the options that every segment carries.
     pub(crate) fn set_mss(&mut self, text: u32) {
-        self.way.text = text;
+        self.route.text = text;
         self.send.mss = text.saturating_sub(self.option_octets()).max(1);
         self.board.set_smss(self.send.mss);
         self.congestion.set_smss(self.send.mss);

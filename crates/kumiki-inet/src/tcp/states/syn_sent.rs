@@ -36,7 +36,7 @@ impl Session {
         }
         self.dirty = true;
         self.receive.start(segment.seq);
-        self.take_way(&segment, ctx);
+        self.learn_route(&segment, ctx);
         self.negotiate(&segment.options, ctx);
         self.agree_on_ecn(&segment, acked, ctx);
         self.take_syn_window(segment.window, segment.seq, segment.ack);

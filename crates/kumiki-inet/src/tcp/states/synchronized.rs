@@ -96,7 +96,7 @@ impl Session {
             let age = self.ts_now(ctx.now()).wrapping_sub(echo);
             self.buffers.on_echo(Duration::from_millis(age.into()), ctx.now());
         }
-        self.take_way(segment, ctx);
+        self.learn_route(segment, ctx);
         if let Some(told) = segment.options.user_timeout {
             self.take_user_timeout(told, ctx);
         }

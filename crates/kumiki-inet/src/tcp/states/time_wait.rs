@@ -6,7 +6,7 @@ use super::State;
 use crate::tcp::challenge::Standing;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Ctx, Session};
-use crate::tcp::time_waits::Remains;
+use crate::tcp::time_waits::TimeWaitEntry;
 use crate::tcp::timers::Timer;
 
 impl Session {
@@ -42,11 +42,11 @@ impl Session {
     }
 
     /// The batch is over, and all that was owed has been sent.
-    pub(crate) fn leave_remains(&mut self, ctx: &mut Ctx<'_, '_>) {
+    pub(crate) fn leave_time_wait_entry(&mut self, ctx: &mut Ctx<'_, '_>) {
         let unit = 1u32 << self.receive.shift;
         let window = self.receive.window().div_ceil(unit);
         let how = self.unit_options();
-        self.remains = Some(Remains {
+        self.time_wait = Some(TimeWaitEntry {
             pair: self.pair,
             snd_nxt: self.board.nxt(),
             max_wnd: self.send.max_wnd,
@@ -56,7 +56,7 @@ impl Session {
             ttl: how.ttl,
             tos: how.tos,
             ecn: self.ecn.feedback(),
-            route: self.way.route.take(),
+            route: self.route.gateways.take(),
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
             answered: Default::default(),
             due: ctx.now(),
