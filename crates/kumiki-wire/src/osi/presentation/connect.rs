@@ -6,7 +6,7 @@ use super::{
     Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag, UserData, Writer,
     chain, code, contexts, flags, fmt, in_front, optional_selector, push, read, requirements, selector, units,
 };
-use crate::osi::ber::{Element, Fault};
+use crate::osi::ber::{BerError, Element};
 
 /// CP.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -166,15 +166,15 @@ fn normal_mode(pdu: &'static str, message: Message) -> Result<Fields, Malformed>
         return Err(match mode {
             Some(found) => {
                 let expected = "1 (normal mode; X.410 mode is not spoken here)";
-                Fault::Value { found, expected }
+                BerError::Value { found, expected }
             }
-            None => Fault::Missing { expected: Tag::context(0) },
+            None => BerError::Missing { expected: Tag::context(0) },
         }
         .of(pdu, "mode-selector"));
     }
     fields.ok_or_else(|| {
         let expected = Tag::context(2);
-        Fault::Missing { expected }.of(pdu, "normal-mode-parameters")
+        BerError::Missing { expected }.of(pdu, "normal-mode-parameters")
     })
 }
 
