@@ -33,7 +33,7 @@ impl core::fmt::Debug for Passwords {
     }
 }
 
-/// A line of a password file that is none.
+/// Malformed line in a password file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}: write NAME:{SCHEME}:ROUNDS:SALT:HASH, salt and hash in hexadecimal, hash of 32 octets")]
 pub struct BadPasswords {

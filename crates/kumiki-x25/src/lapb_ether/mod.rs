@@ -65,7 +65,7 @@ impl Encapsulation for LapbEther {
         let mut header = [0; HEADER];
         let length = usize::from(if data.copy_to(0, &mut header) { u16::from_le_bytes(header) } else { 0 });
         if length == 0 || data.len() < HEADER + length || data.pop(HEADER).is_err() {
-            return Err(Dropped::Malformed("frame with a length that it has not"));
+            return Err(Dropped::Malformed("length field exceeds the frame"));
         }
         // What is behind is the padding of Ethernet.
         data.truncate(length);

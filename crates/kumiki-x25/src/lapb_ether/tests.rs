@@ -44,5 +44,5 @@ fn padding_is_taken_off_and_a_wrong_length_is_dropped() {
         let came: Vec<Vec<u8>> = bench.units(user).into_iter().map(|unit| unit.data.to_vec()).collect();
         assert_eq!(came, Vec::from_iter(wanted), "{rest}");
     }
-    assert_eq!(bench.drops("lapb_ether", "frame with a length that it has not"), 4);
+    assert_eq!(bench.drops("lapb_ether", "length field exceeds the frame"), 4);
 }

@@ -191,7 +191,7 @@ impl Connect {
     /// Reads the CP that is all of `message`.
     ///
     /// # Errors
-    /// It is none, in X.410 mode, or of another version than 1.
+    /// Not a CP PPDU, or X.410-1984 mode, or an unsupported version.
     pub fn parse(message: Message) -> Result<Self, Malformed> {
         let fields = normal_mode("CP", message)?;
         Ok(Self {
@@ -254,7 +254,7 @@ impl Refuse {
     /// Reads the CPR that is all of `message`.
     ///
     /// # Errors
-    /// It is none, in X.410 mode, or of another version than 1.
+    /// Not a CPR PPDU, or X.410-1984 mode, or an unsupported version.
     pub fn parse(message: Message) -> Result<Self, Malformed> {
         let pdu = "CPR";
         let mut r = chain::Reader::new(pdu, message);
