@@ -63,12 +63,12 @@ pub struct Table {
 }
 
 /// How a guard gets at the table: its own, or one that guards in several threads share.
-pub trait Shelf: Send {
+pub trait RecoveryStore: Send {
     /// Lets `act` look at the table and change it. Nobody else does meanwhile.
     fn with(&mut self, act: &mut dyn FnMut(&mut Table));
 }
 
-impl Shelf for Table {
+impl RecoveryStore for Table {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(self);
     }
@@ -77,7 +77,7 @@ impl Shelf for Table {
 /// A store and who guards it.
 pub struct Guard {
     store: Box<dyn Filestore>,
-    table: Box<dyn Shelf>,
+    table: Box<dyn RecoveryStore>,
     /// Its own selections, and the files of them that are to be emptied.
     own: BTreeMap<Selection, Own>,
     create_password: Option<Password>,
@@ -132,7 +132,7 @@ impl Guard {
 
     /// Has its locks and interrupted transfers in a table that others have too.
     #[must_use]
-    pub fn sharing(mut self, table: Box<dyn Shelf>) -> Self {
+    pub fn sharing(mut self, table: Box<dyn RecoveryStore>) -> Self {
         (self.table, self.is_shared) = (table, true);
         self
     }

@@ -472,7 +472,7 @@ fn what_breaks_while_a_file_is_written_leaves_the_old_one_or_none() {
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Table>>);
 
-impl Shelf for Shared {
+impl RecoveryStore for Shared {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(&mut self.0.lock().unwrap());
     }
