@@ -145,9 +145,9 @@ impl Protocol for Gate {
 
 /// What was fetched.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+struct MemorySink(Arc<Mutex<Vec<u8>>>);
 
-impl Sink for Shelf {
+impl Sink for MemorySink {
     fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
         let mut kept = self.0.lock().unwrap();
         kept.resize(usize::try_from(offset).unwrap(), 0);
@@ -169,7 +169,7 @@ fn put(name: &str, content: &[u8]) -> Operation {
     }
 }
 
-fn get(name: &str, shelf: &Shelf) -> Operation {
+fn get(name: &str, shelf: &MemorySink) -> Operation {
     Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
@@ -184,7 +184,7 @@ fn put_text(name: &str) -> Operation {
 }
 
 /// What the first client does.
-fn plan(which: u8, shelf: &Shelf) -> Vec<Operation> {
+fn plan(which: u8, shelf: &MemorySink) -> Vec<Operation> {
     let name = || "a file".to_owned();
     let all = [
         if which >> 7 == 1 { put_text("a file") } else { put("a file", &[7; 5000]) },
@@ -547,14 +547,14 @@ fn made(draw: &mut Draw<'_>, what: u8, acse: u8) -> Vec<u8> {
 fn run(kind: Kind, octets: &[u8]) {
     let mut draw = Draw::new(octets);
     let (how, which) = (draw.octet(), draw.octet());
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let content: Vec<u8> = (0..4000_u16).flat_map(u16::to_be_bytes).collect();
     let second = vec![put("the last words", &content), get("the last words", &shelf)];
     let mut settings = Settings { element: 700, checkpoint_every: 1500, ..Settings::default() };
     if how & 4 != 0 {
         settings.units = settings.units | FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
     }
-    let mut world = World::new(kind, [plan(which, &Shelf::default()), second], settings);
+    let mut world = World::new(kind, [plan(which, &MemorySink::default()), second], settings);
     // The target calls by itself, and all that is left is what it says.
     let is_alone = how & 8 != 0;
     if is_alone {

@@ -5,6 +5,7 @@
 //! | [`service`] | what crosses from layer to layer |
 //! | [`Protocol`], [`Context`] | what a layer is, and all it can see and do |
 //! | [`Graph`] | how layers are put together and run |
+//! | [`encapsulation`] | what all layers with a header in front are |
 //! | [`users`], [`sessions`] | what a node knows its users and its connections by |
 //! | [`pipe`], [`loopback`] | two nodes that know no protocol |
 //! | [`ledger`] | the memory of a modelled host |
@@ -15,6 +16,7 @@
 pub mod account;
 mod assembly;
 mod context;
+pub mod encapsulation;
 mod graph;
 mod graph_error;
 pub mod ledger;

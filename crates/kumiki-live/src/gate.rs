@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use kumiki_files::filestore::Fault;
+use kumiki_files::filestore::StoreError;
 use kumiki_graph::{Duration, Rng};
 use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Step, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
@@ -141,9 +141,9 @@ impl Gate {
         lock(&self.places).know(number)
     }
 
-    fn admit<T>(&self, number: u64, found: T) -> Result<T, Fault> {
+    fn admit<T>(&self, number: u64, found: T) -> Result<T, StoreError> {
         let known = self.know(number).map(|()| found);
-        known.map_err(|full| Fault::transient(9, full.to_string()))
+        known.map_err(|full| StoreError::transient(9, full.to_string()))
     }
 }
 
@@ -168,7 +168,7 @@ impl Turnstile {
     ///
     /// # Errors
     /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
-    pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let gate = &self.gate;
         gate.advance(self.number, Step::Asked);
         let Some(looks) = &gate.looks else {
@@ -178,7 +178,7 @@ impl Turnstile {
         let Some(ticket) = gate.ticket(looks, self, name) else {
             self.unlooked.store(true, Ordering::SeqCst);
             self.mute.store(true, Ordering::SeqCst);
-            return Err(Fault::login());
+            return Err(StoreError::login());
         };
         match look() {
             Ok(found) => {

@@ -128,16 +128,16 @@ impl Page {
 
     /// Another holder, as a clone is, made without touching the count that all holders share, but for a holder of the least weight.
     #[inline]
-    pub(crate) fn divide(&mut self) -> Self {
-        Self { buffer: self.buffer.as_mut().map(Weighted::divide) }
+    pub(crate) fn split(&mut self) -> Self {
+        Self { buffer: self.buffer.as_mut().map(Weighted::split) }
     }
 
     /// Lets `other`, a holder of the same page, go into this one.
     #[inline]
-    pub(crate) fn unite(&mut self, mut other: Self) {
+    pub(crate) fn merge(&mut self, mut other: Self) {
         if let (Some(ours), Some(theirs)) = (&mut self.buffer, other.buffer.take()) {
             // Where it could not, it goes back and ends as any other.
-            other.buffer = ours.unite(theirs).err();
+            other.buffer = ours.merge(theirs).err();
         }
     }
 

@@ -34,11 +34,11 @@ enum Source {
 struct Few([u8; INLINE]);
 
 impl Source {
-    /// The same once more. A page's holder is divided, which costs less than a clone.
+    /// The same once more. A page's handle is split, which costs less than a clone.
     #[inline]
-    fn divide(&mut self) -> Self {
+    fn split(&mut self) -> Self {
         match self {
-            Self::Page(page) => Self::Page(page.divide()),
+            Self::Page(page) => Self::Page(page.split()),
             Self::Pattern(pattern) => Self::Pattern(*pattern),
             Self::Inline(octets) => Self::Inline(*octets),
         }
@@ -260,7 +260,7 @@ impl Slice {
             Some(whole) => self.share_sum(n, whole),
             None => (None, None),
         };
-        front.source = self.source.divide();
+        front.source = self.source.split();
         front.offset = self.offset;
         front.len = n;
         front.doubted = self.doubted;
@@ -322,7 +322,7 @@ impl Slice {
         self.len += next.len;
         let taken = core::mem::replace(next, Self::EMPTY);
         if let (Source::Page(ours), Source::Page(theirs)) = (&mut self.source, taken.source) {
-            ours.unite(theirs);
+            ours.merge(theirs);
         }
         true
     }

@@ -22,7 +22,7 @@ pub struct Wrong {
 
 /// What is wrong at a place of the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Fault {
+pub(super) struct SyntaxError {
     /// How many characters stand before the place.
     pub(super) at: usize,
     pub(super) what: String,
@@ -67,12 +67,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// What is not as it should be, here.
-    pub(super) fn fault(&self, what: impl Into<String>, expected: impl Into<String>) -> Fault {
-        Fault { at: self.at, what: what.into(), expected: expected.into() }
+    pub(super) fn fault(&self, what: impl Into<String>, expected: impl Into<String>) -> SyntaxError {
+        SyntaxError { at: self.at, what: what.into(), expected: expected.into() }
     }
 
     /// Something else than `expected` stands here.
-    pub(super) fn unexpected(&self, expected: impl Into<String>) -> Fault {
+    pub(super) fn unexpected(&self, expected: impl Into<String>) -> SyntaxError {
         let expected = format!("here belongs {}", expected.into());
         match self.rest.split_whitespace().next() {
             None => self.fault("the line ends too early", expected),
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `text`, which must stand right here.
-    pub(super) fn need(&mut self, text: &str, expected: &str) -> Result<(), Fault> {
+    pub(super) fn need(&mut self, text: &str, expected: &str) -> Result<(), SyntaxError> {
         if self.take(text) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a word, which must be one of `known`.
-    pub(super) fn one_of<T: Copy>(&mut self, what: &str, known: &[(&str, T)]) -> Result<T, Fault> {
+    pub(super) fn one_of<T: Copy>(&mut self, what: &str, known: &[(&str, T)]) -> Result<T, SyntaxError> {
         self.skip();
         let word = self.peek_word();
         if let Some((_, value)) = known.iter().find(|(name, _)| *name == word) {
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a whole number, past blanks.
-    pub(super) fn number<T: core::str::FromStr>(&mut self, what: &str) -> Result<T, Fault> {
+    pub(super) fn number<T: core::str::FromStr>(&mut self, what: &str) -> Result<T, SyntaxError> {
         self.skip();
         let (rest, at) = (self.rest, self.at);
         let minus = if self.take("-") { "-" } else { "" };
@@ -171,7 +171,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a time in seconds with up to nine decimals, right here.
-    pub(super) fn seconds(&mut self, what: &str) -> Result<Duration, Fault> {
+    pub(super) fn seconds(&mut self, what: &str) -> Result<Duration, SyntaxError> {
         let (rest, at) = (self.rest, self.at);
         let whole = self.run(|it| it.is_ascii_digit());
         let part = if self.take(".") { self.run(|it| it.is_ascii_digit()) } else { "0" };

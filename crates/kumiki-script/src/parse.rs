@@ -19,21 +19,21 @@ use kumiki_wire::inet::tcp::Flags;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::Script;
-use super::cursor::{Cursor, Fault, Wrong};
+use super::cursor::{Cursor, SyntaxError, Wrong};
 use super::header::Header;
 use super::notation::{
     Call, Connection, Event, Hear, Icmp, IcmpKind, LETTERS, Line, Marks, Moment, Number, Opt, Options, Seconds, See,
     Segment, Set, Time,
 };
 
-type Read<T> = Result<T, Fault>;
+type Read<T> = Result<T, SyntaxError>;
 
 /// Reads the script `text`; `file` is named where something is wrong with it.
 ///
 /// # Errors
 /// [`Wrong`], the first one.
 pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
-    let wrong = |number: usize, fault: Fault| Wrong {
+    let wrong = |number: usize, fault: SyntaxError| Wrong {
         file: file.to_owned(),
         line: number,
         column: fault.at + 1,
@@ -77,7 +77,7 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
             let what = format!("{} is before {}", Seconds(time), Seconds(last));
             let expected = "lines stand in the order of their times".to_owned();
             let at = 0;
-            return Err(wrong(number, Fault { at, what, expected }));
+            return Err(wrong(number, SyntaxError { at, what, expected }));
         }
         last = time;
         lines.push(line);
@@ -319,7 +319,7 @@ fn segment(cursor: &mut Cursor<'_>, inward: bool) -> Read<Segment> {
     }
     cursor.need(")", "\")\"")?;
     if seq + i64::from(len) != end {
-        return Err(Fault {
+        return Err(SyntaxError {
             what: format!("{seq} and {len} octets do not end at {end}"),
             expected: format!("{seq}:{}({len}) would be right", seq + i64::from(len)),
             ..place

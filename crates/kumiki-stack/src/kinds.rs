@@ -74,7 +74,7 @@ pub(super) const KINDS: &[(&str, Make)] = &[
     ("ip", |reader, place| fits(ip::Config::of_settings(reader, place.below)?, Ip::new)),
     ("ipv6", |reader, place| fits(ipv6::Config::of_settings(reader, place.below)?, ipv6::Ip::new)),
     ("lapb", |reader, _| checked(reader, lapb::Config::default(), Lapb::new)),
-    ("lapb_ether", |_, _| Ok(Box::new(LapbEther))),
+    ("lapb_ether", |_, _| Ok(Box::new(LapbEther::default()))),
     ("lif", |reader, _| node(reader, lif::Config::default(), Lif::new)),
     ("llc", |reader, _| node(reader, llc::Config::default(), Llc::new)),
     ("llc_snap", |reader, _| node(reader, llc_snap::Config::default(), LlcSnap::new)),

@@ -65,7 +65,7 @@ pub enum Malformed {
         /// The standard's name of the field.
         field: &'static str,
         /// What was found and what would be right.
-        fault: ber::Fault,
+        fault: ber::BerError,
     },
 }
 
@@ -99,7 +99,7 @@ mod tests {
     #[cfg(feature = "osi")]
     #[test]
     fn so_does_one_of_the_encoding_rules() {
-        let fault = ber::Fault::Size { found: 0, least: 1, most: usize::MAX };
+        let fault = ber::BerError::Size { found: 0, least: 1, most: usize::MAX };
         assert_eq!(fault.to_string(), "0 octets of content, expected 1 at least");
     }
 }

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::config::Recovery;
 use super::congestion::{self, Status};
-use super::context::{Endpoint, Exchange, Io};
+use super::context::{Ctx, Endpoint, Exchange};
 use super::control::at_or_before;
 use super::judging::Refused;
 use super::packet::{Arrived, Body};
@@ -31,10 +31,10 @@ type Pieces = SmallVec<[Piece; 2]>;
 impl Endpoint {
     /// # Errors
     /// The packet is refused; nothing of it has been believed.
-    pub(crate) fn on_packet(&mut self, packet: Arrived, io: &mut Io<'_, '_>) -> Result<(), Refused> {
+    pub(crate) fn on_packet(&mut self, packet: Arrived, ctx: &mut Ctx<'_, '_>) -> Result<(), Refused> {
         self.judge(&packet)?;
         if self.part.is_transmitter() {
-            self.on_receiver_packet(packet, io);
+            self.on_receiver_packet(packet, ctx);
             return Ok(());
         }
         let mut pieces = Pieces::new();
@@ -42,23 +42,23 @@ impl Endpoint {
         let options = header.options;
         let end = match packet.body {
             Body::Diag(diagnosis) => {
-                self.on_diagnosis(diagnosis, io);
+                self.on_diagnosis(diagnosis, ctx);
                 return Ok(());
             }
             Body::Control { control, spans, exchange, join } => {
-                self.stirred = true;
+                self.dirty = true;
                 self.via.get_or_insert(source);
                 if self.part.is_pair() {
-                    self.on_control(&control, &spans, io);
+                    self.on_control(&control, &spans, ctx);
                     let over = options.contains(Options::RCLOSE) || options.contains(Options::END);
-                    if !over && self.is_in_vain(io) {
-                        self.give_up(io);
+                    if !over && self.is_in_vain(ctx) {
+                        self.give_up(ctx);
                         return Ok(());
                     }
                 } else if header.key.is_returned()
                     && let Some(address) = join
                 {
-                    self.on_admission(control.rseq, &address, io);
+                    self.on_admission(control.rseq, &address, ctx);
                 }
                 if header.format == Format::Cntl {
                     // Who does not know that we know its key tells it (P13).
@@ -68,15 +68,15 @@ impl Endpoint {
                 self.hear_modes(options);
                 self.receive.know_sent(header.seq);
                 if self.receive.noerr && header.seq > self.receive.rseq {
-                    self.pass_over(header.seq, &mut pieces, io);
+                    self.pass_over(header.seq, &mut pieces, ctx);
                 }
                 self.receive.end_told(header.seq)
             }
             Body::Data { tag, text } => {
-                io.shared.counters.data_received += 1;
+                ctx.shared.counters.data_received += 1;
                 let end = header.seq.saturating_add(text.len() as u64);
                 let piece = Piece { text, tag, end: options.contains(Options::EOM) };
-                if !self.take_data(&header, piece, &mut pieces, io) {
+                if !self.take_data(&header, piece, &mut pieces, ctx) {
                     return Ok(());
                 }
                 self.via.get_or_insert(source);
@@ -85,13 +85,13 @@ impl Endpoint {
             }
             // It has come before, or the context would not be here (P11).
             Body::First { text, .. } => {
-                io.shared.counters.first_received += 1;
+                ctx.shared.counters.first_received += 1;
                 let end = header.seq.saturating_add(text.len() as u64);
                 let piece = Piece { text, tag: None, end: options.contains(Options::EOM) };
                 if piece.text.is_empty() {
-                    self.stirred = true;
+                    self.dirty = true;
                     self.hear_modes(options);
-                } else if !self.take_data(&header, piece, &mut pieces, io) {
+                } else if !self.take_data(&header, piece, &mut pieces, ctx) {
                     return Ok(());
                 }
                 self.via.get_or_insert(source);
@@ -99,7 +99,7 @@ impl Endpoint {
             }
         };
         self.count_received(&header);
-        self.heard(io);
+        self.heard(ctx);
         let by_edge = self.answering.hear(header.sync, options.contains(Options::EDGE));
         if options.contains(Options::WCLOSE)
             && let Some(end) = end
@@ -110,41 +110,41 @@ impl Endpoint {
             && end > self.receive.rseq
             && options.contains(Options::WCLOSE)
         {
-            self.pass_over(end, &mut pieces, io);
+            self.pass_over(end, &mut pieces, ctx);
         }
-        self.finish_after(options, by_edge, pieces, io);
+        self.finish_after(options, by_edge, pieces, ctx);
         Ok(())
     }
 
     /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
-    fn take_data(&mut self, header: &Header, piece: Piece, pieces: &mut Pieces, io: &mut Io<'_, '_>) -> bool {
+    fn take_data(&mut self, header: &Header, piece: Piece, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> bool {
         let options = header.options;
-        self.stirred = true;
+        self.dirty = true;
         let noerr = options.contains(Options::NOERR);
-        let inserted = if self.is_out_of_memory(header.seq, noerr, io) {
-            io.shared.counters.out_of_memory += 1;
+        let inserted = if self.is_out_of_memory(header.seq, noerr, ctx) {
+            ctx.shared.counters.out_of_memory += 1;
             Inserted::Full
         } else {
-            self.insert(header.seq, piece, noerr, pieces, io)
+            self.insert(header.seq, piece, noerr, pieces, ctx)
         };
         match inserted {
             Inserted::Queued => {}
             // P26.
             Inserted::Gap if options.contains(Options::FASTNAK) => {
                 if self.part.is_receiver() {
-                    self.answer_in_slot(true, io);
+                    self.answer_in_slot(true, ctx);
                 } else {
                     self.answering.due = true;
                 }
             }
             Inserted::Gap => {}
-            Inserted::Duplicate => io.shared.counters.duplicates += 1,
+            Inserted::Duplicate => ctx.shared.counters.duplicates += 1,
             Inserted::Outside | Inserted::Full => {
-                io.shared.counters.no_room += 1;
-                io.cx.drop("no room");
+                ctx.shared.counters.no_room += 1;
+                ctx.cx.drop("no room");
                 // It has come all the same, and more than that is not asked for (P49): who has room for the beginning alone must answer, and ask.
                 self.count_received(header);
-                self.hear_question(header, io);
+                self.hear_question(header, ctx);
                 return false;
             }
         }
@@ -153,20 +153,20 @@ impl Endpoint {
     }
 
     /// What a packet asks, of which nothing else counts.
-    fn hear_question(&mut self, header: &Header, io: &mut Io<'_, '_>) {
+    fn hear_question(&mut self, header: &Header, ctx: &mut Ctx<'_, '_>) {
         let options = header.options;
         let by_edge = self.answering.hear(header.sync, options.contains(Options::EDGE));
-        self.answer_question(options, by_edge, io);
+        self.answer_question(options, by_edge, ctx);
         self.answer_if_taken();
     }
 
     /// SREQ, EDGE and DREQ of a packet.
-    fn answer_question(&mut self, options: Options, by_edge: bool, io: &mut Io<'_, '_>) {
+    fn answer_question(&mut self, options: Options, by_edge: bool, ctx: &mut Ctx<'_, '_>) {
         let asked = options.contains(Options::SREQ);
-        io.shared.counters.sreq_received += u64::from(asked);
+        ctx.shared.counters.sreq_received += u64::from(asked);
         let ends = options.contains(Options::END);
         if (asked || by_edge) && self.accepted && !ends {
-            self.answer(io);
+            self.answer(ctx);
         }
         if options.contains(Options::DREQ) {
             self.answering.dreq = Some(self.receive.rseq);
@@ -174,7 +174,7 @@ impl Endpoint {
     }
 
     /// What follows the content of a packet: the answer, the data, closing.
-    fn finish_after(&mut self, options: Options, by_edge: bool, pieces: Pieces, io: &mut Io<'_, '_>) {
+    fn finish_after(&mut self, options: Options, by_edge: bool, pieces: Pieces, ctx: &mut Ctx<'_, '_>) {
         if self.receive.is_complete() && !self.read_closed {
             self.read_closed = true;
             // Told at once, though nobody may have asked since the last octet came (P16).
@@ -183,23 +183,23 @@ impl Endpoint {
         if options.contains(Options::RCLOSE) {
             self.on_rclose();
         }
-        self.answer_question(options, by_edge, io);
+        self.answer_question(options, by_edge, ctx);
         for piece in pieces {
-            self.deliver(piece, io);
+            self.deliver(piece, ctx);
         }
         self.answer_if_taken();
-        self.release_if_complete(io);
+        self.release_if_complete(ctx);
         if options.contains(Options::END) {
-            self.on_end(options, io);
+            self.on_end(options, ctx);
         }
     }
 
     /// Status was asked for.
-    pub(crate) fn answer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn answer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.part.is_receiver() {
-            self.answer_in_slot(false, io);
+            self.answer_in_slot(false, ctx);
         } else {
-            self.tell(Options::NONE, io);
+            self.tell(Options::NONE, ctx);
         }
     }
 
@@ -215,15 +215,15 @@ impl Endpoint {
         if taken >= upto || (shut && self.receive.room > 0 && self.receive.room >= untaken) {
             self.answering.dreq = None;
             self.answering.due = true;
-            self.stirred = true;
+            self.dirty = true;
         }
     }
 
     /// The peer is there.
-    pub(crate) fn heard(&mut self, io: &mut Io<'_, '_>) {
-        self.heard_at = io.now();
+    pub(crate) fn heard(&mut self, ctx: &mut Ctx<'_, '_>) {
+        self.heard_at = ctx.now();
         if core::mem::take(&mut self.silent) {
-            self.notice(Notice::Answered, io);
+            self.notice(Notice::Answered, ctx);
         }
     }
 
@@ -253,18 +253,18 @@ impl Endpoint {
         }
     }
 
-    fn pass_over(&mut self, seq: u64, pieces: &mut Pieces, io: &mut Io<'_, '_>) {
+    fn pass_over(&mut self, seq: u64, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) {
         let before = self.receive.rseq;
         let mut got = 0;
         self.receive.pass_over(seq, &mut |piece: Piece| {
             got += piece.text.len() as u64;
             pieces.push(piece);
         });
-        io.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
+        ctx.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
     }
 
-    fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, pieces: &mut Pieces, io: &mut Io<'_, '_>) -> Inserted {
-        io.shared.counters.octets_received += piece.text.len() as u64;
+    fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> Inserted {
+        ctx.shared.counters.octets_received += piece.text.len() as u64;
         let before = self.receive.rseq;
         let mut got = 0;
         let outcome = self.receive.insert(seq, piece, noerr, |piece| {
@@ -272,29 +272,29 @@ impl Endpoint {
             pieces.push(piece);
         });
         let passed = self.receive.rseq.saturating_sub(before + got);
-        io.shared.counters.passed_over += passed;
+        ctx.shared.counters.passed_over += passed;
         outcome
     }
 
     /// The peer tells how far it is, and that can be.
-    pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], io: &mut Io<'_, '_>) {
+    pub(crate) fn on_control(&mut self, control: &Control, spans: &[Span], ctx: &mut Ctx<'_, '_>) {
         let Control { rseq, alloc, echo } = *control;
         let closing = self.send.writer == Writer::Closing && self.send.is_all_sent();
-        let longest = self.longest_list(io.shared);
+        let longest = self.longest_list(ctx.shared);
         let board = &mut self.send.board;
         // Of a peer that allows nothing no more can be wanted than that it answers.
         let shut = self.stalled.is_some() && board.in_flight() == 0;
         if self.asking.is_stale(echo) {
             return;
         }
-        let now = io.now();
+        let now = ctx.now();
         let question = self.asking.answered(echo, now);
         if let Some(question) = question {
             self.unshown.take_if(|last| !at_or_before(question.sync, *last));
         }
         let is_sample = question.is_some() && self.part.is_sample();
         let rtt = is_sample.then(|| self.rtt.answered(echo, now)).flatten();
-        io.shared.counters.samples += u64::from(rtt.is_some());
+        ctx.shared.counters.samples += u64::from(rtt.is_some());
         let selective = self.recovery == Recovery::Selective;
         let spans = if selective { spans } else { &[] };
         let came = board.came();
@@ -305,7 +305,7 @@ impl Endpoint {
         // Of what overtook what nothing is known where a packet was alone.
         let certain = question.is_some_and(|it| it.certain);
         let limit = question.map_or(0, |it| it.order);
-        let tolerance = if certain { 0 } else { u64::from(io.shared.config.reordering) };
+        let tolerance = if certain { 0 } else { u64::from(ctx.shared.config.reordering) };
         // A list that fills its packet may have been cut short: nothing is said of what lies above it (P1).
         let cut = spans.last().filter(|_| spans.len() >= longest);
         let known = cut.map_or(u64::MAX, |last| last.right);
@@ -320,7 +320,7 @@ impl Endpoint {
                 board.go_back();
             }
             // Without congestion control selective repeat sends as fast as it can.
-            if !selective || io.shared.config.congestion != congestion::Kind::Off {
+            if !selective || ctx.shared.config.congestion != congestion::Kind::Off {
                 self.brake.on_lost(limit.max(arrived), last);
             }
         }
@@ -333,7 +333,7 @@ impl Endpoint {
         if delivered > 0 {
             self.lost_in_vain = 0;
             if self.not_before.take().is_some() {
-                self.timers.clear(Timer::Rate, io.cx);
+                self.timers.clear(Timer::Rate, ctx.cx);
             }
         } else if lost > 0 && in_flight == 0 {
             self.lost_in_vain = self.lost_in_vain.saturating_add(1);
@@ -359,16 +359,16 @@ impl Endpoint {
             // A window that opens, however little, was waited for long enough (P22).
             self.stalled = None;
             self.probes = 0;
-            self.timers.clear(Timer::Probe, io.cx);
+            self.timers.clear(Timer::Probe, ctx.cx);
             if self.not_before.take().is_some() {
-                self.timers.clear(Timer::Rate, io.cx);
+                self.timers.clear(Timer::Rate, ctx.cx);
             }
         }
         if question.is_some() {
-            self.timers.clear(Timer::Wait, io.cx);
-            self.timers.clear(Timer::Late, io.cx);
+            self.timers.clear(Timer::Wait, ctx.cx);
+            self.timers.clear(Timer::Late, ctx.cx);
             if self.asking.is_open() {
-                self.arm_wait(io);
+                self.arm_wait(ctx);
             }
         }
         self.news.0 += delivered;
@@ -392,7 +392,7 @@ impl Endpoint {
     }
 
     /// The peer says that something is wrong (P35).
-    fn on_diagnosis(&mut self, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
+    fn on_diagnosis(&mut self, diagnosis: Diagnosis, ctx: &mut Ctx<'_, '_>) {
         let reason = match diagnosis.code {
             // Late, or of a call that was answered before: the peer would have said so otherwise.
             code::REFUSED | code::JOIN_REFUSED if self.exchange != Exchange::Calling && !self.part.is_joining() => None,
@@ -406,38 +406,38 @@ impl Endpoint {
             _ => None,
         };
         match reason {
-            Some(reason) => self.end(Some(reason), io),
-            None => io.cx.drop("DIAG that changes nothing"),
+            Some(reason) => self.end(Some(reason), ctx),
+            None => ctx.cx.drop("DIAG that changes nothing"),
         }
     }
 
     /// A packet met an error on its way.
-    pub(crate) fn on_problem(&mut self, problem: kumiki_graph::Problem, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_problem(&mut self, problem: kumiki_graph::Problem, ctx: &mut Ctx<'_, '_>) {
         use kumiki_graph::Problem;
         match problem {
             // Nothing has ever come back: nobody is there.
             Problem::Hard { .. } | Problem::NoNeighbour if self.exchange == Exchange::Calling => {
-                self.end(Some(Reason::Unreachable), io);
+                self.end(Some(Reason::Unreachable), ctx);
             }
             Problem::TooBig { mtu } => {
                 let to = self.remote.ip().into();
                 let narrow = kumiki_graph::Manage::Narrow { to, mtu };
-                io.cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Manage(Box::new(narrow)));
+                ctx.cx.down(kumiki_graph::Below(0), kumiki_graph::Request::Manage(Box::new(narrow)));
             }
             Problem::Hard { .. } | Problem::Soft { .. } | Problem::NoNeighbour => {
-                self.notice(Notice::Problem(problem), io);
+                self.notice(Notice::Problem(problem), ctx);
             }
         }
     }
 
     /// The user learns that the peer sends no more, once it has all.
-    pub(crate) fn release_if_complete(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn release_if_complete(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.read_closed && self.accepted && !self.released && !self.part.is_joining() {
             self.released = true;
             // A receiver of a group is over, and says so (P45).
             self.answering.due |= self.part.is_receiver();
             let (session, data) = (self.user, None);
-            self.up(kumiki_graph::Indication::Released { session, data }, io);
+            self.up(kumiki_graph::Indication::Released { session, data }, ctx);
         }
     }
 

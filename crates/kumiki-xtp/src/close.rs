@@ -14,7 +14,7 @@ use kumiki_graph::{Address, Indication, Reason};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, code, val};
 
-use super::context::{Endpoint, Exchange, HEADER, Io};
+use super::context::{Ctx, Endpoint, Exchange, HEADER};
 use super::diagnosis;
 use super::packet::{Arrived, Body, Front, Path, transmit};
 use super::send::Writer;
@@ -40,10 +40,10 @@ pub(crate) struct InactiveContext {
 
 impl InactiveContext {
     /// A packet for the context that was: who asks is told that it is over.
-    pub(crate) fn on_packet(&mut self, packet: &Arrived, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_packet(&mut self, packet: &Arrived, ctx: &mut Ctx<'_, '_>) {
         let asks = packet.has(Options::SREQ) || packet.has(Options::DREQ);
         if !asks || packet.has(Options::END) || matches!(packet.body, Body::Diag(_)) {
-            io.cx.drop("the context is over");
+            ctx.cx.drop("the context is over");
             return;
         }
         self.control.echo = packet.header.sync;
@@ -51,18 +51,18 @@ impl InactiveContext {
         match packet.source.ip() {
             Some(one) if self.path.remote.is_multicast() => {
                 let path = Path { remote: one, ..self.path };
-                send_by(&path, self, io);
+                send_by(&path, self, ctx);
             }
-            _ => send(self, io),
+            _ => send(self, ctx),
         }
     }
 }
 
-fn send(it: &InactiveContext, io: &mut Io<'_, '_>) {
-    send_by(&it.path, it, io);
+fn send(it: &InactiveContext, ctx: &mut Ctx<'_, '_>) {
+    send_by(&it.path, it, ctx);
 }
 
-fn send_by(path: &Path, it: &InactiveContext, io: &mut Io<'_, '_>) {
+fn send_by(path: &Path, it: &InactiveContext, ctx: &mut Ctx<'_, '_>) {
     let header = Header {
         key: it.key,
         options: it.options.with(Options::END),
@@ -72,9 +72,9 @@ fn send_by(path: &Path, it: &InactiveContext, io: &mut Io<'_, '_>) {
     };
     let mut octets = [0; 20];
     it.control.emit(&mut octets);
-    io.shared.counters.cntl_sent += 1;
+    ctx.shared.counters.cntl_sent += 1;
     let front = Front::Octets(&octets);
-    transmit(path, header, &front, Message::new(), io.cx);
+    transmit(path, header, &front, Message::new(), ctx.cx);
 }
 
 impl Endpoint {
@@ -97,100 +97,100 @@ impl Endpoint {
     }
 
     /// Says that this context is gone: in order with both closes, otherwise it is an abort.
-    pub(crate) fn send_end(&mut self, closes: Options, io: &mut Io<'_, '_>) {
+    pub(crate) fn send_end(&mut self, closes: Options, ctx: &mut Ctx<'_, '_>) {
         self.closing = closes | Options::END;
         let remains = self.remains();
         // Who may not be there misses nothing.
         if self.may_send() >= END {
             self.allowance.on_sent(END);
-            send(&remains, io);
+            send(&remains, ctx);
         }
     }
 
     /// Says to one of many, by `path`, that for it this context is gone.
-    pub(crate) fn send_end_to(&mut self, path: Path, io: &mut Io<'_, '_>) {
+    pub(crate) fn send_end_to(&mut self, path: Path, ctx: &mut Ctx<'_, '_>) {
         let mut remains = self.remains();
         remains.options = self.part.options();
-        send_by(&path, &remains, io);
+        send_by(&path, &remains, ctx);
     }
 
     /// Both directions are closed: the user is done with it (P33). A receiver of a group says so in its slot.
-    pub(crate) fn finish_if_done(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn finish_if_done(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.ended || self.part.is_receiver() || self.send.writer != Writer::Closed || !self.released {
             return;
         }
-        self.finish(io);
+        self.finish(ctx);
     }
 
-    pub(crate) fn finish(&mut self, io: &mut Io<'_, '_>) {
-        self.send_end(BOTH, io);
-        self.closed(io);
+    pub(crate) fn finish(&mut self, ctx: &mut Ctx<'_, '_>) {
+        self.send_end(BOTH, ctx);
+        self.closed(ctx);
     }
 
-    pub(crate) fn closed(&mut self, io: &mut Io<'_, '_>) {
-        io.shared.counters.closed += 1;
+    pub(crate) fn closed(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.closed += 1;
         let session = self.user;
-        self.up(Indication::Closed { session }, io);
-        self.end(None, io);
+        self.up(Indication::Closed { session }, ctx);
+        self.end(None, ctx);
     }
 
     /// END: the peer's context is gone.
-    pub(crate) fn on_end(&mut self, options: Options, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_end(&mut self, options: Options, ctx: &mut Ctx<'_, '_>) {
         // Late packets are to find that it is over, and a late FIRST no listener.
         self.closing = options.without(Options::SREQ) | Options::END;
         if options.contains(BOTH) {
-            self.take_whole_stream(io);
+            self.take_whole_stream(ctx);
         }
         let in_order =
             options.contains(BOTH) && self.send.writer == Writer::Closed && self.read_closed && self.accepted;
         if in_order {
-            self.release_if_complete(io);
+            self.release_if_complete(ctx);
             self.closing = BOTH | Options::END;
-            self.closed(io);
+            self.closed(ctx);
         } else {
             self.closing = Options::END;
-            self.end(Some(Reason::Reset), io);
+            self.end(Some(Reason::Reset), ctx);
         }
     }
 
     /// The user writes no more.
-    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_release(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.part.is_receiver() {
-            self.leave(io);
+            self.leave(ctx);
             return;
         }
         if self.send.writer != Writer::Open {
             return;
         }
-        self.stirred = true;
+        self.dirty = true;
         self.send.writer = Writer::Closing;
     }
 
     /// The user wants no more of it.
-    pub(crate) fn on_abort(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_abort(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.ended {
             return;
         }
-        io.shared.counters.aborted += 1;
+        ctx.shared.counters.aborted += 1;
         if self.accepted {
             let nothing_left = !self.passive && self.exchange == Exchange::Calling && self.asking.sync == 0;
             if !nothing_left {
-                self.send_end(Options::NONE, io);
+                self.send_end(Options::NONE, ctx);
             }
         } else if self.part.is_pair() {
-            self.refuse(val::UNSPECIFIED, io);
+            self.refuse(val::UNSPECIFIED, ctx);
         } else if !self.part.is_joining() {
-            self.send_end(Options::NONE, io);
+            self.send_end(Options::NONE, ctx);
         }
-        self.end(None, io);
+        self.end(None, ctx);
     }
 
     /// The caller is not wanted.
-    pub(crate) fn refuse(&mut self, val: u32, io: &mut Io<'_, '_>) {
-        io.shared.counters.refused += 1;
+    pub(crate) fn refuse(&mut self, val: u32, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.refused += 1;
         let diagnosis = Diagnosis { code: code::REFUSED, val };
         let (path, key) = (self.path, self.key());
         // Nothing is kept of it: a FIRST that comes again is offered again.
-        diagnosis::send(&path, key, diagnosis, io);
+        diagnosis::send(&path, key, diagnosis, ctx);
     }
 }

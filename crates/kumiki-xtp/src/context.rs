@@ -66,12 +66,12 @@ impl Shared {
 const MIN_DATA: u32 = 128;
 
 /// What a context can reach while it handles one input.
-pub(crate) struct Io<'a, 'c> {
+pub(crate) struct Ctx<'a, 'c> {
     pub(crate) cx: &'a mut Context<'c>,
     pub(crate) shared: &'a mut Shared,
 }
 
-impl Io<'_, '_> {
+impl Ctx<'_, '_> {
     pub(crate) const fn now(&self) -> Instant {
         self.cx.now()
     }
@@ -232,7 +232,7 @@ pub(crate) struct Endpoint {
     /// What the last packet said, where something is left of it.
     pub(crate) closing: Options,
     /// Something happened that the end of the batch should look at.
-    pub(crate) stirred: bool,
+    pub(crate) dirty: bool,
     /// It is in the list of those to settle.
     pub(crate) listed: bool,
     /// It is in the emission queue.
@@ -263,19 +263,19 @@ pub(crate) fn first_room(config: &Config, quality: &Quality, reserved: bool) -> 
 }
 
 impl Endpoint {
-    pub(crate) fn new(begin: &Beginning<'_>, io: &mut Io<'_, '_>) -> Self {
-        let config = &io.shared.config;
-        let now = io.cx.now();
+    pub(crate) fn new(begin: &Beginning<'_>, ctx: &mut Ctx<'_, '_>) -> Self {
+        let config = &ctx.shared.config;
+        let now = ctx.cx.now();
         let quality = begin.quality;
         let modes = Modes::of(config, quality);
-        let room = io.shared.maxdata(begin.unit);
+        let room = ctx.shared.maxdata(begin.unit);
         let reserved = modes.flow == FlowControl::Reservation || begin.theirs.contains(Options::RES);
         let noerr = begin.theirs.contains(Options::NOERR);
         let send_buffer = quality.send_buffer.unwrap_or(config.send_buffer);
         let first_alloc = if modes.flow == FlowControl::Reservation { 0 } else { config.first_alloc };
         let for_good = modes.errors == ErrorControl::None;
         let receive_room = first_room(config, quality, reserved);
-        let mut options = io.shared.unit_options();
+        let mut options = ctx.shared.unit_options();
         let asked = IpQuality::from(quality.special);
         options.ttl = asked.ttl.unwrap_or(options.ttl);
         options.tos = asked.tos.unwrap_or(options.tos) & 0xfc;
@@ -330,7 +330,7 @@ impl Endpoint {
             tell_traffic: false,
             ended: false,
             closing: Options::NONE,
-            stirred: true,
+            dirty: true,
             listed: false,
             queued: false,
             counted: Held::default(),
@@ -433,13 +433,13 @@ impl Endpoint {
 
     // What goes up.
 
-    pub(crate) fn up(&self, indication: Indication, io: &mut Io<'_, '_>) {
-        io.cx.up(self.above, indication);
+    pub(crate) fn up(&self, indication: Indication, ctx: &mut Ctx<'_, '_>) {
+        ctx.cx.up(self.above, indication);
     }
 
     /// Confirms the user's open: there is no handshake before data.
-    pub(crate) fn opened(&mut self, io: &mut Io<'_, '_>) {
-        io.shared.counters.opened += 1;
+    pub(crate) fn opened(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.opened += 1;
         let opened = Opened {
             user: self.user,
             provider: self.handle,
@@ -449,34 +449,34 @@ impl Endpoint {
             data: None,
             ..Opened::default()
         };
-        self.up(Indication::Opened(Box::new(opened)), io);
-        self.announce(io);
+        self.up(Indication::Opened(Box::new(opened)), ctx);
+        self.announce(ctx);
     }
 
     /// Tells the user of room in the send buffer.
-    pub(crate) fn announce(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn announce(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !self.accepted || self.ended || self.send.writer != Writer::Open {
             return;
         }
-        let most = match io.shared.memory.pressure(io.shared.config.memory) {
+        let most = match ctx.shared.memory.pressure(ctx.shared.config.memory) {
             Pressure::Full => FLOOR,
             Pressure::None | Pressure::Some => u32::MAX,
         };
-        if let Some(credit) = self.send.credit(io.shared.config.low_water, most) {
+        if let Some(credit) = self.send.credit(ctx.shared.config.low_water, most) {
             let session = self.user;
-            self.up(Indication::Credit { session, credit }, io);
+            self.up(Indication::Credit { session, credit }, ctx);
         }
     }
 
-    pub(crate) fn notice(&self, notice: Notice, io: &mut Io<'_, '_>) {
+    pub(crate) fn notice(&self, notice: Notice, ctx: &mut Ctx<'_, '_>) {
         if self.accepted && self.modes.notices {
             let session = self.user;
-            self.up(Indication::Notice { session, notice }, io);
+            self.up(Indication::Notice { session, notice }, ctx);
         }
     }
 
     /// Hands over what is in order, or keeps it for whoever accepts.
-    pub(crate) fn deliver(&mut self, piece: Piece, io: &mut Io<'_, '_>) {
+    pub(crate) fn deliver(&mut self, piece: Piece, ctx: &mut Ctx<'_, '_>) {
         if !self.accepted || self.part.is_joining() {
             self.receive.keep(piece);
             return;
@@ -488,7 +488,7 @@ impl Endpoint {
             Some(tag) => Indication::special(session, Tagged { tag, data, end }),
             None => Indication::Data { session, data, end },
         };
-        self.up(indication, io);
+        self.up(indication, ctx);
     }
 
     // What comes down.
@@ -499,21 +499,21 @@ impl Endpoint {
         mut data: kumiki_octets::Message,
         tag: Option<super::send::Tag>,
         end: bool,
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) {
         if self.send.writer != Writer::Open || !self.accepted {
-            io.cx.drop("the user sends no more");
+            ctx.cx.drop("the user sends no more");
             return;
         }
         let beyond = self.send.beyond_credit(data.len());
         if beyond > 0 {
             let keep = data.len().saturating_sub(usize::try_from(beyond).unwrap_or(usize::MAX));
             data.truncate(keep);
-            io.cx.drop("data beyond credit");
+            ctx.cx.drop("data beyond credit");
         }
-        self.stirred = true;
+        self.dirty = true;
         if !self.send.queue(data, tag, end) {
-            io.cx.drop("a message without octets");
+            ctx.cx.drop("a message without octets");
         }
     }
 
@@ -533,7 +533,7 @@ impl Endpoint {
     }
 
     /// The user changes what it asked for.
-    pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_quality(&mut self, quality: &Quality, ctx: &mut Ctx<'_, '_>) {
         let errors = self.modes.errors;
         self.modes.change(quality);
         if (errors == ErrorControl::None) != (self.modes.errors == ErrorControl::None) {
@@ -559,32 +559,32 @@ impl Endpoint {
             self.tell_traffic = true;
             self.answering.due = true;
         }
-        self.arm_alive(io);
-        self.stirred = true;
+        self.arm_alive(ctx);
+        self.dirty = true;
     }
 
     /// Ends at once; the user is told `reason`, if it is given.
-    pub(crate) fn end(&mut self, reason: Option<Reason>, io: &mut Io<'_, '_>) {
+    pub(crate) fn end(&mut self, reason: Option<Reason>, ctx: &mut Ctx<'_, '_>) {
         if self.ended {
             return;
         }
         if let Some(reason) = reason {
-            io.shared.counters.aborted += 1;
+            ctx.shared.counters.aborted += 1;
             if self.accepted {
                 let (session, data) = (self.user, None);
                 let aborted = Indication::Aborted { session, reason, data };
-                self.up(aborted, io);
+                self.up(aborted, ctx);
             }
         }
         self.ended = true;
-        self.timers.end(io.cx);
+        self.timers.end(ctx.cx);
         self.send.clear();
         self.receive.clear();
     }
 
     /// What it holds is counted.
-    fn count(&mut self, io: &mut Io<'_, '_>) {
-        if io.shared.memory.pressure(io.shared.config.memory) == Pressure::Full {
+    fn count(&mut self, ctx: &mut Ctx<'_, '_>) {
+        if ctx.shared.memory.pressure(ctx.shared.config.memory) == Pressure::Full {
             self.send.fit();
         }
         let narrow = |octets: u64| u32::try_from(octets).unwrap_or(u32::MAX);
@@ -594,46 +594,46 @@ impl Endpoint {
             ahead: narrow(ahead),
             standing: narrow((size_of::<Self>() + BESIDE) as u64),
         };
-        io.shared.memory.count(self.counted, held);
+        ctx.shared.memory.count(self.counted, held);
         self.counted = held;
     }
 
     /// Whether data from `seq` on cannot be kept (P36): the user has not taken what came before or writes what nobody takes, and memory is spent;
     /// or it is ahead of its turn.
-    pub(crate) fn is_out_of_memory(&self, seq: u64, noerr: bool, io: &Io<'_, '_>) -> bool {
-        let (memory, most) = (&io.shared.memory, io.shared.config.memory);
+    pub(crate) fn is_out_of_memory(&self, seq: u64, noerr: bool, ctx: &Ctx<'_, '_>) -> bool {
+        let (memory, most) = (&ctx.shared.memory, ctx.shared.config.memory);
         let waits = self.receive.user + self.receive.waiting_octets() > 0 || self.send.held() > FLOOR.into();
         waits && memory.is_spent(most) || seq > self.receive.rseq && !noerr && memory.is_full_ahead(most)
     }
 
     /// The batch is over: send, tell what is owed, announce room.
-    pub(crate) fn settle(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn settle(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.ended {
             return;
         }
         if self.answering.due && self.accepted {
-            self.answer(io);
+            self.answer(ctx);
         }
         if self.asking.is_withheld() && self.accepted {
-            self.ask_withheld(io);
+            self.ask_withheld(ctx);
         }
-        self.tell_close(io);
-        self.finish_if_done(io);
+        self.tell_close(ctx);
+        self.finish_if_done(ctx);
         if self.ended {
             return;
         }
-        self.see_to_it(io);
-        self.count(io);
-        self.announce(io);
+        self.see_to_it(ctx);
+        self.count(ctx);
+        self.announce(ctx);
     }
 
     /// CTIMER runs while the context stands.
-    pub(crate) fn arm_alive(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn arm_alive(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.modes.ctimer.is_zero() {
-            self.timers.clear(Timer::Alive, io.cx);
+            self.timers.clear(Timer::Alive, ctx.cx);
         } else if !self.timers.is_set(Timer::Alive) {
-            let at = self.heard_at.max(io.now()) + self.modes.ctimer;
-            self.timers.set(Timer::Alive, at, io.cx);
+            let at = self.heard_at.max(ctx.now()) + self.modes.ctimer;
+            self.timers.set(Timer::Alive, at, ctx.cx);
         }
     }
 }

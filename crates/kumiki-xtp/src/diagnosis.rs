@@ -12,7 +12,7 @@ use kumiki_octets::Message;
 use kumiki_wire::xtp::{Diagnosis, Format, Header, Key};
 
 use super::config::Config;
-use super::context::Io;
+use super::context::Ctx;
 use super::packet::{Front, Path, transmit};
 use kumiki_graph::{Bucket, Rate};
 
@@ -56,14 +56,14 @@ impl Limiter {
 }
 
 /// Sends a DIAG about the context that the peer knows by `key`.
-pub(crate) fn send(path: &Path, key: Key, diagnosis: Diagnosis, io: &mut Io<'_, '_>) {
-    if !io.shared.diagnoses.allow(path.remote.into(), key, &io.shared.config, io.cx) {
+pub(crate) fn send(path: &Path, key: Key, diagnosis: Diagnosis, ctx: &mut Ctx<'_, '_>) {
+    if !ctx.shared.diagnoses.allow(path.remote.into(), key, &ctx.shared.config, ctx.cx) {
         return;
     }
-    io.shared.counters.diag_sent += 1;
+    ctx.shared.counters.diag_sent += 1;
     let header = Header { key, format: Format::Diag, ..Header::default() };
     let mut octets = [0; 8];
     diagnosis.emit(&mut octets);
     let text = Message::from_octets(diagnosis.why().as_bytes());
-    transmit(path, header, &Front::Octets(&octets), text, io.cx);
+    transmit(path, header, &Front::Octets(&octets), text, ctx.cx);
 }

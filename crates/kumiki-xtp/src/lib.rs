@@ -78,7 +78,7 @@ pub use config::{Config, Recovery};
 pub use counters::Counters;
 pub use tagged::{Tagged, WithTags};
 
-use context::{Endpoint, Io, Shared};
+use context::{Ctx, Endpoint, Shared};
 use group::joining::Groups;
 use opening::{Route, refuse};
 use output::Emission;
@@ -103,7 +103,7 @@ pub struct Xtp {
     table: Table,
     queue: Queue,
     /// Contexts that something happened to in this batch.
-    stirred: Vec<Handle>,
+    dirty: Vec<Handle>,
     /// Active opens that wait to know their route.
     early: Vec<(Above, Box<Open>)>,
     /// Contexts that were called and do not know their route.
@@ -128,7 +128,7 @@ impl Xtp {
                 memory: Memory::default(),
             },
             table: Table::default(),
-            stirred: Vec::new(),
+            dirty: Vec::new(),
             early: Vec::new(),
             unrouted: Vec::new(),
             groups: Groups::default(),
@@ -170,15 +170,20 @@ impl Xtp {
     }
 
     /// Lets `act` work on a context, then sees what has become of it; false where there is none.
-    fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Endpoint, &mut Io<'_, '_>)) -> bool {
+    fn with(
+        &mut self,
+        handle: Handle,
+        cx: &mut Context<'_>,
+        act: impl FnOnce(&mut Endpoint, &mut Ctx<'_, '_>),
+    ) -> bool {
         let Some(endpoint) = self.table.context(handle) else {
             return false;
         };
-        let mut io = Io { cx, shared: &mut self.shared };
-        act(endpoint, &mut io);
-        if endpoint.stirred && !endpoint.listed && !endpoint.ended {
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
+        act(endpoint, &mut ctx);
+        if endpoint.dirty && !endpoint.listed && !endpoint.ended {
             endpoint.listed = true;
-            self.stirred.push(handle);
+            self.dirty.push(handle);
         }
         let ended = endpoint.ended;
         if !endpoint.named {
@@ -251,12 +256,12 @@ impl Xtp {
             self.serve(cx);
             return;
         }
-        self.with(handle, cx, |it, io| {
+        self.with(handle, cx, |it, ctx| {
             loop {
-                match it.emit(io) {
+                match it.emit(ctx) {
                     Emission::Sent => {}
                     Emission::Rate(at) => {
-                        it.timers.set(Timer::Rate, at, io.cx);
+                        it.timers.set(Timer::Rate, at, ctx.cx);
                         break;
                     }
                     Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {
@@ -319,15 +324,15 @@ impl Xtp {
 
     fn arrived(&mut self, handle: Handle, packet: Arrived, cx: &mut Context<'_>) {
         if let Some(remains) = self.table.inactive_mut(handle) {
-            let mut io = Io { cx, shared: &mut self.shared };
-            remains.on_packet(&packet, &mut io);
+            let mut ctx = Ctx { cx, shared: &mut self.shared };
+            remains.on_packet(&packet, &mut ctx);
             return;
         }
         let ends = (packet.source, packet.destination);
         let (key, group) = (packet.header.key, packet.group);
         let mut refused = None;
-        self.with(handle, cx, |it, io| {
-            refused = it.on_packet(packet, io).err();
+        self.with(handle, cx, |it, ctx| {
+            refused = it.on_packet(packet, ctx).err();
         });
         if let Some(refused) = refused {
             self.shared.counters.lies += 1;
@@ -388,9 +393,9 @@ impl Xtp {
         let handle =
             if key.is_returned() { self.table.of_peer((destination, key.own())) } else { Some(handle_of(key)) };
         let known = handle.is_some_and(|handle| {
-            self.with(handle, cx, |it, io| {
+            self.with(handle, cx, |it, ctx| {
                 if Address::from(it.remote.ip()) == destination {
-                    it.on_problem(problem, io);
+                    it.on_problem(problem, ctx);
                 }
             })
         });
@@ -421,7 +426,7 @@ impl Xtp {
         end: bool,
         cx: &mut Context<'_>,
     ) {
-        if self.with(session, cx, |it, io| it.on_data(data, tag, end, io)) {
+        if self.with(session, cx, |it, ctx| it.on_data(data, tag, end, ctx)) {
             self.pump(session, cx);
         } else {
             cx.drop("no such session");
@@ -472,7 +477,7 @@ impl Protocol for Xtp {
                 if let Some(data) = data {
                     self.write(session, data, None, true, cx);
                 }
-                if !self.with(session, cx, |it, io| it.on_release(io)) {
+                if !self.with(session, cx, |it, ctx| it.on_release(ctx)) {
                     self.unlisten(from, session, true, cx);
                 }
             }
@@ -513,27 +518,27 @@ impl Protocol for Xtp {
         } else if token == TOTAL {
             self.serve(cx);
         } else if let Some(timer) = Timer::of_kind(token.kind) {
-            self.with(token.session, cx, |it, io| it.on_timer(timer, io));
+            self.with(token.session, cx, |it, ctx| it.on_timer(timer, ctx));
         }
     }
 
     fn settle(&mut self, cx: &mut Context<'_>) {
-        let mut stirred = core::mem::take(&mut self.stirred);
-        if stirred.len() > 1 {
+        let mut dirty = core::mem::take(&mut self.dirty);
+        if dirty.len() > 1 {
             // The more urgent ones first (P28); those of one priority in their order.
-            stirred.sort_by_key(|handle| self.priority(*handle));
+            dirty.sort_by_key(|handle| self.priority(*handle));
         }
-        for handle in stirred.drain(..) {
-            self.with(handle, cx, |it, _| (it.stirred, it.listed) = (false, false));
+        for handle in dirty.drain(..) {
+            self.with(handle, cx, |it, _| (it.dirty, it.listed) = (false, false));
             self.pump(handle, cx);
-            self.with(handle, cx, |it, io| {
-                it.settle(io);
-                it.stirred = false;
+            self.with(handle, cx, |it, ctx| {
+                it.settle(ctx);
+                it.dirty = false;
             });
         }
-        if self.stirred.is_empty() {
+        if self.dirty.is_empty() {
             // Its room serves the next batch.
-            self.stirred = stirred;
+            self.dirty = dirty;
         }
     }
 }

@@ -9,7 +9,7 @@ use kumiki_graph::{
 use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
 
 use super::Xtp;
-use super::context::{Beginning, Endpoint, Io, first_room};
+use super::context::{Beginning, Ctx, Endpoint, first_room};
 use super::diagnosis;
 use super::opening::{local_socket, may_speak, refuse};
 use super::packet::{Arrived, Body, Path};
@@ -170,18 +170,18 @@ impl Xtp {
             return;
         };
         let traffic = first.traffic;
-        self.with(handle, cx, |it, io| {
+        self.with(handle, cx, |it, ctx| {
             it.hear_traffic(&traffic);
             // What comes with a call needs no credit.
             let room = it.receive.room;
             it.receive.room = room.max(octets);
-            if it.on_packet(packet, io).is_ok() {
-                it.offer(io);
+            if it.on_packet(packet, ctx).is_ok() {
+                it.offer(ctx);
                 // What goes with the offer; what has to wait does.
                 it.receive.room = room.saturating_sub(it.receive.waiting_octets());
             } else {
                 // Nobody has heard of it, so it takes no place.
-                it.end(None, io);
+                it.end(None, ctx);
             }
         });
     }
@@ -198,7 +198,7 @@ impl Xtp {
         let found = self.table.listener(listener)?;
         found.waiting += 1;
         let (above, user, quality) = (found.above, found.user, found.quality);
-        let mut io = Io { cx, shared: &mut self.shared };
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,
@@ -210,7 +210,7 @@ impl Xtp {
             passive: true,
             theirs: packet.header.options,
         };
-        let mut endpoint = Endpoint::new(&begin, &mut io);
+        let mut endpoint = Endpoint::new(&begin, &mut ctx);
         endpoint.listener = Some(listener);
         endpoint.via = Some(packet.source);
         endpoint.peer = Some(packet.header.key.own());
@@ -275,11 +275,11 @@ impl Xtp {
         let (Some(remote), false) = (remote, is_group || !is_host(&own)) else {
             return;
         };
-        let mut io = Io { cx, shared: &mut self.shared };
-        let path = Path { local: own, remote, bypass: None, options: io.shared.unit_options() };
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
+        let path = Path { local: own, remote, bypass: None, options: ctx.shared.unit_options() };
         // Whose key it was knows it still: as ours where it is the peer's, and the other way round.
         let key = if key.is_returned() { key.own() } else { key.returned() };
-        diagnosis::send(&path, key, diagnosis, &mut io);
+        diagnosis::send(&path, key, diagnosis, &mut ctx);
     }
 
     pub(super) fn accept(&mut self, above: Above, accept: Accept, cx: &mut Context<'_>) {
@@ -296,15 +296,15 @@ impl Xtp {
             listener.waiting = listener.waiting.saturating_sub(1);
         }
         let session = accept.session;
-        self.with(session, cx, |it, io| it.accept(accept, io));
+        self.with(session, cx, |it, ctx| it.accept(accept, ctx));
         self.pump(session, cx);
     }
 }
 
 impl Endpoint {
     /// Tells the user of the passive open that somebody calls.
-    pub(crate) fn offer(&mut self, io: &mut Io<'_, '_>) {
-        io.shared.counters.offered += 1;
+    pub(crate) fn offer(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.offered += 1;
         let is_pair = self.part.is_pair();
         let plain = |it: &Piece| is_pair && it.tag.is_none() && !it.end;
         let data = self.receive.take_first(plain).map(|it| it.text);
@@ -317,15 +317,15 @@ impl Endpoint {
             data,
             ..Offered::default()
         };
-        self.up(Indication::Offered(Box::new(offered)), io);
+        self.up(Indication::Offered(Box::new(offered)), ctx);
     }
 
     /// The user takes the context: the caller is told our key (P13).
-    fn accept(&mut self, accept: Accept, io: &mut Io<'_, '_>) {
+    fn accept(&mut self, accept: Accept, ctx: &mut Ctx<'_, '_>) {
         self.accepted = true;
         self.user = accept.user;
         let quality = &accept.quality;
-        self.on_quality(quality, io);
+        self.on_quality(quality, ctx);
         self.modes.tags = accept.parameters.get::<WithTags>().is_some();
         // Nothing has been sent yet, so all can still be chosen.
         if let Some(errors) = quality.error_control {
@@ -335,22 +335,22 @@ impl Endpoint {
             let (buffer, alloc) = (self.send.buffer, self.send.alloc);
             self.send = Send::new(buffer, alloc, self.is_noerr());
         }
-        let room = u64::from(first_room(&io.shared.config, quality, self.is_reserved()));
+        let room = u64::from(first_room(&ctx.shared.config, quality, self.is_reserved()));
         if quality.receive_buffer.is_some() {
             self.receive.room = room.saturating_sub(self.receive.waiting_octets());
         }
         if let Some(data) = accept.data {
             self.send.queue(data, None, false);
         }
-        self.answer(io);
-        self.arm_alive(io);
-        self.tell_beginning(io);
+        self.answer(ctx);
+        self.arm_alive(ctx);
+        self.tell_beginning(ctx);
         for piece in self.receive.take_waiting() {
-            self.deliver(piece, io);
+            self.deliver(piece, ctx);
         }
         self.answer_if_taken();
-        self.release_if_complete(io);
-        self.announce(io);
-        self.stirred = true;
+        self.release_if_complete(ctx);
+        self.announce(ctx);
+        self.dirty = true;
     }
 }

@@ -8,7 +8,7 @@ use kumiki_graph::{
 };
 use kumiki_wire::xtp::Options;
 
-use super::context::{Beginning, Endpoint, Io};
+use super::context::{Beginning, Ctx, Endpoint};
 use super::table::Entry;
 use super::{ANSWER, ANSWER_TIME, Xtp};
 
@@ -64,9 +64,9 @@ impl Xtp {
         }
         for handle in core::mem::take(&mut self.unrouted) {
             let mut waits = false;
-            self.with(handle, cx, |it, io| {
+            self.with(handle, cx, |it, ctx| {
                 if Address::from(it.path.remote) == to {
-                    it.routed(route.unit, route.bypass, io.shared);
+                    it.routed(route.unit, route.bypass, ctx.shared);
                     let unknown = it.path.local.is_unspecified();
                     if let Some(own) = route.source.filter(|_| unknown) {
                         it.path.local = own;
@@ -112,7 +112,7 @@ impl Xtp {
             local.set_port(least.saturating_add(u16::try_from(of).unwrap_or(0)));
         }
         let handle = self.make_room(cx).ok_or(Reason::NoResources)?;
-        let mut io = Io { cx, shared: &mut self.shared };
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,
@@ -124,12 +124,12 @@ impl Xtp {
             passive: false,
             theirs: Options::NONE,
         };
-        let mut endpoint = Endpoint::new(&begin, &mut io);
+        let mut endpoint = Endpoint::new(&begin, &mut ctx);
         endpoint.path.bypass = route.bypass;
         endpoint.modes.tags = open.parameters.get::<WithTags>().is_some();
         let group = remote.ip().is_multicast();
         if group {
-            endpoint.become_transmitter(&io);
+            endpoint.become_transmitter(&ctx);
         }
         self.table.fill(handle, Entry::Context(Box::new(endpoint)));
         if group {
@@ -137,13 +137,13 @@ impl Xtp {
             self.join_group(remote.ip(), cx);
         }
         let data = open.data.clone();
-        self.with(handle, cx, |it, io| {
+        self.with(handle, cx, |it, ctx| {
             if let Some(data) = data {
                 it.send.queue(data, None, false);
             }
-            it.opened(io);
-            it.send_first(io);
-            it.arm_alive(io);
+            it.opened(ctx);
+            it.send_first(ctx);
+            it.arm_alive(ctx);
         });
         self.pump(handle, cx);
         Ok(())
@@ -170,7 +170,7 @@ impl Xtp {
 
     /// Changes what a session was opened with.
     pub(super) fn change(&mut self, session: Handle, quality: &Quality, cx: &mut Context<'_>) {
-        if !self.with(session, cx, |it, io| it.on_quality(quality, io)) {
+        if !self.with(session, cx, |it, ctx| it.on_quality(quality, ctx)) {
             cx.drop("no such session");
         }
     }

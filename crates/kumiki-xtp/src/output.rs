@@ -4,7 +4,7 @@ use kumiki_graph::{FlowControl, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Control, Errors, First, Format, Header, Options, TrafficControl};
 
-use super::context::{Endpoint, Exchange, HEADER, Io, Shared};
+use super::context::{Ctx, Endpoint, Exchange, HEADER, Shared};
 use super::packet::{Front, transmit};
 use super::send::{Cut, Send, Writer};
 use super::table::key_of;
@@ -64,44 +64,44 @@ impl Endpoint {
     }
 
     /// Sends a packet of the context, and counts it.
-    fn transmit(&mut self, header: Header, front: &Front<'_>, text: Message, io: &mut Io<'_, '_>) {
+    fn transmit(&mut self, header: Header, front: &Front<'_>, text: Message, ctx: &mut Ctx<'_, '_>) {
         let octets = HEADER as usize + front.len() + text.len();
         self.allowance.on_sent(octets as u64);
-        transmit(&self.path, header, front, text, io.cx);
+        transmit(&self.path, header, front, text, ctx.cx);
     }
 
     /// A packet that leaves as number `order` asks for status. The options for that.
-    fn ask_with(&mut self, order: u64, certain: bool, io: &mut Io<'_, '_>) -> Options {
-        let now = io.now();
-        if io.shared.config.edge {
+    fn ask_with(&mut self, order: u64, certain: bool, ctx: &mut Ctx<'_, '_>) -> Options {
+        let now = ctx.now();
+        if ctx.shared.config.edge {
             self.asking.edge = !self.asking.edge;
         }
         let sync = self.asking.ask(order, certain, now);
         self.rtt.asked(sync, now);
         self.part.asked(sync, self.send.board.nxt(), now);
-        io.shared.counters.sreq_sent += 1;
-        self.timers.clear(Timer::Tail, io.cx);
-        self.timers.clear(Timer::Late, io.cx);
+        ctx.shared.counters.sreq_sent += 1;
+        self.timers.clear(Timer::Tail, ctx.cx);
+        self.timers.clear(Timer::Late, ctx.cx);
         if !self.timers.is_set(Timer::Wait) {
-            self.arm_wait(io);
+            self.arm_wait(ctx);
         }
         Options::SREQ
     }
 
     /// WTIMER runs from now on.
-    pub(crate) fn arm_wait(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn arm_wait(&mut self, ctx: &mut Ctx<'_, '_>) {
         let factor = 1_u64 << self.asking.back_off.min(16);
-        let most = io.shared.config.rtt.maximum;
+        let most = ctx.shared.config.rtt.maximum;
         let wait = self.rtt.wtimer().saturating_mul(factor);
         let wait = wait.min(most.max(self.rtt.wtimer()));
-        self.timers.set(Timer::Wait, io.now() + wait, io.cx);
+        self.timers.set(Timer::Wait, ctx.now() + wait, ctx.cx);
     }
 
     /// Sends FIRST, or sends it again (P11).
-    pub(crate) fn send_first(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn send_first(&mut self, ctx: &mut Ctx<'_, '_>) {
         let first = First {
             address: xtp::Address::Ip { domain: 0, destination: self.remote, source: self.local },
-            traffic: self.traffic(io.shared),
+            traffic: self.traffic(ctx.shared),
         };
         let mut octets = vec![0; first.len()];
         first.emit(&mut octets);
@@ -116,33 +116,33 @@ impl Endpoint {
             } else {
                 Message::new()
             };
-            io.shared.counters.retransmitted += 1;
-            io.shared.counters.octets_retransmitted += text.len() as u64;
+            ctx.shared.counters.retransmitted += 1;
+            ctx.shared.counters.octets_retransmitted += text.len() as u64;
             (text, self.send.board.take_order())
         } else if let Some(cut) = self.send.next(room).filter(|it| it.tag.is_none() && !it.end) {
-            let (text, _) = self.take(&cut, io);
+            let (text, _) = self.take(&cut, ctx);
             self.first_octets = cut.octets;
             (text, self.send.board.take_order())
         } else {
             (Message::new(), self.send.board.take_order())
         };
         let ends = self.send.is_all_sent() && self.send.end() == text.len() as u64;
-        let options = self.ask_with(order, true, io).with_if(ends, Options::WCLOSE);
+        let options = self.ask_with(order, true, ctx).with_if(ends, Options::WCLOSE);
         self.wclose_told |= ends;
-        io.shared.counters.first_sent += 1;
-        io.shared.counters.octets_sent += text.len() as u64;
+        ctx.shared.counters.first_sent += 1;
+        ctx.shared.counters.octets_sent += text.len() as u64;
         let header = self.header(Format::First, options, 0);
-        self.transmit(header, &Front::Octets(&octets), text, io);
+        self.transmit(header, &Front::Octets(&octets), text, ctx);
     }
 
     /// The octets of `cut`, which are sent for the first time.
-    fn take(&mut self, cut: &Cut, io: &mut Io<'_, '_>) -> (Message, u64) {
+    fn take(&mut self, cut: &Cut, ctx: &mut Ctx<'_, '_>) -> (Message, u64) {
         if self.send.board.una() == self.send.board.nxt() {
-            (self.fresh_at, self.in_vain) = (io.now(), 0);
+            (self.fresh_at, self.in_vain) = (ctx.now(), 0);
         }
         let (text, read) = self.send.take(cut, self.modes.check);
         if read > 0 {
-            io.cx.charge(kumiki_graph::Work::Sum, read);
+            ctx.cx.charge(kumiki_graph::Work::Sum, read);
         }
         let order = if self.send.for_good {
             self.send.board.sent_for_good(cut.octets)
@@ -192,7 +192,7 @@ impl Endpoint {
     }
 
     /// Sends one packet of data, if one may leave.
-    pub(crate) fn emit(&mut self, io: &mut Io<'_, '_>) -> Emission {
+    pub(crate) fn emit(&mut self, ctx: &mut Ctx<'_, '_>) -> Emission {
         if !self.wants_to_send() || self.asking.sync == 0 && !self.passive {
             return Emission::Nothing;
         }
@@ -200,7 +200,7 @@ impl Endpoint {
         let Some((mut cut, again)) = self.next_cut() else {
             return Emission::Nothing;
         };
-        let now = io.now();
+        let now = ctx.now();
         let in_flight = self.send.board.in_flight();
         let allowed = self.allowed(cut.seq);
         if allowed < cut.octets.into() {
@@ -236,7 +236,7 @@ impl Endpoint {
         if let Some(rate) = pace.filter(|_| !leaps) {
             self.pacer.on_sent(octets, rate.max(1), now);
         }
-        self.send_data(&cut, again, io);
+        self.send_data(&cut, again, ctx);
         Emission::Sent
     }
 
@@ -249,15 +249,15 @@ impl Endpoint {
         if fits < cut.octets.into() && cut.seq > 0 { 0 } else { fits }
     }
 
-    fn send_data(&mut self, cut: &Cut, again: bool, io: &mut Io<'_, '_>) {
+    fn send_data(&mut self, cut: &Cut, again: bool, ctx: &mut Ctx<'_, '_>) {
         let octets = u64::from(cut.octets);
         let last_again = again && self.send.board.is_last_lost(cut.octets);
         let (text, order) = if again {
-            io.shared.counters.retransmitted += 1;
-            io.shared.counters.octets_retransmitted += octets;
+            ctx.shared.counters.retransmitted += 1;
+            ctx.shared.counters.octets_retransmitted += octets;
             (self.send.again(cut), self.send.board.resent(cut.octets))
         } else {
-            self.take(cut, io)
+            self.take(cut, ctx)
         };
         let ends = self.send.is_all_sent() && cut.seq + octets == self.send.end();
         self.wclose_told |= ends;
@@ -268,24 +268,24 @@ impl Endpoint {
         let pair = !again && order <= PAIR + self.asking.showed;
         // A stranger that answers is none any more.
         let last = self.may_send() < front + octets + u64::from(HEADER) + TCNTL;
-        let asks = ends || closes || last_again || pair || last || self.is_question_due(io.now());
+        let asks = ends || closes || last_again || pair || last || self.is_question_due(ctx.now());
         let mut options = Options::NONE
             .with_if(ends, Options::WCLOSE)
             .with_if(cut.end, Options::EOM)
             .with_if(cut.tag.is_some(), Options::BTAG)
             .with_if(closes, Options::DREQ);
         if asks {
-            options |= self.ask_with(order, false, io);
+            options |= self.ask_with(order, false, ctx);
         }
         self.rtt.sent(octets);
         self.brake.on_sent();
-        io.shared.counters.data_sent += 1;
-        io.shared.counters.octets_sent += octets;
+        ctx.shared.counters.data_sent += 1;
+        ctx.shared.counters.octets_sent += octets;
         let header = self.header(Format::Data, options, cut.seq);
         let front = cut.tag.map_or(Front::None, Front::Tag);
-        self.transmit(header, &front, text, io);
+        self.transmit(header, &front, text, ctx);
         if self.rtt.measures() {
-            self.ask(false, Options::NONE, io);
+            self.ask(false, Options::NONE, ctx);
             self.rtt.measured(self.asking.sync);
         }
     }
@@ -320,7 +320,7 @@ impl Endpoint {
     }
 
     /// Tells our state: CNTL; ECNTL where something is missing; TCNTL where keys or traffic values must be told (P16).
-    pub(crate) fn tell(&mut self, mut options: Options, io: &mut Io<'_, '_>) {
+    pub(crate) fn tell(&mut self, mut options: Options, ctx: &mut Ctx<'_, '_>) {
         if self.may_send() < TCNTL {
             // It leaves when more has come.
             self.answering.due = true;
@@ -339,31 +339,31 @@ impl Endpoint {
             let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
             let most = spans_in(self.room.min(self.peer_maxdata)).min(allowed);
             let errors = Errors { control, spans: self.receive.spans(most) };
-            io.shared.counters.ecntl_sent += 1;
+            ctx.shared.counters.ecntl_sent += 1;
             let mut octets = vec![0; errors.len()];
             errors.emit(&mut octets);
             // The last of two asks.
             let now = if exchange { options.without(Options::SREQ) } else { options };
             let header = self.header(Format::Ecntl, now, seq);
             let text = Message::from_octets(&octets);
-            self.transmit(header, &Front::None, text, io);
+            self.transmit(header, &Front::None, text, ctx);
         }
         if exchange {
             self.tell_traffic = false;
-            let it = TrafficControl { control, xkey: key_of(self.handle), traffic: self.traffic(io.shared) };
-            io.shared.counters.tcntl_sent += 1;
+            let it = TrafficControl { control, xkey: key_of(self.handle), traffic: self.traffic(ctx.shared) };
+            ctx.shared.counters.tcntl_sent += 1;
             let mut octets = vec![0; it.len()];
             it.emit(&mut octets);
             let header = self.header(Format::Tcntl, options, seq);
             let front = Front::Octets(&octets);
-            self.transmit(header, &front, Message::new(), io);
+            self.transmit(header, &front, Message::new(), ctx);
         } else if !misses {
-            io.shared.counters.cntl_sent += 1;
+            ctx.shared.counters.cntl_sent += 1;
             let mut octets = [0; 20];
             control.emit(&mut octets);
             let header = self.header(Format::Cntl, options, seq);
             let front = Front::Octets(&octets);
-            self.transmit(header, &front, Message::new(), io);
+            self.transmit(header, &front, Message::new(), ctx);
         }
     }
 
@@ -373,30 +373,30 @@ impl Endpoint {
     }
 
     /// Asks without data. False where the question has to wait, as the peer may be another than it says.
-    pub(crate) fn ask(&mut self, certain: bool, extra: Options, io: &mut Io<'_, '_>) -> bool {
+    pub(crate) fn ask(&mut self, certain: bool, extra: Options, ctx: &mut Ctx<'_, '_>) -> bool {
         if self.may_send() < TCNTL {
-            self.asking.withhold(io.now());
+            self.asking.withhold(ctx.now());
             if !self.timers.is_set(Timer::Wait) {
-                self.arm_wait(io);
+                self.arm_wait(ctx);
             }
             return false;
         }
         let order = self.send.board.take_order();
-        let options = self.ask_with(order, certain, io);
-        self.tell(options | extra, io);
+        let options = self.ask_with(order, certain, ctx);
+        self.tell(options | extra, ctx);
         true
     }
 
     /// A question had to wait, and may leave now.
-    pub(crate) fn ask_withheld(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn ask_withheld(&mut self, ctx: &mut Ctx<'_, '_>) {
         let syncs = self.asking.syncing.is_some();
-        if self.ask(true, Options::NONE, io) && syncs {
+        if self.ask(true, Options::NONE, ctx) && syncs {
             self.asking.syncing = Some(self.asking.sync);
         }
     }
 
     /// The user has written all, and all has left, but nothing has said so: the peer is told (P31).
-    pub(crate) fn tell_close(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn tell_close(&mut self, ctx: &mut Ctx<'_, '_>) {
         let calling = !self.passive && self.asking.sync == 0;
         if self.send.writer == Writer::Closing
             && self.send.is_all_sent()
@@ -405,14 +405,14 @@ impl Endpoint {
             && !calling
             && self.accepted
         {
-            (self.fresh_at, self.in_vain) = (io.now(), 0);
+            (self.fresh_at, self.in_vain) = (ctx.now(), 0);
             self.asking.tails = 0;
-            self.ask(false, Options::NONE, io);
+            self.ask(false, Options::NONE, ctx);
         }
     }
 
     /// Nothing may be left undone: where an answer is needed a timer runs.
-    pub(crate) fn see_to_it(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn see_to_it(&mut self, ctx: &mut Ctx<'_, '_>) {
         let open = self.asking.is_open();
         let board = &self.send.board;
         let out = board.in_flight() > 0 || board.contradicts_itself() || self.asking.doubt;
@@ -420,12 +420,12 @@ impl Endpoint {
         let unsent = self.wants_to_send();
         if open {
             if !self.timers.is_set(Timer::Wait) {
-                self.arm_wait(io);
+                self.arm_wait(ctx);
             }
-            self.arm_repeat(io);
+            self.arm_repeat(ctx);
         } else {
-            self.timers.clear(Timer::Wait, io.cx);
-            self.timers.clear(Timer::Late, io.cx);
+            self.timers.clear(Timer::Wait, ctx.cx);
+            self.timers.clear(Timer::Late, ctx.cx);
         }
         let after = self.asking.since > 0;
         let next = self.next_cut().filter(|_| unsent);
@@ -439,26 +439,26 @@ impl Endpoint {
         // Where contexts share a rate or credit, their queue says when it goes on.
         let by_rate = self.timers.is_set(Timer::Rate) || self.queued;
         if !by_rate && !self.timers.is_set(Timer::Tail) && (waits || (!unsent && after)) {
-            self.arm_tail(io);
+            self.arm_tail(ctx);
         }
         if !shut {
             self.stalled = None;
             self.probes = 0;
-            self.timers.clear(Timer::Probe, io.cx);
+            self.timers.clear(Timer::Probe, ctx.cx);
         } else if !open {
-            let now = io.now();
+            let now = ctx.now();
             let since = *self.stalled.get_or_insert(now);
-            let end = self.stall(io.shared.config.stall).map(|most| since + most);
+            let end = self.stall(ctx.shared.config.stall).map(|most| since + most);
             if !self.timers.is_set(Timer::Probe) {
                 let wait = self.rtt.wait_shut(self.probes);
                 let at = end.map_or(now + wait, |end| end.clamp(now, now + wait));
-                self.timers.set(Timer::Probe, at, io.cx);
+                self.timers.set(Timer::Probe, at, ctx.cx);
             }
         }
     }
 
     /// Where an answer is late, the question is put once more before WTIMER stops everything (P20).
-    fn arm_repeat(&mut self, io: &mut Io<'_, '_>) {
+    fn arm_repeat(&mut self, ctx: &mut Ctx<'_, '_>) {
         let barred = self.asking.repeated || self.asking.syncing.is_some();
         if barred || self.exchange == Exchange::Calling || self.timers.is_set(Timer::Late) {
             return;
@@ -466,19 +466,19 @@ impl Endpoint {
         let Some(late) = self.rtt.late() else {
             return;
         };
-        let at = io.now() + late + io.shared.config.tail;
+        let at = ctx.now() + late + ctx.shared.config.tail;
         if self.timers.deadline(Timer::Wait).is_some_and(|it| at < it) {
-            self.timers.set(Timer::Late, at, io.cx);
+            self.timers.set(Timer::Late, at, ctx.cx);
         }
     }
 
-    fn arm_tail(&mut self, io: &mut Io<'_, '_>) {
+    fn arm_tail(&mut self, ctx: &mut Ctx<'_, '_>) {
         let eighth = self.rtt.srtt().unwrap_or_default() / 8;
-        let wait = io.shared.config.tail.max(eighth);
+        let wait = ctx.shared.config.tail.max(eighth);
         // One question may leave a doubt, which the next one settles. What they do not bring is not hurried by more of them.
         let factor = 1_u64 << self.asking.tails.saturating_sub(1).min(16);
         let most = self.rtt.wtimer().max(wait);
         let wait = wait.saturating_mul(factor).min(most);
-        self.timers.set(Timer::Tail, io.now() + wait, io.cx);
+        self.timers.set(Timer::Tail, ctx.now() + wait, ctx.cx);
     }
 }

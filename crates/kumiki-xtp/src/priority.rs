@@ -113,12 +113,12 @@ impl Xtp {
             }
             self.queue.waiting.remove(&place);
             let mut sent = false;
-            self.with(handle, cx, |it, io| {
+            self.with(handle, cx, |it, ctx| {
                 it.queued = false;
-                it.stirred = true;
-                match it.emit(io) {
+                it.dirty = true;
+                match it.emit(ctx) {
                     Emission::Sent => sent = true,
-                    Emission::Rate(at) => it.timers.set(Timer::Rate, at, io.cx),
+                    Emission::Rate(at) => it.timers.set(Timer::Rate, at, ctx.cx),
                     Emission::Nothing | Emission::Alloc | Emission::Window | Emission::Stranger => {}
                 }
             });

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::{Address, Context};
 use kumiki_octets::Message;
-use kumiki_wire::atm::aal34::cpcs::{self, Fault, HEADER_LEN, TRAILER_LEN};
+use kumiki_wire::atm::aal34::cpcs::{self, CpcsError, HEADER_LEN, TRAILER_LEN};
 use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
 pub use crate::convergence::Config;
@@ -56,11 +56,11 @@ impl CommonPart for Envelope {
         }
         cpcs::sdu(pdu).map_err(|fault| {
             let (counter, why) = match fault {
-                Fault::Tag { .. } => (&mut self.tag_errors, "tags differ"),
-                Fault::Cpi { .. } => (&mut self.field_errors, "CPI not 0"),
-                Fault::Alignment { .. } => (&mut self.field_errors, "AL not 0"),
-                Fault::Length { .. } => (&mut self.length_errors, "length wrong"),
-                Fault::BufferSize { .. } => (&mut self.length_errors, "longer than BASize"),
+                CpcsError::Tag { .. } => (&mut self.tag_errors, "tags differ"),
+                CpcsError::Cpi { .. } => (&mut self.field_errors, "CPI not 0"),
+                CpcsError::Alignment { .. } => (&mut self.field_errors, "AL not 0"),
+                CpcsError::Length { .. } => (&mut self.length_errors, "length wrong"),
+                CpcsError::BufferSize { .. } => (&mut self.length_errors, "longer than BASize"),
             };
             *counter += 1;
             why

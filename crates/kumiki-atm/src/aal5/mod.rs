@@ -12,7 +12,7 @@
 
 use kumiki_graph::{Address, Context, Work};
 use kumiki_octets::Message;
-use kumiki_wire::atm::aal5::{self, Fault, LEN, MAX_SDU};
+use kumiki_wire::atm::aal5::{self, Aal5Error, LEN, MAX_SDU};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 pub use crate::convergence::Config;
@@ -54,10 +54,10 @@ impl CommonPart for Trailer {
         cx.charge(Work::Sum, len as u64);
         aal5::sdu(pdu, true).map_err(|fault| {
             let (counter, why) = match fault {
-                Fault::Crc { .. } => (&mut self.crc_errors, "CRC wrong"),
-                Fault::Cpi { .. } => (&mut self.cpi_errors, "CPI not 0"),
-                Fault::Abort => (&mut self.aborts, "aborted by the sender"),
-                Fault::Length { .. } => (&mut self.length_errors, "length wrong"),
+                Aal5Error::Crc { .. } => (&mut self.crc_errors, "CRC wrong"),
+                Aal5Error::Cpi { .. } => (&mut self.cpi_errors, "CPI not 0"),
+                Aal5Error::Abort => (&mut self.aborts, "aborted by the sender"),
+                Aal5Error::Length { .. } => (&mut self.length_errors, "length wrong"),
             };
             *counter += 1;
             why

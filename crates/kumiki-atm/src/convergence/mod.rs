@@ -11,17 +11,15 @@
 
 use core::fmt::Debug;
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Protocol, Report, Request, Service, Shape, Unit, UnitRequest, Work,
-};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::{Above, Address, Context, Key, Manage, Service, Unit, Work};
 use kumiki_octets::Message;
 use kumiki_settings::Settings;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-const ABOVE: Above = Above(0);
-const BELOW: Below = Below(0);
+const USER: Above = Above(0);
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
@@ -56,25 +54,12 @@ pub trait CommonPart: Default + Debug + Send + 'static {
     fn longest_sdu(pdu: usize) -> usize;
 }
 
-/// What happened to SDUs. Faults of PDUs are counted by their [`CommonPart`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// SDUs sent.
-    pub sent: u64,
-    /// SDUs handed to the user.
-    pub received: u64,
-    /// SDUs not sent: longer than allowed, empty, or a super-segment.
-    pub refused: u64,
-    /// PDUs dropped: their SDU is longer than allowed.
-    pub oversize: u64,
-}
-
 /// The layer, with the common part `P`.
 #[derive(Debug, Default)]
 pub struct Convergence<P> {
     config: Config,
-    counters: Counters,
     part: P,
+    state: State,
 }
 
 impl<P: CommonPart> Convergence<P> {
@@ -87,7 +72,7 @@ impl<P: CommonPart> Convergence<P> {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
     }
 
     /// The common part, which counts its faults.
@@ -95,76 +80,52 @@ impl<P: CommonPart> Convergence<P> {
     pub const fn part(&self) -> &P {
         &self.part
     }
-
-    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let single = unit.data.meta().segment_size == 0;
-        if !single || !(1..=usize::from(self.config.max_sdu)).contains(&unit.data.len()) {
-            self.counters.refused += 1;
-            return cx.drop("SDU too long, empty or a super-segment");
-        }
-        // A checksum that a device was to fill in covers all up to the end, where the trailer comes now; and AAL5's CRC covers it.
-        cx.charge(Work::Sum, unit.data.complete_checksum() as u64);
-        let Some(pdu) = self.part.pdu(unit.data, unit.destination, cx) else {
-            self.counters.refused += 1;
-            return cx.drop("SDU too long or empty");
-        };
-        unit.data = pdu;
-        self.counters.sent += 1;
-        cx.down(BELOW, Request::Unit(unit));
-    }
-
-    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        unit.data = match self.part.sdu(unit.data, cx) {
-            Ok(sdu) => sdu,
-            Err(why) => return cx.drop(why),
-        };
-        if unit.data.len() > usize::from(self.config.max_sdu) {
-            self.counters.oversize += 1;
-            return cx.drop("SDU longer than allowed");
-        }
-        self.counters.received += 1;
-        cx.up(ABOVE, Indication::Unit(unit));
-    }
 }
 
-impl<P: CommonPart> Protocol for Convergence<P> {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::FRAME, Service::UNIT_DATA],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+impl<P: CommonPart> Encapsulation for Convergence<P> {
+    const NEEDS: &'static [Service] = &[Service::FRAME, Service::UNIT_DATA];
+    const PASSES_UP: bool = true;
+
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == ABOVE {
+    fn admit(&mut self, user: Above, _: &[Key]) -> Result<(), String> {
+        if user == USER {
             Ok(())
         } else {
             Err(format!("{} cannot tell users apart and has one already; LLC/SNAP can", P::NAME))
         }
     }
 
-    fn push(&mut self, _: Above, request: Request, cx: &mut Context<'_>) {
-        match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
-            Some(UnitRequest::Manage(manage)) => cx.down(BELOW, Request::Manage(manage)),
-            None => cx.drop("not a unit"),
-        }
+    fn pass_down(_: &Manage) -> Result<(), &'static str> {
+        Ok(())
     }
 
-    fn pop(&mut self, _: Below, mut indication: Indication, cx: &mut Context<'_>) {
-        if let Indication::Unit(unit) = indication {
-            return self.receive(unit, cx);
+    fn limits(&self, _: Above, below: Limits) -> Limits {
+        let sdu = P::longest_sdu(usize::try_from(below.unit).unwrap_or(usize::MAX));
+        // Every SDU needs a trailer of its own.
+        Limits { unit: u32::try_from(sdu).unwrap_or(0).min(self.config.max_sdu.into()), burst: 1 }
+    }
+
+    #[inline]
+    fn emit(&mut self, _: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        let single = unit.data.meta().segment_size == 0;
+        if !single || !(1..=usize::from(self.config.max_sdu)).contains(&unit.data.len()) {
+            return Err("SDU too long, empty or a super-segment");
         }
-        if let Indication::Report(report) = &mut indication
-            && let Report::Limits { unit, burst } = &mut **report
-        {
-            let sdu = P::longest_sdu(usize::try_from(*unit).unwrap_or(usize::MAX));
-            let sdu = u32::try_from(sdu).unwrap_or(0);
-            // Every SDU needs a trailer of its own.
-            (*unit, *burst) = (sdu.min(self.config.max_sdu.into()), 1);
+        // A checksum that a device was to fill in covers all up to the end, where the trailer comes now; and AAL5's CRC covers it.
+        cx.charge(Work::Sum, unit.data.complete_checksum() as u64);
+        unit.data = self.part.pdu(unit.data, unit.destination, cx).ok_or("SDU too long or empty")?;
+        Ok(unit)
+    }
+
+    #[inline]
+    fn parse(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) -> Parsed {
+        unit.data = self.part.sdu(unit.data, cx).map_err(Dropped::Malformed)?;
+        if unit.data.len() > usize::from(self.config.max_sdu) {
+            return Err(Dropped::Malformed("SDU longer than allowed"));
         }
-        cx.up(ABOVE, indication);
+        Ok((USER, unit))
     }
 }

@@ -1,6 +1,6 @@
 //! What both adaptation layers do alike.
 
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, Indication, NodeId, Report};
 use kumiki_octets::{Checksum, Meta, Sum};
 use kumiki_testkit::bench::Bench;
 
@@ -60,7 +60,7 @@ fn too_long_goes_neither_way<P: CommonPart>() {
     small.bench.send(small.user, Unit::of(Message::new()));
     assert!(small.bench.heard(small.user).is_empty() && small.bench.sent().is_empty());
     let counters = small.layer::<P>().counters();
-    assert_eq!((counters.oversize, counters.refused), (1, 2));
+    assert_eq!((counters.malformed, counters.refused), (1, 2));
 }
 
 #[test]

@@ -12,17 +12,14 @@
 //!
 //! A user under several EtherTypes says in [`kumiki_graph::UnitOptions::under`] which one a unit belongs to.
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
-    UnitIndication, UnitRequest,
-};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::users::Users;
+use kumiki_graph::{Above, Address, Context, Key, Unit};
 use kumiki_inet::EtherType;
 use kumiki_octets::Vc;
 use kumiki_settings::Settings;
 use kumiki_wire::inet::llc_snap::{Header, LEN};
 use kumiki_wire::numbering::ETHER_TYPE;
-
-use kumiki_graph::users::{Users, tell_all};
 
 #[cfg(test)]
 mod tests;
@@ -37,31 +34,14 @@ pub struct Config {
     pub vc: Address,
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Units sent.
-    pub sent: u64,
-    /// Units handed to a user.
-    pub received: u64,
-    /// Units dropped: no LLC/SNAP header of a routed PDU.
-    pub malformed: u64,
-    /// Units dropped: an EtherType without a user.
-    pub unknown_type: u64,
-    /// Units dropped: from another channel than the configured one.
-    pub other_vc: u64,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct LlcSnap {
     config: Config,
     /// By EtherType.
     users: Users<EtherType>,
-    counters: Counters,
+    state: State,
 }
-
-const BELOW: Below = Below(0);
 
 impl LlcSnap {
     /// A layer as `config` says.
@@ -73,86 +53,46 @@ impl LlcSnap {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
+    }
+}
+
+impl Encapsulation for LlcSnap {
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) else {
-            cx.drop("no EtherType");
-            return;
-        };
+    fn admit(&mut self, user: Above, keys: &[Key]) -> Result<(), String> {
+        self.users.bind("LLC/SNAP", user, keys)
+    }
+
+    fn limits(&self, _: Above, below: Limits) -> Limits {
+        below.behind(LEN)
+    }
+
+    #[inline]
+    fn emit(&mut self, from: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        let EtherType(ethertype) = self.users.number(from, unit.options.under).ok_or("no EtherType")?;
         Header::EtherType(ethertype).emit(unit.data.push_header(LEN));
         if unit.destination == Address::NONE {
             unit.destination = self.config.vc;
         }
-        self.counters.sent += 1;
-        cx.down(BELOW, Request::Unit(unit));
+        Ok(unit)
     }
 
-    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    #[inline]
+    fn parse(&mut self, mut unit: Box<Unit>, _: &mut Context<'_>) -> Parsed {
         if self.config.vc != Address::NONE && unit.source != Address::NONE && unit.source != self.config.vc {
-            self.counters.other_vc += 1;
-            cx.drop("other VC");
-            return;
+            return Err(Dropped::OtherStation("other VC"));
         }
         let header = unit.data.front(LEN).ok().map(Header::parse);
         let Some(Ok((Header::EtherType(ethertype), len))) = header else {
-            self.counters.malformed += 1;
-            cx.drop("no LLC/SNAP header of a routed PDU");
-            return;
+            return Err(Dropped::Malformed("no LLC/SNAP header of a routed PDU"));
         };
-        let Some(user) = self.users.find(EtherType(ethertype)) else {
-            self.counters.unknown_type += 1;
-            cx.drop("unknown EtherType");
-            return;
-        };
+        let user = self.users.find(EtherType(ethertype)).ok_or(Dropped::UnknownType("unknown EtherType"))?;
         // The header was read, so it is there.
         let _ = unit.data.pop_header(len);
         unit.options.under = Some(Key::of(ETHER_TYPE, ethertype));
-        self.counters.received += 1;
-        cx.up(user, Indication::Unit(unit));
-    }
-}
-
-impl Protocol for LlcSnap {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::UNIT_DATA, Service::FRAME],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
-    }
-
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        self.users.bind("LLC/SNAP", above, keys)
-    }
-
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage)) if matches!(*manage, Manage::Limits | Manage::Route { .. }) => {
-                cx.down(BELOW, Request::Manage(manage));
-            }
-            Some(UnitRequest::Manage(_)) | None => cx.drop("not a unit"),
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
-            Some(UnitIndication::Report(report)) => match *report {
-                Report::Limits { unit, burst } => {
-                    let header = u32::try_from(LEN).unwrap_or(0);
-                    let unit = unit.saturating_sub(header);
-                    tell_all(&Report::Limits { unit, burst }, cx);
-                }
-                // How we are addressed on a LAN; who asked is not known.
-                Report::Up | Report::Down | Report::Route { .. } => tell_all(&report, cx),
-                Report::Unreachable { .. } | Report::Special(_) => {}
-            },
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
-        }
+        Ok((user, unit))
     }
 }

@@ -1,4 +1,4 @@
-use kumiki_graph::{GraphError, UnitOptions};
+use kumiki_graph::{GraphError, Indication, Manage, Protocol, Report, Request, UnitOptions};
 use kumiki_octets::{Checksum, Message, Meta};
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::numbering::ETHER_TYPE;

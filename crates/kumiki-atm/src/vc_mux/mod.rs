@@ -9,7 +9,8 @@
 //!
 //! A layer without a header: it only knows its channel.
 
-use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Protocol, Request, Service, Shape};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::{Above, Address, Context, Key, Manage, Unit};
 use kumiki_octets::Vc;
 use kumiki_settings::Settings;
 
@@ -26,23 +27,14 @@ pub struct Config {
     pub vc: Address,
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Units sent.
-    pub sent: u64,
-    /// Units handed to the user.
-    pub received: u64,
-    /// Units dropped: from another channel.
-    pub other_vc: u64,
-}
-
 /// The layer.
 #[derive(Debug, Default)]
 pub struct VcMux {
     config: Config,
-    counters: Counters,
+    state: State,
 }
+
+const USER: Above = Above(0);
 
 impl VcMux {
     /// A layer as `config` says.
@@ -54,46 +46,45 @@ impl VcMux {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
     }
 }
 
-impl Protocol for VcMux {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::UNIT_DATA, Service::FRAME],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+impl Encapsulation for VcMux {
+    const PASSES_UP: bool = true;
+
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn bind(&mut self, above: Above, _: &[Key]) -> Result<(), String> {
-        if above == Above(0) {
+    fn admit(&mut self, user: Above, _: &[Key]) -> Result<(), String> {
+        if user == USER {
             Ok(())
         } else {
             Err("a VC-multiplexed channel carries one protocol and has it already".to_owned())
         }
     }
 
-    fn push(&mut self, _: Above, mut request: Request, cx: &mut Context<'_>) {
-        if let Request::Unit(unit) = &mut request {
-            unit.destination = self.config.vc;
-            self.counters.sent += 1;
-        }
-        cx.down(Below(0), request);
+    fn pass_down(_: &Manage) -> Result<(), &'static str> {
+        Ok(())
     }
 
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        if let Indication::Unit(unit) = &indication {
-            let other = unit.source != Address::NONE && unit.source != self.config.vc;
-            if other && self.config.vc != Address::NONE {
-                self.counters.other_vc += 1;
-                cx.drop("other VC");
-                return;
-            }
-            self.counters.received += 1;
+    fn limits(&self, _: Above, below: Limits) -> Limits {
+        below
+    }
+
+    #[inline]
+    fn emit(&mut self, _: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        unit.destination = self.config.vc;
+        Ok(unit)
+    }
+
+    #[inline]
+    fn parse(&mut self, unit: Box<Unit>, _: &mut Context<'_>) -> Parsed {
+        let other = unit.source != Address::NONE && unit.source != self.config.vc;
+        if other && self.config.vc != Address::NONE {
+            return Err(Dropped::OtherStation("other VC"));
         }
-        cx.up(Above(0), indication);
+        Ok((USER, unit))
     }
 }

@@ -102,7 +102,7 @@ mod tests {
 
     use super::super::PutMode;
     use super::*;
-    use crate::filestore::Fault;
+    use crate::filestore::StoreError;
 
     fn said(code: i64, details: Option<&str>, operation: &Operation) -> String {
         let failure = Failure::of_diagnostics(&[Diagnostic {
@@ -142,7 +142,7 @@ mod tests {
             mode: PutMode::Replace,
             source: Box::new(Message::default()),
         };
-        let too_long = Fault::too_long(5).text;
+        let too_long = StoreError::too_long(5).text;
         assert_eq!(said(5029, Some(&too_long), &put), SEND_LESS);
         assert!(said(5029, Some("the quota of the store is used up"), &put).contains("make room"));
         let system = said(11, Some("a: Read-only file system (os error 30)"), &put);

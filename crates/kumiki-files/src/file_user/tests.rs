@@ -19,12 +19,12 @@ use crate::node::{InitiatingUser as _, RespondingUser as _};
 
 /// A sink that a test can look into.
 #[derive(Clone, Default)]
-pub(crate) struct Shelf(Arc<Mutex<Kept>>);
+pub(crate) struct MemorySink(Arc<Mutex<Kept>>);
 
 /// What came, whether it is all, and how much there is room for.
 type Kept = (Vec<u8>, bool, Option<usize>);
 
-impl Shelf {
+impl MemorySink {
     pub(crate) fn taken(&self) -> Vec<u8> {
         self.0.lock().unwrap().0.clone()
     }
@@ -34,7 +34,7 @@ impl Shelf {
     }
 }
 
-impl Sink for Shelf {
+impl Sink for MemorySink {
     fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
         let mut inner = self.0.lock().unwrap();
         let offset = usize::try_from(offset).unwrap();
@@ -174,7 +174,7 @@ impl Pair {
     }
 }
 
-pub(crate) fn get(name: &str, shelf: &Shelf) -> Operation {
+pub(crate) fn get(name: &str, shelf: &MemorySink) -> Operation {
     Operation::Get { name: name.to_owned(), contents_type: None, restart_at: 0, sink: Box::new(shelf.clone()) }
 }
 
@@ -206,7 +206,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
     let without = Settings { units: Settings::default().units - FunctionalUnits::GROUPING, ..Settings::default() };
     for settings in [Settings::default(), without] {
         let contents: Vec<u8> = (0..=255).cycle().take(1000).collect();
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let named = |name: &str| name.to_owned();
         let plan = vec![
             Operation::MakeDirectory { name: named("d") },
@@ -244,7 +244,7 @@ fn a_plan_is_done_in_order_grouped_or_not() {
 
 #[test]
 fn an_empty_file_goes_both_ways() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![put("e", PutMode::New, b""), get("e", &shelf)];
     let mut pair = Pair::new(Settings::default(), small(), Memory::new(), plan).run();
     assert_eq!(pair.client.plan().outcomes()[1].result, Ok(Gain::Moved(0)));
@@ -254,7 +254,7 @@ fn an_empty_file_goes_both_ways() {
 
 #[test]
 fn lines_of_text_arrive_as_lines() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let lines = b"one\n\nthree\n";
     for class in [StringClass::Graphic, StringClass::Visible, StringClass::General] {
         let plan = vec![text(class, "t", lines), get("t", &shelf)];
@@ -267,7 +267,7 @@ fn lines_of_text_arrive_as_lines() {
 
 #[test]
 fn what_fails_says_why_and_the_plan_goes_on() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![
         get("missing", &shelf),
         put("new", PutMode::New, b"1"),
@@ -291,7 +291,7 @@ fn what_fails_says_why_and_the_plan_goes_on() {
 fn a_store_that_fills_up_cancels_and_keeps_what_was_there() {
     let mut store = Memory::new().with_quota(600);
     store.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![put("a", PutMode::Append, &[1; 1000]), put("b", PutMode::New, &[2; 500]), get("a", &shelf)];
     let settings = Settings { element: 100, ..Settings::default() };
     let pair = Pair::new(settings, small(), store, plan).run();
@@ -305,9 +305,9 @@ fn a_store_that_fills_up_cancels_and_keeps_what_was_there() {
 fn a_sink_that_fails_cancels_and_is_not_finished() {
     let mut store = Memory::new();
     store.put(&name("a"), ContentsType::binary(), octets(&[3; 1000]), today());
-    let full = Shelf::default();
+    let full = MemorySink::default();
     full.0.lock().unwrap().2 = Some(250);
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![get("a", &full), get("a", &shelf)];
     let pair = Pair::new(Settings::default(), small(), store, plan).run();
     assert_eq!(pair.failure(0).layer, Layer::Local);
@@ -321,7 +321,7 @@ fn a_get_that_goes_on_skips_what_is_there() {
     let contents: Vec<u8> = (0..200).collect();
     let mut store = Memory::new();
     store.put(&name("a"), ContentsType::binary(), octets(&contents), today());
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     shelf.0.lock().unwrap().0.extend(&contents[..130]);
     let plan = vec![Operation::Get {
         name: "a".to_owned(),
@@ -422,7 +422,7 @@ fn a_functional_unit_that_was_not_agreed_fails_before_anything_is_sent() {
 fn giving_up_cancels_and_ends_in_order() {
     let mut store = Memory::new();
     store.put(&name("a"), ContentsType::binary(), octets(&[3; 1000]), today());
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![get("a", &shelf), get("a", &shelf)];
     let mut pair = Pair::new(Settings::default(), small(), store, plan);
     while shelf.taken().len() < 300 {
@@ -440,12 +440,12 @@ fn giving_up_cancels_and_ends_in_order() {
 
 #[test]
 fn what_breaks_behind_the_end_of_a_transfer_is_done() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     for operation in [put("a", PutMode::Append, b"+new"), put("b", PutMode::New, b"new"), get("a", &shelf)] {
         let title = operation.title();
         let mut memory = Memory::new();
         memory.put(&name("a"), ContentsType::binary(), octets(b"old"), today());
-        let plan = vec![operation, get("a", &Shelf::default())];
+        let plan = vec![operation, get("a", &MemorySink::default())];
         let settings = Settings::default();
         let mut pair = Pair::new(settings, small(), memory, plan);
         let is_end = |it: &Action| matches!(it, Action::Say(Primitive::Pdu(Fpdu::TransferEndResponse(_))));

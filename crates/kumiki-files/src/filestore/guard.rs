@@ -16,7 +16,7 @@ use kumiki_osi_service::ftam::{
     AccessRequest, Diagnostic, GraphicString, LockKeys, Moment, Password, PermittedActions,
 };
 
-use super::{Fault, Filestore, Login, Name, NewFile, User, informative};
+use super::{Filestore, Login, Name, NewFile, StoreError, User, informative};
 use interrupted::Most;
 pub(crate) use interrupted::{Docket, Interrupted};
 
@@ -63,12 +63,12 @@ pub struct Table {
 }
 
 /// How a guard gets at the table: its own, or one that guards in several threads share.
-pub trait Shelf: Send {
+pub trait RecoveryStore: Send {
     /// Lets `act` look at the table and change it. Nobody else does meanwhile.
     fn with(&mut self, act: &mut dyn FnMut(&mut Table));
 }
 
-impl Shelf for Table {
+impl RecoveryStore for Table {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(self);
     }
@@ -77,7 +77,7 @@ impl Shelf for Table {
 /// A store and who guards it.
 pub struct Guard {
     store: Box<dyn Filestore>,
-    table: Box<dyn Shelf>,
+    table: Box<dyn RecoveryStore>,
     /// Its own selections, and the files of them that are to be emptied.
     own: BTreeMap<Selection, Own>,
     create_password: Option<Password>,
@@ -132,7 +132,7 @@ impl Guard {
 
     /// Has its locks and interrupted transfers in a table that others have too.
     #[must_use]
-    pub fn sharing(mut self, table: Box<dyn Shelf>) -> Self {
+    pub fn sharing(mut self, table: Box<dyn RecoveryStore>) -> Self {
         (self.table, self.is_shared) = (table, true);
         self
     }
@@ -166,7 +166,7 @@ impl Guard {
     ///
     /// # Errors
     /// As the store's.
-    pub fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+    pub fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         self.store.authenticate(login)
     }
 
@@ -181,7 +181,7 @@ impl Guard {
         access: AccessRequest,
         passwords: Option<&AccessPasswords>,
         locks: Option<ConcurrencyControl>,
-    ) -> Result<Selection, Fault> {
+    ) -> Result<Selection, StoreError> {
         self.begin_anew(user, &name);
         if self.is_being_made(&name) {
             self.take_over(user, |held| *held == name);
@@ -190,7 +190,7 @@ impl Guard {
         if self.is_being_made(&name) {
             // The journal has who writes it.
             let _ = self.in_use(None, |held| *held == name);
-            return Err(Fault::transient(3012, "it is being written"));
+            return Err(StoreError::transient(3012, "it is being written"));
         }
         let locks = locks.unwrap_or_else(|| usual(access));
         permit(&attributes, user, access, passwords, &locks)?;
@@ -210,7 +210,7 @@ impl Guard {
         name: Name,
         access: AccessRequest,
         locks: ConcurrencyControl,
-    ) -> Result<Selection, Fault> {
+    ) -> Result<Selection, StoreError> {
         let held = self.table(|table| {
             table.is_free(&name, &locks, None)?;
             table.next += 1;
@@ -226,7 +226,7 @@ impl Guard {
             table.held.insert(table.next, held);
             Ok(Selection(table.next))
         });
-        let held = held.unwrap_or_else(|| Err(Fault::transient(9, "")));
+        let held = held.unwrap_or_else(|| Err(StoreError::transient(9, "")));
         let selection = held.map_err(|fault| self.locked(fault, None, &name))?;
         let own = Own { name, access, emptied: None };
         self.own.insert(selection, own);
@@ -244,7 +244,12 @@ impl Guard {
     ///
     /// # Errors
     /// As [`Filestore::list`].
-    pub(crate) fn list(&mut self, user: &User, directory: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
+    pub(crate) fn list(
+        &mut self,
+        user: &User,
+        directory: &Name,
+        most: usize,
+    ) -> Result<Vec<GraphicString>, StoreError> {
         let mut names = self.store.list(user, directory, most)?;
         let made = self.table(|table| {
             let made = table.held.values().filter(|held| held.makes);
@@ -266,7 +271,7 @@ impl Guard {
         user: &User,
         directory: &Name,
         last: &GraphicString,
-    ) -> Result<Option<ReadAttributes>, Fault> {
+    ) -> Result<Option<ReadAttributes>, StoreError> {
         match self.store.attributes(user, &directory.with(last)) {
             Ok(attributes) => Ok(Some(attributes)),
             Err(fault) if fault.identifier == 3004 => self.store.attributes(user, directory).map(|_| None),
@@ -284,7 +289,7 @@ impl Guard {
     }
 
     /// Why what `which` says cannot be had where somebody has selected it, but for `except`. Who that is goes to the journal: it is nothing for others who call.
-    fn in_use(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> Option<Fault> {
+    fn in_use(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> Option<StoreError> {
         if !self.is_used(except, &which) {
             return None;
         }
@@ -301,11 +306,11 @@ impl Guard {
             })
             .unwrap_or_default();
         self.aside = (!holders.is_empty()).then(|| format!("by {}", holders.join(", ")));
-        Some(Fault::transient(3012, if is_kept { KEPT } else { "" }))
+        Some(StoreError::transient(3012, if is_kept { KEPT } else { "" }))
     }
 
     /// The same of locks that cannot be had.
-    fn locked(&mut self, mut fault: Fault, except: Option<Selection>, name: &Name) -> Fault {
+    fn locked(&mut self, mut fault: StoreError, except: Option<Selection>, name: &Name) -> StoreError {
         if let Some(in_use) = self.in_use(except, |held| held == name)
             && !in_use.text.is_empty()
         {
@@ -331,14 +336,14 @@ impl Guard {
     ///
     /// # Errors
     /// 3005, 3006, 3023 and so on, and those of [`Guard::select`].
-    pub(crate) fn create(&mut self, user: &User, request: &CreateRequest, now: Moment) -> Result<Created, Fault> {
+    pub(crate) fn create(&mut self, user: &User, request: &CreateRequest, now: Moment) -> Result<Created, StoreError> {
         let initial = &request.initial_attributes;
         let name = Name::parse(&initial.pathname)?;
         let given = request.create_password.as_ref().map(Password::octets);
         if let Some(password) = &self.create_password
             && given != Some(password.octets())
         {
-            return Err(Fault::permanent(3025, ""));
+            return Err(StoreError::permanent(3025, ""));
         }
         let mut file = NewFile {
             contents_type: initial.contents_type.clone(),
@@ -350,7 +355,7 @@ impl Guard {
             },
         };
         if !file.access_control.is_empty() && !self.store.keeps_access_control() {
-            return Err(Fault::permanent(3015, "this store keeps no access control"));
+            return Err(StoreError::permanent(3015, "this store keeps no access control"));
         }
         // What F-CREATE had made for it is gone then.
         self.begin_anew(user, &name);
@@ -371,19 +376,19 @@ impl Guard {
         if let Some(old) = old {
             let over = request.override_;
             if over == Override::CreateFailure {
-                return Err(Fault::exists(&name));
+                return Err(StoreError::exists(&name));
             }
             let is_directory = is_directory(&old);
             if over != Override::SelectOldObject {
                 if is_directory {
-                    return Err(Fault::permanent(3023, "a directory is not emptied"));
+                    return Err(StoreError::permanent(3023, "a directory is not emptied"));
                 }
                 let delete = AccessRequest::DELETE;
                 permit(&old, user, delete, passwords, &ConcurrencyControl::default()).map_err(|why| {
                     match why.identifier {
                         // No password would help.
                         3028 => why,
-                        _ => Fault::permanent(3026, ""),
+                        _ => StoreError::permanent(3026, ""),
                     }
                 })?;
                 if self.is_used(None, |held| *held == name) {
@@ -467,7 +472,7 @@ impl Guard {
     ///
     /// # Errors
     /// The store's.
-    pub(crate) fn empty(&mut self, selection: Selection) -> Result<(), Fault> {
+    pub(crate) fn empty(&mut self, selection: Selection) -> Result<(), StoreError> {
         let Some(own) = self.own.get_mut(&selection) else {
             return Ok(());
         };
@@ -500,16 +505,16 @@ impl Guard {
     ///
     /// # Errors
     /// 1017 where it was not.
-    pub fn may(&self, selection: Selection, action: AccessRequest) -> Result<&Name, Fault> {
+    pub fn may(&self, selection: Selection, action: AccessRequest) -> Result<&Name, StoreError> {
         let own = self.own.get(&selection).filter(|own| own.access.contains(action));
-        own.map(|own| &own.name).ok_or_else(|| Fault::permanent(1017, format!("{action} was not asked for")))
+        own.map(|own| &own.name).ok_or_else(|| StoreError::permanent(1017, format!("{action} was not asked for")))
     }
 
     /// Deletes what is selected; the selection is gone, whatever comes of it.
     ///
     /// # Errors
     /// 1017, 3012, 3007.
-    pub fn delete(&mut self, user: &User, selection: Selection) -> Result<(), Fault> {
+    pub fn delete(&mut self, user: &User, selection: Selection) -> Result<(), StoreError> {
         let name = self.may(selection, AccessRequest::DELETE).cloned();
         self.deselect(selection);
         let name = name?;
@@ -526,7 +531,7 @@ impl Guard {
     ///
     /// # Errors
     /// 1017, 3012, 4005.
-    pub fn rename(&mut self, user: &User, selection: Selection, to: Name, now: Moment) -> Result<(), Fault> {
+    pub fn rename(&mut self, user: &User, selection: Selection, to: Name, now: Moment) -> Result<(), StoreError> {
         let name = self.may(selection, AccessRequest::CHANGE_ATTRIBUTE)?.clone();
         if name == to {
             return Ok(());
@@ -553,9 +558,9 @@ impl Guard {
     ///
     /// # Errors
     /// 5018 where they cannot be had.
-    pub fn lock_open(&mut self, selection: Selection, locks: ConcurrencyControl) -> Result<(), Fault> {
+    pub fn lock_open(&mut self, selection: Selection, locks: ConcurrencyControl) -> Result<(), StoreError> {
         let Some(name) = self.name(selection).cloned() else {
-            return Err(Fault::permanent(5039, ""));
+            return Err(StoreError::permanent(5039, ""));
         };
         let locked = self.table(|table| {
             table.is_free(&name, &locks, Some(selection))?;
@@ -564,8 +569,8 @@ impl Guard {
             }
             Ok(())
         });
-        let locked = locked.unwrap_or_else(|| Err(Fault::transient(9, "")));
-        locked.map_err(|fault| self.locked(Fault::transient(5018, fault.text), Some(selection), &name))
+        let locked = locked.unwrap_or_else(|| Err(StoreError::transient(9, "")));
+        locked.map_err(|fault| self.locked(StoreError::transient(5018, fault.text), Some(selection), &name))
     }
 
     /// Whether a selection keeps others from the file, or from reading what is being changed: it has a lock that none goes with.
@@ -605,7 +610,7 @@ impl Drop for Guard {
 
 impl Table {
     /// Whether nobody but `except` has locks on `name` against these.
-    fn is_free(&self, name: &Name, wanted: &ConcurrencyControl, except: Option<Selection>) -> Result<(), Fault> {
+    fn is_free(&self, name: &Name, wanted: &ConcurrencyControl, except: Option<Selection>) -> Result<(), StoreError> {
         for (number, held) in &self.held {
             if held.name != *name || except == Some(Selection(*number)) {
                 continue;
@@ -615,7 +620,7 @@ impl Table {
                 for ((action, mine), (_, theirs)) in wanted.each().into_iter().zip(set.each()) {
                     if !goes_with(*mine, *theirs) {
                         let text = format!("somebody has the lock {action} {theirs}");
-                        return Err(Fault::transient(3011, text));
+                        return Err(StoreError::transient(3011, text));
                     }
                 }
             }
@@ -695,7 +700,7 @@ fn permit(
     access: AccessRequest,
     passwords: Option<&AccessPasswords>,
     locks: &ConcurrencyControl,
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     permit_new(&kept(attributes), user, access, passwords, locks)
 }
 
@@ -705,7 +710,7 @@ fn permit_new(
     access: AccessRequest,
     passwords: Option<&AccessPasswords>,
     locks: &ConcurrencyControl,
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     let permitted = file.permitted_actions;
     if !access.is_within(permitted) {
         let more = access - AccessRequest::from_bits(permitted.bits());
@@ -713,7 +718,7 @@ fn permit_new(
         // So it is with all files of a responder that only reads.
         let why = if (permitted - looks).is_empty() { ", for it can only be read" } else { "" };
         let text = format!("{more} is not permitted{why}");
-        return Err(Fault::permanent(3028, text));
+        return Err(StoreError::permanent(3028, text));
     }
     if file.access_control.is_empty() {
         return Ok(());
@@ -733,7 +738,7 @@ fn permit_new(
                 && asked.is_none_or(|(_, asked)| asked.octets() == password.octets())
         };
         if access.contains(action) && !file.access_control.iter().any(allows) {
-            return Err(Fault::permanent(10, format!("{action} is not allowed")));
+            return Err(StoreError::permanent(10, format!("{action} is not allowed")));
         }
     }
     Ok(())

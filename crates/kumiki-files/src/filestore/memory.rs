@@ -15,7 +15,7 @@ use kumiki_osi_service::ftam::{
     AttributeNames, GeneralizedTime, GraphicString, Moment, Password, PermittedActions, oids,
 };
 
-use super::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+use super::{Detached, FileId, Filestore, Login, Name, NewFile, Start, StoreError, User};
 
 /// What may be in a directory, and what is shown of it.
 const ENTRIES: AttributeNames = AttributeNames::PATHNAME
@@ -163,8 +163,8 @@ impl Memory {
         self.entries.insert(name.clone(), entry);
     }
 
-    fn entry(&mut self, name: &Name) -> Result<&mut Entry, Fault> {
-        let missing = || Fault::missing(name);
+    fn entry(&mut self, name: &Name) -> Result<&mut Entry, StoreError> {
+        let missing = || StoreError::missing(name);
         self.entries.get_mut(name).ok_or_else(missing)
     }
 
@@ -249,13 +249,13 @@ impl Entry {
 }
 
 impl Filestore for Memory {
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         let name = login.initiator.cloned().unwrap_or_default();
         if !self.users.is_empty() {
-            let known = self.users.get(&name).ok_or_else(Fault::login)?;
+            let known = self.users.get(&name).ok_or_else(StoreError::login)?;
             let given = login.password.map(Password::octets).unwrap_or_default();
             if known.octets() != given {
-                return Err(Fault::login());
+                return Err(StoreError::login());
             }
         }
         Ok(User { name })
@@ -269,7 +269,7 @@ impl Filestore for Memory {
         true
     }
 
-    fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+    fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, StoreError> {
         if name.components().is_empty() {
             return Ok(ReadAttributes {
                 pathname: Some("/".into()),
@@ -282,9 +282,9 @@ impl Filestore for Memory {
         self.entry(name).map(|entry| entry.attributes(name))
     }
 
-    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
+    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, StoreError> {
         if !self.is_directory(name) {
-            return Err(Fault::missing(name));
+            return Err(StoreError::missing(name));
         }
         let depth = name.components().len() + 1;
         let behind = self.entries.range(name.clone()..);
@@ -293,20 +293,20 @@ impl Filestore for Memory {
         let names = children.filter_map(|(other, _)| other.components().last().cloned());
         let names: Vec<_> = names.take(most.saturating_add(1)).collect();
         if names.len() > most {
-            return Err(Fault::crowded(most));
+            return Err(StoreError::crowded(most));
         }
         Ok(names)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
         let Some((directory, _)) = name.split() else {
-            return Err(Fault::exists(name));
+            return Err(StoreError::exists(name));
         };
         if self.entries.contains_key(name) {
-            return Err(Fault::exists(name));
+            return Err(StoreError::exists(name));
         }
         if !self.is_directory(&directory) {
-            return Err(Fault::permanent(3006, format!("no directory {directory}")));
+            return Err(StoreError::permanent(3006, format!("no directory {directory}")));
         }
         let entry = Entry::new(file.clone(), now, user.name.clone());
         self.entries.insert(name.clone(), entry);
@@ -315,19 +315,19 @@ impl Filestore for Memory {
 
     fn made(&mut self, _: &Name) {}
 
-    fn delete(&mut self, _: &User, name: &Name) -> Result<(), Fault> {
+    fn delete(&mut self, _: &User, name: &Name) -> Result<(), StoreError> {
         self.entry(name)?;
         let is_full = |(other, _): (&Name, &Entry)| other != name && other.is_within(name);
         if self.entries.range(name.clone()..).nth(1).is_some_and(is_full) {
-            return Err(Fault::permanent(3007, "the directory is not empty"));
+            return Err(StoreError::permanent(3007, "the directory is not empty"));
         }
         self.entries.remove(name);
         Ok(())
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
         self.entry(from)?;
-        let bad = |why: &str| Fault::permanent(4005, why);
+        let bad = |why: &str| StoreError::permanent(4005, why);
         let Some((directory, _)) = to.split() else {
             return Err(bad("the root has its name already"));
         };
@@ -364,14 +364,14 @@ impl Filestore for Memory {
         name: &Name,
         elements: Vec<AccessControlElement>,
         now: Moment,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let entry = self.entry(name)?;
         entry.file.access_control = elements;
         entry.attributes_modified = Some((now, user.name.clone()));
         Ok(())
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
+    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
         let entry = self.entry(name)?;
         entry.read = Some((now, user.name.clone()));
         let contents = Arc::clone(&entry.contents);
@@ -379,7 +379,7 @@ impl Filestore for Memory {
         Ok((self.keep(Opened::Reading(contents)), size))
     }
 
-    fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+    fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
         let entry = self.entry(name)?;
         let contents = match start {
             Start::Replace => Contents::default(),
@@ -390,26 +390,26 @@ impl Filestore for Memory {
         Ok((self.keep(Opened::Writing { name, contents }), size))
     }
 
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         match self.opened.get(&file.0) {
             Some(Opened::Reading(contents)) => Ok(contents.at(offset, most)),
             Some(Opened::Writing { contents, .. }) => Ok(contents.at(offset, most)),
-            None => Err(Fault::permanent(5027, "the file is not open")),
+            None => Err(StoreError::permanent(5027, "the file is not open")),
         }
     }
 
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
-        let closed = || Fault::permanent(5026, "the file is not open for writing");
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
+        let closed = || StoreError::permanent(5026, "the file is not open for writing");
         let Some(Opened::Writing { contents, .. }) = self.opened.get_mut(&file.0) else {
             return Err(closed());
         };
         if offset > contents.size {
-            return Err(Fault::permanent(5026, "a gap in what is written"));
+            return Err(StoreError::permanent(5026, "a gap in what is written"));
         }
         contents.cut(offset);
         let wanted = self.used().saturating_add(data.len() as u64);
         if self.quota.is_some_and(|quota| wanted > quota) {
-            return Err(Fault::space("the store is full"));
+            return Err(StoreError::space("the store is full"));
         }
         if let Some(Opened::Writing { contents, .. }) = self.opened.get_mut(&file.0) {
             contents.append(data);
@@ -417,7 +417,7 @@ impl Filestore for Memory {
         Ok(())
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
+    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
         match self.opened.remove(&file.0) {
             Some(Opened::Writing { name, contents }) => {
                 let entry = self.entry(&name)?;
@@ -425,7 +425,7 @@ impl Filestore for Memory {
                 entry.modified = Some((now, user.name.clone()));
                 Ok(())
             }
-            Some(Opened::Reading(_)) | None => Err(Fault::permanent(5026, "the file is not open for writing")),
+            Some(Opened::Reading(_)) | None => Err(StoreError::permanent(5026, "the file is not open for writing")),
         }
     }
 
@@ -440,9 +440,9 @@ impl Filestore for Memory {
         Some(Detached::new(Apart { opened: Some(opened), octets, apart: Arc::clone(&self.apart) }))
     }
 
-    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+    fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
         let opened = file.downcast().and_then(|mut it: Apart| it.opened.take());
-        let opened = opened.ok_or_else(|| Fault::docket("not of a store in memory"))?;
+        let opened = opened.ok_or_else(|| StoreError::docket("not of a store in memory"))?;
         Ok(self.keep(opened))
     }
 }

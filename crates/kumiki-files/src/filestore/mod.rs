@@ -9,7 +9,7 @@
 //!
 //! | read | for |
 //! |---|---|
-//! | [`Filestore`], [`Fault`] | what a store does, and how it says no |
+//! | [`Filestore`], [`StoreError`] | what a store does, and how it says no |
 //! | [`Guard`] | who may: locks, permitted actions, access passwords and interrupted transfers, for all stores in one place |
 //! | [`Responder`] | one association: takes primitives, gives primitives; no graph, no clock |
 //! | [`FileServer`] | the node: [`node`], many associations |
@@ -42,7 +42,7 @@ use thiserror::Error;
 
 pub use exchange::Action;
 pub use form::{Form, Lengths};
-pub use guard::{Guard, Selection, Shelf, Table};
+pub use guard::{Guard, Selection, RecoveryStore, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use newlines::{Globaliser, Localiser};
@@ -63,7 +63,7 @@ pub(crate) const TOO_LONG: &str = "a file may have no more than";
 /// Why a store, or who guards it, does not do what was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{identifier} {text}")]
-pub struct Fault {
+pub struct StoreError {
     /// Error identifier of ISO 8571-3; see [`kumiki_osi_service::ftam::diagnostic::IDENTIFIERS`].
     pub identifier: i64,
     /// Trying again may help.
@@ -72,7 +72,7 @@ pub struct Fault {
     pub text: String,
 }
 
-impl Fault {
+impl StoreError {
     /// One that stays.
     #[must_use]
     pub fn permanent(identifier: i64, text: impl Into<String>) -> Self {
@@ -239,8 +239,8 @@ pub trait Filestore: Send {
     /// Who this is.
     ///
     /// # Errors
-    /// [`Fault::login`] for whoever is not known, whatever the cause.
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault>;
+    /// [`StoreError::login`] for whoever is not known, whatever the cause.
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError>;
 
     /// Whether the type of a file is kept. Where it is not, a file may be opened as any type of octets or text.
     fn keeps_types(&self) -> bool;
@@ -252,20 +252,20 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 3004 where there is none, others as it happens.
-    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault>;
+    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, StoreError>;
 
     /// The names of what is in a directory, each its last component, in their order. `most` is the number that there is room for. What else is told
     /// of them is asked for one by one, so a long directory takes no more room than its names.
     ///
     /// # Errors
-    /// 3004 where it is no directory, [`Fault::crowded`] where it has more: a part of them would be taken for all.
-    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault>;
+    /// 3004 where it is no directory, [`StoreError::crowded`] where it has more: a part of them would be taken for all.
+    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, StoreError>;
 
     /// Makes an empty file or directory.
     ///
     /// # Errors
     /// 3005 where there is one, 3006 where the directory is missing.
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault>;
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError>;
 
     /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name as it was written, and why. For stores that
     /// keep a journal.
@@ -282,13 +282,13 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 3004, 3007.
-    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault>;
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), StoreError>;
 
     /// Gives a file or directory another name.
     ///
     /// # Errors
     /// 3004; 4005 where there is one of the new name, or no such directory.
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault>;
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError>;
 
     /// Sets the access control of a file.
     ///
@@ -300,37 +300,37 @@ pub trait Filestore: Send {
         name: &Name,
         elements: Vec<AccessControlElement>,
         now: Moment,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), StoreError>;
 
     /// Opens a file for reading, and says how many octets it has.
     ///
     /// # Errors
     /// 3004, 5027.
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault>;
+    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError>;
 
     /// Opens a file for writing, and says at which octet that begins. Others see the file as it was until [`Filestore::commit`].
     ///
     /// # Errors
     /// 3004, 5026.
-    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault>;
+    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError>;
 
     /// Up to `most` octets from `offset` on, not copied where the store has them in memory. None only at the end.
     ///
     /// # Errors
     /// 5027.
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault>;
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError>;
 
     /// Puts `data` at `offset`, which is the end of what was written or, after a restart, before it: then what follows is forgotten.
     ///
     /// # Errors
     /// 5026, 5029.
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault>;
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError>;
 
     /// What was written takes the place of the file, and the file is closed; also where this fails.
     ///
     /// # Errors
     /// 5026, 5029: the file is as it was.
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault>;
+    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError>;
 
     /// What whoever runs the store is to know of what was committed last, if anything; it is told once.
     fn remark(&mut self) -> Option<String> {
@@ -350,8 +350,8 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 6006 where it is none of this kind, or its contents are no longer those that were being read; it is closed then.
-    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+    fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
         drop(file);
-        Err(Fault::docket("this store takes no open files"))
+        Err(StoreError::docket("this store takes no open files"))
     }
 }

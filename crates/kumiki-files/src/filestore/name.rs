@@ -5,7 +5,7 @@ use core::fmt;
 use kumiki_osi_service::ftam::GraphicString;
 use kumiki_osi_service::ftam::attributes::Pathname;
 
-use super::Fault;
+use super::StoreError;
 
 /// The most components of a name.
 const DEEPEST: usize = 32;
@@ -26,8 +26,8 @@ impl Name {
     ///
     /// # Errors
     /// 3027 with the component that is none.
-    pub fn parse(pathname: &Pathname) -> Result<Self, Fault> {
-        let bad = |why: String| Fault::permanent(3027, why);
+    pub fn parse(pathname: &Pathname) -> Result<Self, StoreError> {
+        let bad = |why: String| StoreError::permanent(3027, why);
         if let [only] = pathname.components()
             && matches!(only.octets(), b"" | b"." | b"/")
         {

@@ -472,7 +472,7 @@ fn what_breaks_while_a_file_is_written_leaves_the_old_one_or_none() {
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Table>>);
 
-impl Shelf for Shared {
+impl RecoveryStore for Shared {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(&mut self.0.lock().unwrap());
     }
@@ -557,7 +557,7 @@ fn an_interrupted_transfer_is_kept_until_it_is_recovered_or_begun_anew() {
     assert!(errors(&out).is_empty());
     let mut out = Vec::new();
     // A peer that has only fallen silent may come back as well.
-    again.expire(Fault::transient(1013, ""), &mut guard, &mut out);
+    again.expire(StoreError::transient(1013, ""), &mut guard, &mut out);
     assert_eq!(guard.selections(), 1);
     // One of the same number takes its place, and its user is not in his own way.
     interrupted(&mut guard);

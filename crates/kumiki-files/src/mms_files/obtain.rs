@@ -15,7 +15,7 @@ use kumiki_osi_service::mms::{
 use super::Action;
 use super::responder::{Responder, asked, name_of, of_fault, refuse};
 use super::serving::answer;
-use crate::filestore::{Fault, FileId, Guard, Name, Selection, Start, User};
+use crate::filestore::{FileId, Guard, Name, Selection, Start, StoreError, User};
 
 /// What is possible with a new file.
 const ACTIONS: PermittedActions = PermittedActions::READ
@@ -237,7 +237,7 @@ impl Responder {
 
     fn too_long(&self, octets: u64) -> Result<(), ServiceError> {
         match self.config.longest_file {
-            Some(most) if octets > most => Err(here(of_fault(Fault::too_long(most)))),
+            Some(most) if octets > most => Err(here(of_fault(StoreError::too_long(most)))),
             Some(_) | None => Ok(()),
         }
     }

@@ -20,7 +20,7 @@ use kumiki_osi_service::{Association, OsiCause};
 use super::obtain::Obtain;
 use super::serving::answer;
 use super::{Action, SERVER_SERVICES, piece};
-use crate::filestore::{Fault, FileId, Form, Guard, Login, Name, Selection, User, renaming};
+use crate::filestore::{FileId, Form, Guard, Login, Name, Selection, StoreError, User, renaming};
 use crate::mms::{self, Mms};
 use crate::node::{Called, End, RespondingUser};
 
@@ -139,7 +139,7 @@ impl RespondingUser for Responder {
     fn called(
         config: &Config,
         association: &mut Association,
-        room: Result<(), Fault>,
+        room: Result<(), StoreError>,
         guard: &mut Guard,
     ) -> Called<Self> {
         let authentication = association.authentication.take();
@@ -213,7 +213,7 @@ impl RespondingUser for Responder {
         out.push(Action::Release);
     }
 
-    fn stop(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn stop(&mut self, why: StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.leave(guard);
             self.over = true;
@@ -427,7 +427,7 @@ impl Responder {
         let most = self.config.entries;
         let names = guard.list(&self.user, &name, most);
         let names = names.map_err(|fault| {
-            if fault == Fault::crowded(most) {
+            if fault == StoreError::crowded(most) {
                 ServiceError::new(ErrorClass::RESOURCE, 0).saying(fault.text)
             } else {
                 of_fault(fault)
@@ -552,7 +552,7 @@ pub(super) fn name_of(name: &FileName) -> Result<Name, ServiceError> {
 }
 
 /// What a store says, as MMS has it.
-pub(super) fn of_fault(fault: Fault) -> ServiceError {
+pub(super) fn of_fault(fault: StoreError) -> ServiceError {
     let code = match fault.identifier {
         3004 | 3006 => file_error::FILE_NON_EXISTENT,
         3005 | 4005 => file_error::DUPLICATE_FILENAME,

@@ -33,15 +33,15 @@ const LAYERS: [&str; 6] = ["mms", "acse", "presentation", "session", "tp0", "cut
 
 /// A sink that a test can look into; it goes on behind what is there where the size is the one it knows.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<(Vec<u8>, bool)>>, Option<u64>);
+struct MemorySink(Arc<Mutex<(Vec<u8>, bool)>>, Option<u64>);
 
-impl Shelf {
+impl MemorySink {
     fn taken(&self) -> Vec<u8> {
         self.0.lock().unwrap().0.clone()
     }
 }
 
-impl Sink for Shelf {
+impl Sink for MemorySink {
     fn write(&mut self, offset: u64, data: Message) -> Result<(), String> {
         let mut kept = self.0.lock().unwrap();
         kept.0.resize(usize::try_from(offset).unwrap(), 0);
@@ -71,7 +71,7 @@ impl Source for Fails {
     }
 }
 
-fn get(name: &str, shelf: &Shelf) -> Operation {
+fn get(name: &str, shelf: &MemorySink) -> Operation {
     let restart_at = shelf.taken().len() as u64;
     Operation::Get { name: name.to_owned(), contents_type: None, restart_at, sink: Box::new(shelf.clone()) }
 }
@@ -191,7 +191,7 @@ fn is_well(graph: &mut Graph) {
 
 #[test]
 fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let content = content(1_000_000);
     let plan = vec![put("dir.bin", &content), get("dir.bin", &shelf)];
     let mut graph = run(Memory::new(), plan);
@@ -214,7 +214,7 @@ fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
 
 #[test]
 fn an_empty_file_goes_both_ways() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let mut graph = run(Memory::new(), vec![put("empty", b""), get("empty", &shelf)]);
     is_well(&mut graph);
     assert_eq!(result(&graph, 1), Ok(Gain::Moved(0)));
@@ -224,7 +224,7 @@ fn an_empty_file_goes_both_ways() {
 #[test]
 fn files_larger_than_the_smallest_pdu_come_in_pieces_one_or_several_at_a_time() {
     for (outstanding, window) in [(1, 1), (5, 4), (5, 64)] {
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let content = content(10_001);
         let plan = vec![get("file", &shelf), put("copy", &content)];
         let memory = store(&[("file", &content)]);
@@ -292,7 +292,7 @@ fn files_are_renamed_deleted_and_asked_for() {
 
 #[test]
 fn what_fails_says_why_and_the_plan_goes_on() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let fails = Operation::Put {
         name: "half".into(),
         contents_type: ContentsType::binary(),
@@ -354,7 +354,7 @@ fn a_file_that_is_longer_than_is_allowed_leaves_the_old_one() {
 fn a_get_goes_on_where_it_was_if_the_file_is_still_the_same() {
     let all = content(100_000);
     for known in [100_000, 5] {
-        let shelf = Shelf(Arc::default(), Some(known));
+        let shelf = MemorySink(Arc::default(), Some(known));
         shelf.0.lock().unwrap().0 = all[..60_000].to_vec();
         let plan = vec![get("file", &shelf)];
         let mut graph = run(store(&[("file", &all)]), plan);
@@ -367,13 +367,13 @@ fn a_get_goes_on_where_it_was_if_the_file_is_still_the_same() {
 
 #[test]
 fn a_get_of_a_file_that_is_shorter_than_what_is_there_begins_anew() {
-    let shelf = Shelf(Arc::default(), Some(60));
+    let shelf = MemorySink(Arc::default(), Some(60));
     shelf.0.lock().unwrap().0 = content(60);
     let mut graph = run(store(&[("file", b"short")]), vec![get("file", &shelf)]);
     is_well(&mut graph);
     assert_eq!(shelf.taken(), b"short");
     // And what is not there at all fails once.
-    let shelf = Shelf(Arc::default(), Some(60));
+    let shelf = MemorySink(Arc::default(), Some(60));
     shelf.0.lock().unwrap().0 = content(60);
     let graph = run(Memory::new(), vec![get("file", &shelf)]);
     let why = result(&graph, 0).unwrap_err();
@@ -383,7 +383,7 @@ fn a_get_of_a_file_that_is_shorter_than_what_is_there_begins_anew() {
 #[test]
 fn an_association_that_breaks_in_a_file_fails_the_rest_and_leaves_nothing() {
     for (cut, what) in [(12, "get"), (14, "put")] {
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let all = content(1_000_000);
         let plan = match what {
             "get" => vec![get("file", &shelf), put("x", b"x")],
@@ -735,7 +735,7 @@ fn what_the_server_has_not_read_to_its_end_was_not_sent() {
 fn a_file_that_breaks_off_before_its_size_is_not_whole() {
     // A size of 0 may be none.
     for (told, is_whole) in [(1000, false), (4, false), (3, true), (2, true), (0, true)] {
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let mut asked = Asked::new(get("a", &shelf));
         let answers = [opened(told), piece_of(b"abc", true), piece_of(b"", true), MmsResponse::FileClose];
         for answer in answers {
@@ -779,7 +779,7 @@ fn a_file_that_breaks_off_before_its_size_is_not_whole() {
 
 #[test]
 fn a_file_that_is_there_and_whose_association_breaks_is_there() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let mut asked = Asked::new(get("a", &shelf));
     assert!(asked.answer(opened(3)));
     assert!(asked.answer(piece_of(b"abc", false)));

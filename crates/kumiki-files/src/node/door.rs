@@ -9,7 +9,7 @@ use kumiki_osi_service::ftam::{Diagnostic, Moment};
 use kumiki_osi_service::{Association, OsiCause};
 
 use super::{FILES, LISTENER};
-use crate::filestore::Fault;
+use crate::filestore::StoreError;
 
 /// The kind of the token by which nothing has come of an association for too long.
 const IDLE: u32 = 0;
@@ -62,7 +62,7 @@ pub struct Door {
     began: i64,
     pub(super) counters: Counters,
     last_end: Option<End>,
-    stopping: Option<Fault>,
+    stopping: Option<StoreError>,
     pub(super) failure: Option<Reason>,
 }
 
@@ -106,12 +106,12 @@ impl Door {
     ///
     /// # Errors
     /// What the caller is told where not.
-    pub(super) fn has_room(&self, beside: usize) -> Result<(), Fault> {
+    pub(super) fn has_room(&self, beside: usize) -> Result<(), StoreError> {
         let most = usize::try_from(self.associations).unwrap_or(usize::MAX);
         if beside < most {
             return Ok(());
         }
-        Err(Fault::transient(9, "too many associations"))
+        Err(StoreError::transient(9, "too many associations"))
     }
 
     /// The date, by the graph's clock.
@@ -152,12 +152,12 @@ impl Door {
     }
 
     /// All associations are to be aborted for this reason, at the next [`WAKE`](super::WAKE).
-    pub(super) fn stop(&mut self, why: Fault) {
+    pub(super) fn stop(&mut self, why: StoreError) {
         self.stopping = Some(why);
     }
 
     /// Why all are to be aborted now, if so.
-    pub(super) const fn stops(&mut self) -> Option<Fault> {
+    pub(super) const fn stops(&mut self) -> Option<StoreError> {
         self.stopping.take()
     }
 }

@@ -14,7 +14,7 @@ use kumiki_osi_service::ftam::{Diagnostic, Moment};
 
 use super::door::{Door, End, accept, silence};
 use super::{FILES, FileProtocol, LISTENER, WAKE};
-use crate::filestore::{Fault, Guard, User};
+use crate::filestore::{Guard, StoreError, User};
 
 /// Interrupted transfers have become older.
 const AGE: u32 = 1;
@@ -71,7 +71,7 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     fn called(
         config: &Self::Config,
         association: &mut Association,
-        room: Result<(), Fault>,
+        room: Result<(), StoreError>,
         guard: &mut Guard,
     ) -> Called<Self>;
 
@@ -92,10 +92,10 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     }
 
     /// Ends the association for this reason, if it has not ended.
-    fn stop(&mut self, why: Fault, guard: &mut Guard, out: &mut Wishes<Self>);
+    fn stop(&mut self, why: StoreError, guard: &mut Guard, out: &mut Wishes<Self>);
 
     /// The same because nothing has come for too long.
-    fn expire(&mut self, why: Fault, guard: &mut Guard, out: &mut Wishes<Self>) {
+    fn expire(&mut self, why: StoreError, guard: &mut Guard, out: &mut Wishes<Self>) {
         self.stop(why, guard, out);
     }
 
@@ -206,7 +206,7 @@ impl<U: RespondingUser> FileServer<U> {
     }
 
     /// All associations are to be aborted for this reason, when the node is woken with [`WAKE`].
-    pub fn stop(&mut self, why: Fault) {
+    pub fn stop(&mut self, why: StoreError) {
         self.door.stop(why);
     }
 
@@ -421,7 +421,7 @@ impl<U: RespondingUser> Protocol for FileServer<U> {
             self.door.counters.idle += 1;
             self.with(user, cx, |responder, guard, out| {
                 let text = silence(responder.keeps_others_out(guard));
-                responder.expire(Fault::transient(1013, text), guard, out);
+                responder.expire(StoreError::transient(1013, text), guard, out);
             });
         }
         self.watch(cx);

@@ -7,7 +7,7 @@ use kumiki_graph::{
 
 use kumiki_osi_service::ftam::{Fpdu, Primitive};
 
-use crate::file_user::tests::{Shelf, get, put};
+use crate::file_user::tests::{MemorySink, get, put};
 use crate::file_user::{Config, FileClient, Operation, PutMode};
 use crate::filestore::{Config as ServerConfig, FileServer, Guard, Memory};
 
@@ -134,7 +134,7 @@ fn client(graph: &Graph) -> &FileClient {
 
 #[test]
 fn a_client_and_a_server_do_a_plan_and_part_in_order() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![put("a", PutMode::New, &[5; 50_000]), get("a", &shelf)];
     let config = ServerConfig::default();
     let graph = run(Across::default(), config, plan, Duration::from_secs(3600));

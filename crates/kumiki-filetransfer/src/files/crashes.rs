@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_files::filestore::{Fault, FileId, Filestore as _, Name, NewFile, Start, User};
+use kumiki_files::filestore::{FileId, Filestore as _, Name, NewFile, Start, StoreError, User};
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::Moment;
 use kumiki_osi_service::ftam::contents::ContentsType;
@@ -23,7 +23,7 @@ struct Work {
     old: &'static [(&'static str, &'static str)],
     /// After each step that is acknowledged.
     new: &'static [&'static [(&'static str, &'static str)]],
-    steps: fn(&mut Store, &mut usize) -> Result<(), Fault>,
+    steps: fn(&mut Store, &mut usize) -> Result<(), StoreError>,
 }
 
 fn now() -> Moment {
@@ -38,12 +38,12 @@ fn user() -> User {
     User::default()
 }
 
-fn write(store: &mut Store, file: FileId, at: u64, text: &str) -> Result<(), Fault> {
+fn write(store: &mut Store, file: FileId, at: u64, text: &str) -> Result<(), StoreError> {
     store.write(file, at, Message::from_octets(text.as_bytes()))
 }
 
 /// Writes, goes back as a transfer does that begins anew at a checkpoint, and puts it in its place.
-fn contents(store: &mut Store, at: &str, start: Start) -> Result<(), Fault> {
+fn contents(store: &mut Store, at: &str, start: Start) -> Result<(), StoreError> {
     let (file, size) = store.write_to(&user(), &name(at), start)?;
     let all = [(0, "new"), (3, "conten"), (5, "tents")];
     let done = all
@@ -54,7 +54,7 @@ fn contents(store: &mut Store, at: &str, start: Start) -> Result<(), Fault> {
     done
 }
 
-fn make(store: &mut Store, at: &str, directory: bool) -> Result<(), Fault> {
+fn make(store: &mut Store, at: &str, directory: bool) -> Result<(), StoreError> {
     let contents_type = if directory {
         ContentsType::directory(kumiki_osi_service::ftam::AttributeNames::PATHNAME)
     } else {
@@ -65,7 +65,7 @@ fn make(store: &mut Store, at: &str, directory: bool) -> Result<(), Fault> {
 }
 
 /// A new file, whose name is held by an empty one meanwhile; where it breaks that goes, as a guard has it.
-fn put_new(store: &mut Store, at: &str) -> Result<(), Fault> {
+fn put_new(store: &mut Store, at: &str) -> Result<(), StoreError> {
     make(store, at, false)?;
     contents(store, at, Start::Replace).inspect_err(|_| {
         let _ = store.delete(&user(), &name(at));

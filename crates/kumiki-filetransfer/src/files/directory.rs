@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Form, Login, Name, NewFile, Start, User};
+use kumiki_files::filestore::{Detached, FileId, Filestore, Form, Login, Name, NewFile, Start, StoreError, User};
 use kumiki_octets::{Account, Claim, Message, Page};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
@@ -199,7 +199,7 @@ impl<D: Disk> Directory<D> {
     }
 
     /// Claims what a listing of so many names takes until the next one; a short one is in what an association costs.
-    fn claim(&mut self, names: usize) -> Result<(), Fault> {
+    fn claim(&mut self, names: usize) -> Result<(), StoreError> {
         let Some(account) = &self.account else {
             return Ok(());
         };
@@ -208,7 +208,7 @@ impl<D: Disk> Directory<D> {
             Some(claim) => claim.grow_to(octets),
             none => account.claim(octets).map(|claim| *none = Some(claim)),
         };
-        claimed.map_err(|_| Fault::transient(9, "no memory for a listing so long"))
+        claimed.map_err(|_| StoreError::transient(9, "no memory for a listing so long"))
     }
 
     /// Nothing is written, made or removed.
@@ -250,8 +250,8 @@ impl<D: Disk> Directory<D> {
     }
 
     /// The directory that `name` is in, and its last component.
-    fn place(&mut self, name: &Name) -> Result<(D::File, OsString), Fault> {
-        let bad = |why: &str| Fault::permanent(3027, why);
+    fn place(&mut self, name: &Name) -> Result<(D::File, OsString), StoreError> {
+        let bad = |why: &str| StoreError::permanent(3027, why);
         let Some((last, before)) = name.components().split_last() else {
             return Err(bad("the root is in no directory"));
         };
@@ -271,7 +271,7 @@ impl<D: Disk> Directory<D> {
     }
 
     /// One entry more is to be in a directory, whose identity this gives.
-    fn take_entry(&self, directory: &D::File) -> Result<Option<(u64, u64)>, Fault> {
+    fn take_entry(&self, directory: &D::File) -> Result<Option<(u64, u64)>, StoreError> {
         let Some(quota) = &self.quota else {
             return Ok(None);
         };
@@ -281,10 +281,10 @@ impl<D: Disk> Directory<D> {
         };
         match quota.take_entry(known, || entries(&self.disk, directory)) {
             Ok(()) => Ok(id),
-            Err(NoEntry::InAll) => Err(Fault::space("the store has as many entries as it may")),
+            Err(NoEntry::InAll) => Err(StoreError::space("the store has as many entries as it may")),
             Err(NoEntry::OfOne(most)) => {
                 let text = format!("the directory has {most} entries, and may have no more");
-                Err(Fault::space(text))
+                Err(StoreError::space(text))
             }
         }
     }
@@ -295,9 +295,9 @@ impl<D: Disk> Directory<D> {
         }
     }
 
-    fn may_write(&self) -> Result<(), Fault> {
+    fn may_write(&self) -> Result<(), StoreError> {
         if self.read_only {
-            return Err(Fault::permanent(11, "the responder is read-only"));
+            return Err(StoreError::permanent(11, "the responder is read-only"));
         }
         Ok(())
     }
@@ -364,27 +364,27 @@ fn entries<D: Disk>(disk: &D, directory: &D::File) -> usize {
 }
 
 /// What the system says, as a diagnostic; `otherwise` where it is nothing in particular.
-fn fault(why: Errno, otherwise: i64, name: &Name) -> Fault {
+fn fault(why: Errno, otherwise: i64, name: &Name) -> StoreError {
     match why {
-        Errno::NOENT | Errno::NOTDIR => Fault::missing(name),
-        Errno::EXIST => Fault::exists(name),
-        Errno::NAMETOOLONG => Fault::permanent(3027, name.to_string()),
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(format!("{name}: {why}")),
-        Errno::NOTEMPTY => Fault::permanent(3007, "the directory is not empty"),
-        Errno::LOOP | Errno::XDEV => Fault::permanent(11, format!("{name} is a link")),
-        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::permanent(11, format!("{name}: {why}")),
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Fault::transient(9, format!("{name}: {why}")),
-        Errno::IO => Fault::permanent(5031, format!("{name}: {why}")),
-        _ => Fault::permanent(otherwise, format!("{name}: {why}")),
+        Errno::NOENT | Errno::NOTDIR => StoreError::missing(name),
+        Errno::EXIST => StoreError::exists(name),
+        Errno::NAMETOOLONG => StoreError::permanent(3027, name.to_string()),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => StoreError::space(format!("{name}: {why}")),
+        Errno::NOTEMPTY => StoreError::permanent(3007, "the directory is not empty"),
+        Errno::LOOP | Errno::XDEV => StoreError::permanent(11, format!("{name} is a link")),
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => StoreError::permanent(11, format!("{name}: {why}")),
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => StoreError::transient(9, format!("{name}: {why}")),
+        Errno::IO => StoreError::permanent(5031, format!("{name}: {why}")),
+        _ => StoreError::permanent(otherwise, format!("{name}: {why}")),
     }
 }
 
 /// The same of an open file, whose name the peer knows.
-fn trouble(why: Errno, otherwise: i64) -> Fault {
+fn trouble(why: Errno, otherwise: i64) -> StoreError {
     match why {
-        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::space(why.to_string()),
-        Errno::IO => Fault::permanent(5031, why.to_string()),
-        _ => Fault::permanent(otherwise, why.to_string()),
+        Errno::NOSPC | Errno::DQUOT | Errno::FBIG => StoreError::space(why.to_string()),
+        Errno::IO => StoreError::permanent(5031, why.to_string()),
+        _ => StoreError::permanent(otherwise, why.to_string()),
     }
 }
 
@@ -424,7 +424,7 @@ fn copy<D: Disk>(disk: &D, from: &D::File, to: &D::File) -> Result<u64, Errno> {
 }
 
 impl<D: Disk> Filestore for Directory<D> {
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         self.passwords.authenticate(login)
     }
 
@@ -436,7 +436,7 @@ impl<D: Disk> Filestore for Directory<D> {
         false
     }
 
-    fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+    fn attributes(&mut self, _: &User, name: &Name) -> Result<ReadAttributes, StoreError> {
         if name.components().is_empty() {
             let meta = self.disk.meta(&self.root);
             let meta = meta.map_err(|why| fault(why, 5027, name))?;
@@ -447,11 +447,11 @@ impl<D: Disk> Filestore for Directory<D> {
         let meta = meta.map_err(|why| fault(why, 5027, name))?;
         match meta.kind {
             Kind::File | Kind::Directory => Ok(self.describe(&last, &meta)),
-            Kind::Other => Err(Fault::permanent(11, format!("{name} is no file"))),
+            Kind::Other => Err(StoreError::permanent(11, format!("{name} is no file"))),
         }
     }
 
-    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
+    fn list(&mut self, _: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, StoreError> {
         let bad = |why| fault(why, 5027, name);
         if !name.components().is_empty() {
             self.place(name)?;
@@ -471,7 +471,7 @@ impl<D: Disk> Filestore for Directory<D> {
             if meta.is_ok_and(|meta| meta.kind != Kind::Other) {
                 names.push(last.as_bytes().into());
                 if names.len() > most {
-                    why_not = Some(Fault::crowded(most));
+                    why_not = Some(StoreError::crowded(most));
                 } else if names.len().is_multiple_of(AT_ONCE) {
                     why_not = self.claim(names.len() + AT_ONCE).err();
                 }
@@ -486,10 +486,10 @@ impl<D: Disk> Filestore for Directory<D> {
         Ok(names)
     }
 
-    fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: Moment) -> Result<(), Fault> {
+    fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: Moment) -> Result<(), StoreError> {
         self.may_write()?;
         let (directory, last) = self.place(name).map_err(|fault| match fault.identifier {
-            3004 => Fault::permanent(3006, "no such directory"),
+            3004 => StoreError::permanent(3006, "no such directory"),
             _ => fault,
         })?;
         let id = self.take_entry(&directory)?;
@@ -523,7 +523,7 @@ impl<D: Disk> Filestore for Directory<D> {
         }
     }
 
-    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), StoreError> {
         self.may_write()?;
         let kind = self.attributes(user, name)?.object_type;
         let (directory, last) = self.place(name)?;
@@ -539,12 +539,12 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(|why| fault(why, 3007, name))
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), Fault> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), StoreError> {
         self.may_write()?;
         self.attributes(user, from)?;
         let (old, old_last) = self.place(from)?;
         let (new, new_last) = self.place(to).map_err(|fault| match fault.identifier {
-            3004 => Fault::permanent(4005, "no such directory"),
+            3004 => StoreError::permanent(4005, "no such directory"),
             _ => fault,
         })?;
         let id = self.take_entry(&new)?;
@@ -553,8 +553,8 @@ impl<D: Disk> Filestore for Directory<D> {
         // Either it is in its old place no more, or in its new one not yet.
         self.give_entry(if renamed.is_ok() { identity(&self.disk, &old) } else { id });
         renamed.map_err(|why| match why {
-            Errno::EXIST => Fault::permanent(4005, "there is a file of the new name"),
-            Errno::INVAL => Fault::permanent(4005, "the new name is below the old one"),
+            Errno::EXIST => StoreError::permanent(4005, "there is a file of the new name"),
+            Errno::INVAL => StoreError::permanent(4005, "the new name is below the old one"),
             why => fault(why, 4005, from),
         })?;
         // First where it is now: in between it is better seen twice than not at all.
@@ -563,11 +563,17 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(|why| fault(why, 4005, from))
     }
 
-    fn set_access_control(&mut self, _: &User, _: &Name, _: Vec<AccessControlElement>, _: Moment) -> Result<(), Fault> {
-        Err(Fault::permanent(4002, "this store keeps no access control"))
+    fn set_access_control(
+        &mut self,
+        _: &User,
+        _: &Name,
+        _: Vec<AccessControlElement>,
+        _: Moment,
+    ) -> Result<(), StoreError> {
+        Err(StoreError::permanent(4002, "this store keeps no access control"))
     }
 
-    fn read_from(&mut self, _: &User, name: &Name, _: Moment) -> Result<(FileId, u64), Fault> {
+    fn read_from(&mut self, _: &User, name: &Name, _: Moment) -> Result<(FileId, u64), StoreError> {
         let (directory, last) = self.place(name)?;
         let opened = self.regular(&directory, &last);
         let (file, meta) = opened.map_err(|why| fault(why, 5027, name))?;
@@ -575,7 +581,7 @@ impl<D: Disk> Filestore for Directory<D> {
         Ok((self.keep(Opened::Reading { file, seen }), meta.size))
     }
 
-    fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+    fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
         self.may_write()?;
         let bad = |why| fault(why, 5026, name);
         let (directory, last) = self.place(name)?;
@@ -612,7 +618,7 @@ impl<D: Disk> Filestore for Directory<D> {
         if start == Start::Extend {
             if let Some(quota) = &self.quota {
                 if !quota.take(meta.size) {
-                    return Err(Fault::space("the quota of the store is used up"));
+                    return Err(StoreError::space("the quota of the store is used up"));
                 }
                 unfinished.taken = meta.size;
             }
@@ -622,11 +628,11 @@ impl<D: Disk> Filestore for Directory<D> {
         Ok((self.keep(Opened::Writing(unfinished)), size))
     }
 
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         let file = match self.opened.get(&file.0) {
             Some(Opened::Reading { file, .. }) => file,
             Some(Opened::Writing(Unfinished { file, .. })) => file,
-            None => return Err(Fault::permanent(5027, "the file is not open")),
+            None => return Err(StoreError::permanent(5027, "the file is not open")),
         };
         let (mut filled, mut failed) = (0, None);
         // The octets are read to where they stay: the page is the message.
@@ -644,19 +650,19 @@ impl<D: Disk> Filestore for Directory<D> {
         }
     }
 
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
         let Some(Opened::Writing(Unfinished { disk, file, size, taken, .. })) = self.opened.get_mut(&file.0) else {
-            return Err(Fault::permanent(5026, "the file is not open for writing"));
+            return Err(StoreError::permanent(5026, "the file is not open for writing"));
         };
         if offset > *size {
-            return Err(Fault::permanent(5026, "a gap in what is written"));
+            return Err(StoreError::permanent(5026, "a gap in what is written"));
         }
         let bad = |why| trouble(why, 5026);
         if let Some(quota) = &self.quota {
             let end = offset.saturating_add(data.len() as u64);
             let more = end.saturating_sub(*taken);
             if !quota.take(more) {
-                return Err(Fault::space("the quota of the store is used up"));
+                return Err(StoreError::space("the quota of the store is used up"));
             }
             *taken = taken.saturating_add(more);
         }
@@ -674,9 +680,9 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(bad)
     }
 
-    fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), Fault> {
+    fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), StoreError> {
         let Some(Opened::Writing(mut it)) = self.opened.remove(&file.0) else {
-            return Err(Fault::permanent(5026, "the file is not open for writing"));
+            return Err(StoreError::permanent(5026, "the file is not open for writing"));
         };
         let old = size_of(&it.disk, &it.directory, &it.last);
         let (name, last) = (Path::new(&it.name), Path::new(&it.last));
@@ -704,13 +710,13 @@ impl<D: Disk> Filestore for Directory<D> {
         self.opened.remove(&file.0).map(Detached::new)
     }
 
-    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+    fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
         let opened = file.downcast::<Opened<D>>();
-        let opened = opened.ok_or_else(|| Fault::docket("not of a directory"))?;
+        let opened = opened.ok_or_else(|| StoreError::docket("not of a directory"))?;
         if let Opened::Reading { file, seen } = &opened {
             let meta = self.disk.meta(file).map_err(|why| trouble(why, 5027))?;
             if Seen::of(&meta) != *seen {
-                return Err(Fault::docket("the file was written to meanwhile"));
+                return Err(StoreError::docket("the file was written to meanwhile"));
             }
         }
         Ok(self.keep(opened))

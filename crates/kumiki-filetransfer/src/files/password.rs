@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kumiki_files::filestore::{Fault, Login, User};
+use kumiki_files::filestore::{Login, StoreError, User};
 use sha2::Sha256;
 use thiserror::Error;
 
@@ -33,7 +33,7 @@ impl core::fmt::Debug for Passwords {
     }
 }
 
-/// A line of a password file that is none.
+/// Malformed line in a password file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}: write NAME:{SCHEME}:ROUNDS:SALT:HASH, salt and hash in hexadecimal, hash of 32 octets")]
 pub struct BadPasswords {
@@ -90,12 +90,12 @@ impl Passwords {
     /// Who this is.
     ///
     /// # Errors
-    /// [`Fault::login`], after as many rounds whoever it is: by the time that it takes nobody learns who is known, nor whose password has few rounds.
-    pub fn authenticate(&self, login: &Login<'_>) -> Result<User, Fault> {
+    /// [`StoreError::login`], after as many rounds whoever it is: by the time that it takes nobody learns who is known, nor whose password has few rounds.
+    pub fn authenticate(&self, login: &Login<'_>) -> Result<User, StoreError> {
         self.authenticate_by(login, &mut derive)
     }
 
-    fn authenticate_by(&self, login: &Login<'_>, derive: &mut Derive<'_>) -> Result<User, Fault> {
+    fn authenticate_by(&self, login: &Login<'_>, derive: &mut Derive<'_>) -> Result<User, StoreError> {
         let name = login.initiator.cloned().unwrap_or_default();
         if self.anonymous {
             return Ok(User { name });
@@ -112,7 +112,7 @@ impl Passwords {
         // All octets are looked at, whichever differs.
         let pairs = hash.iter().zip(&kept.hash);
         let differs = pairs.fold(0, |differs, (a, b)| differs | (a ^ b));
-        if known.is_some() && differs == 0 { Ok(User { name }) } else { Err(Fault::login()) }
+        if known.is_some() && differs == 0 { Ok(User { name }) } else { Err(StoreError::login()) }
     }
 }
 

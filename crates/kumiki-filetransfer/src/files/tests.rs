@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use kumiki_files::filestore::{Fault, Filestore as _, Login, Name, NewFile, Start, User};
+use kumiki_files::filestore::{Filestore as _, Login, Name, NewFile, Start, StoreError, User};
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::attributes::Pathname;
 use kumiki_osi_service::ftam::contents::ContentsType;
@@ -35,7 +35,7 @@ fn root() -> (TempDir, [Directory; 2]) {
     (temp, stores)
 }
 
-fn get(store: &mut Directory, file: &str) -> Result<Vec<u8>, Fault> {
+fn get(store: &mut Directory, file: &str) -> Result<Vec<u8>, StoreError> {
     let (file, size) = store.read_from(&User::default(), &name(file), now())?;
     let data = store.read(file, 0, usize::try_from(size).unwrap() + 10)?;
     store.close(file);
@@ -80,7 +80,7 @@ fn no_link_leads_out_of_the_root_or_anywhere() {
         // What does not fit is not cut.
         assert_eq!(store.list(&user, &Name::default(), 2).unwrap().len(), 2);
         let cut = store.list(&user, &Name::default(), 1);
-        assert_eq!(cut.unwrap_err(), Fault::crowded(1));
+        assert_eq!(cut.unwrap_err(), StoreError::crowded(1));
     }
     assert_eq!(files(&temp.path().join("outer")), ["secret"]);
 }
@@ -187,7 +187,7 @@ fn what_the_system_refuses_has_the_right_number() {
     let (temp, [mut store, _]) = root();
     let user = User::default();
     let directory = NewFile { contents_type: ContentsType::directory(Default::default()), ..NewFile::default() };
-    let number = |done: Result<(), Fault>| done.map_err(|fault| fault.identifier);
+    let number = |done: Result<(), StoreError>| done.map_err(|fault| fault.identifier);
     let file = NewFile::default();
     assert_eq!(number(store.create(&user, &name("a"), &file, now())), Err(3005));
     assert_eq!(number(store.create(&user, &name("x/y"), &file, now())), Err(3006));
@@ -221,8 +221,8 @@ fn only_who_has_the_password_is_let_in() {
         passwords.authenticate(&login)
     };
     assert_eq!(try_as("ada", "passwd").unwrap().name, "ada".into());
-    assert_eq!(try_as("ada", "guess"), Err(Fault::login()));
-    assert_eq!(try_as("bob", "passwd"), Err(Fault::login()));
+    assert_eq!(try_as("ada", "guess"), Err(StoreError::login()));
+    assert_eq!(try_as("bob", "passwd"), Err(StoreError::login()));
     let bad = Passwords::parse("ada:secret").unwrap_err();
     assert_eq!(bad.line, 1);
 }

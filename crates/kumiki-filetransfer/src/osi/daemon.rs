@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use kumiki_files::filestore::{Guard, Shelf, Table};
+use kumiki_files::filestore::{Guard, RecoveryStore, Table};
 use kumiki_files::mms_files;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::admission::{Entrance, Limits};
@@ -276,7 +276,7 @@ impl Shared {
     }
 }
 
-impl Shelf for OfAll {
+impl RecoveryStore for OfAll {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }

@@ -1,7 +1,7 @@
 //! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve both.
 
 use kumiki_files::file_user::{self, Failure, Plan, Settings};
-use kumiki_files::filestore::{self, Fault};
+use kumiki_files::filestore::{self, StoreError};
 use kumiki_files::mms_files;
 use kumiki_files::node::{End, FileClient, FileServer, InitiatingUser, RespondingUser, Want};
 use kumiki_graph::{Graph, NodeId};
@@ -97,7 +97,7 @@ pub(super) trait Server {
     /// How the last one ended, or why there was none.
     fn last_end(&self) -> Option<&End>;
     /// All are to be aborted for this reason, at the next [`WAKE`](kumiki_files::node::WAKE).
-    fn stop(&mut self, why: Fault);
+    fn stop(&mut self, why: StoreError);
     /// Whether something that was under way is to be given up, at the next [`WAKE`](kumiki_files::node::WAKE).
     fn is_claimed(&mut self) -> bool;
 }
@@ -111,7 +111,7 @@ impl<U: RespondingUser> Server for FileServer<U> {
         self.door().last_end()
     }
 
-    fn stop(&mut self, why: Fault) {
+    fn stop(&mut self, why: StoreError) {
         Self::stop(self, why);
     }
 

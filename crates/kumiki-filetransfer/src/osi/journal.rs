@@ -7,7 +7,7 @@ use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kumiki_files::filestore::{Detached, Fault, FileId, Filestore, Login, Name, NewFile, Start, User};
+use kumiki_files::filestore::{Detached, FileId, Filestore, Login, Name, NewFile, Start, StoreError, User};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_octets::Message;
 use kumiki_octets::text::{named, quoted, short};
@@ -194,7 +194,7 @@ impl<S: Filestore> Journaled<S> {
 }
 
 impl<S: Filestore> Filestore for Journaled<S> {
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         let octets = login.initiator.map(GraphicString::octets).unwrap_or_default();
         let done = match &self.turnstile {
             Some(turnstile) => turnstile.judge(octets, || self.store.authenticate(login)),
@@ -217,17 +217,17 @@ impl<S: Filestore> Filestore for Journaled<S> {
         self.store.keeps_access_control()
     }
 
-    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, StoreError> {
         self.store.attributes(user, name)
     }
 
-    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, Fault> {
+    fn list(&mut self, user: &User, name: &Name, most: usize) -> Result<Vec<GraphicString>, StoreError> {
         let done = self.store.list(user, name, most)?;
         self.book.saw(format!("listed {}", shown(name)));
         Ok(done)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
         let done = self.store.create(user, name, file, now);
         if done.is_ok() {
             self.book.changed(format!("created {}", shown(name)));
@@ -249,7 +249,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         self.store.made(name);
     }
 
-    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), StoreError> {
         let done = self.store.delete(user, name);
         if done.is_ok() {
             self.book.changed(format!("removed {}", shown(name)));
@@ -257,7 +257,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         done
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
         let done = self.store.rename(user, from, to, now);
         if done.is_ok() {
             self.book.changed(format!("renamed {} to {}", shown(from), shown(to)));
@@ -271,23 +271,23 @@ impl<S: Filestore> Filestore for Journaled<S> {
         name: &Name,
         elements: Vec<AccessControlElement>,
         now: Moment,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         self.store.set_access_control(user, name, elements, now)
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
+    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
         let (file, size) = self.store.read_from(user, name, now)?;
         self.keep(file, name, false, size);
         Ok((file, size))
     }
 
-    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
         let (file, begin) = self.store.write_to(user, name, start)?;
         self.keep(file, name, true, begin);
         Ok((file, begin))
     }
 
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         let data = self.store.read(file, offset, most)?;
         if let Some(opened) = self.opened.get_mut(&file) {
             let end = offset.saturating_add(data.len() as u64);
@@ -296,7 +296,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Ok(data)
     }
 
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
         let end = offset.saturating_add(data.len() as u64);
         self.store.write(file, offset, data)?;
         if let Some(opened) = self.opened.get_mut(&file) {
@@ -305,7 +305,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Ok(())
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
+    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
         let opened = self.opened.remove(&file);
         let done = self.store.commit(user, file, now);
         if let Some(Opened { name, octets, size: begin, .. }) = opened {
@@ -350,9 +350,9 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Some(Detached::new((inner, opened)))
     }
 
-    fn attach(&mut self, file: Detached) -> Result<FileId, Fault> {
+    fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
         let taken = file.downcast::<(Detached, Opened)>();
-        let (inner, opened) = taken.ok_or_else(|| Fault::docket("not of a store with a journal"))?;
+        let (inner, opened) = taken.ok_or_else(|| StoreError::docket("not of a store with a journal"))?;
         let file = self.store.attach(inner)?;
         self.book.note(format!("went on with {}", shown(&opened.name)), opened.writing);
         self.opened.insert(file, opened);

@@ -16,16 +16,13 @@
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
 use crate::EtherType;
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
-    UnitIndication, UnitRequest,
-};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::users::Users;
+use kumiki_graph::{Above, Address, Context, Key, Unit};
 use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::{Header, LEN, MAX_DATA, MIN_DATA, MacAddr, TypeOrLength};
 use kumiki_wire::numbering::ETHER_TYPE;
 use thiserror::Error;
-
-use kumiki_graph::users::{Users, tell_all};
 
 #[cfg(test)]
 mod tests;
@@ -73,38 +70,16 @@ pub enum ConfigError {
     Mtu(u32),
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Frames sent.
-    pub sent: u64,
-    /// Frames handed to a user.
-    pub received: u64,
-    /// Units not sent: without a MAC address, without a type, or longer than the MTU or what a length can say.
-    pub refused: u64,
-    /// Frames dropped: cut short, longer than the MTU, or with neither a type nor a length.
-    pub malformed: u64,
-    /// Frames dropped: for another station.
-    pub other_station: u64,
-    /// Frames dropped: a type without a user, or a length where LLC is no user.
-    pub unknown_type: u64,
-}
-
 /// The layer.
 #[derive(Debug)]
 pub struct Eth {
     config: Config,
-    /// What is carried at present.
-    mtu: u32,
-    burst: u32,
     /// By EtherType.
     users: Users<EtherType>,
     /// The user whose frames have a length.
     llc: Option<Above>,
-    counters: Counters,
+    state: State,
 }
-
-const BELOW: Below = Below(0);
 
 impl Eth {
     /// A station as `config` says.
@@ -118,42 +93,59 @@ impl Eth {
         if !(LEAST_MTU..=MOST_MTU).contains(&config.mtu) {
             return Err(ConfigError::Mtu(config.mtu));
         }
-        Ok(Self {
-            config,
-            mtu: config.mtu,
-            burst: 1,
-            users: Users::default(),
-            llc: None,
-            counters: Counters::default(),
-        })
+        Ok(Self { config, users: Users::default(), llc: None, state: State::default() })
     }
 
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
+    }
+}
+
+impl Encapsulation for Eth {
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(destination) = unit.destination.get() else {
-            self.counters.refused += 1;
-            cx.drop("destination is not a MAC address");
-            return;
-        };
-        let super_segment = unit.data.meta().segment_size != 0 && self.llc != Some(from);
-        if unit.data.len() > self.most(from) as usize && !super_segment {
-            self.counters.refused += 1;
-            cx.drop("longer than the MTU");
-            return;
+    fn own_address(&self) -> Option<Address> {
+        Some(Address::from(self.config.address))
+    }
+
+    fn admit(&mut self, user: Above, keys: &[Key]) -> Result<(), String> {
+        if !keys.contains(&Key::Only) {
+            return self.users.bind("Ethernet", user, keys);
         }
-        let type_or_length = if self.llc == Some(from) {
-            TypeOrLength::Length(u16::try_from(unit.data.len()).unwrap_or(0))
-        } else if let Some(EtherType(ethertype)) = self.users.number(from, unit.options.under) {
-            TypeOrLength::Type(ethertype)
+        if self.llc.is_some() {
+            return Err("frames with a length have a user already".to_owned());
+        }
+        self.llc = Some(user);
+        Ok(())
+    }
+
+    fn limits(&self, user: Above, below: Limits) -> Limits {
+        let Limits { unit, burst } = below.behind(LEN);
+        let unit = unit.min(self.config.mtu);
+        if self.llc == Some(user) {
+            // What cuts super-segments knows types.
+            Limits { unit: unit.min(u32::try_from(MAX_DATA).unwrap_or(0)), burst: 1 }
         } else {
-            self.counters.refused += 1;
-            cx.drop("no EtherType");
-            return;
+            Limits { unit, burst }
+        }
+    }
+
+    fn emit(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        let destination = unit.destination.get().ok_or("destination is not a MAC address")?;
+        let is_llc = self.llc == Some(from);
+        let super_segment = unit.data.meta().segment_size != 0 && !is_llc;
+        if unit.data.len() > self.limits(from, self.state.below).unit as usize && !super_segment {
+            return Err("longer than the MTU");
+        }
+        let type_or_length = if is_llc {
+            TypeOrLength::Length(u16::try_from(unit.data.len()).unwrap_or(0))
+        } else {
+            let EtherType(ethertype) = self.users.number(from, unit.options.under).ok_or("no EtherType")?;
+            TypeOrLength::Type(ethertype)
         };
         let missing = MIN_DATA.saturating_sub(unit.data.len());
         if self.config.pad && missing > 0 && !super_segment {
@@ -166,26 +158,19 @@ impl Eth {
         let header = Header { destination, source: self.config.address, type_or_length };
         header.emit(unit.data.push_header(LEN));
         unit.source = Address::from(self.config.address);
-        self.counters.sent += 1;
-        cx.down(BELOW, Request::Unit(unit));
+        Ok(unit)
     }
 
-    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn parse(&mut self, mut unit: Box<Unit>, _: &mut Context<'_>) -> Parsed {
         let total = unit.data.len();
         let most = self.config.mtu as usize + LEN;
         let header = Header::parse(unit.data.front_at_least(LEN), total);
         let super_segment = unit.data.meta().segment_size != 0;
         let header = header.ok().filter(|_| total <= most || super_segment);
-        let Some((header, len)) = header else {
-            self.counters.malformed += 1;
-            cx.drop("no frame of this Ethernet");
-            return;
-        };
+        let (header, len) = header.ok_or(Dropped::Malformed("no frame of this Ethernet"))?;
         let group = header.destination.is_group();
         if !group && header.destination != self.config.address {
-            self.counters.other_station += 1;
-            cx.drop("for another station");
-            return;
+            return Err(Dropped::OtherStation("for another station"));
         }
         let (user, under) = match header.type_or_length {
             TypeOrLength::Type(ethertype) => {
@@ -194,11 +179,7 @@ impl Eth {
             }
             TypeOrLength::Length(_) => (self.llc, None),
         };
-        let Some(user) = user else {
-            self.counters.unknown_type += 1;
-            cx.drop("unknown EtherType");
-            return;
-        };
+        let user = user.ok_or(Dropped::UnknownType("unknown EtherType"))?;
         // The header was read, so it is there.
         let _ = unit.data.pop_header(len);
         if let TypeOrLength::Length(length) = header.type_or_length {
@@ -208,99 +189,6 @@ impl Eth {
         unit.destination = Address::from(header.destination);
         unit.options.group = group;
         unit.options.under = under;
-        self.counters.received += 1;
-        cx.up(user, Indication::Unit(unit));
-    }
-
-    /// The most octets of data in a frame of `user`.
-    fn most(&self, user: Above) -> u32 {
-        if self.llc == Some(user) { self.mtu.min(u32::try_from(MAX_DATA).unwrap_or(0)) } else { self.mtu }
-    }
-
-    fn limits(&self, user: Above) -> Report {
-        Report::Limits {
-            unit: self.most(user),
-            // What cuts super-segments knows types.
-            burst: if self.llc == Some(user) { 1 } else { self.burst },
-        }
-    }
-
-    fn manage(&self, from: Above, manage: Manage, cx: &mut Context<'_>) {
-        match manage {
-            Manage::Limits => {
-                cx.up(from, Indication::Report(Box::new(self.limits(from))));
-                cx.down(BELOW, Request::Manage(Box::new(Manage::Limits)));
-            }
-            Manage::Route { to } => {
-                let report = Report::Route {
-                    to,
-                    source: Address::from(self.config.address),
-                    unit: self.most(from),
-                    burst: self.burst,
-                    bypass: None,
-                };
-                cx.up(from, Indication::Report(Box::new(report)));
-            }
-            Manage::Refuse { .. } => cx.drop("Ethernet sends nothing back"),
-            Manage::Session { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Special(_) => {}
-        }
-    }
-
-    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
-        match *report {
-            Report::Limits { unit, burst } => {
-                let header = u32::try_from(LEN).unwrap_or(0);
-                self.mtu = self.config.mtu.min(unit.saturating_sub(header));
-                self.burst = burst;
-                for user in (0..cx.users()).map(Above) {
-                    cx.up(user, Indication::Report(Box::new(self.limits(user))));
-                }
-            }
-            Report::Up | Report::Down => tell_all(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
-        }
-    }
-}
-
-impl Protocol for Eth {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::UNIT_DATA, Service::FRAME],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
-    }
-
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if keys.contains(&Key::Only) {
-            if self.llc.is_some() {
-                return Err("frames with a length have a user already".to_owned());
-            }
-            self.llc = Some(above);
-            return Ok(());
-        }
-        self.users.bind("Ethernet", above, keys)
-    }
-
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
-            None => cx.drop("not a unit"),
-        }
-    }
-
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
-            Some(UnitIndication::Report(report)) => self.report(&report, cx),
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
-        }
+        Ok((user, unit))
     }
 }

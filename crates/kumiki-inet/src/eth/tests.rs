@@ -1,6 +1,6 @@
 //! Frames, seen from users and from the medium.
 
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, Indication, Manage, NodeId, Report, Request};
 use kumiki_octets::Message;
 
 use super::*;

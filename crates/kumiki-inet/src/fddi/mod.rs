@@ -13,16 +13,12 @@
 //!
 //! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
-    UnitIndication, UnitRequest,
-};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::{Above, Address, Context, Key, Unit};
 use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
 use kumiki_wire::inet::fddi::{Control, Header, LEN, MAX_INFORMATION};
 use thiserror::Error;
-
-use kumiki_graph::users::tell_all;
 
 #[cfg(test)]
 mod tests;
@@ -73,34 +69,14 @@ pub enum ConfigError {
     Priority(u8),
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Frames sent.
-    pub sent: u64,
-    /// Frames handed to the user.
-    pub received: u64,
-    /// Units not sent: without a MAC address, or longer than the MTU.
-    pub refused: u64,
-    /// Frames dropped: cut short, too long, or with addresses of 16 bits.
-    pub malformed: u64,
-    /// Frames dropped: for another station.
-    pub other_station: u64,
-    /// Frames dropped: not for LLC.
-    pub other_kind: u64,
-}
-
 /// The layer.
 #[derive(Debug)]
 pub struct Fddi {
     config: Config,
-    /// What is carried at present.
-    mtu: u32,
-    counters: Counters,
+    state: State,
 }
 
-const BELOW: Below = Below(0);
-const ABOVE: Above = Above(0);
+const USER: Above = Above(0);
 
 impl Fddi {
     /// A station as `config` says.
@@ -117,122 +93,27 @@ impl Fddi {
         if config.priority > 7 {
             return Err(ConfigError::Priority(config.priority));
         }
-        Ok(Self { config, mtu: config.mtu, counters: Counters::default() })
+        Ok(Self { config, state: State::default() })
     }
 
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn send(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(destination) = unit.destination.get() else {
-            self.counters.refused += 1;
-            cx.drop("destination is not a MAC address");
-            return;
-        };
-        if unit.data.len() > self.mtu as usize {
-            self.counters.refused += 1;
-            cx.drop("longer than the MTU");
-            return;
-        }
-        let header = Header {
-            control: Control::Llc { synchronous: false, priority: self.config.priority },
-            destination,
-            source: self.config.address,
-        };
-        header.emit(unit.data.push_header(LEN));
-        unit.source = Address::from(self.config.address);
-        self.counters.sent += 1;
-        cx.down(BELOW, Request::Unit(unit));
-    }
-
-    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let total = unit.data.len();
-        let header = Header::parse(unit.data.front_at_least(LEN)).ok();
-        let fits = total <= MAX_INFORMATION + LEN;
-        let Some((header, len)) = header.filter(|_| fits) else {
-            self.counters.malformed += 1;
-            cx.drop("no frame of FDDI");
-            return;
-        };
-        let Control::Llc { .. } = header.control else {
-            self.counters.other_kind += 1;
-            cx.drop("not for LLC");
-            return;
-        };
-        let group = header.destination.is_group();
-        if !group && header.destination != self.config.address {
-            self.counters.other_station += 1;
-            cx.drop("for another station");
-            return;
-        }
-        // The header was read, so it is there.
-        let _ = unit.data.pop_header(len);
-        unit.source = Address::from(header.source);
-        unit.destination = Address::from(header.destination);
-        unit.options.group = group;
-        unit.options.under = None;
-        self.counters.received += 1;
-        cx.up(ABOVE, Indication::Unit(unit));
-    }
-
-    /// Frames are not cut by a device: nobody has one that cuts those of FDDI.
-    const fn limits(&self) -> Report {
-        Report::Limits { unit: self.mtu, burst: 1 }
-    }
-
-    fn manage(&self, from: Above, manage: Manage, cx: &mut Context<'_>) {
-        match manage {
-            Manage::Limits => {
-                cx.up(from, Indication::Report(Box::new(self.limits())));
-                cx.down(BELOW, Request::Manage(Box::new(Manage::Limits)));
-            }
-            Manage::Route { to } => {
-                let report = Report::Route {
-                    to,
-                    source: Address::from(self.config.address),
-                    unit: self.mtu,
-                    burst: 1,
-                    bypass: None,
-                };
-                cx.up(from, Indication::Report(Box::new(report)));
-            }
-            Manage::Refuse { .. } => cx.drop("FDDI sends nothing back"),
-            Manage::Session { .. }
-            | Manage::Advise { .. }
-            | Manage::Group { .. }
-            | Manage::Narrow { .. }
-            | Manage::Special(_) => {}
-        }
-    }
-
-    fn report(&mut self, report: &Report, cx: &mut Context<'_>) {
-        match *report {
-            Report::Limits { unit, .. } => {
-                let header = u32::try_from(LEN).unwrap_or(0);
-                self.mtu = self.config.mtu.min(unit.saturating_sub(header));
-                tell_all(&self.limits(), cx);
-            }
-            Report::Up | Report::Down => tell_all(report, cx),
-            Report::Route { .. } | Report::Unreachable { .. } | Report::Special(_) => {}
-        }
+        &self.state.counters
     }
 }
 
-impl Protocol for Fddi {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::UNIT_DATA, Service::FRAME],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+impl Encapsulation for Fddi {
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
-        if above != ABOVE {
+    fn own_address(&self) -> Option<Address> {
+        Some(Address::from(self.config.address))
+    }
+
+    fn admit(&mut self, user: Above, keys: &[Key]) -> Result<(), String> {
+        if user != USER {
             return Err("FDDI has its one user already".to_owned());
         }
         if !keys.contains(&Key::Only) {
@@ -243,20 +124,43 @@ impl Protocol for Fddi {
         Ok(())
     }
 
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(unit, cx),
-            Some(UnitRequest::Manage(manage)) => self.manage(from, *manage, cx),
-            None => cx.drop("not a unit"),
-        }
+    /// Frames are not cut by a device: nobody has one that cuts those of FDDI.
+    fn limits(&self, _: Above, below: Limits) -> Limits {
+        Limits { unit: below.behind(LEN).unit.min(self.config.mtu), burst: 1 }
     }
 
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
-            Some(UnitIndication::Report(report)) => self.report(&report, cx),
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
+    #[inline]
+    fn emit(&mut self, from: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        let destination = unit.destination.get().ok_or("destination is not a MAC address")?;
+        if unit.data.len() > self.limits(from, self.state.below).unit as usize {
+            return Err("longer than the MTU");
         }
+        let control = Control::Llc { synchronous: false, priority: self.config.priority };
+        let header = Header { control, destination, source: self.config.address };
+        header.emit(unit.data.push_header(LEN));
+        unit.source = Address::from(self.config.address);
+        Ok(unit)
+    }
+
+    #[inline]
+    fn parse(&mut self, mut unit: Box<Unit>, _: &mut Context<'_>) -> Parsed {
+        let total = unit.data.len();
+        let header = Header::parse(unit.data.front_at_least(LEN)).ok();
+        let header = header.filter(|_| total <= MAX_INFORMATION + LEN);
+        let (header, len) = header.ok_or(Dropped::Malformed("no frame of FDDI"))?;
+        let Control::Llc { .. } = header.control else {
+            return Err(Dropped::UnknownType("not for LLC"));
+        };
+        let group = header.destination.is_group();
+        if !group && header.destination != self.config.address {
+            return Err(Dropped::OtherStation("for another station"));
+        }
+        // The header was read, so it is there.
+        let _ = unit.data.pop_header(len);
+        unit.source = Address::from(header.source);
+        unit.destination = Address::from(header.destination);
+        unit.options.group = group;
+        unit.options.under = None;
+        Ok((USER, unit))
     }
 }

@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 use kumiki_wire::numbering::ETHER_TYPE;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, Indication, Manage, NodeId, Protocol, Report, Request};
 use kumiki_octets::Message;
 
 use super::*;
@@ -63,7 +63,7 @@ fn frames_of_llc_for_us_and_for_groups_are_taken() {
     assert_eq!(units[0].source, Address::from(PEER));
     let node = bench.graph.node("fddi").unwrap();
     let it = bench.graph.protocol::<Fddi>(node).unwrap().counters();
-    assert_eq!((it.other_station, it.other_kind, it.malformed), (1, 2, 3));
+    assert_eq!((it.other_station, it.unknown_type, it.malformed), (1, 2, 3));
 }
 
 /// RFC 1390: IP has 4352 octets, and nothing longer may be sent.
@@ -124,7 +124,7 @@ fn its_one_user_is_llc() {
         assert!(bench.graph.connect(name, "fddi").is_err());
     }
     let mut alone = Fddi::new(Config::new(OWN)).unwrap();
-    let refused = alone.bind(ABOVE, &[Key::of(ETHER_TYPE, 0x0800)]).unwrap_err();
+    let refused = alone.bind(USER, &[Key::of(ETHER_TYPE, 0x0800)]).unwrap_err();
     assert!(refused.contains("`llc`"), "{refused}");
 }
 

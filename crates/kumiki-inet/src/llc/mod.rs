@@ -18,10 +18,9 @@
 //! XID and TEST commands are answered as RFC 1390 says, for the null, global and SNAP SAPs and for those that have users: with
 //! the poll bit as final, XID with `81 01 00` for class I, TEST with what it brought. A command from a group is not answered.
 
-use kumiki_graph::{
-    Above, Address, Below, Context, Indication, Key, Manage, Protocol, Report, Request, Service, Shape, Unit,
-    UnitIndication, UnitRequest,
-};
+use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
+use kumiki_graph::users::{UserNumber, Users};
+use kumiki_graph::{Above, Address, Below, Context, Indication, Key, Manage, Request, Unit};
 use kumiki_octets::Message;
 use kumiki_settings::Settings;
 use kumiki_wire::inet::ethernet::MacAddr;
@@ -29,8 +28,6 @@ use kumiki_wire::inet::llc::{self, Control, Header, XID_CLASS_1, function, sap};
 use kumiki_wire::inet::llc_snap;
 use kumiki_wire::numbering::ETHER_TYPE;
 use kumiki_wire::numbering::LSAP;
-
-use kumiki_graph::users::{UserNumber, Users};
 
 #[cfg(test)]
 mod tests;
@@ -82,23 +79,15 @@ impl Default for Config {
     }
 }
 
-/// What happened.
+/// What came of XID and TEST.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
-    /// Units sent.
-    pub sent: u64,
-    /// Units handed to users, each once for each of them.
-    pub received: u64,
+pub struct Answers {
     /// XID commands answered.
     pub xid_answered: u64,
     /// TEST commands answered.
     pub test_answered: u64,
-    /// Responses to XID and TEST, which nobody here has sent.
+    /// Responses, to what nobody here has sent.
     pub responses: u64,
-    /// Units dropped: no header, or none of type 1 that the standard lets pass.
-    pub malformed: u64,
-    /// Units dropped: no user for the SAP or EtherType, or an organisation other than 0.
-    pub unknown_sap: u64,
 }
 
 /// The layer.
@@ -106,10 +95,9 @@ pub struct Counters {
 pub struct Llc {
     config: Config,
     users: Users<Selector>,
-    counters: Counters,
+    answers: Answers,
+    state: State,
 }
-
-const BELOW: Below = Below(0);
 
 impl Llc {
     /// A station as `config` says.
@@ -121,160 +109,73 @@ impl Llc {
     /// What happened so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.state.counters
     }
 
-    fn send(&mut self, from: Above, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        match self.users.number(from, unit.options.under) {
-            Some(Selector::EtherType(ethertype)) => {
-                let header = llc_snap::Header::EtherType(ethertype);
-                header.emit(unit.data.push_header(llc_snap::LEN));
-            }
-            Some(Selector::Sap(sap)) => {
-                let header = Header::command(sap, sap, function::UI);
-                header.emit(unit.data.push_header(llc::LEN));
-            }
-            None => {
-                cx.drop("no service access point");
-                return;
-            }
-        }
-        self.counters.sent += 1;
-        cx.down(BELOW, Request::Unit(unit));
-    }
-
-    fn receive(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Ok((header, len)) = Header::parse(unit.data.front_at_least(llc::LEN + 1)) else {
-            self.malformed("no LLC header", cx);
-            return;
-        };
-        let Control::Unnumbered { function, poll } = header.control else {
-            self.malformed("LLC of type 2", cx);
-            return;
-        };
-        match (function, header.response) {
-            (function::UI, false) if !poll => self.information(header, unit, cx),
-            (function::UI, _) => self.malformed("UI that is a response or polls", cx),
-            (function::XID | function::TEST, false) if !self.config.answer => {
-                cx.drop("command that is not answered");
-            }
-            (function::XID | function::TEST, false) => {
-                // The header was read, so it is there.
-                let _ = unit.data.pop_header(len);
-                self.answer(header, (function, poll), unit, cx);
-            }
-            (function::XID | function::TEST, true) => {
-                self.counters.responses += 1;
-                cx.drop("response that nobody waits for");
-            }
-            _ => self.malformed("LLC of another type", cx),
-        }
-    }
-
-    fn malformed(&mut self, why: &'static str, cx: &mut Context<'_>) {
-        self.counters.malformed += 1;
-        cx.drop(why);
+    /// What came of XID and TEST so far.
+    #[must_use]
+    pub const fn answers(&self) -> &Answers {
+        &self.answers
     }
 
     /// Unnumbered information.
-    fn information(&mut self, header: Header, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    #[inline]
+    fn information(&mut self, header: Header, mut unit: Box<Unit>, cx: &mut Context<'_>) -> Parsed {
         if header.dsap == sap::GLOBAL {
             let _ = unit.data.pop_header(llc::LEN);
-            let saps = self.users.numbers().filter_map(|number| match number {
-                Selector::Sap(sap) => Some(sap),
-                Selector::EtherType(_) => None,
-            });
-            let saps: Vec<u8> = saps.collect();
-            for sap in saps {
-                self.hand_up(Selector::Sap(sap), unit.clone(), cx);
+            let saps = self.users.numbers().filter(|number| matches!(number, Selector::Sap(_)));
+            let found: Vec<_> = saps.filter_map(|sap| self.found(sap, unit.clone()).ok()).collect();
+            for (user, unit) in found {
+                self.state.counters.received += 1;
+                cx.up(user, Indication::Unit(unit));
             }
-            return;
+            return Err(Dropped::Done);
         }
         let (selector, len) = if header.dsap == sap::SNAP {
             match llc_snap::Header::parse(unit.data.front_at_least(llc_snap::LEN)) {
                 Ok((llc_snap::Header::EtherType(ethertype), len)) => (Selector::EtherType(ethertype), len),
-                Ok(_) => {
-                    self.counters.unknown_sap += 1;
-                    cx.drop("SNAP of another organisation");
-                    return;
-                }
+                Ok(_) => return Err(Dropped::UnknownType("SNAP of another organisation")),
                 // RFC 1390: both SAPs are that of SNAP, or this is not IP or ARP.
-                Err(_) => {
-                    self.malformed("no SNAP header", cx);
-                    return;
-                }
+                Err(_) => return Err(Dropped::Malformed("no SNAP header")),
             }
         } else {
             (Selector::Sap(header.dsap), llc::LEN)
         };
         let _ = unit.data.pop_header(len);
-        self.hand_up(selector, unit, cx);
+        self.found(selector, unit)
     }
 
-    fn hand_up(&mut self, selector: Selector, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Some(user) = self.users.find(selector) else {
-            self.counters.unknown_sap += 1;
-            cx.drop("no user for the SAP or EtherType");
-            return;
-        };
+    #[inline]
+    fn found(&self, selector: Selector, mut unit: Box<Unit>) -> Parsed {
+        let user = self.users.find(selector).ok_or(Dropped::UnknownType("no user for the SAP or EtherType"))?;
         unit.options.under = Some(selector.key());
-        self.counters.received += 1;
-        cx.up(user, Indication::Unit(unit));
+        Ok((user, unit))
     }
 
     /// Answers an XID or TEST command, `unit` being what came behind its header (RFC 1390, "Elements of Procedure").
-    fn answer(&mut self, command: Header, (function, poll): (u8, bool), unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn answer(&mut self, command: Header, function: u8, poll: bool, unit: Box<Unit>, cx: &mut Context<'_>) -> Parsed {
         let ssap = match command.dsap {
             sap::SNAP | sap::GLOBAL => sap::SNAP,
             sap::NULL => sap::NULL,
             other if self.users.find(Selector::Sap(other)).is_some() => other,
-            _ => {
-                self.counters.unknown_sap += 1;
-                cx.drop("XID or TEST for a SAP without a user");
-                return;
-            }
+            _ => return Err(Dropped::UnknownType("XID or TEST for a SAP without a user")),
         };
         if is_group(unit.source) {
-            self.malformed("command from a group", cx);
-            return;
+            return Err(Dropped::Malformed("command from a group"));
         }
         let mut data = if function == function::XID {
-            self.counters.xid_answered += 1;
+            self.answers.xid_answered += 1;
             Message::from_octets(&XID_CLASS_1)
         } else {
-            self.counters.test_answered += 1;
+            self.answers.test_answered += 1;
             unit.data
         };
         let header =
             Header { dsap: command.ssap, ssap, response: true, control: Control::Unnumbered { function, poll } };
         header.emit(data.push_header(llc::LEN));
         let answer = Unit { destination: unit.source, ..Unit::of(data) };
-        cx.down(BELOW, Request::Unit(Box::new(answer)));
-    }
-
-    /// Tells each user `report` of so many octets below, less its own header.
-    fn tell(&self, report: impl Fn(u32) -> Report, unit: u32, cx: &mut Context<'_>) {
-        for user in (0..cx.users()).map(Above) {
-            let header = self.users.number(user, None).map(Selector::header_len);
-            let header = u32::try_from(header.unwrap_or(llc::LEN)).unwrap_or(0);
-            let report = report(unit.saturating_sub(header));
-            cx.up(user, Indication::Report(Box::new(report)));
-        }
-    }
-
-    fn report(&self, report: Report, cx: &mut Context<'_>) {
-        match report {
-            Report::Limits { unit, burst } => {
-                self.tell(|unit| Report::Limits { unit, burst }, unit, cx);
-            }
-            // How we are addressed, and who asked is not known.
-            Report::Route { to, source, unit, burst, .. } => {
-                let route = |unit| Report::Route { to, source, unit, burst, bypass: None };
-                self.tell(route, unit, cx);
-            }
-            Report::Up | Report::Down => kumiki_graph::users::tell_all(&report, cx),
-            Report::Unreachable { .. } | Report::Special(_) => {}
-        }
+        cx.down(Below(0), Request::Unit(Box::new(answer)));
+        Err(Dropped::Done)
     }
 }
 
@@ -283,17 +184,12 @@ fn is_group(address: Address) -> bool {
     address.get::<MacAddr>().is_some_and(MacAddr::is_group)
 }
 
-impl Protocol for Llc {
-    fn shape(&self) -> Shape {
-        Shape {
-            offers: Some(Service::UNIT_DATA),
-            needs: &[Service::UNIT_DATA, Service::FRAME],
-            below: (1, 1),
-            keys: vec![Key::Only],
-        }
+impl Encapsulation for Llc {
+    fn state(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
+    fn admit(&mut self, user: Above, keys: &[Key]) -> Result<(), String> {
         for number in Key::numbers(keys, LSAP) {
             let own = [sap::NULL, sap::SNAP, sap::GLOBAL].map(u16::from).contains(&number);
             if own || number & 1 != 0 || number > u8::MAX.into() {
@@ -302,32 +198,59 @@ impl Protocol for Llc {
                 ));
             }
         }
-        self.users.bind("LLC", above, keys)
+        self.users.bind("LLC", user, keys)
     }
 
-    fn push(&mut self, from: Above, request: Request, cx: &mut Context<'_>) {
-        match request.of_unit_data() {
-            Some(UnitRequest::Unit(unit)) => self.send(from, unit, cx),
-            Some(UnitRequest::Manage(manage)) => match *manage {
-                Manage::Limits | Manage::Route { .. } | Manage::Group { .. } => {
-                    cx.down(BELOW, Request::Manage(manage));
-                }
-                Manage::Refuse { .. }
-                | Manage::Session { .. }
-                | Manage::Advise { .. }
-                | Manage::Narrow { .. }
-                | Manage::Special(_) => cx.drop("not a unit"),
-            },
-            None => cx.drop("not a unit"),
+    fn pass_down(manage: &Manage) -> Result<(), &'static str> {
+        let passed = matches!(manage, Manage::Limits | Manage::Route { .. } | Manage::Group { .. });
+        if passed { Ok(()) } else { Err("not a unit") }
+    }
+
+    fn limits(&self, user: Above, below: Limits) -> Limits {
+        below.behind(self.users.number(user, None).map_or(llc::LEN, Selector::header_len))
+    }
+
+    #[inline]
+    fn emit(&mut self, from: Above, mut unit: Box<Unit>, _: &mut Context<'_>) -> Result<Box<Unit>, &'static str> {
+        match self.users.number(from, unit.options.under).ok_or("no service access point")? {
+            Selector::EtherType(ethertype) => {
+                let header = llc_snap::Header::EtherType(ethertype);
+                header.emit(unit.data.push_header(llc_snap::LEN));
+            }
+            Selector::Sap(sap) => {
+                let header = Header::command(sap, sap, function::UI);
+                header.emit(unit.data.push_header(llc::LEN));
+            }
         }
+        Ok(unit)
     }
 
-    fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
-        match indication.of_unit_data() {
-            Some(UnitIndication::Unit(unit)) => self.receive(unit, cx),
-            Some(UnitIndication::Report(report)) => self.report(*report, cx),
-            Some(UnitIndication::Credit(_)) => {}
-            None => cx.drop("not a unit"),
+    #[inline]
+    fn parse(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) -> Parsed {
+        let Ok((header, len)) = Header::parse(unit.data.front_at_least(llc::LEN + 1)) else {
+            return Err(Dropped::Malformed("no LLC header"));
+        };
+        let Control::Unnumbered { function, poll } = header.control else {
+            return Err(Dropped::Malformed("LLC of type 2"));
+        };
+        match (function, header.response) {
+            (function::UI, false) if !poll => self.information(header, unit, cx),
+            (function::UI, _) => Err(Dropped::Malformed("UI that is a response or polls")),
+            (function::XID | function::TEST, false) if !self.config.answer => {
+                cx.drop("command that is not answered");
+                Err(Dropped::Done)
+            }
+            (function::XID | function::TEST, false) => {
+                // The header was read, so it is there.
+                let _ = unit.data.pop_header(len);
+                self.answer(header, function, poll, unit, cx)
+            }
+            (function::XID | function::TEST, true) => {
+                self.answers.responses += 1;
+                cx.drop("response that nobody waits for");
+                Err(Dropped::Done)
+            }
+            _ => Err(Dropped::Malformed("LLC of another type")),
         }
     }
 }

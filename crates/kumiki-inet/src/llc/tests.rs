@@ -1,6 +1,6 @@
 //! LLC on an Ethernet whose frames have a length, and what it answers.
 
-use kumiki_graph::{DeviceId, NodeId};
+use kumiki_graph::{DeviceId, NodeId, Report};
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::*;
@@ -48,9 +48,8 @@ fn sent(bench: &mut Bench) -> Vec<Vec<u8>> {
     octets.into_iter().map(|it| it[12..].to_vec()).collect()
 }
 
-fn counters(bench: &Bench) -> Counters {
-    let node = bench.graph.node("llc").unwrap();
-    *bench.graph.protocol::<Llc>(node).unwrap().counters()
+fn llc(bench: &Bench) -> &Llc {
+    bench.graph.protocol(bench.graph.node("llc").unwrap()).unwrap()
 }
 
 #[test]
@@ -106,8 +105,8 @@ fn xid_and_test_are_answered_for_the_null_global_and_snap_saps_and_for_users() {
         let length = u16::try_from(response.len()).unwrap().to_be_bytes();
         assert_eq!(sent(&mut bench), [[length.to_vec(), response].concat()], "{command}");
     }
-    let counters = counters(&bench);
-    assert_eq!((counters.xid_answered, counters.test_answered), (4, 2));
+    let it = llc(&bench).answers();
+    assert_eq!((it.xid_answered, it.test_answered), (4, 2));
 }
 
 #[test]
@@ -150,8 +149,8 @@ fn what_is_not_to_be_answered_or_passed_is_counted() {
     for user in users {
         assert!(bench.units(user).is_empty());
     }
-    let it = counters(&bench);
-    assert_eq!((it.responses, it.malformed, it.unknown_sap), (2, 7, 4));
+    let it = llc(&bench).counters();
+    assert_eq!((llc(&bench).answers().responses, it.malformed, it.unknown_type), (2, 7, 4));
     // From a group, as source routing marks addresses.
     let mut octets = frame("aaaae3 01");
     octets[6] |= 1;

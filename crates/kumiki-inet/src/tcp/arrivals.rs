@@ -28,7 +28,7 @@ impl Tcp {
         self.shared.counters.segments_received += 1;
         let found = self.demux.find(&pair);
         if let Some(handle) = found {
-            self.with(handle, cx, |session, io| session.on_segment(segment, io));
+            self.with(handle, cx, |session, ctx| session.on_segment(segment, ctx));
         } else {
             self.uncalled(pair, segment, cx);
         }
@@ -45,9 +45,9 @@ impl Tcp {
             .and_then(|listener| self.table.listener(listener))
             .map_or(Verdict::Reset, |listener| listener.judge(&pair, &segment));
         let mut least = None;
-        if let Some(remains) = self.time_waits.find(self.shared.secret, &pair) {
+        if let Some(entry) = self.time_waits.find(self.shared.secret, &pair) {
             let may_begin = verdict == Verdict::Begin && self.has_room_for_callers();
-            least = self.in_time_wait(remains, &segment, may_begin, cx);
+            least = self.in_time_wait(entry, &segment, may_begin, cx);
             if least.is_none() {
                 return;
             }
@@ -112,16 +112,16 @@ impl Tcp {
         let Some(handle) = self.demux.find(&pair) else {
             return;
         };
-        self.with(handle, cx, |session, io| {
+        self.with(handle, cx, |session, ctx| {
             // RFC 5927 section 4.1: only something under way can have met an error.
             if seq.lt(session.board.una()) || seq.geq(session.send.max) {
                 return;
             }
             match problem {
-                Problem::TooBig { mtu } => session.on_too_big(mtu, seq, io),
-                Problem::Hard { .. } => session.on_hard_error(io),
-                Problem::NoNeighbour => session.on_no_neighbour(io),
-                Problem::Soft { .. } => session.on_soft_error(problem, io),
+                Problem::TooBig { mtu } => session.on_too_big(mtu, seq, ctx),
+                Problem::Hard { .. } => session.on_hard_error(ctx),
+                Problem::NoNeighbour => session.on_no_neighbour(ctx),
+                Problem::Soft { .. } => session.on_soft_error(problem, ctx),
             }
         });
     }

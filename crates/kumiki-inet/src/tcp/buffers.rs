@@ -39,7 +39,7 @@ use kumiki_graph::{Duration, Instant, Quality};
 
 use super::config::Config;
 use super::receive::MAX_WINDOW;
-use super::session::{Io, Session, Shared};
+use super::session::{Ctx, Session, Shared};
 use kumiki_graph::memory::{FLOOR, Held, Pressure};
 
 /// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
@@ -189,8 +189,8 @@ impl Buffers {
 
 impl Session {
     /// The end of a batch: what is held is counted, and the buffers follow.
-    pub(crate) fn tune(&mut self, io: &mut Io<'_, '_>) {
-        if io.shared.memory.pressure(io.shared.config.memory) == Pressure::Full {
+    pub(crate) fn tune(&mut self, ctx: &mut Ctx<'_, '_>) {
+        if ctx.shared.memory.pressure(ctx.shared.config.memory) == Pressure::Full {
             self.send.fit();
         }
         let ahead = self.receive.queue.memory();
@@ -199,17 +199,17 @@ impl Session {
             ahead: u32::try_from(ahead).unwrap_or(u32::MAX),
             standing: u32::try_from(size_of::<Self>() + BESIDE).unwrap_or(u32::MAX),
         };
-        io.shared.memory.count(self.buffers.counted, held);
+        ctx.shared.memory.count(self.buffers.counted, held);
         self.buffers.counted = held;
-        let pressure = io.shared.memory.pressure(io.shared.config.memory);
+        let pressure = ctx.shared.memory.pressure(ctx.shared.config.memory);
         if !self.buffers.receive.is_fixed() {
-            let wanted = self.buffers.wanted(self.rtt.min(), io.now());
+            let wanted = self.buffers.wanted(self.rtt.min(), ctx.now());
             let size = &mut self.buffers.receive;
             if let Some(wanted) = wanted
                 && wanted > size.now
                 && pressure == Pressure::None
             {
-                io.shared.counters.buffers_grown += 1;
+                ctx.shared.counters.buffers_grown += 1;
                 size.now = wanted.min(size.most);
             }
         }
@@ -217,7 +217,7 @@ impl Session {
             let wanted = self.wanted_to_send();
             let size = &mut self.buffers.send;
             if wanted > size.now && pressure == Pressure::None {
-                io.shared.counters.buffers_grown += 1;
+                ctx.shared.counters.buffers_grown += 1;
                 size.now = wanted;
             }
         }
@@ -244,13 +244,13 @@ impl Session {
     }
 
     /// Whether text that comes cannot be kept, in its turn or not: the user has not taken what came before, or writes what nobody takes.
-    pub(crate) fn is_out_of_memory(&self, io: &Io<'_, '_>) -> bool {
+    pub(crate) fn is_out_of_memory(&self, ctx: &Ctx<'_, '_>) -> bool {
         let waits = self.receive.user > 0 || self.send.held() > FLOOR;
-        waits && io.shared.memory.is_spent(io.shared.config.memory)
+        waits && ctx.shared.memory.is_spent(ctx.shared.config.memory)
     }
 
     /// Whether text ahead of its turn cannot be kept.
-    pub(crate) fn has_no_memory(&self, io: &Io<'_, '_>) -> bool {
-        io.shared.memory.is_full_ahead(io.shared.config.memory)
+    pub(crate) fn has_no_memory(&self, ctx: &Ctx<'_, '_>) -> bool {
+        ctx.shared.memory.is_full_ahead(ctx.shared.config.memory)
     }
 }

@@ -16,10 +16,10 @@ use super::ecn::handshake::{self, Answering, Feedback};
 use super::ecn::receiver;
 use super::half_open::{Caller, Offer};
 use super::receive::Receive;
+use super::route::option_octets;
 use super::rtt::Rtt;
 use super::segment::{self, Segment};
 use super::session::DSCP;
-use super::way::option_octets;
 use super::{Tcp, cookies, isn, patience};
 
 /// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
@@ -453,8 +453,8 @@ impl Tcp {
         let (above, user, quality) = (listener.above, listener.user, listener.quality);
         let (unit, iss) = (self.shared.unit, Some(caller.iss));
         let handle = self.begin(above, user, caller.pair, &quality, (unit, iss), cx);
-        self.with(handle, cx, |session, io| {
-            session.call_answered(caller, segment, io);
+        self.with(handle, cx, |session, ctx| {
+            session.call_answered(caller, segment, ctx);
         });
     }
 

@@ -5,7 +5,7 @@ use kumiki_wire::inet::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
 use super::receive::{AckReason, Due};
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 use super::timers::Timer;
 use super::trace::Event;
 
@@ -14,91 +14,91 @@ const PROBE_MAX: Duration = Duration::from_secs(60);
 
 impl Session {
     /// When a slow timer of `delay` expires.
-    pub(crate) fn slow(&self, delay: Duration, io: &Io<'_, '_>) -> Instant {
-        slow_deadline(&io.shared.config, io.shared.slow_phase, io.now(), delay)
+    pub(crate) fn slow(&self, delay: Duration, ctx: &Ctx<'_, '_>) -> Instant {
+        slow_deadline(&ctx.shared.config, ctx.shared.slow_phase, ctx.now(), delay)
     }
 
-    pub(crate) fn arm_retransmit(&mut self, io: &mut Io<'_, '_>) {
-        self.recovery.rto_at = self.slow(self.rtt.rto(), io);
-        self.choose_timer(io);
-        self.arm_user_timeout(io);
+    pub(crate) fn arm_retransmit(&mut self, ctx: &mut Ctx<'_, '_>) {
+        self.recovery.rto_at = self.slow(self.rtt.rto(), ctx);
+        self.choose_timer(ctx);
+        self.arm_user_timeout(ctx);
     }
 
-    pub(super) fn arm_persist(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn arm_persist(&mut self, ctx: &mut Ctx<'_, '_>) {
         let factor = 1u64.checked_shl(self.probes).unwrap_or(u64::MAX);
         let delay = (self.rtt.rto() * factor).min(PROBE_MAX);
-        let at = self.slow(delay, io);
-        self.timers.set(Timer::Persist, at, io.cx);
-        self.arm_user_timeout(io);
+        let at = self.slow(delay, ctx);
+        self.timers.set(Timer::Persist, at, ctx.cx);
+        self.arm_user_timeout(ctx);
     }
 
-    pub(super) fn arm_delayed_ack(&mut self, io: &mut Io<'_, '_>) {
-        let at = match io.shared.config.ack_timer {
-            AckTimer::Timeout(delay) => io.now() + delay,
-            AckTimer::Heartbeat(beat) => beat_after(io.now(), beat.period, beat, io.shared.ack_phase),
+    pub(super) fn arm_delayed_ack(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let at = match ctx.shared.config.ack_timer {
+            AckTimer::Timeout(delay) => ctx.now() + delay,
+            AckTimer::Heartbeat(beat) => beat_after(ctx.now(), beat.period, beat, ctx.shared.ack_phase),
         };
-        self.timers.set(Timer::DelayedAck, at, io.cx);
+        self.timers.set(Timer::DelayedAck, at, ctx.cx);
     }
 
     /// The wheel says that `timer` expired.
-    pub(crate) fn on_timer(&mut self, timer: Timer, io: &mut Io<'_, '_>) {
-        if self.ended || !self.timers.expired(timer, io.cx) {
+    pub(crate) fn on_timer(&mut self, timer: Timer, ctx: &mut Ctx<'_, '_>) {
+        if self.ended || !self.timers.expired(timer, ctx.cx) {
             return;
         }
         match timer {
-            Timer::Retransmit => self.on_retransmit_timer(io),
-            Timer::Reordering => self.on_reordering_timer(io),
-            Timer::LossProbe => self.on_probe_timer(io),
+            Timer::Retransmit => self.on_retransmit_timer(ctx),
+            Timer::Reordering => self.on_reordering_timer(ctx),
+            Timer::LossProbe => self.on_probe_timer(ctx),
             Timer::Pacing => {
-                self.output(io);
-                self.stirred = true;
+                self.output(ctx);
+                self.dirty = true;
             }
             Timer::DelayedAck => {
                 if self.receive.due == Due::Delayed {
                     self.receive.owe_now(AckReason::Timer);
-                    self.stirred = true;
+                    self.dirty = true;
                 }
             }
-            Timer::Persist => self.on_persist_timer(io),
+            Timer::Persist => self.on_persist_timer(ctx),
             Timer::SwsOverride => {
                 let window = self.cwnd();
-                let half = io.shared.config.half_window;
+                let half = ctx.shared.config.half_window;
                 if let Ok(next) = self.send.next(&self.board, window, half, true) {
-                    io.shared.counters.overrides += 1;
-                    self.send_new(next, io);
+                    ctx.shared.counters.overrides += 1;
+                    self.send_new(next, ctx);
                 }
-                self.stirred = true;
+                self.dirty = true;
             }
             Timer::UserTimeout => {
-                io.shared.counters.timed_out += 1;
-                self.reset(Some(Reason::TimedOut), io);
+                ctx.shared.counters.timed_out += 1;
+                self.reset(Some(Reason::TimedOut), ctx);
             }
-            Timer::KeepAlive => self.on_keep_alive_timer(io),
+            Timer::KeepAlive => self.on_keep_alive_timer(ctx),
             Timer::FinWait2 => {
-                io.shared.counters.timed_out += 1;
-                self.closed(io);
-                self.end(None, io);
+                ctx.shared.counters.timed_out += 1;
+                self.closed(ctx);
+                self.end(None, ctx);
             }
         }
     }
 
     /// Probes a closed window (MUST-35, SHLD-29, SHLD-30) with the first unsent octet (MUST-36), which stays unsent.
-    fn on_persist_timer(&mut self, io: &mut Io<'_, '_>) {
+    fn on_persist_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         let probe = self.send.peek();
         if probe.is_empty() || self.send.wnd > 0 {
-            self.stirred = true;
+            self.dirty = true;
             return;
         }
-        if !self.may_try_again(io) {
+        if !self.may_try_again(ctx) {
             return;
         }
         self.probes += 1;
-        self.probed_at = io.now();
-        io.shared.counters.window_probes += 1;
+        self.probed_at = ctx.now();
+        ctx.shared.counters.window_probes += 1;
         let seq = self.board.nxt();
-        self.emit(seq, Flags::ACK, probe, io);
-        self.note(Event::Probed, io.now());
-        self.arm_persist(io);
+        self.emit(seq, Flags::ACK, probe, ctx);
+        self.note(Event::Probed, ctx.now());
+        self.arm_persist(ctx);
     }
 }
 

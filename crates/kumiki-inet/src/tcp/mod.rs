@@ -18,7 +18,7 @@
 //! | `output`, `pacing`, `deadlines` | what goes out and when, and what the timers do |
 //! | `recovery` | which losses are being made good, and what decided so |
 //! | `ecn` | congestion marks, and what the peer is told of them |
-//! | `urgent`, `way` | the urgent pointers, source routes |
+//! | `urgent`, `route` | the urgent pointers, source routes |
 //! | `challenge` | how often what cannot be is answered |
 //! | [`Limits`] | what holds a connection back, and how long |
 //! | `patience` | how long it waits for its peer: R1, R2, user timeout, keep-alive |
@@ -75,6 +75,7 @@ pub mod reassembly;
 mod receive;
 mod recovery;
 mod requests;
+mod route;
 pub mod rtt;
 pub mod scoreboard;
 mod segment;
@@ -88,7 +89,6 @@ mod time_waits;
 mod timers;
 mod trace;
 mod urgent;
-mod way;
 
 pub use config::Config;
 pub use cookies::mss_of_cookie;
@@ -101,7 +101,7 @@ use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
 use half_open::HalfOpen;
 use kumiki_graph::memory::{Held, Memory};
-use session::{Io, Session, Shared};
+use session::{Ctx, Session, Shared};
 use table::{Entry, Table};
 use time_waits::TimeWaits;
 use timers::Timer;
@@ -122,7 +122,7 @@ pub struct Tcp {
     cookies_used: cookies::Used,
     table: Table,
     /// Sessions that something happened to in this batch.
-    stirred: Vec<Handle>,
+    dirty: Vec<Handle>,
     /// The steps of all ephemeral ports given out.
     ports_given: u16,
     begun: bool,
@@ -155,7 +155,7 @@ impl Tcp {
             cookies_until: Instant::ZERO,
             cookies_used: cookies::Used::default(),
             table: Table::default(),
-            stirred: Vec::new(),
+            dirty: Vec::new(),
             ports_given: 0,
             begun: false,
             early: Vec::new(),
@@ -224,17 +224,17 @@ impl Tcp {
     }
 
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
-    fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Session, &mut Io<'_, '_>)) -> bool {
+    fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Session, &mut Ctx<'_, '_>)) -> bool {
         let Some(session) = self.table.session(handle) else {
             return false;
         };
-        let mut io = Io { cx, shared: &mut self.shared };
-        act(session, &mut io);
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
+        act(session, &mut ctx);
         if session.ended {
             self.forget(handle, cx);
-        } else if (session.stirred || session.receive.asked) && !session.listed {
-            session.listed = true;
-            self.stirred.push(handle);
+        } else if (session.dirty || session.receive.asked) && !session.queued {
+            session.queued = true;
+            self.dirty.push(handle);
         }
         true
     }
@@ -256,15 +256,15 @@ impl Tcp {
             limits.end(cx.now());
             self.shared.limits.push((session.pair, *limits));
         }
-        if let Some(remains) = session.remains {
-            self.begin_time_wait(remains, cx);
+        if let Some(entry) = session.time_wait {
+            self.begin_time_wait(entry, cx);
         }
     }
 
     fn manage(&mut self, from: Above, manage: &Manage, cx: &mut Context<'_>) {
         match manage {
             Manage::Session { session, quality } => {
-                if !self.with(*session, cx, |it, io| it.on_quality(quality, io)) {
+                if !self.with(*session, cx, |it, ctx| it.on_quality(quality, ctx)) {
                     cx.drop("no such session");
                 }
             }
@@ -327,12 +327,12 @@ impl Protocol for Tcp {
                 self.accept(from, accept.session, accept.user, &accept.quality, cx);
             }
             Request::Data { session, data, end } => {
-                if !self.with(session, cx, |session, io| session.on_data(data, end, io)) {
+                if !self.with(session, cx, |session, ctx| session.on_data(data, end, ctx)) {
                     cx.drop("no such session");
                 }
             }
             Request::Expedited { session, data } => {
-                self.with(session, cx, |session, io| session.on_urgent(data, io));
+                self.with(session, cx, |session, ctx| session.on_urgent(data, ctx));
             }
             Request::Credit { session, credit } => {
                 self.with(session, cx, |session, _| session.on_credit(credit));
@@ -385,25 +385,25 @@ impl Protocol for Tcp {
         } else if token == time_waits::TOKEN {
             self.time_waits_due(cx);
         } else if let Some(timer) = Timer::of_kind(token.kind) {
-            self.with(token.session, cx, |session, io| session.on_timer(timer, io));
+            self.with(token.session, cx, |session, ctx| session.on_timer(timer, ctx));
         }
     }
 
     fn settle(&mut self, cx: &mut Context<'_>) {
-        let mut stirred = core::mem::take(&mut self.stirred);
-        for handle in stirred.drain(..) {
-            self.with(handle, cx, |session, io| {
-                session.listed = false;
-                if core::mem::take(&mut session.stirred) {
-                    session.settle(io);
+        let mut dirty = core::mem::take(&mut self.dirty);
+        for handle in dirty.drain(..) {
+            self.with(handle, cx, |session, ctx| {
+                session.queued = false;
+                if core::mem::take(&mut session.dirty) {
+                    session.settle(ctx);
                 } else {
-                    session.answer(io);
+                    session.answer(ctx);
                 }
             });
         }
-        if self.stirred.is_empty() {
+        if self.dirty.is_empty() {
             // Its room serves the next batch.
-            self.stirred = stirred;
+            self.dirty = dirty;
         }
     }
 }

@@ -10,15 +10,15 @@ use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
 use super::segment;
 use super::send::{Fin, Held, Next};
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 use super::states::State;
 use super::timers::Timer;
 use super::trace::Event;
 
 impl Session {
     /// Sends a segment with the acknowledgment, the window and the options that belong into it.
-    pub(super) fn emit(&mut self, seq: Seq, flags: Flags, text: Message, io: &mut Io<'_, '_>) {
-        let now = io.now();
+    pub(super) fn emit(&mut self, seq: Seq, flags: Flags, text: Message, ctx: &mut Ctx<'_, '_>) {
+        let now = ctx.now();
         let mut options = Options::NONE;
         if self.timestamps {
             options.timestamps = Some((self.ts_now(now), self.receive.ts_recent.0));
@@ -35,13 +35,13 @@ impl Session {
                 options.sack = self.receive.queue.sack_blocks(room, true);
             }
         }
-        let (ecn, codepoint) = self.next_ecn((seq, flags, &text), (&mut options, most), io);
+        let (ecn, codepoint) = self.next_ecn((seq, flags, &text), (&mut options, most), ctx);
         if options.len() + 4 <= most {
-            options.user_timeout = self.next_user_timeout(io, false);
+            options.user_timeout = self.next_user_timeout(ctx, false);
         }
         let urgent_pointer = self.urgent_pointer(seq);
         let urg = if urgent_pointer > 0 { Flags::URG } else { Flags::NONE };
-        let config = &io.shared.config;
+        let config = &ctx.shared.config;
         let header = Header {
             source_port: self.pair.local.port(),
             destination_port: self.pair.remote.port(),
@@ -55,27 +55,27 @@ impl Session {
         };
         let end = seq.advance(text.len()) + u32::from(flags.contains(Flags::FIN));
         self.send.max = self.send.max.max(end);
-        io.shared.counters.segments_sent += 1;
-        io.shared.counters.octets_sent += text.len() as u64;
+        ctx.shared.counters.segments_sent += 1;
+        ctx.shared.counters.octets_sent += text.len() as u64;
         let mut options = self.unit_options();
         options.tos |= codepoint.bits();
         let size = self.send.mss;
         let is_long = text.len() > usize::try_from(size).unwrap_or(0);
-        if is_long && self.may_lengthen(seq, io) && !self.is_path_probe(seq) {
-            let how = (size, self.counts_marks(), self.way.past);
-            segment::transmit_train(&self.pair, &header, text, how, options, io.cx);
+        if is_long && self.may_lengthen(seq, ctx) && !self.is_path_probe(seq) {
+            let how = (size, self.counts_marks(), self.route.bypass);
+            segment::transmit_train(&self.pair, &header, text, how, options, ctx.cx);
         } else {
-            let by = self.way.by();
-            segment::transmit_by(by, &self.pair, &header, text, options, io.cx);
+            let by = self.route.by();
+            segment::transmit_by(by, &self.pair, &header, text, options, ctx.cx);
         }
-        self.receive.acknowledged(io.now(), &mut io.shared.counters);
+        self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
         self.timers.clear(Timer::DelayedAck);
     }
 
     /// Sends our SYN, or sends it again: with an ACK once the peer's SYN is known.
-    pub(crate) fn send_syn(&mut self, io: &mut Io<'_, '_>) {
-        let now = io.now();
-        let config = &io.shared.config;
+    pub(crate) fn send_syn(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let now = ctx.now();
+        let config = &ctx.shared.config;
         let answer = self.state == State::SynReceived;
         let (ecn, accecn) = if answer { self.ecn.crossing() } else { (self.ecn.asking(self.unanswered), None) };
         let mut flags = Flags::SYN | ecn;
@@ -90,11 +90,11 @@ impl Session {
             window_scale: shift.filter(|_| !answer || self.receive.scaling),
             sack_permitted: self.sack,
             timestamps: self.timestamps.then(|| (self.ts_now(now), self.receive.ts_recent.0)),
-            user_timeout: self.next_user_timeout(io, true),
+            user_timeout: self.next_user_timeout(ctx, true),
             accecn,
             ..Options::NONE
         };
-        let room = self.own_mss.saturating_sub(self.way.option_octets());
+        let room = self.own_mss.saturating_sub(self.route.option_octets());
         let options = segment::fitted(options, room);
         let header = Header {
             source_port: self.pair.local.port(),
@@ -110,22 +110,22 @@ impl Session {
         if self.board.nxt() == self.iss {
             self.board.on_send(1, now, false);
         } else {
-            io.shared.counters.retransmissions += 1;
+            ctx.shared.counters.retransmissions += 1;
             let span = Span { start: self.iss, end: self.iss + 1 };
             self.board.on_retransmit(span, now);
         }
         self.send.max = self.send.max.max(self.iss + 1);
         self.last_sent = now;
-        io.shared.counters.segments_sent += 1;
+        ctx.shared.counters.segments_sent += 1;
         let options = self.unit_options();
-        segment::transmit_by(self.way.by(), &self.pair, &header, Message::new(), options, io.cx);
-        self.receive.acknowledged(io.now(), &mut io.shared.counters);
-        self.arm_retransmit(io);
+        segment::transmit_by(self.route.by(), &self.pair, &header, Message::new(), options, ctx.cx);
+        self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
+        self.arm_retransmit(ctx);
     }
 
     /// Sends an acknowledgment by itself.
-    pub(super) fn send_ack(&mut self, why: AckReason, io: &mut Io<'_, '_>) {
-        let counters = &mut io.shared.counters;
+    pub(super) fn send_ack(&mut self, why: AckReason, ctx: &mut Ctx<'_, '_>) {
+        let counters = &mut ctx.shared.counters;
         match why {
             AckReason::Timer => counters.acks_by_timer += 1,
             AckReason::Data => counters.acks_by_data += 1,
@@ -135,19 +135,19 @@ impl Session {
             }
         }
         let seq = self.board.nxt();
-        self.emit(seq, Flags::ACK, Message::new(), io);
-        self.note(Event::Acked(why), io.now());
+        self.emit(seq, Flags::ACK, Message::new(), ctx);
+        self.note(Event::Acked(why), ctx.now());
     }
 
     /// Answers what was refused in this batch, unless something has been sent since: says where we stand and changes nothing, as
     /// [`super::states`] demands.
-    pub(crate) fn answer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn answer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !core::mem::take(&mut self.receive.asked) || !self.state.is_synchronized() {
             return;
         }
         let mut options = Options::NONE;
         if self.timestamps {
-            options.timestamps = Some((self.ts_now(io.now()), self.receive.ts_recent.0));
+            options.timestamps = Some((self.ts_now(ctx.now()), self.receive.ts_recent.0));
         }
         if self.sack {
             let room = usize::try_from(self.send.mss).unwrap_or(0);
@@ -169,32 +169,32 @@ impl Session {
             urgent_pointer,
             options,
         };
-        io.shared.counters.segments_sent += 1;
-        io.shared.counters.acks_other += 1;
+        ctx.shared.counters.segments_sent += 1;
+        ctx.shared.counters.acks_other += 1;
         let how = self.unit_options();
-        let (by, text) = (self.way.by(), Message::new());
-        segment::transmit_by(by, &self.pair, &header, text, how, io.cx);
-        self.note(Event::Acked(AckReason::Unacceptable), io.now());
+        let (by, text) = (self.route.by(), Message::new());
+        segment::transmit_by(by, &self.pair, &header, text, how, ctx.cx);
+        self.note(Event::Acked(AckReason::Unacceptable), ctx.now());
     }
 
     /// Sends all that may be sent: first what was lost, then new data.
-    pub(crate) fn output(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn output(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !self.state.may_transmit() {
             if !self.state.is_before_established() {
-                self.limited(Limit::Closing, io.now());
+                self.limited(Limit::Closing, ctx.now());
             }
             return;
         }
-        self.restart_if_idle(io);
+        self.restart_if_idle(ctx);
         self.timers.clear(Timer::Pacing);
         let held = loop {
             let window = self.cwnd();
-            let half = io.shared.config.half_window;
+            let half = ctx.shared.config.half_window;
             let next = self.send.next(&self.board, window, half, false);
-            let next = next.map(|next| self.lengthen(next, window, io));
-            let next = self.probe_path(next, window, io);
+            let next = next.map(|next| self.lengthen(next, window, ctx));
+            let next = self.probe_path(next, window, ctx);
             if self.recovery.phase != Phase::None {
-                match self.recover(window, next.is_ok(), io) {
+                match self.recover(window, next.is_ok(), ctx) {
                     Step::Sent => continue,
                     Step::Wait => break next.err().unwrap_or(Held::Congestion),
                     Step::Paced => break Held::Congestion,
@@ -202,8 +202,8 @@ impl Session {
                 }
             }
             match next {
-                Ok(_) if self.is_paused(io) || self.is_too_early(io) => break Held::Congestion,
-                Ok(next) => self.send_new(next, io),
+                Ok(_) if self.is_paused(ctx) || self.is_too_early(ctx) => break Held::Congestion,
+                Ok(next) => self.send_new(next, ctx),
                 Err(held) => break held,
             }
         };
@@ -216,12 +216,12 @@ impl Session {
                 limited = Held::Congestion;
             }
         }
-        self.note_limit(limited, io);
-        self.watch(held, io);
+        self.note_limit(limited, ctx);
+        self.watch(held, ctx);
     }
 
     /// Takes note of what holds back more, where that is asked for.
-    fn note_limit(&mut self, held: Held, io: &Io<'_, '_>) {
+    fn note_limit(&mut self, held: Held, ctx: &Ctx<'_, '_>) {
         let Some(limits) = &mut self.limits else {
             return;
         };
@@ -236,11 +236,11 @@ impl Session {
             Held::Coalesce => Limit::Coalescing,
             Held::Congestion => limits.window(self.congestion.in_slow_start()),
         };
-        limits.set(limit, io.now());
+        limits.set(limit, ctx.now());
     }
 
     /// Whether the next segment must wait for its time; then the timer is set.
-    fn is_too_early(&mut self, io: &mut Io<'_, '_>) -> bool {
+    fn is_too_early(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
         let (Some(pacer), Some(srtt)) = (&mut self.pacer, self.rtt.srtt()) else {
             return false;
         };
@@ -250,33 +250,33 @@ impl Session {
             return false;
         }
         let pace = Pace { cwnd, srtt, slow_start: self.congestion.in_slow_start(), smss: self.send.mss };
-        let Some(at) = pacer.wait(&pace, self.board.is_empty(), io.now()) else {
+        let Some(at) = pacer.wait(&pace, self.board.is_empty(), ctx.now()) else {
             return false;
         };
-        io.shared.counters.paced += 1;
-        self.timers.set(Timer::Pacing, at, io.cx);
+        ctx.shared.counters.paced += 1;
+        self.timers.set(Timer::Pacing, at, ctx.cx);
         true
     }
 
     /// Whether one segment from `seq` on can stand for many: the device below cuts what has a header like any other's.
     /// With gateways in IP's header, or urgent data ahead, each has one of its own; with pacing each has its own time.
-    fn may_lengthen(&self, seq: Seq, io: &Io<'_, '_>) -> bool {
-        io.shared.burst > 1 && self.pacer.is_none() && self.way.route.is_none() && !self.has_urgent_beyond(seq)
+    fn may_lengthen(&self, seq: Seq, ctx: &Ctx<'_, '_>) -> bool {
+        ctx.shared.burst > 1 && self.pacer.is_none() && self.route.gateways.is_none() && !self.has_urgent_beyond(seq)
     }
 
     /// Where it can be, and nothing is being made good, one segment stands for many.
-    fn lengthen(&self, next: Next, window: u64, io: &Io<'_, '_>) -> Next {
-        if self.recovery.phase == Phase::None && self.may_lengthen(self.board.nxt(), io) {
-            self.send.lengthen(next, &self.board, window, io.shared.burst)
+    fn lengthen(&self, next: Next, window: u64, ctx: &Ctx<'_, '_>) -> Next {
+        if self.recovery.phase == Phase::None && self.may_lengthen(self.board.nxt(), ctx) {
+            self.send.lengthen(next, &self.board, window, ctx.shared.burst)
         } else {
             next
         }
     }
 
     /// RFC 5681 section 4.1.
-    fn restart_if_idle(&mut self, io: &mut Io<'_, '_>) {
-        let now = io.now();
-        if io.shared.config.slow_start_after_idle
+    fn restart_if_idle(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let now = ctx.now();
+        if ctx.shared.config.slow_start_after_idle
             && self.board.is_empty()
             && self.send.unsent() > 0
             && now.saturating_since(self.last_sent) > self.rtt.rto()
@@ -289,7 +289,7 @@ impl Session {
     }
 
     /// Sends one segment again, if recovery asks for it and the congestion window allows it.
-    fn recover(&mut self, window: u64, new: bool, io: &mut Io<'_, '_>) -> Step {
+    fn recover(&mut self, window: u64, new: bool, ctx: &mut Ctx<'_, '_>) -> Step {
         let room = window.saturating_sub(self.board.pipe().into());
         if !self.recovery.forced && room < self.send.mss.into() && self.board.pipe() > 0 {
             return Step::Wait;
@@ -314,19 +314,19 @@ impl Session {
             Phase::Fast(_) | Phase::Timeout(_) | Phase::None => self.board.next_lost(mss).map(NextSeg::Again),
         };
         let again = matches!(next, Some(NextSeg::Again(_) | NextSeg::Rescue(_)));
-        if again && !self.recovery.forced && self.is_too_early(io) {
+        if again && !self.recovery.forced && self.is_too_early(ctx) {
             return Step::Paced;
         }
         match next {
             Some(NextSeg::Again(span)) => {
                 self.recovery.forced = false;
-                self.send_again(span, io);
-                self.board.on_retransmit(span, io.now());
+                self.send_again(span, ctx);
+                self.board.on_retransmit(span, ctx.now());
                 Step::Sent
             }
             Some(NextSeg::Rescue(span)) => {
-                self.send_again(span, io);
-                self.board.on_rescue(span, io.now());
+                self.send_again(span, ctx);
+                self.board.on_rescue(span, ctx.now());
                 Step::Sent
             }
             Some(NextSeg::New) => Step::New,
@@ -337,7 +337,7 @@ impl Session {
     }
 
     /// Sends `span` again, wherever the window's edge is now (MUST-34, SHLD-16, MAY-7).
-    pub(super) fn send_again(&mut self, span: Span, io: &mut Io<'_, '_>) {
+    pub(super) fn send_again(&mut self, span: Span, ctx: &mut Ctx<'_, '_>) {
         let text = self.send.again(span);
         let mut flags = Flags::ACK;
         if matches!(self.send.fin, Fin::Sent(at) if at.lt(span.end)) {
@@ -346,23 +346,23 @@ impl Session {
         if span.end == self.board.nxt() && !text.is_empty() {
             flags |= Flags::PSH;
         }
-        io.shared.counters.retransmissions += 1;
-        let ts = self.timestamps.then(|| self.ts_now(io.now()));
+        ctx.shared.counters.retransmissions += 1;
+        let ts = self.timestamps.then(|| self.ts_now(ctx.now()));
         self.recovery.on_again(span, ts);
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(span.len());
         }
-        self.emit(span.start, flags, text, io);
-        self.last_sent = io.now();
-        self.note(Event::SentAgain, io.now());
-        self.time_again(io);
+        self.emit(span.start, flags, text, ctx);
+        self.last_sent = ctx.now();
+        self.note(Event::SentAgain, ctx.now());
+        self.time_again(ctx);
     }
 
-    pub(super) fn send_new(&mut self, next: Next, io: &mut Io<'_, '_>) {
+    pub(super) fn send_new(&mut self, next: Next, ctx: &mut Ctx<'_, '_>) {
         let seq = self.board.nxt();
         let (text, read) = self.send.take(seq, next.octets);
         if read > 0 {
-            io.cx.charge(kumiki_graph::Work::Sum, read);
+            ctx.cx.charge(kumiki_graph::Work::Sum, read);
         }
         let last = self.send.unsent() == 0;
         let mut flags = Flags::ACK;
@@ -376,40 +376,40 @@ impl Session {
             self.send.fin = Fin::Sent(seq + len);
             len += 1;
         }
-        self.board.on_send(len, io.now(), last);
+        self.board.on_send(len, ctx.now(), last);
         let probed = self.send.max.min(self.board.nxt());
         if probed.gt(seq) {
             // It went before, as a probe of the closed window: nobody will know which one is acknowledged (MUST-18).
             let span = Span { start: seq, end: probed };
-            self.board.on_probed(span, io.now());
+            self.board.on_probed(span, ctx.now());
         }
         self.recovery.on_sent(len, false);
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(len);
         }
-        self.emit(seq, flags, text, io);
-        self.last_sent = io.now();
-        self.note(Event::Sent, io.now());
-        self.time_new(io);
+        self.emit(seq, flags, text, ctx);
+        self.last_sent = ctx.now();
+        self.note(Event::Sent, ctx.now());
+        self.time_new(ctx);
         self.timers.clear(Timer::SwsOverride);
         self.timers.clear(Timer::Persist);
     }
 
     /// Sees to it that what is held back is not held back for ever (MUST-60).
-    fn watch(&mut self, held: Held, io: &mut Io<'_, '_>) {
+    fn watch(&mut self, held: Held, ctx: &mut Ctx<'_, '_>) {
         let idle = self.board.is_empty();
         if idle && held == Held::Window {
             if !self.timers.is_set(Timer::Persist) {
-                self.arm_persist(io);
+                self.arm_persist(ctx);
             }
             return;
         }
         self.timers.clear(Timer::Persist);
         if idle && held == Held::Silly {
             if !self.timers.is_set(Timer::SwsOverride) {
-                let delay = io.shared.config.override_timeout;
-                let at = self.slow(delay, io);
-                self.timers.set(Timer::SwsOverride, at, io.cx);
+                let delay = ctx.shared.config.override_timeout;
+                let at = self.slow(delay, ctx);
+                self.timers.set(Timer::SwsOverride, at, ctx.cx);
             }
         } else {
             self.timers.clear(Timer::SwsOverride);

@@ -35,7 +35,7 @@ use super::config::{Config, PathMtu};
 use super::recovery::Phase;
 use super::scoreboard::Span;
 use super::send::{Held, Next};
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 use super::states::State;
 use super::trace::Event;
 
@@ -152,13 +152,13 @@ impl Session {
     }
 
     /// Both ends take segments of `text` octets.
-    pub(crate) fn begin_path(&mut self, text: u32, io: &Io<'_, '_>) {
-        let config = &io.shared.config;
+    pub(crate) fn begin_path(&mut self, text: u32, ctx: &Ctx<'_, '_>) {
+        let config = &ctx.shared.config;
         self.path = Path { most: text, ..Path::new(config) };
         let mut first = text;
         if config.path_mtu == PathMtu::Probe && self.sack {
             first = self.base_text(config);
-            self.search_from(first, true, io.now());
+            self.search_from(first, true, ctx.now());
         }
         self.set_mss(first);
     }
@@ -171,20 +171,20 @@ impl Session {
     }
 
     /// Segments are `text` octets long from now on, before options.
-    fn change_text(&mut self, text: u32, io: &Io<'_, '_>) {
+    fn change_text(&mut self, text: u32, ctx: &Ctx<'_, '_>) {
         self.set_mss(text);
-        self.path.raise_at = (text < self.path.most).then(|| io.now() + io.shared.config.path_mtu_raise);
-        self.note(Event::PathMtu(text + self.headers()), io.now());
+        self.path.raise_at = (text < self.path.most).then(|| ctx.now() + ctx.shared.config.path_mtu_raise);
+        self.note(Event::PathMtu(text + self.headers()), ctx.now());
     }
 
     /// What is lost is no sign of congestion and goes again at once, in segments that fit (RFC 1191 section 6.4).
     fn send_again_at_once(&mut self) {
         self.recovery.resend_until(self.board.nxt());
-        self.stirred = true;
+        self.dirty = true;
     }
 
     /// A link on the way carries no more than `mtu` octets, and so not the segment that begins at `seq`.
-    pub(crate) fn on_too_big(&mut self, mtu: u32, seq: Seq, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_too_big(&mut self, mtu: u32, seq: Seq, ctx: &mut Ctx<'_, '_>) {
         let told = self.text_of(mtu);
         let fits = told.saturating_sub(self.option_octets());
         // What is no longer than that, or has arrived, cannot have met this link.
@@ -194,31 +194,31 @@ impl Session {
         }
         let to = Address::from(self.pair.remote.ip());
         let narrow = Manage::Narrow { to, mtu };
-        io.cx.down(Below(0), Request::Manage(Box::new(narrow)));
-        if io.shared.config.path_mtu == PathMtu::Off {
+        ctx.cx.down(Below(0), Request::Manage(Box::new(narrow)));
+        if ctx.shared.config.path_mtu == PathMtu::Off {
             return;
         }
-        io.shared.counters.too_bigs += 1;
-        let wait = self.wait(io);
+        ctx.shared.counters.too_bigs += 1;
+        let wait = self.wait(ctx);
         if let Some(search) = &mut self.path.search
             && let Some(probe) = search.probe
             && probe.span.start == seq
         {
             // RFC 4821 section 7.6.2; what was verified is not taken back for it.
             let high = told.clamp(search.low, probe.text - 1);
-            search.failed(high, true, io.now() + wait);
-            self.give_up_probe(probe, io);
+            search.failed(high, true, ctx.now() + wait);
+            self.give_up_probe(probe, ctx);
             return;
         }
-        let least = self.least_text(&io.shared.config);
+        let least = self.least_text(&ctx.shared.config);
         let narrow = mtu.saturating_sub(self.headers()) < least;
         self.path.fragments |= narrow && self.pair.remote.is_ipv4();
         let text = told.max(least);
-        if text >= self.way.text {
+        if text >= self.route.text {
             return;
         }
         self.path.search = None;
-        self.change_text(text, io);
+        self.change_text(text, ctx);
         let fits = self.send.mss;
         self.board.mark_lost_if(|sent| sent.span.len() > fits);
         self.send_again_at_once();
@@ -226,19 +226,19 @@ impl Session {
 
     /// How long there is no probe after one was lost: as many round trips as the congestion window has segments (RFC 4821
     /// section 7.6.2).
-    fn wait(&self, io: &Io<'_, '_>) -> Duration {
+    fn wait(&self, ctx: &Ctx<'_, '_>) -> Duration {
         let segments = self.congestion.window() / u64::from(self.send.mss.max(1));
         let srtt = self.rtt.srtt().unwrap_or_default();
-        let most = io.shared.config.path_mtu_raise;
+        let most = ctx.shared.config.path_mtu_raise;
         // With a window that large the bound decides anyway.
         (srtt * segments.min(1 << 20)).min(most)
     }
 
     /// A probe will not arrive: its text goes again as the text of other segments does.
-    fn give_up_probe(&mut self, probe: Probe, io: &mut Io<'_, '_>) {
-        io.shared.counters.path_probes_lost += 1;
+    fn give_up_probe(&mut self, probe: Probe, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.path_probes_lost += 1;
         self.board.mark_lost_if(|sent| probe.span.start.leq(sent.span.start) && sent.span.end.leq(probe.span.end));
-        self.end_search_if_done(io.now() + io.shared.config.path_mtu_raise);
+        self.end_search_if_done(ctx.now() + ctx.shared.config.path_mtu_raise);
         self.send_again_at_once();
     }
 
@@ -247,7 +247,7 @@ impl Session {
         let search = self.path.search.as_ref();
         if search.is_some_and(|search| search.next(headers).is_none()) {
             self.path.search = None;
-            self.path.raise_at = (self.way.text < self.path.most).then_some(raise_at);
+            self.path.raise_at = (self.route.text < self.path.most).then_some(raise_at);
         }
     }
 
@@ -258,18 +258,18 @@ impl Session {
     }
 
     /// What was found out long ago may be so no more: more is tried (RFC 1191 section 6.3, RFC 4821 section 7.3).
-    fn doubt_path(&mut self, io: &Io<'_, '_>) {
-        if self.path.raise_at.is_none_or(|at| at > io.now()) {
+    fn doubt_path(&mut self, ctx: &Ctx<'_, '_>) {
+        if self.path.raise_at.is_none_or(|at| at > ctx.now()) {
             return;
         }
         self.path.raise_at = None;
-        match io.shared.config.path_mtu {
+        match ctx.shared.config.path_mtu {
             PathMtu::ProbeOnBlackHole | PathMtu::Probe if self.sack => {
-                self.search_from(self.way.text, true, io.now());
+                self.search_from(self.route.text, true, ctx.now());
             }
             PathMtu::Icmp | PathMtu::ProbeOnBlackHole | PathMtu::Probe => {
                 self.path.fragments = false;
-                self.change_text(self.path.most, io);
+                self.change_text(self.path.most, ctx);
             }
             PathMtu::Off => {}
         }
@@ -281,22 +281,22 @@ impl Session {
         &mut self,
         next: Result<Next, Held>,
         window: u64,
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) -> Result<Next, Held> {
         if self.path.search.is_none() && self.path.raise_at.is_none() {
             return next;
         }
-        self.doubt_path(io);
+        self.doubt_path(ctx);
         let (headers, options) = (self.headers(), self.option_octets());
         let calm = self.recovery.phase == Phase::None
             && self.recovery.duplicates == 0
             && self.board.sacked() == 0
             && matches!(self.state, State::Established | State::CloseWait)
-            && self.way.route.is_none();
+            && self.route.gateways.is_none();
         let Some(search) = &mut self.path.search else {
             return next;
         };
-        let due = calm && search.probe.is_none() && search.not_before <= io.now();
+        let due = calm && search.probe.is_none() && search.not_before <= ctx.now();
         let Some(text) = search.next(headers).filter(|_| due) else {
             return next;
         };
@@ -319,8 +319,8 @@ impl Session {
         let start = self.board.nxt();
         let span = Span { start, end: start + octets };
         search.probe = Some(Probe { span, text });
-        io.shared.counters.path_probes += 1;
-        self.note(Event::PathProbe(text + headers), io.now());
+        ctx.shared.counters.path_probes += 1;
+        self.note(Event::PathProbe(text + headers), ctx.now());
         Ok(Next { octets, fin: false })
     }
 
@@ -337,14 +337,14 @@ impl Session {
 
     /// The path has carried a segment of `octets` octets of text after all (RFC 4821 section 7.1: search_low is the largest known to
     /// work); another search begins there.
-    pub(crate) fn trust_path(&mut self, octets: Option<u32>, io: &Io<'_, '_>) {
+    pub(crate) fn trust_path(&mut self, octets: Option<u32>, ctx: &Ctx<'_, '_>) {
         let Some((_, nxt)) = self.path.doubted else {
             return;
         };
         let text = octets.map_or(0, |octets| octets.saturating_add(self.option_octets()).min(self.path.most));
-        if text > self.way.text {
-            self.change_text(text, io);
-            self.search_from(text, true, io.now());
+        if text > self.route.text {
+            self.change_text(text, ctx);
+            self.search_from(text, true, ctx.now());
         }
         if nxt.leq(self.board.una()) {
             self.path.doubted = None;
@@ -352,7 +352,7 @@ impl Session {
     }
 
     /// New data was acknowledged: a probe may be among it.
-    pub(crate) fn take_path_answer(&mut self, io: &Io<'_, '_>) {
+    pub(crate) fn take_path_answer(&mut self, ctx: &Ctx<'_, '_>) {
         let una = self.board.una();
         let Some(search) = &mut self.path.search else {
             return;
@@ -363,17 +363,17 @@ impl Session {
         search.probe = None;
         search.low = probe.text;
         let raise_at = self.path.raise_at;
-        if probe.text > self.way.text {
-            self.change_text(probe.text, io);
+        if probe.text > self.route.text {
+            self.change_text(probe.text, ctx);
         }
-        let later = io.now() + io.shared.config.path_mtu_raise;
+        let later = ctx.now() + ctx.shared.config.path_mtu_raise;
         self.end_search_if_done(raise_at.map_or(later, |at| at.max(later)));
     }
 
     /// Recovery is about to begin: whether only a probe was lost, which is no sign of congestion (RFC 4821 section 7.6.2). Then
     /// it has been seen to.
-    pub(crate) fn only_probe_lost(&mut self, io: &mut Io<'_, '_>) -> bool {
-        let wait = self.wait(io);
+    pub(crate) fn only_probe_lost(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
+        let wait = self.wait(ctx);
         let Some(search) = &mut self.path.search else {
             return false;
         };
@@ -386,51 +386,51 @@ impl Session {
             // Inconclusive (section 7.6.4): it is tried again.
             return false;
         }
-        search.failed(probe.text - 1, false, io.now() + wait);
-        self.give_up_probe(probe, io);
+        search.failed(probe.text - 1, false, ctx.now() + wait);
+        self.give_up_probe(probe, ctx);
         true
     }
 
     /// The retransmission timer has expired: a probe under way may be why (RFC 4821 section 7.6.3), and after several times the
     /// path may be a black hole for segments of this size (section 7.7).
-    pub(crate) fn suspect_path(&mut self, io: &mut Io<'_, '_>) {
-        let config = &io.shared.config;
+    pub(crate) fn suspect_path(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let config = &ctx.shared.config;
         let base = self.base_text(config);
         let least = self.least_text(config);
         let probes = matches!(config.path_mtu, PathMtu::ProbeOnBlackHole | PathMtu::Probe);
         if !probes || self.state.is_before_established() {
             return;
         }
-        let wait = self.wait(io);
+        let wait = self.wait(ctx);
         if let Some(search) = &mut self.path.search
             && let Some(probe) = search.probe.take()
         {
             let high = if self.board.una() == probe.span.start {
-                io.shared.counters.path_probes_lost += 1;
+                ctx.shared.counters.path_probes_lost += 1;
                 probe.text - 1
             } else {
                 search.high
             };
-            search.failed(high, false, io.now() + wait * 5);
-            self.end_search_if_done(io.now() + io.shared.config.path_mtu_raise);
+            search.failed(high, false, ctx.now() + wait * 5);
+            self.end_search_if_done(ctx.now() + ctx.shared.config.path_mtu_raise);
         }
-        if self.unanswered < io.shared.config.advise_after {
+        if self.unanswered < ctx.shared.config.advise_after {
             return;
         }
         let low = match &self.path.search {
-            Some(search) if search.low < self.way.text => search.low,
-            _ if self.way.text > base => base,
-            _ => (self.way.text / 2).max(least),
+            Some(search) if search.low < self.route.text => search.low,
+            _ if self.route.text > base => base,
+            _ => (self.route.text / 2).max(least),
         };
         let fits = low.saturating_sub(self.option_octets());
         let first = self.board.record_at(self.board.una());
-        if low >= self.way.text || first.is_none_or(|sent| sent.span.len() <= fits) {
+        if low >= self.route.text || first.is_none_or(|sent| sent.span.len() <= fits) {
             return;
         }
-        io.shared.counters.black_holes += 1;
-        self.change_text(low, io);
-        self.path.doubted = Some((io.now(), self.board.nxt()));
+        ctx.shared.counters.black_holes += 1;
+        self.change_text(low, ctx);
+        self.path.doubted = Some((ctx.now(), self.board.nxt()));
         // Not before it is known that this much arrives.
-        self.search_from(low, false, io.now() + wait);
+        self.search_from(low, false, ctx.now() + wait);
     }
 }

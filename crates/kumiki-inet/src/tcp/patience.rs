@@ -15,7 +15,7 @@ use kumiki_wire::inet::IpQuality;
 use kumiki_wire::inet::tcp::{Flags, UserTimeout};
 
 use super::config::Config;
-use super::session::{DSCP, Io, Session};
+use super::session::{Ctx, DSCP, Session};
 use super::states::State;
 use super::timers::Timer;
 
@@ -127,7 +127,7 @@ pub(super) fn configured_option(config: &Config) -> Option<UserTimeout> {
 
 impl Session {
     /// The user changes what it asked for, while the connection stands (MUST-21, MUST-24, SHLD-21).
-    pub(crate) fn on_quality(&mut self, quality: &Quality, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_quality(&mut self, quality: &Quality, ctx: &mut Ctx<'_, '_>) {
         self.patience.choose(quality);
         self.buffers.choose(quality);
         if let Some(buffer) = quality.send_buffer {
@@ -141,19 +141,19 @@ impl Session {
             // What has been offered to the peer is not taken back (SHLD-14).
             self.receive.buffer = self.receive.buffer.max(buffer);
         }
-        self.stirred = true;
-        self.arm_keep_alive(io);
-        self.arm_fin_wait_2(io);
-        self.move_user_timeout(io);
+        self.dirty = true;
+        self.arm_keep_alive(ctx);
+        self.arm_fin_wait_2(ctx);
+        self.move_user_timeout(ctx);
     }
 
     /// Our FIN is acknowledged, or the user has closed the other way as well: the peer's FIN has so much time from now on.
-    pub(super) fn arm_fin_wait_2(&mut self, io: &mut Io<'_, '_>) {
-        let most = io.shared.config.fin_wait_2;
+    pub(super) fn arm_fin_wait_2(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let most = ctx.shared.config.fin_wait_2;
         let waits = self.state == State::FinWait2 && !self.patience.half_close;
         if waits && !most.is_zero() && !self.timers.is_set(Timer::FinWait2) {
-            let at = self.slow(most, io);
-            self.timers.set(Timer::FinWait2, at, io.cx);
+            let at = self.slow(most, ctx);
+            self.timers.set(Timer::FinWait2, at, ctx.cx);
         }
     }
 
@@ -168,10 +168,10 @@ impl Session {
     }
 
     /// A report that ends nothing (MUST-47).
-    fn notify(&self, notice: Notice, io: &mut Io<'_, '_>) {
+    fn notify(&self, notice: Notice, ctx: &mut Ctx<'_, '_>) {
         if self.patience.notices && (self.accepted || !self.passive) {
             let session = self.user;
-            self.up(Indication::Notice { session, notice }, io);
+            self.up(Indication::Notice { session, notice }, ctx);
         }
     }
 
@@ -179,8 +179,8 @@ impl Session {
 
     /// A segment is about to be sent once more for want of an answer: false where it has been often enough, and the
     /// connection is over (MUST-20, MUST-22).
-    pub(super) fn may_try_again(&mut self, io: &mut Io<'_, '_>) -> bool {
-        let config = &io.shared.config;
+    pub(super) fn may_try_again(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
+        let config = &ctx.shared.config;
         let most = if self.state.is_before_established() {
             config.syn_retries
         } else if self.patience.limit(config, self.rtt.rto()).is_some() {
@@ -188,29 +188,29 @@ impl Session {
         } else {
             self.patience.retransmissions
         };
-        let memory_is_spent = io.shared.memory.is_spent(io.shared.config.memory);
-        let in_vain = memory_is_spent && io.now().saturating_since(self.patience.heard) >= SOON;
+        let memory_is_spent = ctx.shared.memory.is_spent(ctx.shared.config.memory);
+        let in_vain = memory_is_spent && ctx.now().saturating_since(self.patience.heard) >= SOON;
         if self.unanswered >= most || (in_vain && most < u32::MAX && !self.state.is_before_established()) {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
+            ctx.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), ctx);
             return false;
         }
         self.unanswered = self.unanswered.saturating_add(1);
-        if self.unanswered == io.shared.config.advise_after && !self.patience.told {
+        if self.unanswered == ctx.shared.config.advise_after && !self.patience.told {
             // SHLD-9.
             self.patience.told = true;
-            self.advise(false, io);
-            self.notify(Notice::NoAnswer, io);
+            self.advise(false, ctx);
+            self.notify(Notice::NoAnswer, ctx);
         }
         true
     }
 
     /// The peer has answered: what was sent arrives.
-    pub(super) fn answered(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn answered(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.unanswered = 0;
         if core::mem::take(&mut self.patience.told) {
-            self.advise(true, io);
-            self.notify(Notice::Answered, io);
+            self.advise(true, ctx);
+            self.notify(Notice::Answered, ctx);
         }
     }
 
@@ -221,33 +221,33 @@ impl Session {
     }
 
     /// Advice for dead gateway detection (MUST-20, RFC 1122 section 3.3.1.4).
-    fn advise(&self, answered: bool, io: &mut Io<'_, '_>) {
+    fn advise(&self, answered: bool, ctx: &mut Ctx<'_, '_>) {
         let to = self.pair.remote.ip().into();
         let advice = Manage::Advise { to, answered };
-        io.cx.down(Below(0), Request::Manage(Box::new(advice)));
+        ctx.cx.down(Below(0), Request::Manage(Box::new(advice)));
     }
 
     /// The layer below says that something may be wrong on the way: the user is told and nothing else (SHLD-25, MUST-56).
-    pub(crate) fn on_soft_error(&mut self, problem: kumiki_graph::Problem, io: &mut Io<'_, '_>) {
-        self.notify(Notice::Problem(problem), io);
+    pub(crate) fn on_soft_error(&mut self, problem: kumiki_graph::Problem, ctx: &mut Ctx<'_, '_>) {
+        self.notify(Notice::Problem(problem), ctx);
     }
 
     // The user timeout and its option.
 
-    pub(super) fn arm_user_timeout(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn arm_user_timeout(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.timers.is_set(Timer::UserTimeout) {
             return;
         }
-        let now = io.now();
+        let now = ctx.now();
         let since = *self.patience.waiting.get_or_insert(now);
-        if let Some(limit) = self.user_timeout(io) {
-            self.timers.set(Timer::UserTimeout, since + limit, io.cx);
+        if let Some(limit) = self.user_timeout(ctx) {
+            self.timers.set(Timer::UserTimeout, since + limit, ctx.cx);
         }
     }
 
     /// The limit in force; before the connection is synchronized only the configured one (RFC 5482 section 3.3).
-    fn user_timeout(&self, io: &Io<'_, '_>) -> Option<Duration> {
-        let config = &io.shared.config;
+    fn user_timeout(&self, ctx: &Ctx<'_, '_>) -> Option<Duration> {
+        let config = &ctx.shared.config;
         if self.state.is_before_established() {
             return self.patience.user_timeout;
         }
@@ -255,19 +255,19 @@ impl Session {
     }
 
     /// The limit may have changed while data waits.
-    fn move_user_timeout(&mut self, io: &mut Io<'_, '_>) {
+    fn move_user_timeout(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(since) = self.patience.waiting else {
             return;
         };
-        match self.user_timeout(io) {
-            Some(limit) => self.timers.set(Timer::UserTimeout, since + limit, io.cx),
+        match self.user_timeout(ctx) {
+            Some(limit) => self.timers.set(Timer::UserTimeout, since + limit, ctx.cx),
             None => self.timers.clear(Timer::UserTimeout),
         }
     }
 
     /// The option for a segment that has room for it, once for each new value (RFC 5482 section 3).
-    pub(super) fn next_user_timeout(&mut self, io: &Io<'_, '_>, syn: bool) -> Option<UserTimeout> {
-        if !io.shared.config.user_timeout_option || !self.patience.uto_due {
+    pub(super) fn next_user_timeout(&mut self, ctx: &Ctx<'_, '_>, syn: bool) -> Option<UserTimeout> {
+        if !ctx.shared.config.user_timeout_option || !self.patience.uto_due {
             return None;
         }
         // It goes with the SYN and again with the first segment after it.
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// The peer has told its user timeout. The reserved value of zero is ignored (RFC 5482 section 3.4).
-    pub(super) fn take_user_timeout(&mut self, told: UserTimeout, io: &mut Io<'_, '_>) {
-        if !io.shared.config.user_timeout_option || told.value == 0 {
+    pub(super) fn take_user_timeout(&mut self, told: UserTimeout, ctx: &mut Ctx<'_, '_>) {
+        if !ctx.shared.config.user_timeout_option || told.value == 0 {
             return;
         }
         let unit = if told.minutes { 60 } else { 1 };
@@ -286,55 +286,55 @@ impl Session {
             return;
         }
         if self.patience.changeable {
-            self.move_user_timeout(io);
+            self.move_user_timeout(ctx);
         }
-        self.notify(Notice::UserTimeout(remote), io);
+        self.notify(Notice::UserTimeout(remote), ctx);
     }
 
     // Keep-alive.
 
-    pub(super) fn arm_keep_alive(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn arm_keep_alive(&mut self, ctx: &mut Ctx<'_, '_>) {
         let idle = self.patience.keep_alive.idle;
         if idle.is_zero() || !self.state.may_idle() {
             self.timers.clear(Timer::KeepAlive);
             return;
         }
-        let at = (self.patience.heard + idle).max(io.now());
-        self.timers.set(Timer::KeepAlive, at, io.cx);
+        let at = (self.patience.heard + idle).max(ctx.now());
+        self.timers.set(Timer::KeepAlive, at, ctx.cx);
     }
 
     /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
     /// user said (MUST-26, MUST-27).
-    pub(super) fn on_keep_alive_timer(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         let KeepAlive { idle, interval, count } = self.patience.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {
             return;
         }
-        let silent = io.now().saturating_since(self.patience.heard);
+        let silent = ctx.now().saturating_since(self.patience.heard);
         if !self.board.is_empty() || self.send.unsent() > 0 {
             // Who has something to send will find out by that.
             self.patience.asked = 0;
-            self.timers.set(Timer::KeepAlive, io.now() + idle, io.cx);
+            self.timers.set(Timer::KeepAlive, ctx.now() + idle, ctx.cx);
             return;
         }
         if silent < idle {
             self.patience.asked = 0;
-            self.arm_keep_alive(io);
+            self.arm_keep_alive(ctx);
             return;
         }
         // MUST-29: one probe without an answer means nothing.
         if self.patience.asked >= count.max(2) {
-            io.shared.counters.timed_out += 1;
-            self.reset(Some(Reason::TimedOut), io);
+            ctx.shared.counters.timed_out += 1;
+            self.reset(Some(Reason::TimedOut), ctx);
             return;
         }
         self.patience.asked += 1;
-        io.shared.counters.keep_alives += 1;
+        ctx.shared.counters.keep_alives += 1;
         // SHLD-12: without data, from before the window, so that the peer must answer.
         let seq = self.board.nxt() - 1;
-        self.emit(seq, Flags::ACK, Message::new(), io);
-        let again = io.now() + interval.max(Duration::from_secs(1));
-        self.timers.set(Timer::KeepAlive, again, io.cx);
+        self.emit(seq, Flags::ACK, Message::new(), ctx);
+        let again = ctx.now() + interval.max(Duration::from_secs(1));
+        self.timers.set(Timer::KeepAlive, again, ctx.cx);
     }
 }
 

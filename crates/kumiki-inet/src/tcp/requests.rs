@@ -12,7 +12,7 @@ use kumiki_wire::inet::tcp::Seq;
 use super::demux::Pair;
 use super::isn;
 use super::segment;
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 use super::states::Listener;
 use super::table::Entry;
 use super::{ANSWER, ANSWER_TIME, Tcp};
@@ -84,7 +84,7 @@ impl Tcp {
         above: Above,
         open: &Open,
         source: IpAddr,
-        (unit, past): (u32, Option<AccessPoint>),
+        (unit, bypass): (u32, Option<AccessPoint>),
         cx: &mut Context<'_>,
     ) -> Result<(), Reason> {
         let remote = open.remote.socket().ok_or(Reason::BadAddress)?;
@@ -105,12 +105,12 @@ impl Tcp {
             return Err(Reason::BadAddress);
         }
         let handle = self.begin(above, open.user, pair, &open.quality, (unit, None), cx);
-        self.with(handle, cx, |session, io| {
-            session.way.past = past;
+        self.with(handle, cx, |session, ctx| {
+            session.route.bypass = bypass;
             if let Some(route) = open.parameters.get::<SourceRoute>() {
-                session.choose_way(Box::new(route.clone()));
+                session.choose_route(Box::new(route.clone()));
             }
-            session.call(io);
+            session.call(ctx);
         });
         Ok(())
     }
@@ -146,8 +146,8 @@ impl Tcp {
         cx: &mut Context<'_>,
     ) -> Handle {
         let handle = self.table.reserve();
-        let mut io = Io { cx, shared: &mut self.shared };
-        let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut io);
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
+        let session = Session::new((handle, above, user), pair, quality, (unit, iss), &mut ctx);
         self.table.fill(handle, Entry::Session(Box::new(session)));
         self.demux.insert(pair, handle);
         handle
@@ -203,7 +203,7 @@ impl Tcp {
         if let Some(listener) = self.table.listener(listener) {
             listener.waiting = listener.waiting.saturating_sub(1);
         }
-        self.with(handle, cx, |session, io| session.accept(user, quality, io));
+        self.with(handle, cx, |session, ctx| session.accept(user, quality, ctx));
     }
 
     /// Gives up what `user` opened, if it was not confirmed yet; otherwise ends it.

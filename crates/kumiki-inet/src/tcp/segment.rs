@@ -146,13 +146,13 @@ pub(crate) fn transmit_train(
     pair: &Pair,
     header: &Header,
     mut text: Message,
-    (size, ace, past): (u32, bool, Option<AccessPoint>),
+    (size, ace, bypass): (u32, bool, Option<AccessPoint>),
     options: IpParameters,
     cx: &mut Context<'_>,
 ) {
     let size = u16::try_from(size).unwrap_or(u16::MAX);
     if text.len() <= usize::from(size) {
-        let by = By { route: None, past };
+        let by = By { route: None, bypass };
         transmit_by(by, pair, header, text, options, cx);
         return;
     }
@@ -177,14 +177,14 @@ pub(crate) fn transmit_train(
         options: UnitOptions::of(options),
         ..Unit::of(text)
     };
-    hand_down(past, Box::new(unit), cx);
+    hand_down(bypass, Box::new(unit), cx);
 }
 
 /// To the layer below, or past it where it has stepped out of the path.
-fn hand_down(past: Option<AccessPoint>, unit: Box<Unit>, cx: &mut Context<'_>) {
-    match past {
+fn hand_down(bypass: Option<AccessPoint>, unit: Box<Unit>, cx: &mut Context<'_>) {
+    match bypass {
         None => cx.down(Below(0), Request::Unit(unit)),
-        Some(past) => cx.down_past(past, Request::Unit(unit)),
+        Some(bypass) => cx.down_past(bypass, Request::Unit(unit)),
     }
 }
 
@@ -213,12 +213,12 @@ pub(crate) struct By<'a> {
     /// By these gateways.
     pub(crate) route: Option<&'a SourceRoute>,
     /// Past the layer below.
-    pub(crate) past: Option<AccessPoint>,
+    pub(crate) bypass: Option<AccessPoint>,
 }
 
 impl<'a> From<Option<&'a SourceRoute>> for By<'a> {
     fn from(route: Option<&'a SourceRoute>) -> Self {
-        Self { route, past: None }
+        Self { route, bypass: None }
     }
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn transmit_by<'a>(
     options: IpParameters,
     cx: &mut Context<'_>,
 ) {
-    let By { route, past } = by.into();
+    let By { route, bypass } = by.into();
     let unread = text.unsummed();
     if unread > 0 {
         cx.charge(Work::Sum, unread as u64);
@@ -253,7 +253,7 @@ pub(crate) fn transmit_by<'a>(
         parameters: route.map_or(Parameters::NONE, |route| Parameters::of(route.clone())),
         data: text,
     };
-    hand_down(past, Box::new(unit), cx);
+    hand_down(bypass, Box::new(unit), cx);
 }
 
 /// Answers `segment`, which belongs to no connection, with a reset (RFC 9293 section 3.10.7.1); false where it is none

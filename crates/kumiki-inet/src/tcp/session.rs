@@ -22,15 +22,15 @@ use super::path_mtu::Path;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
 use super::recovery::Recovery;
+use super::route::Route;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send::{Fin, Send};
 use super::states::State;
-use super::time_waits::Remains;
+use super::time_waits::TimeWaitEntry;
 use super::timers::{Timer, Timers};
 use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
-use super::way::Way;
 use kumiki_graph::memory::Memory;
 
 /// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
@@ -83,12 +83,12 @@ impl Shared {
 }
 
 /// What a session can reach while it handles one input.
-pub(crate) struct Io<'a, 'c> {
+pub(crate) struct Ctx<'a, 'c> {
     pub(crate) cx: &'a mut Context<'c>,
     pub(crate) shared: &'a mut Shared,
 }
 
-impl Io<'_, '_> {
+impl Ctx<'_, '_> {
     pub(crate) const fn now(&self) -> Instant {
         self.cx.now()
     }
@@ -138,17 +138,17 @@ pub(crate) struct Session {
     pub(crate) last_sent: Instant,
     pub(crate) challenges: Challenges,
     pub(crate) urgent: Urgent,
-    pub(crate) way: Way,
+    pub(crate) route: Route,
     pub(crate) path: Path,
     pub(crate) buffers: Buffers,
     /// It is over; whoever holds it should let go of it.
     pub(crate) ended: bool,
     /// Something happened that the end of the batch should look at. What was refused stirs nothing.
-    pub(crate) stirred: bool,
+    pub(crate) dirty: bool,
     /// It is in the list of those to settle.
-    pub(crate) listed: bool,
+    pub(crate) queued: bool,
     /// What goes on in TIME-WAIT without it.
-    pub(crate) remains: Option<Remains>,
+    pub(crate) time_wait: Option<TimeWaitEntry>,
     pub(crate) trace: Option<Trace>,
     pub(crate) limits: Option<Box<Limits>>,
 }
@@ -160,12 +160,12 @@ impl Session {
         pair: Pair,
         quality: &kumiki_graph::Quality,
         (unit, iss): (u32, Option<Seq>),
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) -> Self {
-        let config = &io.shared.config;
-        let iss = iss.unwrap_or_else(|| super::isn::initial(io.shared.secret, &pair, io.now()));
-        let own_mss = io.shared.own_mss(unit, pair.remote.ip());
-        let receive = Receive::of(io.shared, quality, own_mss);
+        let config = &ctx.shared.config;
+        let iss = iss.unwrap_or_else(|| super::isn::initial(ctx.shared.secret, &pair, ctx.now()));
+        let own_mss = ctx.shared.own_mss(unit, pair.remote.ip());
+        let receive = Receive::of(ctx.shared, quality, own_mss);
         Self {
             handle,
             above,
@@ -179,7 +179,7 @@ impl Session {
             iss,
             send: Send::new(
                 iss,
-                Buffers::send(config, quality).at_first(io.shared),
+                Buffers::send(config, quality).at_first(ctx.shared),
                 quality.coalesce.unwrap_or(config.coalesce),
             ),
             receive,
@@ -188,28 +188,28 @@ impl Session {
             congestion: config.congestion.build(config.congestion_of(own_mss)),
             recovery: Recovery::new(),
             ecn: Ecn::new(IpQuality::from(quality.special).ecn.unwrap_or(config.ecn)),
-            pacer: config.pacing.then(|| Box::new(Pacer::new(io.cx.now()))),
+            pacer: config.pacing.then(|| Box::new(Pacer::new(ctx.cx.now()))),
             window_limited: false,
             timers: Timers::new(handle),
-            patience: Patience::new(config, quality, io.now()),
+            patience: Patience::new(config, quality, ctx.now()),
             unanswered: 0,
             probes: 0,
-            probed_at: io.now(),
+            probed_at: ctx.now(),
             timestamps: config.timestamps,
-            ts_offset: super::isn::clock_offset(io.shared.secret, &pair),
+            ts_offset: super::isn::clock_offset(ctx.shared.secret, &pair),
             sack: config.sack,
-            last_sent: io.now(),
+            last_sent: ctx.now(),
             challenges: Challenges::default(),
             urgent: Urgent::default(),
-            way: Way::default(),
+            route: Route::default(),
             path: Path::new(config),
-            buffers: Buffers::new(config, quality, io.cx.now()),
+            buffers: Buffers::new(config, quality, ctx.cx.now()),
             ended: false,
-            stirred: false,
-            listed: false,
-            remains: None,
+            dirty: false,
+            queued: false,
+            time_wait: None,
             trace: config.trace.then(Trace::default),
-            limits: config.limits.then(|| Box::new(Limits::new(io.cx.now()))),
+            limits: config.limits.then(|| Box::new(Limits::new(ctx.cx.now()))),
         }
     }
 
@@ -274,12 +274,12 @@ impl Session {
 
     // What goes up.
 
-    pub(crate) fn up(&self, indication: Indication, io: &mut Io<'_, '_>) {
-        io.cx.up(self.above, indication);
+    pub(crate) fn up(&self, indication: Indication, ctx: &mut Ctx<'_, '_>) {
+        ctx.cx.up(self.above, indication);
     }
 
     /// The three-way handshake is done.
-    pub(crate) fn established(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn established(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.state = State::Established;
         self.timers.clear(Timer::Retransmit);
         if self.unanswered > 0 {
@@ -288,14 +288,14 @@ impl Session {
                 self.rtt.restart(RTO_AFTER_SYN_LOSS);
             }
         }
-        self.answered(io);
+        self.answered(ctx);
         self.progressed();
-        self.patience.heard = io.now();
-        self.arm_keep_alive(io);
-        self.begin_recovery(io);
-        io.shared.counters.established += 1;
-        self.count_ecn(io);
-        self.note(Event::Established, io.now());
+        self.patience.heard = ctx.now();
+        self.arm_keep_alive(ctx);
+        self.begin_recovery(ctx);
+        ctx.shared.counters.established += 1;
+        self.count_ecn(ctx);
+        self.note(Event::Established, ctx.now());
         let (local, remote) = self.addresses();
         let unit = self.send.mss;
         if self.listener.is_some() {
@@ -308,14 +308,14 @@ impl Session {
                 data: None,
                 ..kumiki_graph::Offered::default()
             };
-            self.up(Indication::Offered(Box::new(offered)), io);
+            self.up(Indication::Offered(Box::new(offered)), ctx);
             return;
         }
         self.accepted = true;
         let opened =
             Opened { user: self.user, provider: self.handle, local, remote, unit, data: None, ..Opened::default() };
-        self.up(Indication::Opened(Box::new(opened)), io);
-        self.announce(io);
+        self.up(Indication::Opened(Box::new(opened)), ctx);
+        self.announce(ctx);
     }
 
     fn addresses(&self) -> (Address, Address) {
@@ -323,21 +323,21 @@ impl Session {
     }
 
     /// Tells the user of room in the send buffer.
-    pub(crate) fn announce(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn announce(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !self.accepted || self.send.fin != Fin::Open || !self.state.may_send() {
             return;
         }
-        if let Some(credit) = self.send.credit(io.shared.config.low_water) {
+        if let Some(credit) = self.send.credit(ctx.shared.config.low_water) {
             if let Some(limits) = &mut self.limits {
-                limits.has_room(io.cx.now());
+                limits.has_room(ctx.cx.now());
             }
             let session = self.user;
-            self.up(Indication::Credit { session, credit }, io);
+            self.up(Indication::Credit { session, credit }, ctx);
         }
     }
 
     /// Ends at once; the user is told `reason`, if it is given.
-    pub(crate) fn end(&mut self, reason: Option<Reason>, io: &mut Io<'_, '_>) {
+    pub(crate) fn end(&mut self, reason: Option<Reason>, ctx: &mut Ctx<'_, '_>) {
         if let Some(reason) = reason
             && (self.accepted || !self.passive)
             && self.state != State::TimeWait
@@ -345,56 +345,56 @@ impl Session {
         {
             // MUST-12.
             let session = self.user;
-            self.up(Indication::Aborted { session, reason, data: None }, io);
+            self.up(Indication::Aborted { session, reason, data: None }, ctx);
         }
         self.ended = true;
         if let Some(limits) = &mut self.limits {
-            limits.end(io.cx.now());
+            limits.end(ctx.cx.now());
         }
-        self.note(Event::Ended, io.now());
-        self.timers.end(io.cx);
+        self.note(Event::Ended, ctx.now());
+        self.timers.end(ctx.cx);
         self.send.clear();
         self.state = State::Closed;
     }
 
     /// Both directions have ended in order: the user is done with it.
-    pub(crate) fn closed(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn closed(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.accepted {
             let session = self.user;
-            self.up(Indication::Closed { session }, io);
+            self.up(Indication::Closed { session }, ctx);
         }
     }
 
     /// Ends with a reset to the peer (RFC 9293 section 3.10.5), which learns so that data is lost (SHLD-3).
-    pub(crate) fn reset(&mut self, reason: Option<Reason>, io: &mut Io<'_, '_>) {
+    pub(crate) fn reset(&mut self, reason: Option<Reason>, ctx: &mut Ctx<'_, '_>) {
         if self.state.is_synchronized() {
-            io.shared.counters.resets_sent += 1;
+            ctx.shared.counters.resets_sent += 1;
             let seq = self.board.nxt();
-            self.emit(seq, Flags::RST | Flags::ACK, Message::new(), io);
+            self.emit(seq, Flags::RST | Flags::ACK, Message::new(), ctx);
         }
-        self.end(reason, io);
+        self.end(reason, ctx);
     }
 
     /// The batch is over: send, acknowledge once for all that came (MUST-58, MUST-59), announce room.
-    pub(crate) fn settle(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn settle(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.ended {
             return;
         }
-        self.output(io);
-        self.tune(io);
-        let config = &io.shared.config;
+        self.output(ctx);
+        self.tune(ctx);
+        let config = &ctx.shared.config;
         if self.state.may_receive() && self.receive.wants_update(config.window_update, config.edge, self.send.mss) {
             self.receive.owe_now(AckReason::WindowUpdate);
         }
         match self.receive.due {
-            Due::Now(why) if self.state.is_synchronized() => self.send_ack(why, io),
-            Due::Delayed if !self.timers.is_set(Timer::DelayedAck) => self.arm_delayed_ack(io),
+            Due::Now(why) if self.state.is_synchronized() => self.send_ack(why, ctx),
+            Due::Delayed if !self.timers.is_set(Timer::DelayedAck) => self.arm_delayed_ack(ctx),
             Due::Now(_) | Due::Delayed | Due::No => {}
         }
-        self.answer(io);
-        self.announce(io);
+        self.answer(ctx);
+        self.announce(ctx);
         if self.state == State::TimeWait {
-            self.leave_remains(io);
+            self.leave_time_wait_entry(ctx);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Moment {
 
 /// What is left of a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Remains {
+pub(crate) struct TimeWaitEntry {
     pub(crate) pair: Pair,
     pub(crate) snd_nxt: Seq,
     /// MAX.SND.WND of RFC 5961 section 5.2.
@@ -64,13 +64,13 @@ pub(crate) struct Remains {
     pub(crate) due: Instant,
 }
 
-impl Between for Remains {
+impl Between for TimeWaitEntry {
     fn pair(&self) -> &Pair {
         &self.pair
     }
 }
 
-impl Remains {
+impl TimeWaitEntry {
     /// Whether a SYN may begin a new connection in place of this one: MAY-2, with timestamps RFC 6191 (SHLD-4).
     fn may_be_replaced(&self, segment: &Segment) -> bool {
         if !segment.has(Flags::SYN) || segment.flags.intersects(Flags::ACK.with(Flags::RST)) {
@@ -104,7 +104,7 @@ impl Remains {
 /// All of them.
 #[derive(Default)]
 pub(crate) struct TimeWaits {
-    all: Pairs<Remains>,
+    all: Pairs<TimeWaitEntry>,
     /// In the order in which they end; what is no longer so is passed over.
     queue: VecDeque<(Instant, u32)>,
     timer: TimerSlot,
@@ -149,11 +149,11 @@ impl Tcp {
     }
 
     /// A connection enters TIME-WAIT, for 2 MSL (MUST-13).
-    pub(super) fn begin_time_wait(&mut self, mut remains: Remains, cx: &mut Context<'_>) {
+    pub(super) fn begin_time_wait(&mut self, mut entry: TimeWaitEntry, cx: &mut Context<'_>) {
         let secret = self.shared.secret;
         let due = self.time_wait_ends(cx.now());
-        remains.due = due;
-        let index = self.time_waits.all.insert(secret, remains);
+        entry.due = due;
+        let index = self.time_waits.all.insert(secret, entry);
         self.time_waits.queue.push_back((due, index));
         let most = usize::try_from(self.shared.config.time_waits).unwrap_or(usize::MAX);
         while self.time_waits.len() > most && self.time_waits.drop_first(secret) {
@@ -184,29 +184,29 @@ impl Tcp {
         cx: &mut Context<'_>,
     ) -> Option<Seq> {
         let (now, due) = (cx.now(), self.time_wait_ends(cx.now()));
-        let remains = self.time_waits.all.get(index)?;
-        if may_begin && remains.may_be_replaced(segment) {
-            let least = remains.snd_nxt;
+        let entry = self.time_waits.all.get(index)?;
+        if may_begin && entry.may_be_replaced(segment) {
+            let least = entry.snd_nxt;
             self.time_waits.all.remove(self.shared.secret, index);
             return Some(least);
         }
-        let at_nxt = segment.seq == remains.rcv_nxt;
-        let window = u32::from(remains.window) << remains.shift;
+        let at_nxt = segment.seq == entry.rcv_nxt;
+        let window = u32::from(entry.window) << entry.shift;
         let silent = if segment.has(Flags::RST) {
-            at_nxt || !segment.seq.is_within(remains.rcv_nxt, window)
+            at_nxt || !segment.seq.is_within(entry.rcv_nxt, window)
         } else {
             at_nxt && segment.len() == 0
         };
         if silent {
             return None;
         }
-        let is_copy = remains.is_copy(segment);
-        let is_fin = is_copy && segment.has(Flags::FIN) && segment.seq + segment.len() == remains.rcv_nxt;
+        let is_copy = entry.is_copy(segment);
+        let is_fin = is_copy && segment.has(Flags::FIN) && segment.seq + segment.len() == entry.rcv_nxt;
         if !is_fin {
             self.shared.counters.unacceptable += 1;
         }
         let interval = self.shared.config.challenge_interval;
-        let [copy, other] = &mut remains.answered;
+        let [copy, other] = &mut entry.answered;
         // Who forges must not use up what the peer's own is to have.
         let answered = if is_copy { copy } else { other };
         if answered.is_within(interval, now) {
@@ -214,27 +214,27 @@ impl Tcp {
             return None;
         }
         *answered = Moment::of(now);
-        let pair = remains.pair;
+        let pair = entry.pair;
         if is_fin {
             // Our acknowledgment of it was lost: 2 MSL begin anew with the next one.
-            remains.due = due;
+            entry.due = due;
             self.time_waits.queue.push_back((due, index));
         }
         let clock = isn::timestamp(self.shared.secret, &pair, now);
         let header = Header {
             source_port: pair.local.port(),
             destination_port: pair.remote.port(),
-            seq: remains.snd_nxt,
-            ack: remains.rcv_nxt,
-            flags: Flags::ACK | remains.ecn,
-            window: remains.window,
-            options: Options { timestamps: remains.ts_recent.map(|recent| (clock, recent)), ..Options::NONE },
+            seq: entry.snd_nxt,
+            ack: entry.rcv_nxt,
+            flags: Flags::ACK | entry.ecn,
+            window: entry.window,
+            options: Options { timestamps: entry.ts_recent.map(|recent| (clock, recent)), ..Options::NONE },
             ..Header::default()
         };
         self.shared.counters.segments_sent += 1;
         self.shared.counters.acks_other += 1;
-        let options = IpParameters { ttl: remains.ttl, tos: remains.tos, ..self.shared.unit_options() };
-        let route = remains.route.as_deref();
+        let options = IpParameters { ttl: entry.ttl, tos: entry.tos, ..self.shared.unit_options() };
+        let route = entry.route.as_deref();
         segment::transmit_by(route, &pair, &header, Message::new(), options, cx);
         None
     }

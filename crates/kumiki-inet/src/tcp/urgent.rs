@@ -12,7 +12,7 @@ use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::segment::Segment;
 use super::send::Fin;
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 
 /// The urgent pointers of one connection.
 #[derive(Debug, Default)]
@@ -25,9 +25,9 @@ pub(crate) struct Urgent {
 
 impl Session {
     /// Data to send that ends what is urgent (MUST-30).
-    pub(crate) fn on_urgent(&mut self, data: Message, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_urgent(&mut self, data: Message, ctx: &mut Ctx<'_, '_>) {
         if data.is_empty() {
-            io.cx.drop("urgent without data");
+            ctx.cx.drop("urgent without data");
             return;
         }
         let before = self.board.nxt();
@@ -35,10 +35,10 @@ impl Session {
             let end = (before + self.send.unsent()).advance(data.len());
             self.urgent.snd_up = Some(end);
         }
-        self.on_data(data, true, io);
+        self.on_data(data, true, ctx);
         if self.board.nxt() == before && self.state.may_transmit() {
             // The data must wait, for example for a window: the peer is told to hurry all the same.
-            self.emit(before, Flags::ACK, Message::new(), io);
+            self.emit(before, Flags::ACK, Message::new(), ctx);
         }
     }
 
@@ -61,7 +61,7 @@ impl Session {
 
     /// The sixth step of RFC 9293 section 3.10.7.4. The user is told whenever the pointer advances (MUST-32), and how far
     /// it is (MUST-33).
-    pub(super) fn take_urgent(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn take_urgent(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         if !segment.has(Flags::URG) || !self.state.may_receive() {
             return;
         }
@@ -71,34 +71,34 @@ impl Session {
             return;
         }
         self.urgent.rcv_up = Some(up);
-        self.tell_urgent(up - self.receive.nxt, io);
+        self.tell_urgent(up - self.receive.nxt, ctx);
     }
 
     /// Data was indicated, or no more will come: perhaps all that was urgent has been.
-    pub(super) fn settle_urgent(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn settle_urgent(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(up) = self.urgent.rcv_up else {
             return;
         };
         if self.accepted && (self.receive.nxt.geq(up) || self.receive.fin) {
             self.urgent.rcv_up = None;
-            self.tell_urgent(0, io);
+            self.tell_urgent(0, ctx);
         }
     }
 
     /// The user has accepted the connection, and hears of what was urgent before the data that waited.
-    pub(super) fn accept_urgent(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn accept_urgent(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(up) = self.urgent.rcv_up else {
             return;
         };
         let held: usize = self.receive.held.iter().map(|(text, _)| text.len()).sum();
         let indicated = self.receive.nxt - u32::try_from(held).unwrap_or(u32::MAX);
-        self.tell_urgent(up - indicated, io);
+        self.tell_urgent(up - indicated, ctx);
     }
 
-    fn tell_urgent(&self, ahead: u32, io: &mut Io<'_, '_>) {
+    fn tell_urgent(&self, ahead: u32, ctx: &mut Ctx<'_, '_>) {
         if self.accepted {
             let session = self.user;
-            self.up(Indication::Urgent { session, ahead }, io);
+            self.up(Indication::Urgent { session, ahead }, ctx);
         }
     }
 }

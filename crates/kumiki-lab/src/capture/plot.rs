@@ -86,8 +86,8 @@ pub(super) fn window(name: &str, rows: &[Row]) -> Figure {
     let series = vec![
         curve("congestion window", points(rows, |row| row.cwnd_octets)),
         curve("slow start threshold", points(rows, |row| row.ssthresh_octets)),
-        curve("peer's window", points(rows, |row| Some(row.snd_wnd_octets.into()))),
-        curve("under way", points(rows, |row| Some(row.flight_octets))),
+        curve("receive window (rwnd)", points(rows, |row| Some(row.snd_wnd_octets.into()))),
+        curve("bytes in flight", points(rows, |row| Some(row.flight_octets))),
     ];
     figure(&format!("{name}: windows"), "window", series)
 }

@@ -91,7 +91,7 @@ fn figures_show_windows_and_sequence_numbers() {
     let windows = connection().window_figure();
     let labels: Vec<&str> = windows.series.iter().map(|s| s.label.as_str()).collect();
     // Nothing was lost, so there is no slow start threshold.
-    assert_eq!(labels, ["congestion window", "peer's window", "under way"]);
+    assert_eq!(labels, ["congestion window", "receive window (rwnd)", "bytes in flight"]);
     let sequence = connection().sequence_figure();
     let again = sequence.series.last().unwrap();
     assert_eq!((again.points.len(), again.points[0].x), (1, 0.003));

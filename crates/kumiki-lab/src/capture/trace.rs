@@ -165,7 +165,7 @@ impl Connection {
         self.entries.iter().map(row).collect()
     }
 
-    /// The congestion window, the slow start threshold, the peer's window and what is under way, over time.
+    /// The congestion window, the slow start threshold, the peer's receive window and the bytes in flight, over time.
     #[must_use]
     pub fn window_figure(&self) -> Figure {
         plot::window(&self.name(), &self.rows())

@@ -37,7 +37,7 @@ mod reach {
     }
 }
 
-/// A value with one hold; and a look at whether it is still there.
+/// A value with one handle; and a look at whether it is still there.
 fn shared() -> (Weighted<Shared>, Arc<()>) {
     let alive = Arc::new(());
     let number = UnsafeCell::new(1);
@@ -45,9 +45,9 @@ fn shared() -> (Weighted<Shared>, Arc<()>) {
     (Unique::new(value).share(), alive)
 }
 
-/// Writes to the value where this was the last hold; whether it was.
-fn last(hold: Weighted<Shared>) -> bool {
-    hold.into_unique().is_some_and(|mut unique| {
+/// Writes to the value where this was the last handle; whether it was.
+fn last(handle: Weighted<Shared>) -> bool {
+    handle.into_unique().is_some_and(|mut unique| {
         assert_eq!(Arc::strong_count(&unique.alive), 2);
         unique.write(2);
         true
@@ -57,15 +57,15 @@ fn last(hold: Weighted<Shared>) -> bool {
 #[test]
 fn clones_that_are_dropped_drop_the_value_once() {
     loom::model(|| {
-        let (hold, alive) = shared();
-        let clone = hold.clone();
+        let (handle, alive) = shared();
+        let clone = handle.clone();
         let other = thread::spawn(move || {
             let again = clone.clone();
             drop(clone);
             assert_eq!(again.read(), 1);
         });
-        assert_eq!(hold.read(), 1);
-        drop(hold);
+        assert_eq!(handle.read(), 1);
+        drop(handle);
         other.join().unwrap();
         assert_eq!(Arc::strong_count(&alive), 1);
     });
@@ -74,11 +74,11 @@ fn clones_that_are_dropped_drop_the_value_once() {
 #[test]
 fn a_part_that_is_divided_off_and_sent_is_united_or_dropped() {
     loom::model(|| {
-        let (mut hold, alive) = shared();
-        let (mut back, gone) = (hold.divide(), hold.divide());
+        let (mut handle, alive) = shared();
+        let (mut back, gone) = (handle.split(), handle.split());
         let there = thread::spawn(move || {
             assert_eq!(back.read(), 1);
-            let part = back.divide();
+            let part = back.split();
             drop(part);
             back
         });
@@ -87,9 +87,9 @@ fn a_part_that_is_divided_off_and_sent_is_united_or_dropped() {
             drop(gone);
         });
         let back = there.join().unwrap();
-        assert!(hold.unite(back).is_ok());
+        assert!(handle.merge(back).is_ok());
         // The other one may still be there.
-        drop(hold);
+        drop(handle);
         other.join().unwrap();
         assert_eq!(Arc::strong_count(&alive), 1);
     });
@@ -98,14 +98,14 @@ fn a_part_that_is_divided_off_and_sent_is_united_or_dropped() {
 #[test]
 fn of_two_that_want_it_alone_exactly_one_gets_it() {
     loom::model(|| {
-        let (mut hold, alive) = shared();
-        let part = hold.divide();
+        let (mut handle, alive) = shared();
+        let part = handle.split();
         let other = thread::spawn(move || {
             assert_eq!(part.read(), 1);
             last(part)
         });
-        assert_eq!(hold.read(), 1);
-        let here = last(hold);
+        assert_eq!(handle.read(), 1);
+        let here = last(handle);
         assert!(here != other.join().unwrap(), "both got it, or none");
         assert_eq!(Arc::strong_count(&alive), 1);
     });
@@ -115,14 +115,14 @@ fn of_two_that_want_it_alone_exactly_one_gets_it() {
 #[test]
 fn of_three_exactly_one_gets_it_although_one_still_makes_new_holds() {
     loom::model(|| {
-        let (mut hold, alive) = shared();
-        let (part, third) = (hold.divide(), hold.divide());
+        let (mut handle, alive) = shared();
+        let (part, third) = (handle.split(), handle.split());
         let other = thread::spawn(move || {
             let clone = part.clone();
             usize::from(last(part)) + usize::from(last(clone))
         });
         let one_more = thread::spawn(move || usize::from(last(third)));
-        let here = usize::from(last(hold));
+        let here = usize::from(last(handle));
         assert_eq!(here + other.join().unwrap() + one_more.join().unwrap(), 1);
         assert_eq!(Arc::strong_count(&alive), 1);
     });

@@ -43,7 +43,7 @@ pub const fn pdu_len(sdu_len: usize) -> usize {
 
 /// Why a CPCS-PDU is thrown away; each is counted on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum Aal5Error {
     /// The octets do not give the CRC of the trailer: damage, or a lost cell.
     #[error("AAL5: CRC-32 is {found:#010x}, the octets give {expected:#010x}")]
     Crc {
@@ -105,16 +105,16 @@ impl Trailer {
     /// it is wrong, no field can be trusted.
     ///
     /// # Errors
-    /// The first of the [`Fault`]s, in their order.
-    pub fn check(&self, pdu_len: usize, crc: u32) -> Result<usize, Fault> {
+    /// The first of the [`Aal5Error`]s, in their order.
+    pub fn check(&self, pdu_len: usize, crc: u32) -> Result<usize, Aal5Error> {
         if self.crc != crc {
-            return Err(Fault::Crc { found: self.crc, expected: crc });
+            return Err(Aal5Error::Crc { found: self.crc, expected: crc });
         }
         if self.cpi != 0 {
-            return Err(Fault::Cpi { found: self.cpi });
+            return Err(Aal5Error::Cpi { found: self.cpi });
         }
         if self.length == 0 {
-            return Err(Fault::Abort);
+            return Err(Aal5Error::Abort);
         }
         let sdu_len = usize::from(self.length);
         if self::pdu_len(sdu_len) == pdu_len {
@@ -122,7 +122,7 @@ impl Trailer {
         }
         let most = pdu_len.saturating_sub(LEN);
         let least = most.saturating_sub(PAYLOAD_LEN - 1).max(1);
-        Err(Fault::Length { found: self.length, pdu_len, least, most })
+        Err(Aal5Error::Length { found: self.length, pdu_len, least, most })
     }
 
     /// Octets that [`Trailer::emit`] writes: always 8.
@@ -179,7 +179,7 @@ pub fn pdu(mut sdu: Message, crc: bool) -> Message {
 ///
 /// # Errors
 /// What is wrong with it, where it is shorter than a trailer as well.
-pub fn sdu(mut pdu: Message, crc: bool) -> Result<Message, Fault> {
+pub fn sdu(mut pdu: Message, crc: bool) -> Result<Message, Aal5Error> {
     let total = pdu.len();
     let mut octets = [0; LEN];
     let _ = pdu.copy_to(total.saturating_sub(LEN), &mut octets);
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(pdu.last_chunk(), Some(&expected.to_be_bytes()));
             let trailer = Trailer::parse(&pdu).unwrap();
             let checked = trailer.check(48, crc(&pdu[..44]));
-            let expected = if cpi == 0 { Ok(sdu.len()) } else { Err(Fault::Cpi { found: cpi }) };
+            let expected = if cpi == 0 { Ok(sdu.len()) } else { Err(Aal5Error::Cpi { found: cpi }) };
             assert_eq!(checked, expected);
         }
     }
@@ -261,10 +261,10 @@ mod tests {
     fn faults_are_told_apart() {
         let good = Trailer { uu: 0, cpi: 0, length: 40, crc: 7 };
         assert_eq!(good.check(48, 7), Ok(40));
-        assert_eq!(good.check(48, 8), Err(Fault::Crc { found: 7, expected: 8 }));
-        assert_eq!(Trailer { cpi: 1, ..good }.check(48, 7), Err(Fault::Cpi { found: 1 }));
-        assert_eq!(Trailer { length: 0, ..good }.check(48, 7), Err(Fault::Abort));
-        let fault = Fault::Length { found: 40, pdu_len: 96, least: 41, most: 88 };
+        assert_eq!(good.check(48, 8), Err(Aal5Error::Crc { found: 7, expected: 8 }));
+        assert_eq!(Trailer { cpi: 1, ..good }.check(48, 7), Err(Aal5Error::Cpi { found: 1 }));
+        assert_eq!(Trailer { length: 0, ..good }.check(48, 7), Err(Aal5Error::Abort));
+        let fault = Aal5Error::Length { found: 40, pdu_len: 96, least: 41, most: 88 };
         assert_eq!(good.check(96, 7), Err(fault));
         assert_eq!(fault.to_string(), "AAL5: Length is 40, a PDU of 96 octets carries 41 to 88");
         assert!(good.check(0, 7).is_err() && good.check(47, 7).is_err());
@@ -290,11 +290,11 @@ mod tests {
             let trailer = Trailer { length, ..Trailer::default() };
             match trailer.check(48 * cells, 0) {
                 Ok(len) => prop_assert_eq!(len, usize::from(length)),
-                Err(Fault::Length { least, most, .. }) => {
+                Err(Aal5Error::Length { least, most, .. }) => {
                     prop_assert!(!(least..=most).contains(&usize::from(length)));
                     prop_assert!(pdu_len(least) == 48 * cells && pdu_len(most) == 48 * cells);
                 }
-                Err(Fault::Abort) => prop_assert_eq!(length, 0),
+                Err(Aal5Error::Abort) => prop_assert_eq!(length, 0),
                 Err(fault) => prop_assert!(false, "{fault}"),
             }
         }

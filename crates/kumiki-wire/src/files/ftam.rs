@@ -15,7 +15,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::ftam::{Fpdu, Kind};
 
 use crate::Malformed;
-use crate::osi::ber::{Class, Fault, Reader, Writer};
+use crate::osi::ber::{BerError, Class, Reader, Writer};
 
 mod attributes;
 mod basic;
@@ -44,7 +44,7 @@ pub fn emit(fpdu: &Fpdu) -> Vec<u8> {
 /// It is none, one with a field that cannot be read (both are named), or something stands behind it.
 pub fn parse(octets: &[u8]) -> Result<Fpdu, Malformed> {
     let mut fpdus = Fpdus::new(octets)?;
-    let fpdu = fpdus.next().unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
+    let fpdu = fpdus.next().unwrap_or_else(|| Err(BerError::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
     fpdus.0.finish("end")?;
     Ok(fpdu)
 }
@@ -93,7 +93,7 @@ pub struct Looked<'a> {
 /// As [`parse`], but something may stand behind it.
 pub fn look(octets: &[u8]) -> Result<Looked<'_>, Malformed> {
     let mut fpdus = Fpdus::new(octets)?;
-    let fpdu = fpdus.next().unwrap_or_else(|| Err(Fault::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
+    let fpdu = fpdus.next().unwrap_or_else(|| Err(BerError::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
     let mut fields = Vec::new();
     let element = Reader::new(fpdu.kind().name(), octets).any("fields", "an FPDU")?;
     fpdus::walk(&fpdu, &element, &mut fields)?;
@@ -155,7 +155,7 @@ fn kind_of(tag: crate::osi::ber::Tag) -> Option<Kind> {
 fn bounded(found: usize) -> Result<(), Malformed> {
     let (least, most) = (2, MOST_OCTETS);
     if found > most {
-        return Err(Fault::Size { found, least, most }.of(FPDU, "octets"));
+        return Err(BerError::Size { found, least, most }.of(FPDU, "octets"));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::mms::{FileRead, Pdu, Raw, Reject, RejectedPdu, Response, Service};
 
 use crate::Malformed;
-use crate::osi::ber::{Class, Element, Fault, Reader, Tag, Writer, chain, push};
+use crate::osi::ber::{BerError, Class, Element, Reader, Tag, Writer, chain, push};
 
 mod fields;
 mod services;
@@ -102,7 +102,7 @@ pub fn parse(message: Message) -> Result<Pdu, Malformed> {
     }
     if message.len() > MOST_OCTETS {
         let (found, least, most) = (message.len(), 2, MOST_OCTETS);
-        return Err(Fault::Size { found, least, most }.of(PDU, "PDU"));
+        return Err(BerError::Size { found, least, most }.of(PDU, "PDU"));
     }
     parse_octets(&message.to_vec())
 }
@@ -195,7 +195,7 @@ fn file_read(r: &mut chain::Reader) -> Result<Option<Pdu>, Malformed> {
     let invoke = u32::try_from(invoke).map_err(|_| {
         let expected = "0 to 4294967295";
         let found = invoke;
-        Fault::Value { found, expected }.of("fileRead", "invokeID")
+        BerError::Value { found, expected }.of("fileRead", "invokeID")
     })?;
     r.enter(FILE_READ, "fileRead")?;
     let file_data = r.octet_string(Tag::context(0), "fileData")?;
@@ -212,7 +212,7 @@ fn file_read(r: &mut chain::Reader) -> Result<Option<Pdu>, Malformed> {
     }
     r.leave("confirmed-Response")?;
     if let Some(head) = r.peek("end")? {
-        return Err(Fault::Left { found: head.tag }.of("fileRead", "end"));
+        return Err(BerError::Left { found: head.tag }.of("fileRead", "end"));
     }
     let read = FileRead { file_data, more_follows };
     let service = Response::FileRead(read);

@@ -17,7 +17,7 @@ use kumiki_osi_service::acse::{AssociateResult, Authentication, Diagnostic, Name
 use kumiki_osi_service::presentation::ContextId;
 
 use crate::Malformed;
-use crate::osi::ber::{Element, Fault, Tag, Writer, chain, push};
+use crate::osi::ber::{BerError, Element, Tag, Writer, chain, push};
 use crate::osi::presentation::Form;
 
 mod fields;
@@ -200,7 +200,7 @@ impl Apdu {
             found => {
                 let found = found.unwrap_or(Tag::universal(0));
                 let expected = "[APPLICATION 0] AARQ to [APPLICATION 4] ABRT";
-                return Err(Fault::Choice { found, expected }.of("APDU", "APDU"));
+                return Err(BerError::Choice { found, expected }.of("APDU", "APDU"));
             }
         };
         let mut r = chain::Reader::new(pdu, r.into_rest());
@@ -208,7 +208,7 @@ impl Apdu {
         r.finish(pdu)?;
         let missing = |number, field| {
             let expected = Tag::context(number);
-            Fault::Missing { expected }.of(pdu, field)
+            BerError::Missing { expected }.of(pdu, field)
         };
         let context = || fields.application_context.ok_or_else(|| missing(1, "application-context-name"));
         Ok(match pdu {

@@ -178,7 +178,7 @@ impl fmt::Debug for Tag {
 
 /// What is wrong with an element; [`Malformed::Ber`] says with which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum Fault {
+pub enum BerError {
     /// It does not end where what is around it ends.
     #[error("{need} octets, of which {have} are there")]
     Short {
@@ -261,7 +261,7 @@ pub enum Fault {
     Depth,
 }
 
-impl Fault {
+impl BerError {
     /// This fault of `field` of `pdu`.
     #[must_use]
     pub const fn of(self, pdu: &'static str, field: &'static str) -> Malformed {

@@ -66,7 +66,7 @@ fn read<T>(
 fn selector(element: &Element<'_>) -> Result<Selector, Malformed> {
     let octets = element.octet_string()?;
     Selector::new(&octets).map_err(|_| {
-        element.refuse(crate::osi::ber::Fault::Size {
+        element.refuse(crate::osi::ber::BerError::Size {
             found: octets.len(),
             least: 0,
             most: kumiki_osi_service::selector::MOST,

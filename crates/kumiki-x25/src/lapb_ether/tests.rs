@@ -1,3 +1,4 @@
+use kumiki_graph::{Indication, Report};
 use kumiki_octets::Message;
 
 use super::*;
@@ -9,7 +10,7 @@ fn bench() -> (Bench, kumiki_graph::NodeId, kumiki_graph::DeviceId) {
     let device = bench.device("tap");
     let eth = Eth::new(eth::Config::new("02:00:00:00:00:01".parse().unwrap())).unwrap();
     bench.node("eth", &["tap"], eth);
-    bench.node("lapb_ether", &["eth"], LapbEther);
+    bench.node("lapb_ether", &["eth"], LapbEther::default());
     let user = bench.user("lapb", "lapb_ether", &[]);
     bench.start();
     let limits = Report::Limits { unit: 1500, burst: 1 };
@@ -43,5 +44,5 @@ fn padding_is_taken_off_and_a_wrong_length_is_dropped() {
         let came: Vec<Vec<u8>> = bench.units(user).into_iter().map(|unit| unit.data.to_vec()).collect();
         assert_eq!(came, Vec::from_iter(wanted), "{rest}");
     }
-    assert_eq!(bench.drops("lapb_ether", "frame with a length that it has not"), 4);
+    assert_eq!(bench.drops("lapb_ether", "length field exceeds the frame"), 4);
 }

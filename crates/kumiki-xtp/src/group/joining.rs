@@ -12,7 +12,7 @@ use kumiki_graph::{Below, Context, Handle, Manage, Request};
 use kumiki_wire::xtp::Options;
 
 use crate::Xtp;
-use crate::context::{Beginning, Endpoint, Io};
+use crate::context::{Beginning, Ctx, Endpoint};
 use crate::packet::{Arrived, Body};
 use crate::table::Entry;
 
@@ -88,11 +88,11 @@ impl Xtp {
             cx.drop("no room for a context");
             return;
         };
-        self.with(handle, cx, |it, io| {
-            if it.on_packet(packet, io).is_ok() {
-                it.answer_in_slot(false, io);
+        self.with(handle, cx, |it, ctx| {
+            if it.on_packet(packet, ctx).is_ok() {
+                it.answer_in_slot(false, ctx);
             } else {
-                it.end(None, io);
+                it.end(None, ctx);
             }
         });
     }
@@ -115,7 +115,7 @@ impl Xtp {
         found.waiting += 1;
         let (above, user, quality) = (found.above, found.user, found.quality);
         let own = self.shared.config.address;
-        let mut io = Io { cx, shared: &mut self.shared };
+        let mut ctx = Ctx { cx, shared: &mut self.shared };
         let begin = Beginning {
             handle,
             above,
@@ -127,7 +127,7 @@ impl Xtp {
             passive: true,
             theirs: packet.header.options,
         };
-        let mut endpoint = Endpoint::new(&begin, &mut io);
+        let mut endpoint = Endpoint::new(&begin, &mut ctx);
         endpoint.listener = Some(listener);
         endpoint.via = Some(packet.source);
         endpoint.peer = Some(packet.header.key.own());

@@ -11,7 +11,7 @@ use kumiki_graph::{Address, Duration, Instant, Membership, Notice};
 use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Format, Join, Options};
 
-use crate::context::{Endpoint, Exchange, HEADER, Io};
+use crate::context::{Ctx, Endpoint, Exchange, HEADER};
 use crate::packet::{Front, transmit};
 use crate::receive::Receive;
 use crate::send::Writer;
@@ -60,7 +60,7 @@ impl Endpoint {
     }
 
     /// JCNTL, which is for us: the transmitter has us in its list, and says where we begin (P39).
-    pub(crate) fn on_admission(&mut self, begin: u64, address: &xtp::Address, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_admission(&mut self, begin: u64, address: &xtp::Address, ctx: &mut Ctx<'_, '_>) {
         let xtp::Address::Ip { source, .. } = address else {
             return;
         };
@@ -72,7 +72,7 @@ impl Endpoint {
         // What was asked before we were in the list.
         self.answering.due |= core::mem::take(&mut member.owed);
         self.exchange = Exchange::Done;
-        self.timers.clear(Timer::Slot, io.cx);
+        self.timers.clear(Timer::Slot, ctx.cx);
         if self.remote.ip().is_unspecified() {
             self.path.remote = source.ip();
         }
@@ -88,18 +88,18 @@ impl Endpoint {
             }
         }
         if self.accepted {
-            self.deliver_held(io);
+            self.deliver_held(ctx);
         } else if late {
-            self.offer(io);
+            self.offer(ctx);
         }
     }
 
     /// The stream is over. Who has all of it need not have been told to begin.
-    pub(crate) fn take_whole_stream(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn take_whole_stream(&mut self, ctx: &mut Ctx<'_, '_>) {
         let whole = self.part.is_joining() && self.read_closed && self.accepted;
         if let Some(member) = self.member().filter(|_| whole) {
             member.admitted = true;
-            self.deliver_held(io);
+            self.deliver_held(ctx);
         }
     }
 
@@ -117,26 +117,26 @@ impl Endpoint {
     }
 
     /// The user gets what has waited for the transmitter's answer.
-    fn deliver_held(&mut self, io: &mut Io<'_, '_>) {
-        self.tell_beginning(io);
+    fn deliver_held(&mut self, ctx: &mut Ctx<'_, '_>) {
+        self.tell_beginning(ctx);
         for piece in self.receive.take_waiting() {
-            self.deliver(piece, io);
+            self.deliver(piece, ctx);
         }
         self.answer_if_taken();
-        self.release_if_complete(io);
-        self.stirred = true;
+        self.release_if_complete(ctx);
+        self.dirty = true;
     }
 
     /// The user learns that it does not get the stream from its first octet on.
-    pub(crate) fn tell_beginning(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn tell_beginning(&mut self, ctx: &mut Ctx<'_, '_>) {
         if let Some(at) = self.member().and_then(|it| it.begins.take()) {
-            self.notice(Notice::Member(Box::new(Membership::Begins(at))), io);
+            self.notice(Notice::Member(Box::new(Membership::Begins(at))), ctx);
         }
     }
 
     /// An answer is owed: it leaves at a time of its own within the slot, and so do not all answers at once (P44). What is only for a
     /// gap is not sent where the gap has gone by then.
-    pub(crate) fn answer_in_slot(&mut self, for_gap: bool, io: &mut Io<'_, '_>) {
+    pub(crate) fn answer_in_slot(&mut self, for_gap: bool, ctx: &mut Ctx<'_, '_>) {
         self.answering.due = false;
         let Some(member) = self.member() else {
             return;
@@ -145,55 +145,55 @@ impl Endpoint {
         if self.timers.is_set(Timer::Slot) {
             return;
         }
-        let wait = spread(io);
+        let wait = spread(ctx);
         if wait.is_zero() {
-            self.slot_expired(io);
+            self.slot_expired(ctx);
         } else {
-            self.timers.set(Timer::Slot, io.now() + wait, io.cx);
+            self.timers.set(Timer::Slot, ctx.now() + wait, ctx.cx);
         }
     }
 
     /// The time for an answer, or to ask once more to join.
-    pub(crate) fn slot_expired(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn slot_expired(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(member) = self.member() else {
             return;
         };
         let owed = core::mem::take(&mut member.owed);
         if !member.admitted {
-            self.ask_to_join(io);
+            self.ask_to_join(ctx);
         } else if self.accepted && self.read_closed && self.released {
-            self.finish(io);
+            self.finish(ctx);
         } else if self.accepted && (owed || self.receive.misses()) {
-            self.tell(Options::NONE, io);
+            self.tell(Options::NONE, ctx);
         }
     }
 
     /// Asks to join, or asks again; after so many tries there is nobody to answer.
-    fn ask_to_join(&mut self, io: &mut Io<'_, '_>) {
-        let most = io.shared.config.receiver_tries;
+    fn ask_to_join(&mut self, ctx: &mut Ctx<'_, '_>) {
+        let most = ctx.shared.config.receiver_tries;
         let Some(member) = self.member() else {
             return;
         };
         if member.tries > most {
             // Should the transmitter have us in its list, it need not wait for us.
-            self.give_up(io);
+            self.give_up(ctx);
             return;
         }
-        let wait = io.shared.config.rtt.minimum * (1 << member.tries.min(16));
+        let wait = ctx.shared.config.rtt.minimum * (1 << member.tries.min(16));
         member.tries += 1;
-        self.send_join(io);
-        let at = io.now() + wait + spread(io);
-        self.timers.set(Timer::Slot, at, io.cx);
+        self.send_join(ctx);
+        let at = ctx.now() + wait + spread(ctx);
+        self.timers.set(Timer::Slot, at, ctx.cx);
     }
 
-    fn send_join(&mut self, io: &mut Io<'_, '_>) {
+    fn send_join(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(group) = self.member().map(|it| it.group) else {
             return;
         };
         let address =
             xtp::Address::Ip { domain: 0, destination: group, source: SocketAddr::new(self.path.local, group.port()) };
         let join =
-            Join { control: self.control(), xkey: key_of(self.handle), address, traffic: self.traffic(io.shared) };
+            Join { control: self.control(), xkey: key_of(self.handle), address, traffic: self.traffic(ctx.shared) };
         let octets = u64::from(HEADER) + join.len() as u64;
         if self.may_send() < octets {
             // The next try finds what has come until then.
@@ -201,7 +201,7 @@ impl Endpoint {
         }
         self.allowance.on_sent(octets);
         let options = Options::SREQ | Options::WCLOSE;
-        self.transmit_join(&join, options, self.path, self.key(), io);
+        self.transmit_join(&join, options, self.path, self.key(), ctx);
     }
 
     pub(crate) fn transmit_join(
@@ -210,21 +210,21 @@ impl Endpoint {
         options: Options,
         path: crate::packet::Path,
         key: xtp::Key,
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) {
-        io.shared.counters.jcntl_sent += 1;
+        ctx.shared.counters.jcntl_sent += 1;
         let mut octets = vec![0; join.len()];
         join.emit(&mut octets);
         let seq = self.send.board.nxt();
         let header = xtp::Header { key, ..self.header(Format::Jcntl, options, seq) };
-        transmit(&path, header, &Front::Octets(&octets), Message::new(), io.cx);
+        transmit(&path, header, &Front::Octets(&octets), Message::new(), ctx.cx);
     }
 
     /// The user wants no more of it (P46). What is complete already ends by itself.
-    pub(crate) fn leave(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn leave(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !(self.read_closed && self.released) {
-            self.send_end(Options::NONE, io);
-            self.closed(io);
+            self.send_end(Options::NONE, ctx);
+            self.closed(ctx);
         }
     }
 
@@ -247,7 +247,7 @@ impl Endpoint {
 }
 
 /// A time within the slot.
-fn spread(io: &mut Io<'_, '_>) -> Duration {
-    let slot = io.shared.config.slot;
-    Duration::from_nanos(io.cx.rng().below(slot.as_nanos()))
+fn spread(ctx: &mut Ctx<'_, '_>) -> Duration {
+    let slot = ctx.shared.config.slot;
+    Duration::from_nanos(ctx.cx.rng().below(slot.as_nanos()))
 }

@@ -58,13 +58,13 @@ fn cell(reading: &mut Reading<'_>) {
         Err(fault) => {
             let text = fault.to_string();
             let text = text.trim_start_matches("AAL3/4: ");
-            if let sar::Fault::Abort = fault {
+            if let sar::SarError::Abort = fault {
                 reading.note(text);
             } else {
                 reading.bad(text);
             }
             // With a wrong sum not even the MID can be trusted.
-            if !matches!(fault, sar::Fault::Crc { .. }) {
+            if !matches!(fault, sar::SarError::Crc { .. }) {
                 let circuit = reading.around.circuit.unwrap_or_default();
                 reading.state.aal34.give_up(circuit, mid);
             }

@@ -8,7 +8,7 @@
 //! | Left out | signalling (SSCOP) on VCI 5, ILMI, LAN emulation: shown as data |
 
 use kumiki_octets::crc::Aal5Crc;
-use kumiki_wire::atm::aal5::{CRC_OFFSET, Fault, LEN, Trailer, cells, pdu_len};
+use kumiki_wire::atm::aal5::{Aal5Error, CRC_OFFSET, LEN, Trailer, cells, pdu_len};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use crate::key::Key;
@@ -102,7 +102,7 @@ fn pdu(reading: &mut Reading<'_>) {
     if let Err(fault) = trailer.check(total, crc) {
         // What is lost says more than the sum that it spoils, so it comes first.
         let (wanted, length) = (cells(sdu_len), trailer.length);
-        let is_damaged = matches!(fault, Fault::Crc { .. }) && length > 0;
+        let is_damaged = matches!(fault, Aal5Error::Crc { .. }) && length > 0;
         if is_damaged && wanted > came {
             let lost = wanted - came;
             reading.bad(format!("Length {length} takes {wanted} cells and {came} came: {lost} lost"));

@@ -11,7 +11,7 @@ use crate::node::WAKE;
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Table>>);
 
-impl crate::filestore::Shelf for Shared {
+impl crate::filestore::RecoveryStore for Shared {
     fn with(&mut self, act: &mut dyn FnMut(&mut Table)) {
         act(&mut self.0.lock().unwrap());
     }
@@ -63,7 +63,7 @@ fn server(graph: &mut Graph) -> &mut FileServer {
 fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
     let table = Shared::default();
     let content = content();
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let plan = vec![get("a", &shelf)];
     let first = node(settings(3), plan);
     let (mut first, task) = built(guard(&table, &content), first, vec![200], true);
@@ -98,7 +98,7 @@ fn what_another_node_still_takes_for_alive_is_given_up_for_its_user() {
 #[test]
 fn what_the_other_node_does_not_give_up_is_begun_anew() {
     let table = Shared::default();
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let first = node(settings(0), vec![get("a", &shelf)]);
     let first = broken(built(guard(&table, &content()), first, vec![200], true));
     assert!(client(&first).failure().is_some());
@@ -117,7 +117,7 @@ type Notes = Arc<Mutex<Option<Secured>>>;
 /// A file with a note, on either side.
 #[derive(Clone)]
 struct Noted {
-    shelf: Shelf,
+    shelf: MemorySink,
     contents: Message,
     notes: Notes,
     /// From this octet on it cannot be read.
@@ -125,7 +125,7 @@ struct Noted {
 }
 
 impl Noted {
-    fn new(shelf: &Shelf, at: Option<Secured>) -> Self {
+    fn new(shelf: &MemorySink, at: Option<Secured>) -> Self {
         Self {
             shelf: shelf.clone(),
             contents: octets(&content()),
@@ -193,7 +193,7 @@ fn another_run_goes_on_where_one_has_left_off() {
     let content = content();
     for gets in [true, false] {
         let table = Shared::default();
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let noted = Noted::new(&shelf, None);
         let plan = || vec![if gets { noted.get() } else { noted.put(PutMode::Replace) }];
         // What the responder sends has a checkpoint each 256 KiB.
@@ -229,7 +229,7 @@ fn what_the_responder_has_forgotten_is_begun_anew() {
     let content = content();
     for gets in [true, false] {
         let table = Shared::default();
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let forgotten = Secured { activity: 5, point: 3, offset: 300_000 };
         let noted = Noted::new(&shelf, Some(forgotten));
         let plan = vec![if gets { noted.get() } else { noted.put(PutMode::Replace) }];
@@ -276,7 +276,7 @@ fn anew(graph: &mut Graph) -> Option<(String, Option<i64>)> {
 
 #[test]
 fn what_is_refused_on_the_next_association_is_begun_anew_there() {
-    let (content, shelf) = (content(), Shelf::default());
+    let (content, shelf) = (content(), MemorySink::default());
     let mut graph = elsewhere(interrupted(&content, get("a", &shelf)), b"other");
     assert_eq!(client(&graph).failure(), None);
     let outcomes = client(&graph).outcomes().to_vec();
@@ -312,7 +312,7 @@ fn what_is_added_to_a_file_is_not_added_twice() {
 fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
     // Broken amid its octets, before any checkpoint and behind some: the responder has kept nothing.
     for (units, is_checked) in [(30, false), (250, true)] {
-        let noted = Noted::new(&Shelf::default(), None);
+        let noted = Noted::new(&MemorySink::default(), None);
         let put = || vec![noted.put(PutMode::Append)];
         let first = node(settings(0), put());
         broken(built(guard(&Shared::default(), b"old"), first, vec![units], false));
@@ -335,7 +335,7 @@ fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
 #[test]
 fn what_is_known_not_to_have_been_added_is_added_by_the_next_run() {
     // It is cancelled, and the other end says so.
-    let mut noted = Noted { breaks_at: 300_000, ..Noted::new(&Shelf::default(), None) };
+    let mut noted = Noted { breaks_at: 300_000, ..Noted::new(&MemorySink::default(), None) };
     let mut graph = elsewhere_anew(vec![noted.put(PutMode::Append)], settings(0));
     let why = client(&graph).outcomes()[0].result.clone().unwrap_err();
     assert_eq!(why.meaning, "a bad disk");

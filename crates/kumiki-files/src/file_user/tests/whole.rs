@@ -86,7 +86,7 @@ pub(super) fn client(graph: &Graph) -> &Plan {
 
 #[test]
 fn a_file_goes_there_and_back_through_seven_layers_and_nobody_copies_it() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let content: Vec<u8> = (0..1_000_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let plan =
         vec![put("file", PutMode::New, &content), get("file", &shelf), Operation::Remove { name: "file".into() }];
@@ -120,7 +120,7 @@ pub(super) fn recovering() -> Settings {
 
 #[test]
 fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let content = [7; 500_000];
     let plan = vec![put("file", PutMode::New, &content), get("file", &shelf)];
     let graph = run_cut(Memory::new(), recovering(), plan, vec![100, 450], true);
@@ -136,7 +136,7 @@ fn a_transfer_goes_on_although_the_responder_has_not_heard_that_it_broke() {
 
 #[test]
 fn a_transfer_that_breaks_goes_on_where_it_was() {
-    let shelf = Shelf::default();
+    let shelf = MemorySink::default();
     let content: Vec<u8> = (0..1_000_000_u32).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let plan = vec![
         put("file", PutMode::New, &content),
@@ -214,9 +214,9 @@ fn a_sink_that_fails_at_the_last_element_cancels_all_the_same() {
         let mut memory = Memory::new();
         let file = ContentsType::binary();
         memory.put(&name("file"), file, octets(content), today());
-        let full = Shelf::default();
+        let full = MemorySink::default();
         full.0.lock().unwrap().2 = Some(room);
-        let shelf = Shelf::default();
+        let shelf = MemorySink::default();
         let plan = vec![get("file", &full), get("file", &shelf)];
         let graph = run(memory, Settings::default(), plan);
         let client = client(&graph);

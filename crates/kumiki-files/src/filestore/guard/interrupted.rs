@@ -13,7 +13,7 @@ use kumiki_osi_service::ftam::ProcessingMode;
 use kumiki_osi_service::ftam::contents::ContentsType;
 
 use super::super::newlines::Point;
-use super::super::{Detached, Fault, FileId, Name, User};
+use super::super::{Detached, FileId, Name, StoreError, User};
 use super::{Guard, Own, Selection, Table};
 
 /// Of so many transfers that were given up for another user it is remembered, to tell their own.
@@ -183,7 +183,7 @@ impl Guard {
     ///
     /// # Errors
     /// 6006 where the store cannot go on with the file; then all of the transfer is gone.
-    pub(crate) fn take_up(&mut self, mut docket: Docket) -> Result<(Selection, Option<FileId>), Fault> {
+    pub(crate) fn take_up(&mut self, mut docket: Docket) -> Result<(Selection, Option<FileId>), StoreError> {
         let file = docket.file.take().map(|file| self.store.attach(file));
         let file = match file.transpose() {
             Ok(file) => file,

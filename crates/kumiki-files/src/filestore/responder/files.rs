@@ -13,7 +13,7 @@ use kumiki_osi_service::ftam::{
 };
 
 use super::super::guard::{Created, is_directory};
-use super::super::{Fault, Form, Guard, Name, Selection, Start, informative};
+use super::super::{Form, Guard, Name, Selection, Start, StoreError, informative};
 use super::transfer::Resumed;
 use super::{Change, Opened, Responder, Selected};
 
@@ -121,12 +121,12 @@ impl Responder {
     }
 
     /// Whether the functional units let a file be used so.
-    fn agreed_access(&self, access: AccessRequest) -> Result<(), Fault> {
+    fn agreed_access(&self, access: AccessRequest) -> Result<(), StoreError> {
         let writing = AccessRequest::INSERT | AccessRequest::REPLACE | AccessRequest::EXTEND;
         let units = self.agreed.units;
         for (action, unit) in [(AccessRequest::READ, FunctionalUnits::READ), (writing, FunctionalUnits::WRITE)] {
             if !(access & action).is_empty() && !units.contains(unit) {
-                return Err(Fault::permanent(3029, unit.to_string()));
+                return Err(StoreError::permanent(3029, unit.to_string()));
             }
         }
         Ok(())
@@ -137,10 +137,10 @@ impl Responder {
             CreateResponse { initial_attributes: request.initial_attributes.clone(), ..CreateResponse::default() };
         let possible = self.agreed_access(request.requested_access).and_then(|()| {
             let contents_type = &request.initial_attributes.contents_type;
-            let unknown = || Fault::permanent(3002, format!("{contents_type} is not known here"));
+            let unknown = || StoreError::permanent(3002, format!("{contents_type} is not known here"));
             let form = Form::of(contents_type).ok_or_else(unknown)?;
             let settled = form.settled(contents_type);
-            settled.map(drop).map_err(|why| Fault::permanent(3002, why))
+            settled.map(drop).map_err(|why| StoreError::permanent(3002, why))
         });
         match possible.and_then(|()| guard.create(&self.user, request, now)) {
             Ok(Created { selection, is_new, attributes, remarks }) => {
@@ -210,7 +210,7 @@ impl Responder {
         request: &ChangeAttribRequest,
         now: Moment,
         guard: &mut Guard,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let wanted = &request.attributes;
         let selection = self.selection()?;
         let name = guard.may(selection, AccessRequest::CHANGE_ATTRIBUTE)?.clone();
@@ -223,7 +223,7 @@ impl Responder {
             (wanted.private_use.is_some(), AttributeNames::PRIVATE_USE),
         ];
         if let Some((_, fixed)) = fixed.into_iter().find(|(asked, _)| *asked) {
-            return Err(Fault::permanent(4002, fixed.to_string()));
+            return Err(StoreError::permanent(4002, fixed.to_string()));
         }
         let to = wanted.pathname.as_ref().map(Name::parse).transpose()?;
         let mut changes = Vec::new();
@@ -242,7 +242,7 @@ impl Responder {
             elements.extend(change.insert_values.iter().flatten().cloned());
             if elements.len() > MOST_ELEMENTS {
                 let text = format!("more than {MOST_ELEMENTS} elements of access control");
-                return Err(Fault::permanent(4005, text));
+                return Err(StoreError::permanent(4005, text));
             }
             let store = guard.store();
             store.set_access_control(&self.user, &name, elements, now)?;
@@ -266,7 +266,7 @@ impl Responder {
     ///
     /// # Errors
     /// Why something could not be put back; what else there is was put back all the same.
-    pub(super) fn put_back(&self, changes: Vec<Change>, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+    pub(super) fn put_back(&self, changes: Vec<Change>, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -292,9 +292,9 @@ impl Responder {
         }
     }
 
-    pub(super) fn selection(&self) -> Result<Selection, Fault> {
+    pub(super) fn selection(&self) -> Result<Selection, StoreError> {
         let selected = self.selected.as_ref();
-        selected.map(|selected| selected.selection).ok_or_else(|| Fault::permanent(5039, "nothing is selected"))
+        selected.map(|selected| selected.selection).ok_or_else(|| StoreError::permanent(5039, "nothing is selected"))
     }
 
     fn open(&mut self, request: &OpenRequest, guard: &mut Guard) -> OpenResponse {
@@ -315,7 +315,7 @@ impl Responder {
         self.config.local_newlines && matches!(form, Form::Text(_))
     }
 
-    fn try_open(&mut self, request: &OpenRequest, guard: &mut Guard) -> Result<OpenResponse, Fault> {
+    fn try_open(&mut self, request: &OpenRequest, guard: &mut Guard) -> Result<OpenResponse, StoreError> {
         let selection = self.selection()?;
         let mode = request.processing_mode;
         for (one, access, unit) in [
@@ -327,9 +327,9 @@ impl Responder {
         ] {
             if mode.contains(one) {
                 if !self.agreed.units.contains(unit) {
-                    return Err(Fault::permanent(5022, format!("{one} needs {unit}")));
+                    return Err(StoreError::permanent(5022, format!("{one} needs {unit}")));
                 }
-                guard.may(selection, access).map_err(|_| Fault::permanent(5023, access.to_string()))?;
+                guard.may(selection, access).map_err(|_| StoreError::permanent(5023, access.to_string()))?;
             }
         }
         let name = guard.may(selection, AccessRequest::NONE)?.clone();
@@ -337,11 +337,11 @@ impl Responder {
         let typed = guard.store().keeps_types() || is_directory(&attributes);
         let kept = attributes.contents_type.unwrap_or_default();
         let (contents_type, remark) = settle(kept, request.contents_type.as_ref(), typed)?;
-        let unknown = || Fault::permanent(5036, format!("{contents_type} is not known here"));
+        let unknown = || StoreError::permanent(5036, format!("{contents_type} is not known here"));
         let form = Form::of(&contents_type).ok_or_else(unknown)?;
-        let contents_type = form.settled(&contents_type).map_err(|why| Fault::permanent(5036, why))?;
+        let contents_type = form.settled(&contents_type).map_err(|why| StoreError::permanent(5036, why))?;
         if form == Form::Directory && mode != ProcessingMode::READ {
-            return Err(Fault::permanent(5022, "a directory is only read"));
+            return Err(StoreError::permanent(5022, "a directory is only read"));
         }
         let mut diagnostic: Vec<Diagnostic> = remark.into_iter().collect();
         let recovery = if self.agreed.units.contains(FunctionalUnits::RECOVERY) && request.activity_identifier.is_some()
@@ -381,7 +381,7 @@ impl Responder {
     }
 
     fn recover(&mut self, request: &RecoverRequest, guard: &mut Guard) -> RecoverResponse {
-        let refused = |fault: Fault| RecoverResponse {
+        let refused = |fault: StoreError| RecoverResponse {
             state_result: StateResult::Failure,
             action_result: fault.result(),
             diagnostic: vec![fault.diagnostic()],
@@ -391,17 +391,17 @@ impl Responder {
         let Some(docket) = guard.recover(&self.user, activity) else {
             if guard.claim(&self.user, activity) {
                 let text = "the association that it was on has not ended yet";
-                return refused(Fault::transient(6001, text));
+                return refused(StoreError::transient(6001, text));
             }
             if guard.was_taken_over(&self.user, activity) {
                 let text = "another user has taken the file over since";
-                return refused(Fault::permanent(6004, text));
+                return refused(StoreError::permanent(6004, text));
             }
-            return refused(Fault::permanent(6004, ""));
+            return refused(StoreError::permanent(6004, ""));
         };
         let Some(form) = Form::of(&docket.contents_type) else {
             guard.keep(docket);
-            return refused(Fault::permanent(6006, ""));
+            return refused(StoreError::permanent(6006, ""));
         };
         let points = docket.checkpoints.len();
         let wanted = usize::try_from(request.recovery_point);
@@ -410,7 +410,7 @@ impl Responder {
             Ok(wanted) if wanted <= points + 1 => wanted.min(points),
             Ok(_) | Err(_) => {
                 guard.keep(docket);
-                return refused(Fault::permanent(6009, ""));
+                return refused(StoreError::permanent(6009, ""));
             }
         };
         let contents_type = docket.contents_type.clone();
@@ -441,11 +441,11 @@ impl Responder {
         }
     }
 
-    fn erase(&self, request: &EraseRequest, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+    fn erase(&self, request: &EraseRequest, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
         whole(&request.fadu_identity)?;
         let opened = self.opened.as_ref();
         if !opened.is_some_and(|opened| opened.mode.contains(ProcessingMode::ERASE)) {
-            return Err(Fault::permanent(5017, ""));
+            return Err(StoreError::permanent(5017, ""));
         }
         let name = guard.may(self.selection()?, AccessRequest::ERASE)?.clone();
         let (file, _) = guard.store().write_to(&self.user, &name, Start::Replace)?;
@@ -454,7 +454,7 @@ impl Responder {
 }
 
 /// Whether a file access data unit is the whole file.
-pub(super) fn whole(identity: &FaduIdentity) -> Result<(), Fault> {
+pub(super) fn whole(identity: &FaduIdentity) -> Result<(), StoreError> {
     match identity {
         FaduIdentity::First | FaduIdentity::Begin => Ok(()),
         FaduIdentity::Last
@@ -464,7 +464,7 @@ pub(super) fn whole(identity: &FaduIdentity) -> Result<(), Fault> {
         | FaduIdentity::End
         | FaduIdentity::SingleName(_)
         | FaduIdentity::NameList(_)
-        | FaduIdentity::Number(_) => Err(Fault::permanent(5004, identity.to_string())),
+        | FaduIdentity::Number(_) => Err(StoreError::permanent(5004, identity.to_string())),
     }
 }
 
@@ -478,7 +478,7 @@ fn locate(request: &LocateRequest) -> LocateResponse {
 }
 
 /// The result of something, and why.
-pub(super) fn said(done: Result<(), Fault>) -> (kumiki_osi_service::ftam::ActionResult, Vec<Diagnostic>) {
+pub(super) fn said(done: Result<(), StoreError>) -> (kumiki_osi_service::ftam::ActionResult, Vec<Diagnostic>) {
     match done {
         Ok(()) => Default::default(),
         Err(fault) => (fault.result(), vec![fault.diagnostic()]),
@@ -490,11 +490,11 @@ fn settle(
     kept: ContentsType,
     wanted: Option<&ContentsType>,
     typed: bool,
-) -> Result<(ContentsType, Option<Diagnostic>), Fault> {
+) -> Result<(ContentsType, Option<Diagnostic>), StoreError> {
     let Some(wanted) = wanted else {
         return Ok((kept, None));
     };
-    let contradicts = || Fault::permanent(5036, format!("the file is {kept}"));
+    let contradicts = || StoreError::permanent(5036, format!("the file is {kept}"));
     let form = Form::of(wanted).ok_or_else(contradicts)?;
     if !typed {
         let fits = form != Form::Directory;

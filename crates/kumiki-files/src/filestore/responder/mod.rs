@@ -26,7 +26,7 @@ use kumiki_osi_service::ftam::{
 };
 use kumiki_osi_service::layer;
 
-use super::{Action, Fault, Form, Guard, Name, Selection, User};
+use super::{Action, Form, Guard, Name, Selection, StoreError, User};
 use crate::ftam::Ftam;
 use crate::node::{Called, End, Recovers, RespondingUser};
 pub(crate) use audit::renaming;
@@ -182,7 +182,7 @@ pub struct Responder {
     /// What was changed in the group that is executed, so that it can be put back.
     changes: Option<Vec<Change>>,
     /// This side asked for a transfer to be cancelled, for this reason, and has no answer.
-    cancelling: Option<Fault>,
+    cancelling: Option<StoreError>,
     credit: u32,
     /// What was said where the initiator has aborted.
     heard: Option<Vec<Diagnostic>>,
@@ -198,7 +198,7 @@ impl RespondingUser for Responder {
     fn called(
         config: &Config,
         association: &mut Association,
-        room: Result<(), Fault>,
+        room: Result<(), StoreError>,
         guard: &mut Guard,
     ) -> Called<Self> {
         let Some(Fpdu::InitializeRequest(request)) = association.initialize.take().map(|fpdu| *fpdu) else {
@@ -249,14 +249,14 @@ impl RespondingUser for Responder {
         self.pump(guard, out);
     }
 
-    fn stop(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn stop(&mut self, fault: StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.abort(fault, guard, out);
         }
     }
 
     /// Who has fallen silent may come back for what was interrupted.
-    fn expire(&mut self, why: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn expire(&mut self, why: StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         if !self.over {
             self.keep(guard);
         }
@@ -307,7 +307,7 @@ impl RespondingUser for Responder {
     fn supersede(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.keep(guard);
         let text = "its activity is recovered on another association";
-        self.abort(Fault::transient(1011, text), guard, out);
+        self.abort(StoreError::transient(1011, text), guard, out);
     }
 }
 
@@ -379,7 +379,7 @@ impl Responder {
         }
     }
 
-    fn abort(&mut self, fault: Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn abort(&mut self, fault: StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         let abort = Abort { action_result: fault.result(), diagnostic: vec![fault.diagnostic()] };
         self.stopped = Some(abort.diagnostic.clone());
         out.push(Fpdu::UserAbort(Box::new(abort)).into());
@@ -413,7 +413,7 @@ impl Responder {
             if group.members.len() < MOST_MEMBERS {
                 group.members.push(fpdu);
             } else {
-                self.abort(Fault::permanent(1015, "a group is too long"), guard, out);
+                self.abort(StoreError::permanent(1015, "a group is too long"), guard, out);
             }
             return;
         }
@@ -427,7 +427,7 @@ impl Responder {
             }
             Fpdu::EndGroupRequest => match self.group.take() {
                 Some(group) => self.run(group, now, guard, out),
-                None => self.abort(Fault::permanent(1015, ""), guard, out),
+                None => self.abort(StoreError::permanent(1015, ""), guard, out),
             },
             Fpdu::TerminateRequest(_) => {
                 self.leave(guard);
@@ -452,7 +452,7 @@ impl Responder {
                 match self.execute(other, now, guard) {
                     Some(response) => out.push(response.into()),
                     None => {
-                        let fault = Fault::permanent(1008, kind.name());
+                        let fault = StoreError::permanent(1008, kind.name());
                         self.abort(fault, guard, out);
                     }
                 }
@@ -470,7 +470,7 @@ impl Responder {
             let Some(response) = self.execute(member, now, guard) else {
                 // Nobody is told of it whether it could be put back.
                 let _ = self.change_back(now, guard);
-                self.abort(Fault::permanent(1008, kind.name()), guard, out);
+                self.abort(StoreError::permanent(1008, kind.name()), guard, out);
                 return;
             };
             let reasons = failure(&response);
@@ -495,7 +495,7 @@ impl Responder {
     }
 
     /// Puts back what the group that is executed has changed, but for a file that it has made: that goes as a whole.
-    fn change_back(&mut self, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+    fn change_back(&mut self, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
         let is_old = self.selected.is_some_and(|selected| !selected.is_new);
         let changes = self.changes.take().filter(|_| is_old).unwrap_or_default();
         self.put_back(changes, now, guard)

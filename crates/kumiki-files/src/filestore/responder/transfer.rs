@@ -15,7 +15,7 @@ use kumiki_osi_service::ftam::{
 
 use super::super::guard::Interrupted;
 use super::super::newlines::{self, Point};
-use super::super::{Action, Fault, FileId, Form, Guard, Lengths, Name, Start};
+use super::super::{Action, FileId, Form, Guard, Lengths, Name, Start, StoreError};
 use super::Responder;
 use super::audit::words;
 use super::files::{said, whole};
@@ -166,19 +166,19 @@ impl Responder {
         }
     }
 
-    fn begin_reading(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard) -> Result<Transfer, Fault> {
+    fn begin_reading(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard) -> Result<Transfer, StoreError> {
         let name = guard.may(self.selection()?, AccessRequest::READ)?.clone();
         let names = self.names();
         let opened = self.opened.as_mut();
-        let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
+        let opened = opened.ok_or_else(|| StoreError::permanent(5039, "the file is not open"))?;
         if !opened.mode.contains(ProcessingMode::READ) {
-            return Err(Fault::permanent(5017, "the file is not open for reading"));
+            return Err(StoreError::permanent(5017, "the file is not open for reading"));
         }
         whole(&request.fadu_identity)?;
         let nodes = match (request.access_context, opened.form) {
             (AccessContext::UnstructuredAll, _) => None,
             (AccessContext::FlatAll, Form::Records(_)) => Some(false),
-            (other, _) => return Err(Fault::permanent(5025, other.to_string())),
+            (other, _) => return Err(StoreError::permanent(5025, other.to_string())),
         };
         if opened.form == Form::Directory {
             let wanted = match &opened.contents_type {
@@ -195,7 +195,7 @@ impl Responder {
             return Ok(Transfer::at(begin, points, What::Reading { file, nodes }));
         }
         if opened.resumed.is_some() {
-            return Err(Fault::permanent(5017, "the file was being written"));
+            return Err(StoreError::permanent(5017, "the file was being written"));
         }
         guard.empty(self.selection()?)?;
         let (file, _) = guard.store().read_from(&self.user, &name, now)?;
@@ -210,25 +210,25 @@ impl Responder {
         }
     }
 
-    fn begin_writing(&mut self, request: &WriteRequest, guard: &mut Guard) -> Result<Transfer, Fault> {
+    fn begin_writing(&mut self, request: &WriteRequest, guard: &mut Guard) -> Result<Transfer, StoreError> {
         let selection = self.selection()?;
         let opened = self.opened.as_mut();
-        let opened = opened.ok_or_else(|| Fault::permanent(5039, "the file is not open"))?;
+        let opened = opened.ok_or_else(|| StoreError::permanent(5039, "the file is not open"))?;
         let records = matches!(opened.form, Form::Records(_));
         let (mode, access, start) = match request.fadu_operation {
             FaduOperation::Insert if records => (ProcessingMode::INSERT, AccessRequest::INSERT, Start::Extend),
             FaduOperation::Insert => {
-                return Err(Fault::permanent(5011, "the file has one data unit"));
+                return Err(StoreError::permanent(5011, "the file has one data unit"));
             }
             FaduOperation::Replace => (ProcessingMode::REPLACE, AccessRequest::REPLACE, Start::Replace),
             FaduOperation::Extend if records => {
-                return Err(Fault::permanent(5016, "records are inserted, not extended"));
+                return Err(StoreError::permanent(5016, "records are inserted, not extended"));
             }
             FaduOperation::Extend => (ProcessingMode::EXTEND, AccessRequest::EXTEND, Start::Extend),
         };
         let name = guard.may(selection, access)?.clone();
         if !opened.mode.contains(mode) {
-            return Err(Fault::permanent(5017, format!("not open for {mode}")));
+            return Err(StoreError::permanent(5017, format!("not open for {mode}")));
         }
         match (&request.fadu_identity, start) {
             (FaduIdentity::End, Start::Extend) => {}
@@ -238,7 +238,7 @@ impl Responder {
             return Ok(Transfer::at(begin, points, What::Writing { file }));
         }
         if opened.resumed.is_some() {
-            return Err(Fault::permanent(5017, "the file was being read"));
+            return Err(StoreError::permanent(5017, "the file was being read"));
         }
         // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents stay.
         let start = if guard.is_to_be_emptied(selection) { Start::Replace } else { start };
@@ -264,7 +264,7 @@ impl Responder {
     }
 
     /// The next data element, if there is one, and what goes before or behind it.
-    fn next_element(&mut self, guard: &mut Guard, out: &mut Vec<Action>) -> Result<bool, Fault> {
+    fn next_element(&mut self, guard: &mut Guard, out: &mut Vec<Action>) -> Result<bool, StoreError> {
         let (Some(transfer), Some(opened)) = (&mut self.transfer, &self.opened) else {
             return Ok(false);
         };
@@ -319,7 +319,7 @@ impl Responder {
             return Ok(false);
         };
         let fits = lengths.check(string.len());
-        fits.map_err(|why| Fault::permanent(5001, why))?;
+        fits.map_err(|why| StoreError::permanent(5001, why))?;
         if *nodes == Some(false) {
             let node = StructuringElement::Node(NodeDescriptor::default());
             out.push(Action::Say(Primitive::Data(DataElement::Structuring(node))));
@@ -353,7 +353,7 @@ impl Responder {
                 self.on_string(octets, guard, out);
             }
             (DataElement::Structuring(StructuringElement::Node(_)), Some(Form::Records(_))) => {}
-            _ => self.cancel_writing(&Fault::permanent(5014, ""), guard, out),
+            _ => self.cancel_writing(&StoreError::permanent(5014, ""), guard, out),
         }
     }
 
@@ -375,9 +375,9 @@ impl Responder {
         };
         let size = end.octets.saturating_add(end.cr.into());
         let done = if let Err(why) = fits {
-            Err(Fault::permanent(5001, why))
+            Err(StoreError::permanent(5001, why))
         } else if let Some(most) = self.config.longest_file.filter(|most| size > *most) {
-            Err(Fault::too_long(most))
+            Err(StoreError::too_long(most))
         } else if data.is_empty() {
             Ok(())
         } else {
@@ -389,13 +389,13 @@ impl Responder {
         }
     }
 
-    fn cancel_writing(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn cancel_writing(&mut self, fault: &StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         if self.transfer.is_some() {
             self.cancel(fault, guard, out);
         }
     }
 
-    fn cancel(&mut self, fault: &Fault, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn cancel(&mut self, fault: &StoreError, guard: &mut Guard, out: &mut Vec<Action>) {
         self.close_transfer(guard);
         self.cancelled();
         let selected = self.selected.and_then(|it| guard.name(it.selection).cloned());
@@ -437,7 +437,7 @@ impl Responder {
             return;
         }
         let Some(transfer) = self.transfer.take().filter(|transfer| transfer.ended) else {
-            self.abort(Fault::permanent(1008, "F-TRANSFER-END request"), guard, out);
+            self.abort(StoreError::permanent(1008, "F-TRANSFER-END request"), guard, out);
             return;
         };
         let done = match transfer.what {
@@ -460,7 +460,7 @@ impl Responder {
     }
 
     /// What was written up to `end` takes the place of the file.
-    fn commit(&mut self, file: FileId, end: Point, now: Moment, guard: &mut Guard) -> Result<(), Fault> {
+    fn commit(&mut self, file: FileId, end: Point, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
         let held: &[u8] = if end.cr { b"\r" } else { b"" };
         // What was written behind a checkpoint to which both went back is not of it.
         let written = guard.store().write(file, end.octets, Message::from_octets(held));
@@ -502,13 +502,13 @@ impl Responder {
             return;
         }
         let Some(transfer) = &mut self.transfer else {
-            self.abort(Fault::permanent(1008, "F-RESTART request"), guard, out);
+            self.abort(StoreError::permanent(1008, "F-RESTART request"), guard, out);
             return;
         };
         let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
         let sends = !matches!(transfer.what, What::Writing { .. });
         if wanted > transfer.points.len() && sends {
-            self.cancel(&Fault::permanent(6000, ""), guard, out);
+            self.cancel(&StoreError::permanent(6000, ""), guard, out);
             return;
         }
         // Who takes may go back further than it is asked for: to what it has.

@@ -175,7 +175,7 @@ fn who_writes_and_has_no_octets_yet_is_not_kept() {
     // The same of one that was silent for too long.
     let mut writer = as_user("ada", &mut guard);
     say(&mut writer, &mut guard, numbered(begin_writing("a", over), 8));
-    writer.expire(Fault::transient(1013, ""), &mut guard, &mut Vec::new());
+    writer.expire(StoreError::transient(1013, ""), &mut guard, &mut Vec::new());
     assert_eq!((guard.interrupted(), guard.selections()), (0, 0));
 }
 
@@ -286,7 +286,7 @@ pub(super) struct Rooted {
 }
 
 impl Filestore for Rooted {
-    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, Fault> {
+    fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         self.memory.authenticate(login)
     }
 
@@ -298,7 +298,7 @@ impl Filestore for Rooted {
         self.memory.keeps_access_control()
     }
 
-    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, Fault> {
+    fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, StoreError> {
         let mut attributes = self.memory.attributes(user, name)?;
         if self.alters {
             attributes.permitted_actions = attributes.permitted_actions.map(|it| it | PermittedActions::READ_ATTRIBUTE);
@@ -306,11 +306,11 @@ impl Filestore for Rooted {
         Ok(attributes)
     }
 
-    fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, Fault> {
+    fn list(&mut self, user: &User, name: &Name, n: usize) -> Result<Vec<GraphicString>, StoreError> {
         self.memory.list(user, name, n)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), Fault> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
         self.memory.create(user, name, file, now)
     }
 
@@ -318,11 +318,11 @@ impl Filestore for Rooted {
         self.memory.made(name);
     }
 
-    fn delete(&mut self, user: &User, name: &Name) -> Result<(), Fault> {
+    fn delete(&mut self, user: &User, name: &Name) -> Result<(), StoreError> {
         self.memory.delete(user, name)
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), Fault> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
         self.memory.rename(user, from, to, now)
     }
 
@@ -332,30 +332,30 @@ impl Filestore for Rooted {
         name: &Name,
         elements: Vec<AccessControlElement>,
         now: Moment,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         self.memory.set_access_control(user, name, elements, now)
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), Fault> {
+    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
         self.memory.read_from(user, name, now)
     }
 
-    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), Fault> {
+    fn write_to(&mut self, user: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
         self.memory.write_to(user, name, start)
     }
 
-    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, Fault> {
+    fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         self.memory.read(file, offset, most)
     }
 
-    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), Fault> {
+    fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
         self.memory.write(file, offset, data)
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), Fault> {
+    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
         if self.is_full {
             self.memory.close(file);
-            return Err(Fault::space("full"));
+            return Err(StoreError::space("full"));
         }
         self.memory.commit(user, file, now)
     }

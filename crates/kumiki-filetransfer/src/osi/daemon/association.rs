@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use kumiki_files::filestore::{Config, Fault, FileServer, Guard, ResponderConfig};
+use kumiki_files::filestore::{Config, FileServer, Guard, ResponderConfig, StoreError};
 use kumiki_files::mms_files;
 use kumiki_files::node::{End, WAKE};
 use kumiki_graph::pipe::Pipe;
@@ -313,12 +313,12 @@ impl Serve<'_> {
         if (stopping || too_long || is_short) && !self.is_stopped {
             self.is_stopped = true;
             server.stop(if stopping {
-                Fault::transient(2, "the responder ends")
+                StoreError::transient(2, "the responder ends")
             } else if is_short {
-                Fault::transient(9, "the responder has no memory for another association")
+                StoreError::transient(9, "the responder has no memory for another association")
             } else {
                 // Who comes at once would have to begin anew.
-                Fault::permanent(1013, "it has lasted as long as the responder lets one last")
+                StoreError::permanent(1013, "it has lasted as long as the responder lets one last")
             });
             graph.wake(now, self.node, WAKE);
         } else if server.is_claimed() {

@@ -36,7 +36,7 @@ use super::receive::{AckReason, Due};
 use super::recovery::Phase;
 use super::scoreboard::AckOutcome;
 use super::segment::Segment;
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 use super::timers::Timer;
 use super::trace::Event;
 
@@ -195,7 +195,7 @@ impl Session {
 
     /// Our SYN was answered: by a SYN,ACK (`acked`), or by a SYN that crosses it, to which we answer in turn. The response to
     /// marked SYNs: as though they had been lost.
-    pub(super) fn agree_on_ecn(&mut self, segment: &Segment, acked: bool, io: &mut Io<'_, '_>) {
+    pub(super) fn agree_on_ecn(&mut self, segment: &Segment, acked: bool, ctx: &mut Ctx<'_, '_>) {
         if !acked {
             let answering = Answering::new(self.ecn.wish, segment.flags, segment.ecn);
             self.ecn.crossing = answering;
@@ -215,7 +215,7 @@ impl Session {
                 accurate.receiver.show_option();
                 accurate.sender.on_first_option(segment.options.accecn);
                 let arrived = handshake::reflected(segment.flags);
-                self.judge_handshake(arrived.unwrap_or(Codepoint::NotEct), io);
+                self.judge_handshake(arrived.unwrap_or(Codepoint::NotEct), ctx);
             }
         }
     }
@@ -229,7 +229,7 @@ impl Session {
     }
 
     /// Who called has answered our SYN,ACK with `segment`.
-    pub(super) fn begin_ecn(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn begin_ecn(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let Mode::Accurate(accurate) = &mut self.ecn.mode else {
             return;
         };
@@ -242,37 +242,37 @@ impl Session {
             return;
         }
         match accurate.sender.on_handshake_ack(segment.flags) {
-            Some(arrived) => self.judge_handshake(arrived, io),
-            None => self.distrust(true, io),
+            Some(arrived) => self.judge_handshake(arrived, ctx),
+            None => self.distrust(true, ctx),
         }
     }
 
     /// Our SYN or SYN,ACK, which was sent without ECT, is told to have arrived so (RFC 9768 section 3.2.2.3).
-    fn judge_handshake(&mut self, arrived: Codepoint, io: &mut Io<'_, '_>) {
+    fn judge_handshake(&mut self, arrived: Codepoint, ctx: &mut Ctx<'_, '_>) {
         if arrived != Codepoint::NotEct {
-            self.distrust(false, io);
+            self.distrust(false, ctx);
         }
         if arrived == Codepoint::Ce {
-            io.shared.counters.ecn_echoes += 1;
+            ctx.shared.counters.ecn_echoes += 1;
             self.congestion.on_syn_lost();
         }
     }
 
     /// Something changes what IP's or TCP's header says: no more ECT, and where the feedback itself is wrong, no more responses.
-    fn distrust(&mut self, deaf: bool, io: &mut Io<'_, '_>) {
+    fn distrust(&mut self, deaf: bool, ctx: &mut Ctx<'_, '_>) {
         if self.ecn.ect {
-            io.shared.counters.ecn_disabled += 1;
+            ctx.shared.counters.ecn_disabled += 1;
         }
         self.ecn.ect = false;
         self.ecn.deaf |= deaf;
     }
 
     /// What the connection now uses is counted.
-    pub(super) const fn count_ecn(&self, io: &mut Io<'_, '_>) {
+    pub(super) const fn count_ecn(&self, ctx: &mut Ctx<'_, '_>) {
         match self.ecn.mode {
             Mode::None => {}
-            Mode::Classic(_) => io.shared.counters.ecn_classic += 1,
-            Mode::Accurate(_) => io.shared.counters.ecn_accurate += 1,
+            Mode::Classic(_) => ctx.shared.counters.ecn_classic += 1,
+            Mode::Accurate(_) => ctx.shared.counters.ecn_accurate += 1,
         }
     }
 
@@ -294,7 +294,7 @@ impl Session {
     // As a receiver.
 
     /// An acceptable segment has been taken: what IP's header said of it.
-    pub(super) fn take_ecn(&mut self, arrived: Arrived, cwr: bool, io: &mut Io<'_, '_>) {
+    pub(super) fn take_ecn(&mut self, arrived: Arrived, cwr: bool, ctx: &mut Ctx<'_, '_>) {
         let ce = arrived.codepoint == Codepoint::Ce;
         match &mut self.ecn.mode {
             Mode::None => return,
@@ -310,18 +310,18 @@ impl Session {
             }
         }
         if ce {
-            io.shared.counters.ce_received += u64::from(arrived.count);
-            self.note(Event::Marked, io.now());
+            ctx.shared.counters.ce_received += u64::from(arrived.count);
+            self.note(Event::Marked, ctx.now());
         }
     }
 
     /// Another segment came in this batch: where one more mark would be too many for one acknowledgment, it goes now.
-    pub(super) fn tell_marks_early(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn tell_marks_early(&mut self, ctx: &mut Ctx<'_, '_>) {
         if let Mode::Accurate(accurate) = &self.ecn.mode
             && accurate.receiver.is_full()
             && let Due::Now(why) = self.receive.due
         {
-            self.send_ack(why, io);
+            self.send_ack(why, ctx);
         }
     }
 
@@ -338,7 +338,7 @@ impl Session {
         &mut self,
         (seq, flags, text): (Seq, Flags, &Message),
         (options, room): (&mut Options, usize),
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) -> (Flags, Codepoint) {
         if flags.contains(Flags::RST) || matches!(self.ecn.mode, Mode::None) {
             return (Flags::NONE, Codepoint::NotEct);
@@ -354,7 +354,7 @@ impl Session {
             Mode::Classic(classic) => {
                 if new_data && classic.take_cwr() {
                     bits |= Flags::CWR;
-                    io.shared.counters.cwr_sent += 1;
+                    ctx.shared.counters.cwr_sent += 1;
                 }
             }
             Mode::Accurate(accurate) => {
@@ -379,10 +379,10 @@ impl Session {
             }
         }
         if codepoint == Codepoint::Ect0 {
-            io.shared.counters.ect_sent += 1;
+            ctx.shared.counters.ect_sent += 1;
         }
         if bits.contains(Flags::CWR) && matches!(self.ecn.mode, Mode::Classic(_)) {
-            self.note(Event::CwrSent, io.now());
+            self.note(Event::CwrSent, ctx.now());
         }
         (bits, codepoint)
     }
@@ -395,7 +395,7 @@ impl Session {
     // As a sender.
 
     /// An acceptable acknowledgment came, which shows `outcome`; `flight` was outstanding just before.
-    pub(crate) fn take_marks(&mut self, segment: &Segment, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
+    pub(crate) fn take_marks(&mut self, segment: &Segment, outcome: &AckOutcome, flight: u32, ctx: &mut Ctx<'_, '_>) {
         self.ecn.told = false;
         let una = self.board.una();
         // Sequence numbers go round.
@@ -421,7 +421,7 @@ impl Session {
                     Heard::Nothing => false,
                     Heard::Marks(_) => true,
                     Heard::Mangled => {
-                        self.distrust(true, io);
+                        self.distrust(true, ctx);
                         false
                     }
                 }
@@ -429,14 +429,14 @@ impl Session {
         };
         if told && !self.ecn.deaf {
             self.ecn.told = true;
-            io.shared.counters.ecn_echoes += 1;
-            self.note(Event::Echoed, io.now());
-            self.respond(flight, io);
+            ctx.shared.counters.ecn_echoes += 1;
+            self.note(Event::Echoed, ctx.now());
+            self.respond(flight, ctx);
         }
     }
 
     /// The response to marks: as to a loss, once for each window of data (RFC 3168 section 6.1.2).
-    fn respond(&mut self, flight: u32, io: &mut Io<'_, '_>) {
+    fn respond(&mut self, flight: u32, ctx: &mut Ctx<'_, '_>) {
         if self.recovery.phase != Phase::None {
             self.ecn.marked = true;
             return;
@@ -444,7 +444,7 @@ impl Session {
         if self.ecn.reduced.is_some() {
             return;
         }
-        let now = io.now();
+        let now = ctx.now();
         let least = self.congestion.window() <= u64::from(self.send.mss);
         // What an earlier recovery did is no more to be undone.
         self.recovery.forget_undo();
@@ -452,27 +452,27 @@ impl Session {
         self.congestion.on_ecn(&Loss { now, flight });
         self.window_by(Limit::Mark);
         self.ecn.on_reduced(self.board.nxt());
-        io.shared.counters.ecn_reductions += 1;
+        ctx.shared.counters.ecn_reductions += 1;
         if least {
             // The window cannot be halved: the retransmission timer starts again, and until then nothing new goes.
-            self.ecn.pause = Some(self.slow(self.rtt.rto(), io));
+            self.ecn.pause = Some(self.slow(self.rtt.rto(), ctx));
             if !self.board.is_empty() {
-                self.arm_retransmit(io);
+                self.arm_retransmit(ctx);
             }
         }
         self.note(Event::Reduced, now);
     }
 
     /// Whether new data has to wait, because the peer tells of marks although the window is one segment.
-    pub(super) fn is_paused(&mut self, io: &mut Io<'_, '_>) -> bool {
+    pub(super) fn is_paused(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
         let Some(until) = self.ecn.pause else {
             return false;
         };
-        if until <= io.now() {
+        if until <= ctx.now() {
             self.ecn.pause = None;
             return false;
         }
-        self.timers.set(Timer::Pacing, until, io.cx);
+        self.timers.set(Timer::Pacing, until, ctx.cx);
         true
     }
 }

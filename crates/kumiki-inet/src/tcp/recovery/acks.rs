@@ -10,15 +10,15 @@ use crate::tcp::congestion::{Acked, Loss};
 use crate::tcp::limits::Limit;
 use crate::tcp::scoreboard::{AckOutcome, Span};
 use crate::tcp::segment::Segment;
-use crate::tcp::session::{Io, Session};
+use crate::tcp::session::{Ctx, Session};
 use crate::tcp::trace::Event;
 
 /// No more duplicates are waited for than this: the edge of what is lost is found by a walk over so many ranges.
 const MOST_DUPLICATES: u32 = 64;
 
 impl Session {
-    pub(crate) fn take_new_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        let (ack, now) = (segment.ack, io.now());
+    pub(crate) fn take_new_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+        let (ack, now) = (segment.ack, ctx.now());
         self.believe_copies(segment, now);
         if ack.gt(self.board.nxt()) {
             // The octet of a window probe was taken: now it counts as sent. Only a timestamp tells which probe's (MUST-18).
@@ -32,8 +32,8 @@ impl Session {
             self.board.on_probed(Span { start, end }, probed_at);
         }
         let flight = self.board.flight();
-        io.shared.counters.new_acks += 1;
-        io.shared.counters.flight_at_acks += u64::from(flight);
+        ctx.shared.counters.new_acks += 1;
+        ctx.shared.counters.flight_at_acks += u64::from(flight);
         let partial = matches!(self.recovery.phase, Phase::Fast(point) if ack.lt(point));
         let carried = self.carried(ack);
         let outcome = if partial && !self.sack {
@@ -42,39 +42,39 @@ impl Session {
             self.board.on_cumulative_ack(ack, now)
         };
         self.send.release(ack);
-        let told = self.take_sack(segment, io);
-        let late = if self.sample(segment, &outcome, &told, io) { None } else { self.echoed_trip(segment, now) };
+        let told = self.take_sack(segment, ctx);
+        let late = if self.sample(segment, &outcome, &told, ctx) { None } else { self.echoed_trip(segment, now) };
         let outcome = outcome.and(told);
-        self.take_marks(segment, &outcome, flight, io);
+        self.take_marks(segment, &outcome, flight, ctx);
         self.recovery.duplicates = 0;
-        self.answered(io);
+        self.answered(ctx);
         self.progressed();
-        self.take_path_answer(io);
-        self.trust_path(carried, io);
+        self.take_path_answer(ctx);
+        self.trust_path(carried, ctx);
         self.recovery.limited = 0;
-        self.take_probe_answer(segment, &outcome, false, io);
+        self.take_probe_answer(segment, &outcome, false, ctx);
         let was = self.recovery.phase;
-        self.take_reordering(&outcome, io);
+        self.take_reordering(&outcome, ctx);
         // What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
-        if !self.find_spurious(segment, &outcome, late, io) {
-            self.advance_recovery(&outcome, flight, io);
+        if !self.find_spurious(segment, &outcome, late, ctx) {
+            self.advance_recovery(&outcome, flight, ctx);
         }
-        self.step_frto(io);
+        self.step_frto(ctx);
         let exiting = was != Phase::None && self.recovery.phase == Phase::None;
-        let losses = self.take_time(&outcome, exiting, io);
+        let losses = self.take_time(&outcome, exiting, ctx);
         self.reduce_in_proportion(&outcome, losses + outcome.lost == 0);
         if self.board.is_empty() {
             self.clear_loss_timers();
         } else {
-            self.arm_retransmit(io);
+            self.arm_retransmit(ctx);
         }
         self.note(Event::Acknowledged, now);
     }
 
     /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample of what is acknowledged, a timestamp may, or what the same
     /// segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
-    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, io: &Io<'_, '_>) -> bool {
-        let told = || self.trip_of_last_copy(segment, outcome, io.now());
+    fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, ctx: &Ctx<'_, '_>) -> bool {
+        let told = || self.trip_of_last_copy(segment, outcome, ctx.now());
         let rtt = outcome.rtt.or_else(told).or(sacked.rtt);
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
@@ -102,12 +102,12 @@ impl Session {
         believed.then(|| Duration::from_millis(age.max(1).into()))
     }
 
-    fn take_sack(&mut self, segment: &Segment, io: &Io<'_, '_>) -> AckOutcome {
+    fn take_sack(&mut self, segment: &Segment, ctx: &Ctx<'_, '_>) -> AckOutcome {
         if !self.sack || segment.options.sack.is_empty() {
             return AckOutcome::default();
         }
         let blocks = segment.options.sack.as_slice();
-        self.board.on_sack(segment.ack, blocks, io.now())
+        self.board.on_sack(segment.ack, blocks, ctx.now())
     }
 
     /// Which copies of what was sent twice `segment` can be for (RFC 8985 section 6.2 step 2).
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// TLP_process_ack of RFC 8985 section 7.4.2.
-    fn take_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, duplicate: bool, io: &mut Io<'_, '_>) {
+    fn take_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, duplicate: bool, ctx: &mut Ctx<'_, '_>) {
         let Some(tlp) = &mut self.recovery.tlp else {
             return;
         };
@@ -141,10 +141,10 @@ impl Session {
             bare_duplicate: duplicate && segment.options.sack.is_empty(),
         };
         if tlp.on_ack(&answer) && self.recovery.phase == Phase::None {
-            io.shared.counters.probes_repaired += 1;
+            ctx.shared.counters.probes_repaired += 1;
             self.recovery.undo.disarm();
             let flight = u64::from(self.board.flight());
-            let now = io.now();
+            let now = ctx.now();
             if !self.ecn.has_reduced(self.board.una()) {
                 self.congestion.on_loss(&Loss { now, flight: flight + u64::from(outcome.acked) });
                 self.window_by(Limit::Loss);
@@ -161,9 +161,9 @@ impl Session {
         segment: &Segment,
         outcome: &AckOutcome,
         late: Option<Duration>,
-        io: &mut Io<'_, '_>,
+        ctx: &mut Ctx<'_, '_>,
     ) -> bool {
-        if !io.shared.config.undo {
+        if !ctx.shared.config.undo {
             return false;
         }
         let recovering = self.recovery.phase != Phase::None;
@@ -180,22 +180,22 @@ impl Session {
             let verdict = undo.frto_verdict(outcome.delivered > 0 && !above);
             spurious |= verdict == Some(Verdict::Spurious);
             if verdict == Some(Verdict::Genuine) && !spurious {
-                self.recover_as_usual(outcome, io);
+                self.recover_as_usual(outcome, ctx);
             }
         }
         if spurious {
-            self.undo(outcome, late, io);
+            self.undo(outcome, late, ctx);
         }
         spurious
     }
 
     /// The time-out was for something: step 3 (a) of F-RTO.
-    fn recover_as_usual(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+    fn recover_as_usual(&mut self, outcome: &AckOutcome, ctx: &Ctx<'_, '_>) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         if outcome.acked == 0 && self.congestion.window() < 3 * u64::from(self.send.mss) {
             // The segment that slow start would have sent and had acknowledged by now in place of a new one.
             self.congestion.on_ack(&Acked {
-                now: io.now(),
+                now: ctx.now(),
                 octets: self.send.mss.into(),
                 flight: self.board.flight().into(),
                 srtt: self.rtt.srtt(),
@@ -213,18 +213,18 @@ impl Session {
     }
 
     /// How far segments overtake each other, where that is asked for.
-    fn take_reordering(&mut self, outcome: &AckOutcome, io: &Io<'_, '_>) {
+    fn take_reordering(&mut self, outcome: &AckOutcome, ctx: &Ctx<'_, '_>) {
         if outcome.reordered {
             let segments = outcome.extent.div_ceil(self.send.mss.max(1));
-            self.wait_for_duplicates(segments + 1, io);
+            self.wait_for_duplicates(segments + 1, ctx);
         }
     }
 
     /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
-    fn undo(&mut self, outcome: &AckOutcome, late: Option<Duration>, io: &mut Io<'_, '_>) {
+    fn undo(&mut self, outcome: &AckOutcome, late: Option<Duration>, ctx: &mut Ctx<'_, '_>) {
         let acked = outcome.acked;
         let undo = &mut self.recovery.undo;
-        let counters = &mut io.shared.counters;
+        let counters = &mut ctx.shared.counters;
         if undo.timeout {
             counters.spurious_timeouts += 1;
             self.rtt.reset_back_off();
@@ -236,13 +236,13 @@ impl Session {
             counters.spurious_recoveries += 1;
             // RFC 3522's SpuriousRecovery.
             let enough = undo.duplicates.saturating_add(1).min(MOST_DUPLICATES);
-            self.wait_for_duplicates(enough, io);
+            self.wait_for_duplicates(enough, ctx);
             if let Some(rack) = &mut self.recovery.rack {
                 rack.on_spurious();
             }
         }
         self.recovery.undo.disarm();
-        let initial = io.shared.config.initial_window.octets(self.send.mss);
+        let initial = ctx.shared.config.initial_window.octets(self.send.mss);
         let flight = u64::from(self.board.flight());
         if self.ecn.on_undone() {
             self.congestion.undo(flight + u64::from(acked).min(initial));
@@ -255,12 +255,12 @@ impl Session {
             self.board.clear_duplicates();
             self.board.unmark_pending();
         }
-        self.note(Event::Undone, io.now());
+        self.note(Event::Undone, ctx.now());
     }
 
     /// Reordering needs more duplicates than usual as proof, where RACK does not wait instead.
-    fn wait_for_duplicates(&mut self, enough: u32, io: &Io<'_, '_>) {
-        let config = &io.shared.config;
+    fn wait_for_duplicates(&mut self, enough: u32, ctx: &Ctx<'_, '_>) {
+        let config = &ctx.shared.config;
         if self.recovery.rack.is_some() || !config.adapt_to_reordering {
             return;
         }
@@ -272,11 +272,11 @@ impl Session {
     }
 
     /// Step 2 of F-RTO, after the first new acknowledgment since the time-out.
-    fn step_frto(&mut self, io: &Io<'_, '_>) {
+    fn step_frto(&mut self, ctx: &Ctx<'_, '_>) {
         let Frto::Again(end) = self.recovery.undo.frto else {
             return;
         };
-        let half = io.shared.config.half_window;
+        let half = ctx.shared.config.half_window;
         let next = self.send.next(&self.board, self.cwnd(), half, false);
         let goes_on = matches!(self.recovery.phase, Phase::Timeout(_))
             && (self.sack || self.board.una().geq(end))
@@ -286,41 +286,41 @@ impl Session {
 
     /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
     /// Returns the octets newly lost.
-    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, io: &mut Io<'_, '_>) -> u32 {
+    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, ctx: &mut Ctx<'_, '_>) -> u32 {
         let Some(rack) = &mut self.recovery.rack else {
             return 0;
         };
-        let now = io.now();
+        let now = ctx.now();
         if let Some(rtt) = outcome.rtt_newest {
             rack.on_rtt(rtt, now);
         }
         rack.on_delivered(outcome, now);
         let (una, nxt) = (self.board.una(), self.board.nxt());
         rack.adapt(outcome.dsack.is_some(), exiting, una, nxt);
-        self.detect_losses(outcome.delivered, io)
+        self.detect_losses(outcome.delivered, ctx)
     }
 
     /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost. Returns the octets newly
     /// lost; the acknowledgment that asks for it has `delivered` some.
-    pub(super) fn detect_losses(&mut self, delivered: u32, io: &mut Io<'_, '_>) -> u32 {
-        let conditions = self.rack_conditions(io);
+    pub(super) fn detect_losses(&mut self, delivered: u32, ctx: &mut Ctx<'_, '_>) -> u32 {
+        let conditions = self.rack_conditions(ctx);
         let Some(rack) = &mut self.recovery.rack else {
             return 0;
         };
         let (Some(latest), Some(patience)) = (rack.segment(), rack.patience(&conditions)) else {
             return 0;
         };
-        let now = io.now();
+        let now = ctx.now();
         let overdue = self.board.mark_overdue(Some(latest), patience, now);
         rack.reordering_at = overdue.next;
-        io.shared.counters.rack_lost += u64::from(overdue.octets);
+        ctx.shared.counters.rack_lost += u64::from(overdue.octets);
         if self.board.pending() == 0 {
             return overdue.octets;
         }
         match self.recovery.phase {
-            Phase::None => self.enter_recovery(delivered, io),
+            Phase::None => self.enter_recovery(delivered, ctx),
             Phase::Timeout(_) if self.recovery.blameless && overdue.octets > 0 => {
-                self.enter_recovery(delivered, io);
+                self.enter_recovery(delivered, ctx);
             }
             Phase::Fast(_) if self.recovery.prr.is_none() => {
                 // A retransmission lost is a second indication of congestion, unless PRR takes care (section 9.3).
@@ -336,11 +336,11 @@ impl Session {
         overdue.octets
     }
 
-    fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, io: &mut Io<'_, '_>) {
-        let now = io.now();
+    fn advance_recovery(&mut self, outcome: &AckOutcome, flight: u32, ctx: &mut Ctx<'_, '_>) {
+        let now = ctx.now();
         let una = self.board.una();
         match self.recovery.phase {
-            Phase::Fast(point) if una.geq(point) || !(self.sack || io.shared.config.new_reno) => {
+            Phase::Fast(point) if una.geq(point) || !(self.sack || ctx.shared.config.new_reno) => {
                 // PRR has brought the flight to ssthresh, which is cwnd then; otherwise there must be no burst.
                 let flight = match self.recovery.prr {
                     Some(_) => u64::MAX,
@@ -379,27 +379,27 @@ impl Session {
             });
         }
         if self.recovery.phase == Phase::None && self.sack && self.board.is_lost(self.board.una()) {
-            self.enter_recovery(outcome.delivered, io);
+            self.enter_recovery(outcome.delivered, ctx);
         }
     }
 
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
     /// SACK says that something arrived.
-    pub(crate) fn take_old_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        self.believe_copies(segment, io.now());
-        let outcome = self.take_sack(segment, io);
+    pub(crate) fn take_old_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+        self.believe_copies(segment, ctx.now());
+        let outcome = self.take_sack(segment, ctx);
         if let Some(rtt) = outcome.rtt {
             // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
             // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
             self.rtt.on_sample(rtt);
         }
-        self.take_marks(segment, &outcome, self.board.flight(), io);
+        self.take_marks(segment, &outcome, self.board.flight(), ctx);
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
         let plain = segment.len() == 0 && same_window;
-        self.take_probe_answer(segment, &outcome, plain, io);
+        self.take_probe_answer(segment, &outcome, plain, ctx);
         let answers = plain || outcome.delivered > 0;
         if outcome.dsack.is_some() || (self.recovery.new_instead().is_some() && answers) {
-            self.find_spurious(segment, &outcome, None, io);
+            self.find_spurious(segment, &outcome, None, ctx);
         }
         if !self.sack && plain && matches!(self.recovery.undo.frto, Frto::Again(_)) {
             // Step 2 (a) of the basic algorithm.
@@ -413,15 +413,15 @@ impl Session {
             self.recovery.duplicates += 1;
             let undo = &mut self.recovery.undo;
             undo.duplicates = undo.duplicates.max(self.recovery.duplicates);
-            io.shared.counters.duplicate_acks += 1;
+            ctx.shared.counters.duplicate_acks += 1;
         }
         if self.recovery.rack.is_some() {
-            self.take_time(&outcome, false, io);
+            self.take_time(&outcome, false, ctx);
             if duplicate {
-                self.choose_timer(io);
+                self.choose_timer(ctx);
             }
         } else if duplicate {
-            self.count_duplicate(&outcome, io);
+            self.count_duplicate(&outcome, ctx);
         }
         self.reduce_in_proportion(&outcome, false);
     }
@@ -439,9 +439,9 @@ impl Session {
         }
     }
 
-    fn count_duplicate(&mut self, outcome: &AckOutcome, io: &mut Io<'_, '_>) {
-        self.take_reordering(outcome, io);
-        let threshold = match io.shared.config.duplicate_threshold {
+    fn count_duplicate(&mut self, outcome: &AckOutcome, ctx: &mut Ctx<'_, '_>) {
+        self.take_reordering(outcome, ctx);
+        let threshold = match ctx.shared.config.duplicate_threshold {
             0 => 0,
             threshold => threshold.max(self.recovery.dup_thresh),
         };
@@ -454,12 +454,12 @@ impl Session {
             Phase::Timeout(_) => {}
             Phase::None if threshold == 0 => {}
             Phase::None => {
-                if !self.sack && (io.shared.config.limited_transmit || self.recovery.duplicates >= threshold) {
+                if !self.sack && (ctx.shared.config.limited_transmit || self.recovery.duplicates >= threshold) {
                     self.board.on_duplicate_ack(self.send.mss);
                 }
                 let lost = self.sack && self.board.is_lost(self.board.una());
                 if self.recovery.duplicates >= threshold || lost {
-                    self.enter_recovery(outcome.delivered, io);
+                    self.enter_recovery(outcome.delivered, ctx);
                 }
             }
         }
@@ -467,11 +467,11 @@ impl Session {
 
     /// RFC 5681 section 3.2, RFC 6582 section 3.2 step 2, RFC 6675 section 5 step 4.
     /// The acknowledgment that shows the loss has `delivered` so many octets.
-    fn enter_recovery(&mut self, delivered: u32, io: &mut Io<'_, '_>) {
-        if self.only_probe_lost(io) {
+    fn enter_recovery(&mut self, delivered: u32, ctx: &mut Ctx<'_, '_>) {
+        if self.only_probe_lost(ctx) {
             return;
         }
-        io.shared.counters.fast_retransmits += 1;
+        ctx.shared.counters.fast_retransmits += 1;
         let flight = self.loss_flight();
         self.congestion.save(flight);
         if let Some(limits) = &mut self.limits {
@@ -480,7 +480,7 @@ impl Session {
         self.recovery.undo.begin(false, self.recovery.duplicates);
         // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).
         if !self.ecn.has_reduced(self.board.una()) {
-            self.congestion.on_loss(&Loss { now: io.now(), flight });
+            self.congestion.on_loss(&Loss { now: ctx.now(), flight });
             self.window_by(Limit::Loss);
         }
         self.ecn.on_reduced(self.board.nxt());
@@ -495,7 +495,7 @@ impl Session {
             self.board.on_recovery();
             self.board.mark_first_lost(self.send.mss);
         }
-        let bound = match io.shared.config.rate_reduction {
+        let bound = match ctx.shared.config.rate_reduction {
             RateReduction::AtOnce => None,
             RateReduction::Prr => Some(Bound::Safe),
             RateReduction::PrrCrb => Some(Bound::Conservative),
@@ -507,6 +507,6 @@ impl Session {
         let inflight = self.board.pipe().into();
         self.recovery.prr =
             bound.filter(|_| self.sack && bounded).map(|bound| Prr::new(bound, held + u64::from(delivered), inflight));
-        self.note(Event::Recovery, io.now());
+        self.note(Event::Recovery, ctx.now());
     }
 }

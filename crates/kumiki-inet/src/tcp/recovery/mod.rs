@@ -10,7 +10,7 @@ use kumiki_wire::inet::tcp::Seq;
 
 use super::config::{LossDetection, RateReduction};
 use super::scoreboard::Span;
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 
 mod acks;
 mod prr;
@@ -157,15 +157,15 @@ impl Session {
     }
 
     /// The handshake is done: what was negotiated decides how losses are told.
-    pub(crate) fn begin_recovery(&mut self, io: &Io<'_, '_>) {
-        let config = &io.shared.config;
+    pub(crate) fn begin_recovery(&mut self, ctx: &Ctx<'_, '_>) {
+        let config = &ctx.shared.config;
         if !self.sack || config.loss_detection != LossDetection::Rack {
             return;
         }
         self.board.detect_by_time();
         let mut rack = Rack::new();
         if let Some(sample) = self.rtt.min() {
-            rack.on_rtt(sample, io.now());
+            rack.on_rtt(sample, ctx.now());
         }
         self.recovery.rack = Some(rack);
         self.recovery.tlp = config.tail_loss_probe.then(Tlp::default);

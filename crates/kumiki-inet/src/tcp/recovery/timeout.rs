@@ -7,27 +7,27 @@ use super::undo::Frto;
 use crate::tcp::congestion;
 use crate::tcp::limits::Limit;
 use crate::tcp::scoreboard::DUP_THRESH;
-use crate::tcp::session::{Io, Session};
+use crate::tcp::session::{Ctx, Session};
 use crate::tcp::timers::Timer;
 use crate::tcp::trace::Event;
 
 impl Session {
-    pub(crate) fn on_retransmit_timer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_retransmit_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.board.is_empty() {
             return;
         }
-        let now = io.now();
+        let now = ctx.now();
         let again = self.unanswered > 0;
-        if !self.may_try_again(io) {
+        if !self.may_try_again(ctx) {
             return;
         }
-        io.shared.counters.timeouts += 1;
+        ctx.shared.counters.timeouts += 1;
         self.rtt.back_off();
         if self.state.is_before_established() {
-            self.send_syn(io);
+            self.send_syn(ctx);
             return;
         }
-        self.suspect_path(io);
+        self.suspect_path(ctx);
         let loss = congestion::Loss { now, flight: self.loss_flight() };
         let fresh = self.recovery.phase == Phase::None;
         if fresh {
@@ -38,7 +38,7 @@ impl Session {
             self.recovery.undo.begin(true, 0);
         }
         // F-RTO may also start again for the same segment, not in another recovery (RFC 5682 section 3.1 step 1).
-        let f_rto = io.shared.config.f_rto && io.shared.config.undo;
+        let f_rto = ctx.shared.config.f_rto && ctx.shared.config.undo;
         let waiting = matches!(self.recovery.undo.frto, Frto::Again(_));
         self.recovery.undo.frto = match self.board.first_unacked(self.send.mss) {
             Some(span) if f_rto && (fresh || waiting) => Frto::Again(span.end),
@@ -53,7 +53,7 @@ impl Session {
             limits.set_timed_out(quiet, now);
         }
         self.ecn.on_reduced(self.board.nxt());
-        self.mark_timed_out(io);
+        self.mark_timed_out(ctx);
         self.recovery.duplicates = 0;
         self.recovery.limited = 0;
         self.recovery.prr = None;
@@ -61,14 +61,14 @@ impl Session {
         self.recovery.blameless = false;
         self.recovery.forced = true;
         self.note(Event::TimedOut, now);
-        self.arm_retransmit(io);
-        self.output(io);
-        self.stirred = true;
+        self.arm_retransmit(ctx);
+        self.output(ctx);
+        self.dirty = true;
     }
 
     /// What the expiry of the retransmission timer says is lost: everything, or with RACK the first segment and all that
     /// was sent long enough ago (RFC 8985 section 6.3).
-    fn mark_timed_out(&mut self, io: &Io<'_, '_>) {
+    fn mark_timed_out(&mut self, ctx: &Ctx<'_, '_>) {
         let reneged = self.board.has_reneged();
         if reneged {
             self.board.forget_sacks();
@@ -77,34 +77,34 @@ impl Session {
         if let Some(tlp) = &mut self.recovery.tlp {
             tlp.reset();
         }
-        let conditions = self.rack_conditions(io);
+        let conditions = self.rack_conditions(ctx);
         if let Some(rack) = &mut self.recovery.rack {
             rack.reordering_at = None;
             if let Some(patience) = rack.patience(&conditions)
                 && !reneged
             {
                 self.board.mark_first_lost(self.send.mss);
-                self.board.mark_overdue(None, patience, io.now());
+                self.board.mark_overdue(None, patience, ctx.now());
                 return;
             }
         }
         self.board.mark_all_lost();
     }
 
-    pub(super) fn rack_conditions(&self, io: &Io<'_, '_>) -> Conditions {
+    pub(super) fn rack_conditions(&self, ctx: &Ctx<'_, '_>) -> Conditions {
         Conditions {
             recovering: self.recovery.phase != Phase::None,
             segs_sacked: self.board.segments_sacked(),
-            dup_thresh: io.shared.config.duplicate_threshold,
+            dup_thresh: ctx.shared.config.duplicate_threshold,
             srtt: self.rtt.srtt(),
         }
     }
 
     /// RFC 8985 section 8: one of three timers is armed while something is outstanding.
-    pub(crate) fn choose_timer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn choose_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         let Some(rack) = &self.recovery.rack else {
             let at = self.recovery.rto_at;
-            self.timers.set(Timer::Retransmit, at, io.cx);
+            self.timers.set(Timer::Retransmit, at, ctx.cx);
             return;
         };
         let rto_at = self.recovery.rto_at;
@@ -118,13 +118,13 @@ impl Session {
             (Timer::Reordering, at)
         } else if may_probe {
             let single = self.board.flight() <= self.send.mss;
-            let pto = Tlp::pto(self.rtt.srtt(), single, io.shared.config.max_ack_delay);
-            (Timer::LossProbe, (io.now() + pto).min(rto_at))
+            let pto = Tlp::pto(self.rtt.srtt(), single, ctx.shared.config.max_ack_delay);
+            (Timer::LossProbe, (ctx.now() + pto).min(rto_at))
         } else {
             (Timer::Retransmit, rto_at)
         };
         self.clear_loss_timers();
-        self.timers.set(timer, at, io.cx);
+        self.timers.set(timer, at, ctx.cx);
     }
 
     pub(crate) const fn clear_loss_timers(&mut self) {
@@ -134,56 +134,56 @@ impl Session {
     }
 
     /// New data was sent.
-    pub(crate) fn time_new(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn time_new(&mut self, ctx: &mut Ctx<'_, '_>) {
         let running = self.timers.is_set(Timer::Retransmit)
             || self.timers.is_set(Timer::LossProbe)
             || self.timers.is_set(Timer::Reordering);
         if !running {
-            self.arm_retransmit(io);
+            self.arm_retransmit(ctx);
         } else if self.recovery.tlp.is_some() {
-            self.choose_timer(io);
+            self.choose_timer(ctx);
         }
     }
 
     /// Something was sent again. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may last
     /// longer than RTO.
-    pub(crate) fn time_again(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn time_again(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.recovery.rack.is_some() || !self.timers.is_set(Timer::Retransmit) {
-            self.arm_retransmit(io);
+            self.arm_retransmit(ctx);
         }
     }
 
     /// Segments that may only have been reordered have had their time.
-    pub(crate) fn on_reordering_timer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_reordering_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.board.is_empty() {
             return;
         }
-        self.detect_losses(0, io);
-        self.choose_timer(io);
-        self.output(io);
-        self.stirred = true;
+        self.detect_losses(0, ctx);
+        self.choose_timer(ctx);
+        self.output(ctx);
+        self.dirty = true;
     }
 
     /// TLP_send_probe of RFC 8985 section 7.3.
-    pub(crate) fn on_probe_timer(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_probe_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.board.is_empty() {
             return;
         }
         if self.may_probe() {
             let samples = self.rtt.samples();
-            io.shared.counters.loss_probes += 1;
-            let is_retrans = self.send_probe(io);
+            ctx.shared.counters.loss_probes += 1;
+            let is_retrans = self.send_probe(ctx);
             let nxt = self.board.nxt();
             if let Some(tlp) = &mut self.recovery.tlp {
                 tlp.on_probe(nxt, is_retrans, samples);
             }
-            self.note(Event::LossProbe, io.now());
+            self.note(Event::LossProbe, ctx.now());
         }
-        self.arm_retransmit(io);
+        self.arm_retransmit(ctx);
         self.clear_loss_timers();
         let at = self.recovery.rto_at;
-        self.timers.set(Timer::Retransmit, at, io.cx);
-        self.stirred = true;
+        self.timers.set(Timer::Retransmit, at, ctx.cx);
+        self.dirty = true;
     }
 
     /// The two conditions of RFC 8985 section 7.3.
@@ -194,15 +194,15 @@ impl Session {
     }
 
     /// New data if there is any, whatever the congestion window says; else the last segment again, and true.
-    fn send_probe(&mut self, io: &mut Io<'_, '_>) -> bool {
-        let half = io.shared.config.half_window;
+    fn send_probe(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
+        let half = ctx.shared.config.half_window;
         if let Ok(next) = self.send.next(&self.board, u64::MAX, half, true) {
-            self.send_new(next, io);
+            self.send_new(next, ctx);
             return false;
         }
         if let Some(span) = self.board.last_segment(self.send.mss) {
-            self.send_again(span, io);
-            self.board.on_retransmit(span, io.now());
+            self.send_again(span, ctx);
+            self.board.on_retransmit(span, ctx.now());
         }
         true
     }

@@ -11,7 +11,7 @@ use crate::tcp::demux::Pair;
 use crate::tcp::half_open::Caller;
 use crate::tcp::scoreboard::Span;
 use crate::tcp::segment::Segment;
-use crate::tcp::session::{Io, Session};
+use crate::tcp::session::{Ctx, Session};
 
 /// A passive open.
 #[derive(Debug)]
@@ -65,23 +65,23 @@ impl Listener {
 
 impl Session {
     /// A caller has acknowledged our SYN: `segment` is what it did so with.
-    pub(crate) fn call_answered(&mut self, caller: Caller, segment: Segment, io: &mut Io<'_, '_>) {
+    pub(crate) fn call_answered(&mut self, caller: Caller, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         self.passive = true;
         self.listener = Some(caller.listener);
         self.state = State::SynReceived;
         self.receive.start(caller.irs);
-        self.way.route = caller.route;
-        self.negotiate(&caller.offer.options(), io);
+        self.route.gateways = caller.route;
+        self.negotiate(&caller.offer.options(), ctx);
         self.ecn.answer(caller.ecn);
         self.take_syn_window(caller.window, caller.irs, Seq(0));
-        let config = &io.shared.config;
+        let config = &ctx.shared.config;
         self.receive.advertise(config.edge, self.send.mss, true);
-        let now = io.now();
+        let now = ctx.now();
         self.board.on_send(1, caller.at.unwrap_or(now), false);
         if caller.retries > 0 || caller.at.is_none() {
             // Nobody knows which SYN,ACK was answered (Karn, MUST-18).
             let (start, end) = (self.iss, self.iss + 1);
-            self.board.on_retransmit(Span { start, end }, io.now());
+            self.board.on_retransmit(Span { start, end }, ctx.now());
         }
         self.send.max = self.iss + 1;
         self.unanswered = caller.retries;
@@ -89,7 +89,7 @@ impl Session {
             let (text, fin) = *text;
             self.queue_early(text, fin);
         }
-        self.on_segment(segment, io);
+        self.on_segment(segment, ctx);
     }
 
     /// Text and FIN that came with a SYN are kept until the handshake is done.

@@ -31,7 +31,7 @@ use kumiki_octets::Message;
 
 use super::segment::Segment;
 use super::send::Fin;
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 
 /// The states of RFC 9293 section 3.3.2. LISTEN is no state of a session: see [`Listener`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,58 +93,58 @@ impl State {
 
 impl Session {
     /// A segment for this connection arrived.
-    pub(crate) fn on_segment(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_segment(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         match self.state {
             State::Closed => {}
-            State::SynSent => self.in_syn_sent(segment, io),
-            State::SynReceived => self.in_syn_received(segment, io),
+            State::SynSent => self.in_syn_sent(segment, ctx),
+            State::SynReceived => self.in_syn_received(segment, ctx),
             State::Established | State::FinWait1 | State::FinWait2 | State::CloseWait => {
-                self.in_data_transfer(segment, io);
+                self.in_data_transfer(segment, ctx);
             }
-            State::Closing | State::LastAck => self.in_closing(&segment, io),
-            State::TimeWait => self.in_time_wait(&segment, io),
+            State::Closing | State::LastAck => self.in_closing(&segment, ctx),
+            State::TimeWait => self.in_time_wait(&segment, ctx),
         }
     }
 
     /// The user takes an offered connection: what has come so far is for it.
-    pub(crate) fn accept(&mut self, user: Handle, quality: &Quality, io: &mut Io<'_, '_>) {
+    pub(crate) fn accept(&mut self, user: Handle, quality: &Quality, ctx: &mut Ctx<'_, '_>) {
         self.user = user;
         self.accepted = true;
-        self.stirred = true;
-        self.on_quality(quality, io);
-        self.announce(io);
-        self.accept_urgent(io);
+        self.dirty = true;
+        self.on_quality(quality, ctx);
+        self.announce(ctx);
+        self.accept_urgent(ctx);
         while let Some((data, end)) = self.receive.held.pop_front() {
             let session = user;
-            self.up(Indication::Data { session, data, end }, io);
+            self.up(Indication::Data { session, data, end }, ctx);
         }
-        self.settle_urgent(io);
+        self.settle_urgent(ctx);
         if self.receive.fin {
             let session = user;
-            self.up(Indication::Released { session, data: None }, io);
+            self.up(Indication::Released { session, data: None }, ctx);
         }
     }
 
     /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does; `end` is the push (MAY-15).
-    pub(crate) fn on_data(&mut self, mut data: Message, end: bool, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_data(&mut self, mut data: Message, end: bool, ctx: &mut Ctx<'_, '_>) {
         if !self.state.may_send() || self.send.fin != Fin::Open {
-            io.cx.drop("data after release");
+            ctx.cx.drop("data after release");
             return;
         }
-        self.stirred = true;
-        io.shared.counters.over_credit += self.send.beyond_credit(data.len());
-        let piece = usize::try_from(io.shared.config.send_granularity).unwrap_or(0);
+        self.dirty = true;
+        ctx.shared.counters.over_credit += self.send.beyond_credit(data.len());
+        let piece = usize::try_from(ctx.shared.config.send_granularity).unwrap_or(0);
         while piece > 0 && data.len() > piece {
             let Ok(front) = data.split_to(piece) else {
                 break;
             };
             self.send.queue(front, end);
-            self.output(io);
+            self.output(ctx);
         }
         if !data.is_empty() {
             self.send.queue(data, end);
         }
-        self.output(io);
+        self.output(ctx);
     }
 
     /// The user has taken data.
@@ -152,15 +152,15 @@ impl Session {
         let octets = u32::try_from(credit.octets).unwrap_or(u32::MAX);
         self.receive.user = self.receive.user.saturating_sub(octets);
         self.buffers.on_taken(octets);
-        self.stirred = true;
+        self.dirty = true;
     }
 
     /// The user sends no more (RFC 9293 section 3.10.4).
-    pub(crate) fn on_release(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_release(&mut self, ctx: &mut Ctx<'_, '_>) {
         match self.state {
             State::SynSent => {
-                self.end(None, io);
-                self.closed(io);
+                self.end(None, ctx);
+                self.closed(ctx);
             }
             // The FIN goes when the connection is established.
             State::SynReceived => self.send.fin = Fin::Queued,
@@ -173,30 +173,30 @@ impl Session {
     const fn queue_fin(&mut self, next: State) {
         self.send.fin = Fin::Queued;
         self.state = next;
-        self.stirred = true;
+        self.dirty = true;
     }
 
     /// The user ends at once (RFC 9293 section 3.10.5).
-    pub(crate) fn on_abort(&mut self, io: &mut Io<'_, '_>) {
-        self.reset(None, io);
+    pub(crate) fn on_abort(&mut self, ctx: &mut Ctx<'_, '_>) {
+        self.reset(None, ctx);
     }
 
     /// The next hop does not answer. What MUST-56 keeps a connection from is what ICMP says; this our own link tells, and while
     /// nobody has answered there is nothing to keep.
-    pub(crate) fn on_no_neighbour(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_no_neighbour(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.state.is_before_established() {
-            self.end(Some(Reason::Unreachable), io);
+            self.end(Some(Reason::Unreachable), ctx);
         } else {
-            self.on_soft_error(Problem::NoNeighbour, io);
+            self.on_soft_error(Problem::NoNeighbour, ctx);
         }
     }
 
     /// The layer below says that the peer, or its port, cannot be reached.
-    pub(crate) fn on_hard_error(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn on_hard_error(&mut self, ctx: &mut Ctx<'_, '_>) {
         // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
         // stacks: once synchronized, only the time-out ends a connection.
         if self.state.is_before_established() {
-            self.end(Some(Reason::Unreachable), io);
+            self.end(Some(Reason::Unreachable), ctx);
         }
     }
 }

@@ -6,56 +6,56 @@ use kumiki_wire::inet::tcp::Flags;
 use super::State;
 use crate::tcp::receive::AckReason;
 use crate::tcp::segment::{self, Segment};
-use crate::tcp::session::{Io, Session};
+use crate::tcp::session::{Ctx, Session};
 
 impl Session {
     /// Calls the peer.
-    pub(crate) fn call(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn call(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.state = State::SynSent;
-        self.send_syn(io);
+        self.send_syn(ctx);
     }
 
-    pub(super) fn in_syn_sent(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn in_syn_sent(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         let acked = segment.has(Flags::ACK);
         if acked && (segment.ack.leq(self.iss) || segment.ack.gt(self.send.max)) {
-            let options = io.shared.unit_options();
-            if segment::reset(&self.pair, &segment, options, io.cx) {
-                io.shared.counters.resets_sent += 1;
+            let options = ctx.shared.unit_options();
+            if segment::reset(&self.pair, &segment, options, ctx.cx) {
+                ctx.shared.counters.resets_sent += 1;
             }
             return;
         }
         if segment.has(Flags::RST) {
             if acked {
-                io.shared.counters.resets_received += 1;
-                self.end(Some(Reason::Refused), io);
+                ctx.shared.counters.resets_received += 1;
+                self.end(Some(Reason::Refused), ctx);
             }
             return;
         }
         if !segment.has(Flags::SYN) {
             return;
         }
-        self.stirred = true;
+        self.dirty = true;
         self.receive.start(segment.seq);
-        self.take_way(&segment, io);
-        self.negotiate(&segment.options, io);
-        self.agree_on_ecn(&segment, acked, io);
+        self.learn_route(&segment, ctx);
+        self.negotiate(&segment.options, ctx);
+        self.agree_on_ecn(&segment, acked, ctx);
         self.take_syn_window(segment.window, segment.seq, segment.ack);
         if !acked {
             // Simultaneous open (MUST-10).
             self.state = State::SynReceived;
-            self.send_syn(io);
+            self.send_syn(ctx);
             self.queue_early(segment.text, segment.flags.contains(Flags::FIN));
             return;
         }
-        self.syn_acked(&segment, io);
+        self.syn_acked(&segment, ctx);
         self.receive.owe_now(AckReason::Syn);
-        self.established(io);
+        self.established(ctx);
         // Text and FIN that came with the SYN,ACK.
         let mut rest = segment;
         rest.seq += 1;
-        self.take_text(rest, io);
+        self.take_text(rest, ctx);
         if self.must_show_handshake() && !self.ended {
-            self.send_ack(AckReason::Syn, io);
+            self.send_ack(AckReason::Syn, ctx);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::tcp::challenge::Standing;
 use crate::tcp::reassembly::Inserted;
 use crate::tcp::receive::{AckReason, Due};
 use crate::tcp::segment::Segment;
-use crate::tcp::session::{Io, Session};
+use crate::tcp::session::{Ctx, Session};
 use crate::tcp::timers::Timer;
 use crate::tcp::trace::Event;
 
@@ -18,27 +18,27 @@ use crate::tcp::trace::Event;
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Session {
-    pub(super) fn in_data_transfer(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
-        if !self.passes_checks(&segment, io) || !self.accepts_ack(&segment, io) {
+    pub(super) fn in_data_transfer(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
+        if !self.passes_checks(&segment, ctx) || !self.accepts_ack(&segment, ctx) {
             return;
         }
-        self.believe(&segment, io);
-        self.take_ack(&segment, io);
+        self.believe(&segment, ctx);
+        self.take_ack(&segment, ctx);
         if self.state == State::FinWait1 && self.send.fin_acked(self.board.una()) {
             self.state = State::FinWait2;
-            self.arm_fin_wait_2(io);
+            self.arm_fin_wait_2(ctx);
         }
-        self.take_urgent(&segment, io);
+        self.take_urgent(&segment, ctx);
         let (arrived, cwr) = (segment.arrived(), segment.has(Flags::CWR));
-        self.tell_marks_early(io);
-        self.take_text(segment, io);
-        self.take_ecn(arrived, cwr, io);
+        self.tell_marks_early(ctx);
+        self.take_text(segment, ctx);
+        self.take_ecn(arrived, cwr, ctx);
     }
 
     /// Sequence number, RST and SYN checks; false where the segment has been dealt with. They read, and answer; see the rule
     /// in [`super`].
-    pub(super) fn passes_checks(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
-        if !self.passes_paws(segment, io) {
+    pub(super) fn passes_checks(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) -> bool {
+        if !self.passes_paws(segment, ctx) {
             return false;
         }
         // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and URG
@@ -46,27 +46,27 @@ impl Session {
         let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
         if !at_closed_window && !self.receive.is_acceptable(segment.seq, segment.len()) {
             if !segment.has(Flags::RST) {
-                self.refuse(segment, io);
+                self.refuse(segment, ctx);
             }
             return false;
         }
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt {
-                self.challenge(Standing::Impossible, io);
+                self.challenge(Standing::Impossible, ctx);
                 return false;
             }
-            io.shared.counters.resets_received += 1;
+            ctx.shared.counters.resets_received += 1;
             if self.state == State::SynReceived {
-                self.refused(io);
+                self.refused(ctx);
             } else {
-                self.end(Some(Reason::Reset), io);
+                self.end(Some(Reason::Reset), ctx);
             }
             return false;
         }
         if segment.has(Flags::SYN) {
             // RFC 5961 section 4.2.
-            self.challenge(Standing::Impossible, io);
+            self.challenge(Standing::Impossible, ctx);
             return false;
         }
         // Without an ACK there is nothing to do (fifth step), and after negotiation a segment without timestamps is
@@ -79,58 +79,58 @@ impl Session {
 
     /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been
     /// passed, and by nobody else.
-    pub(super) fn believe(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
-        self.stirred = true;
+    pub(super) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
+        self.dirty = true;
         if let Some((value, _)) = segment.options.timestamps
             && self.timestamps
             && segment.seq.leq(self.receive.last_ack_sent)
-            && (self.is_recent_outdated(io) || !Seq(value).lt(Seq(self.receive.ts_recent.0)))
+            && (self.is_recent_outdated(ctx) || !Seq(value).lt(Seq(self.receive.ts_recent.0)))
         {
-            self.receive.ts_recent = (value, io.now());
+            self.receive.ts_recent = (value, ctx.now());
         }
-        self.patience.heard = io.now();
+        self.patience.heard = ctx.now();
         if let Some((_, echo)) = segment.options.timestamps
             && segment.octets() > 0
             && echo != 0
         {
-            let age = self.ts_now(io.now()).wrapping_sub(echo);
-            self.buffers.on_echo(Duration::from_millis(age.into()), io.now());
+            let age = self.ts_now(ctx.now()).wrapping_sub(echo);
+            self.buffers.on_echo(Duration::from_millis(age.into()), ctx.now());
         }
-        self.take_way(segment, io);
+        self.learn_route(segment, ctx);
         if let Some(told) = segment.options.user_timeout {
-            self.take_user_timeout(told, io);
+            self.take_user_timeout(told, ctx);
         }
     }
 
     /// Whether TS.Recent is of a time of which nothing can be said any more. A segment is accepted then whatever its timestamp, "and rule R3
     /// updates TS.Recent with the TSval from the new segment" (RFC 7323 section 5.5).
-    fn is_recent_outdated(&self, io: &Io<'_, '_>) -> bool {
+    fn is_recent_outdated(&self, ctx: &Ctx<'_, '_>) -> bool {
         let (_, since) = self.receive.ts_recent;
-        io.now().saturating_since(since) > PAWS_IDLE
+        ctx.now().saturating_since(since) > PAWS_IDLE
     }
 
     /// RFC 7323 section 5.3, rule R1.
-    fn passes_paws(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+    fn passes_paws(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) -> bool {
         let Some((value, _)) = segment.options.timestamps.filter(|_| self.timestamps) else {
             return true;
         };
         let old = Seq(value).lt(Seq(self.receive.ts_recent.0));
-        if !old || segment.has(Flags::RST) || self.is_recent_outdated(io) {
+        if !old || segment.has(Flags::RST) || self.is_recent_outdated(ctx) {
             return true;
         }
-        io.shared.counters.paws_rejected += 1;
-        self.challenge(Standing::Impossible, io);
+        ctx.shared.counters.paws_rejected += 1;
+        self.challenge(Standing::Impossible, ctx);
         false
     }
 
     /// Answers a segment outside the window. Most are copies of what was received, or ask where the window is: where nothing
     /// else speaks against one it is reported as such (RFC 2883), and what the window can open further is said.
-    fn refuse(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    fn refuse(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let credible = segment.has(Flags::ACK)
             && self.is_possible_ack(segment.ack)
             && (!self.timestamps || segment.options.timestamps.is_some());
         if !credible {
-            self.challenge(Standing::Impossible, io);
+            self.challenge(Standing::Impossible, ctx);
             return;
         }
         let is_copy = !segment.text.is_empty() && segment.seq.lt(self.receive.nxt);
@@ -142,7 +142,7 @@ impl Session {
         let lately = i64::from(self.receive.buffer.max(65_535));
         let is_late = segment.len() > 0 && !segment.has(Flags::SYN) && (0..=lately).contains(&i64::from(behind));
         let standing = if is_late { Standing::Copy } else { Standing::Misplaced };
-        if !self.challenge(standing, io) {
+        if !self.challenge(standing, ctx) {
             return;
         }
         if self.sack && is_copy {
@@ -152,20 +152,20 @@ impl Session {
         let probes = self.receive.window() < self.send.mss;
         let shows = self.take_syn_ack_again(segment);
         if probes || shows {
-            self.stirred = true;
+            self.dirty = true;
             self.receive.owe_now(AckReason::Unacceptable);
         }
     }
 
     /// Says where we stand, to whoever sent what is refused, as often as RFC 5961 section 7 allows; whether it will be said.
-    pub(super) fn challenge(&mut self, standing: Standing, io: &mut Io<'_, '_>) -> bool {
-        io.shared.counters.unacceptable += 1;
-        let now = io.now();
-        let config = &io.shared.config;
+    pub(super) fn challenge(&mut self, standing: Standing, ctx: &mut Ctx<'_, '_>) -> bool {
+        ctx.shared.counters.unacceptable += 1;
+        let now = ctx.now();
+        let config = &ctx.shared.config;
         let allowed = self.challenges.allow(standing, config.challenge_interval, now)
-            && io.shared.budget.take(config.challenge_limit, now, io.cx.rng());
+            && ctx.shared.budget.take(config.challenge_limit, now, ctx.cx.rng());
         if !allowed {
-            io.shared.counters.challenges_spared += 1;
+            ctx.shared.counters.challenges_spared += 1;
             return false;
         }
         self.receive.asked = true;
@@ -179,27 +179,27 @@ impl Session {
     }
 
     /// The fifth step, the ACK field, as far as it is a check; false where the segment must be dropped for it.
-    pub(super) fn accepts_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) -> bool {
+    pub(super) fn accepts_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) -> bool {
         let possible = self.is_possible_ack(segment.ack);
         if !possible {
-            self.challenge(Standing::Impossible, io);
+            self.challenge(Standing::Impossible, ctx);
         }
         possible
     }
 
     /// The fifth step, once the segment is believed.
-    pub(super) fn take_ack(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn take_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let ack = segment.ack;
         if self.send.wnd == 0 {
             // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over what was
             // under way (SHLD-17).
-            self.answered(io);
+            self.answered(ctx);
         }
         let una = self.board.una();
         if ack.gt(una) {
-            self.take_new_ack(segment, io);
+            self.take_new_ack(segment, ctx);
         } else if ack == una {
-            self.take_old_ack(segment, io);
+            self.take_old_ack(segment, ctx);
         }
         self.take_window(segment);
     }
@@ -224,21 +224,21 @@ impl Session {
     }
 
     /// The seventh and eighth steps: text and FIN.
-    pub(super) fn take_text(&mut self, segment: Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn take_text(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         let fin = segment.has(Flags::FIN);
         if segment.text.is_empty() && !fin {
             return;
         }
         if !self.state.may_receive() {
             // CLOSE-WAIT: a copy of what ended with the FIN.
-            self.challenge(Standing::Copy, io);
+            self.challenge(Standing::Copy, ctx);
             return;
         }
         let window = self.receive.window();
         let octets = segment.octets();
-        if octets > 0 && self.is_out_of_memory(io) {
+        if octets > 0 && self.is_out_of_memory(ctx) {
             // As if it had been lost.
-            io.shared.counters.out_of_memory += 1;
+            ctx.shared.counters.out_of_memory += 1;
             self.receive.owe_now(AckReason::OutOfOrder);
             return;
         }
@@ -249,25 +249,25 @@ impl Session {
             let push = segment.has(Flags::PSH) || fin;
             if octets > 0 {
                 let segments = segment.count();
-                self.deliver(segment.text, push, io);
-                let rule = io.shared.config.ack;
+                self.deliver(segment.text, push, ctx);
+                let rule = ctx.shared.config.ack;
                 let came = (octets, segments);
-                self.receive.owe(came, self.send.mss, rule, io.now());
+                self.receive.owe(came, self.send.mss, rule, ctx.now());
                 if rule.pushed && push && octets < self.send.mss {
                     self.receive.owe_now(AckReason::Data);
                 }
             }
             if fin {
-                self.take_fin(io);
+                self.take_fin(ctx);
             }
             return;
         }
-        self.take_disordered(segment, window, io);
+        self.take_disordered(segment, window, ctx);
     }
 
     /// Text that is not simply the next: ahead of its turn, partly old, beyond the window, or filling a gap. It is
     /// acknowledged at once (MAY-13).
-    fn take_disordered(&mut self, segment: Segment, window: u32, io: &mut Io<'_, '_>) {
+    fn take_disordered(&mut self, segment: Segment, window: u32, ctx: &mut Ctx<'_, '_>) {
         let fin = segment.has(Flags::FIN);
         let push = segment.has(Flags::PSH) || fin;
         let nxt = self.receive.nxt;
@@ -276,53 +276,53 @@ impl Session {
         if segment.seq.gt(nxt)
             && let Due::Now(why) = self.receive.due
         {
-            self.send_ack(why, io);
+            self.send_ack(why, ctx);
         }
-        if segment.seq.gt(nxt) && self.has_no_memory(io) {
+        if segment.seq.gt(nxt) && self.has_no_memory(ctx) {
             // As if it had been lost.
-            io.shared.counters.out_of_memory += 1;
+            ctx.shared.counters.out_of_memory += 1;
             self.receive.owe_now(AckReason::OutOfOrder);
             return;
         }
         let inserted = self.receive.queue.insert(nxt, window, segment.seq, segment.text, fin);
         self.receive.owe_now(AckReason::OutOfOrder);
         match inserted {
-            Inserted::Queued(_) if segment.seq.gt(nxt) => io.shared.counters.out_of_order += 1,
+            Inserted::Queued(_) if segment.seq.gt(nxt) => ctx.shared.counters.out_of_order += 1,
             Inserted::Queued(_) => {}
-            Inserted::Duplicate | Inserted::Outside => io.shared.counters.duplicates += 1,
-            Inserted::Full => io.cx.drop("reassembly queue full"),
+            Inserted::Duplicate | Inserted::Outside => ctx.shared.counters.duplicates += 1,
+            Inserted::Full => ctx.cx.drop("reassembly queue full"),
         }
-        self.take_queued(push, io);
+        self.take_queued(push, ctx);
     }
 
     /// What is queued and now in order.
-    pub(super) fn take_queued(&mut self, push: bool, io: &mut Io<'_, '_>) {
+    pub(super) fn take_queued(&mut self, push: bool, ctx: &mut Ctx<'_, '_>) {
         while let Some(text) = self.receive.queue.pop_in_order(self.receive.nxt) {
-            self.deliver(text, push, io);
+            self.deliver(text, push, ctx);
             self.receive.owe_now(AckReason::OutOfOrder);
         }
         if self.receive.queue.fin_is_next(self.receive.nxt) {
-            self.take_fin(io);
+            self.take_fin(ctx);
         }
     }
 
     /// Hands in-order text to the user, with its push (MAY-17), or keeps it until there is one.
-    fn deliver(&mut self, text: Message, push: bool, io: &mut Io<'_, '_>) {
+    fn deliver(&mut self, text: Message, push: bool, ctx: &mut Ctx<'_, '_>) {
         let octets = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.receive.nxt += octets;
         self.receive.user = self.receive.user.saturating_add(octets);
-        io.shared.counters.octets_received += u64::from(octets);
-        self.note(Event::Received, io.now());
+        ctx.shared.counters.octets_received += u64::from(octets);
+        self.note(Event::Received, ctx.now());
         if !self.accepted {
             self.receive.hold(text, push);
             return;
         }
         let indication = Indication::Data { session: self.user, data: text, end: push };
-        self.up(indication, io);
-        self.settle_urgent(io);
+        self.up(indication, ctx);
+        self.settle_urgent(ctx);
     }
 
-    fn take_fin(&mut self, io: &mut Io<'_, '_>) {
+    fn take_fin(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.receive.fin {
             return;
         }
@@ -330,15 +330,15 @@ impl Session {
         self.receive.nxt += 1;
         self.receive.edge = self.receive.edge.max(self.receive.nxt);
         self.receive.owe_now(AckReason::Fin);
-        self.settle_urgent(io);
+        self.settle_urgent(ctx);
         if self.accepted {
             let session = self.user;
-            self.up(Indication::Released { session, data: None }, io);
+            self.up(Indication::Released { session, data: None }, ctx);
         }
         match self.state {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,
-            State::FinWait2 => self.enter_time_wait(io),
+            State::FinWait2 => self.enter_time_wait(ctx),
             State::Closed
             | State::SynSent
             | State::SynReceived

@@ -5,13 +5,13 @@ use kumiki_wire::inet::tcp::Flags;
 use super::State;
 use crate::tcp::challenge::Standing;
 use crate::tcp::segment::Segment;
-use crate::tcp::session::{Io, Session};
-use crate::tcp::time_waits::Remains;
+use crate::tcp::session::{Ctx, Session};
+use crate::tcp::time_waits::TimeWaitEntry;
 use crate::tcp::timers::Timer;
 
 impl Session {
     /// To the user the connection is over; TIME-WAIT is between TCPs.
-    pub(super) fn enter_time_wait(&mut self, io: &mut Io<'_, '_>) {
+    pub(super) fn enter_time_wait(&mut self, ctx: &mut Ctx<'_, '_>) {
         self.state = State::TimeWait;
         for timer in [
             Timer::Retransmit,
@@ -24,12 +24,12 @@ impl Session {
             self.timers.clear(timer);
         }
         self.send.clear();
-        self.stirred = true;
-        self.closed(io);
+        self.dirty = true;
+        self.closed(ctx);
     }
 
     /// The rest of the batch in which TIME-WAIT was entered.
-    pub(super) fn in_time_wait(&mut self, segment: &Segment, io: &mut Io<'_, '_>) {
+    pub(super) fn in_time_wait(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let at_nxt = segment.seq == self.receive.nxt;
         let answered = if segment.has(Flags::RST) {
             !at_nxt && segment.seq.is_within(self.receive.nxt, self.receive.window())
@@ -37,16 +37,16 @@ impl Session {
             !at_nxt || segment.len() > 0
         };
         if answered {
-            self.challenge(Standing::Impossible, io);
+            self.challenge(Standing::Impossible, ctx);
         }
     }
 
     /// The batch is over, and all that was owed has been sent.
-    pub(crate) fn leave_remains(&mut self, io: &mut Io<'_, '_>) {
+    pub(crate) fn leave_time_wait_entry(&mut self, ctx: &mut Ctx<'_, '_>) {
         let unit = 1u32 << self.receive.shift;
         let window = self.receive.window().div_ceil(unit);
         let how = self.unit_options();
-        self.remains = Some(Remains {
+        self.time_wait = Some(TimeWaitEntry {
             pair: self.pair,
             snd_nxt: self.board.nxt(),
             max_wnd: self.send.max_wnd,
@@ -56,11 +56,11 @@ impl Session {
             ttl: how.ttl,
             tos: how.tos,
             ecn: self.ecn.feedback(),
-            route: self.way.route.take(),
+            route: self.route.gateways.take(),
             ts_recent: self.timestamps.then_some(self.receive.ts_recent.0),
             answered: Default::default(),
-            due: io.now(),
+            due: ctx.now(),
         });
-        self.end(None, io);
+        self.end(None, ctx);
     }
 }

@@ -199,7 +199,7 @@ fn a_later_syn_ends_time_wait_and_begins_beyond_it() {
 
 #[test]
 fn time_wait_takes_little_memory_and_the_oldest_makes_room() {
-    assert!(size_of::<crate::tcp::time_waits::Remains>() <= 124);
+    assert!(size_of::<crate::tcp::time_waits::TimeWaitEntry>() <= 124);
     let config = Config { time_waits: 10, ..plain() };
     let mut pair = Pair::new(config, plain(), ms(10));
     pair.listen(B, 5);

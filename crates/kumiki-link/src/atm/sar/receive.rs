@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Instant;
 use kumiki_octets::{Checksum, Message, Sum};
-use kumiki_wire::atm::aal5::{self, Fault};
+use kumiki_wire::atm::aal5::{self, Aal5Error};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
 use super::{HOST, MONITOR, SarConfig};
@@ -169,10 +169,10 @@ impl Receiver {
                 self.pdus += 1;
                 out.put(HOST, Unit::Frame { data, address });
             }
-            Err(Fault::Crc { .. }) => self.crc += 1,
-            Err(Fault::Length { .. }) => self.length += 1,
-            Err(Fault::Cpi { .. }) => self.cpi += 1,
-            Err(Fault::Abort) => self.abort += 1,
+            Err(Aal5Error::Crc { .. }) => self.crc += 1,
+            Err(Aal5Error::Length { .. }) => self.length += 1,
+            Err(Aal5Error::Cpi { .. }) => self.cpi += 1,
+            Err(Aal5Error::Abort) => self.abort += 1,
         }
     }
 

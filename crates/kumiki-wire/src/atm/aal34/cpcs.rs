@@ -17,7 +17,7 @@ pub const TRAILER_LEN: usize = 4;
 
 /// Why a CPCS-PDU is thrown away; each is counted on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum CpcsError {
     /// The common part indicator is not zero: other units, or none of this protocol.
     #[error("AAL3/4: CPI is {found:#04x}, expected 0x00")]
     Cpi {
@@ -138,25 +138,25 @@ impl Trailer {
     /// The tags come first: when they differ, this is no trailer of that header.
     ///
     /// # Errors
-    /// The first [`Fault`]: tags, CPI, AL, Length against the PDU, Length against BASize.
-    pub fn check(&self, header: &Header, pdu_len: usize) -> Result<usize, Fault> {
+    /// The first [`CpcsError`]: tags, CPI, AL, Length against the PDU, Length against BASize.
+    pub fn check(&self, header: &Header, pdu_len: usize) -> Result<usize, CpcsError> {
         let Self { al, e_tag, length } = *self;
         if header.b_tag != e_tag {
-            return Err(Fault::Tag { begin: header.b_tag, end: e_tag });
+            return Err(CpcsError::Tag { begin: header.b_tag, end: e_tag });
         }
         if header.cpi != 0 {
-            return Err(Fault::Cpi { found: header.cpi });
+            return Err(CpcsError::Cpi { found: header.cpi });
         }
         if al != 0 {
-            return Err(Fault::Alignment { found: al });
+            return Err(CpcsError::Alignment { found: al });
         }
         let sdu_len = usize::from(length);
         if sdu_len == 0 || super::pdu_len(sdu_len) != pdu_len {
             let most = pdu_len.saturating_sub(HEADER_LEN + TRAILER_LEN);
-            return Err(Fault::Length { found: length, pdu_len, least: most.saturating_sub(3).max(1), most });
+            return Err(CpcsError::Length { found: length, pdu_len, least: most.saturating_sub(3).max(1), most });
         }
         if length > header.ba_size {
-            return Err(Fault::BufferSize { ba_size: header.ba_size, length });
+            return Err(CpcsError::BufferSize { ba_size: header.ba_size, length });
         }
         Ok(sdu_len)
     }
@@ -227,7 +227,7 @@ pub fn pdu(mut sdu: Message, tag: u8) -> Option<Message> {
 ///
 /// # Errors
 /// What is wrong with it, where it is shorter than header and trailer as well.
-pub fn sdu(mut pdu: Message) -> Result<Message, Fault> {
+pub fn sdu(mut pdu: Message) -> Result<Message, CpcsError> {
     let total = pdu.len();
     let (mut front, mut back) = ([0; HEADER_LEN], [0; TRAILER_LEN]);
     let _ = pdu.copy_to(0, &mut front);

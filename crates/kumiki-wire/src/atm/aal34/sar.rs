@@ -93,7 +93,7 @@ impl fmt::Display for SegmentType {
 
 /// Why a segment is thrown away; each is counted on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SarError {
     /// The octets do not give the CRC of the trailer. Not even the MID can be trusted.
     #[error("AAL3/4: CRC-10 is {found:#05x}, the octets give {expected:#05x}")]
     Crc {
@@ -196,21 +196,21 @@ impl Trailer {
     /// when it is wrong, no field can be trusted.
     ///
     /// # Errors
-    /// The first of the [`Fault`]s, in their order.
-    pub const fn check(&self, segment_type: SegmentType, crc: u16) -> Result<usize, Fault> {
+    /// The first of the [`SarError`]s, in their order.
+    pub const fn check(&self, segment_type: SegmentType, crc: u16) -> Result<usize, SarError> {
         if self.crc != crc {
-            return Err(Fault::Crc { found: self.crc, expected: crc });
+            return Err(SarError::Crc { found: self.crc, expected: crc });
         }
         let least = match segment_type {
             // All but the last are full.
             SegmentType::Bom | SegmentType::Com => 44,
-            SegmentType::Eom if self.li == ABORT => return Err(Fault::Abort),
+            SegmentType::Eom if self.li == ABORT => return Err(SarError::Abort),
             SegmentType::Eom => 4,
             // Header and trailer of the CPCS-PDU alone are 8.
             SegmentType::Ssm => 8,
         };
         if self.li < least || self.li as usize > PAYLOAD_LEN {
-            return Err(Fault::Length { segment_type, found: self.li, least });
+            return Err(SarError::Length { segment_type, found: self.li, least });
         }
         Ok(self.li as usize)
     }

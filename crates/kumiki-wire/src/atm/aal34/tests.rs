@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::cpcs::{self, Fault as CpcsFault};
-use super::sar::{self, Fault as SarFault, SegmentType};
+use super::cpcs::{self, CpcsError};
+use super::sar::{self, SarError, SegmentType};
 use super::*;
 
 /// The SAR-PDU of "hello" in one cell, tags 05, as published.
@@ -95,16 +95,16 @@ fn segments_of_a_wrong_length_are_told_apart() {
     for (segment_type, least) in [(Bom, 44), (Com, 44), (Eom, 4), (Ssm, 8)] {
         for li in 0..64 {
             let expected = match li {
-                63 if segment_type == Eom => Err(SarFault::Abort),
+                63 if segment_type == Eom => Err(SarError::Abort),
                 li if (least..=44).contains(&li) => Ok(usize::from(li)),
-                found => Err(SarFault::Length { segment_type, found, least }),
+                found => Err(SarError::Length { segment_type, found, least }),
             };
             assert_eq!(check(li, segment_type), expected);
         }
     }
     let wrong = sar::Trailer { li: 63, crc: 7 }.check(Eom, 8);
     let (found, expected) = (7, 8);
-    assert_eq!(wrong, Err(SarFault::Crc { found, expected }));
+    assert_eq!(wrong, Err(SarError::Crc { found, expected }));
     assert_eq!(check(43, Bom).unwrap_err().to_string(), "AAL3/4: LI of BOM is 43, expected 44 to 44");
 }
 
@@ -117,14 +117,14 @@ fn faults_of_a_pdu_are_told_apart() {
     assert_eq!(trailer.check(&streaming, 108), Ok(100));
     let (begin, end) = (9, 8);
     let other = cpcs::Trailer { e_tag: 8, ..trailer };
-    assert_eq!(other.check(&header, 108), Err(CpcsFault::Tag { begin, end }));
+    assert_eq!(other.check(&header, 108), Err(CpcsError::Tag { begin, end }));
     let units = cpcs::Header { cpi: 1, ..header };
-    assert_eq!(trailer.check(&units, 108), Err(CpcsFault::Cpi { found: 1 }));
+    assert_eq!(trailer.check(&units, 108), Err(CpcsError::Cpi { found: 1 }));
     let aligned = cpcs::Trailer { al: 2, ..trailer };
-    assert_eq!(aligned.check(&header, 108), Err(CpcsFault::Alignment { found: 2 }));
+    assert_eq!(aligned.check(&header, 108), Err(CpcsError::Alignment { found: 2 }));
     let (ba_size, length) = (99, 100);
     let small = cpcs::Header { ba_size, ..header };
-    assert_eq!(trailer.check(&small, 108), Err(CpcsFault::BufferSize { ba_size, length }));
+    assert_eq!(trailer.check(&small, 108), Err(CpcsError::BufferSize { ba_size, length }));
     let fault = trailer.check(&header, 152).unwrap_err();
     assert_eq!(fault.to_string(), "AAL3/4: Length is 100, a PDU of 152 octets carries 141 to 144");
     let none = cpcs::Trailer { length: 0, ..trailer };
@@ -184,7 +184,7 @@ proptest! {
         let header = cpcs::Header { ba_size: u16::MAX, ..cpcs::Header::default() };
         match (cpcs::Trailer { length, ..cpcs::Trailer::default() }).check(&header, 4 * words) {
             Ok(len) => prop_assert_eq!(len, usize::from(length)),
-            Err(CpcsFault::Length { least, most, .. }) => {
+            Err(CpcsError::Length { least, most, .. }) => {
                 prop_assert!(!(least..=most).contains(&usize::from(length)));
                 prop_assert!(pdu_len(least) == 4 * words && pdu_len(most) == 4 * words);
             }

@@ -15,7 +15,7 @@ use super::form::{
     explicit, many, sequence, tagged,
 };
 use crate::Malformed;
-use crate::osi::ber::{Element, Fault, Tag, Writer};
+use crate::osi::ber::{BerError, Element, Tag, Writer};
 
 /// The most components of a pathname.
 const MOST_COMPONENTS: usize = 128;
@@ -247,7 +247,7 @@ impl Content for StringClass {
         let found = element.integer()?;
         let class = u64::try_from(found).ok().and_then(Self::of);
         let expected = "19 to 22 or 25 to 27";
-        class.ok_or_else(|| element.refuse(Fault::Value { found, expected }))
+        class.ok_or_else(|| element.refuse(BerError::Value { found, expected }))
     }
 }
 

@@ -19,7 +19,7 @@ use super::form::{
     tagged,
 };
 use crate::Malformed;
-use crate::osi::ber::{self, Bits, Class, Element, Fault, Tag, Writer};
+use crate::osi::ber::{self, BerError, Bits, Class, Element, Tag, Writer};
 
 displayed!(
     bool,
@@ -377,7 +377,7 @@ impl Content for AccessContext {
             6 => Self::UnstructuredSingle,
             found => {
                 let expected = "0 to 6";
-                let fault = Fault::Value { found, expected };
+                let fault = BerError::Value { found, expected };
                 return Err(element.called("access-context").refuse(fault));
             }
         })
@@ -404,7 +404,7 @@ impl Whole for FaduIdentity {
 
     fn parse(element: &Element<'_>) -> Result<Self, Malformed> {
         let inside = element.only()?;
-        let none_of = |found, expected| inside.refuse(Fault::Value { found, expected });
+        let none_of = |found, expected| inside.refuse(BerError::Value { found, expected });
         let context = inside.tag().class == Class::Context;
         Ok(match (context, inside.tag().number) {
             (true, 0) => match inside.integer()? {

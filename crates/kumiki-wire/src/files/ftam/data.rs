@@ -18,7 +18,7 @@ use kumiki_osi_service::ftam::oids;
 
 use super::form::{Content, Own, Whole, c, choice, debugged, sequence};
 use crate::Malformed;
-use crate::osi::ber::{self, Fault, Tag, Writer, chain};
+use crate::osi::ber::{self, BerError, Tag, Writer, chain};
 
 /// The most octets of an entry of a directory, or of a structuring element.
 pub const MOST_SMALL: usize = 65_536;
@@ -133,7 +133,7 @@ impl Reader {
         };
         let refuse = |expected| {
             let found = head.tag;
-            Fault::Choice { found, expected }.of(DATA, FIELD)
+            BerError::Choice { found, expected }.of(DATA, FIELD)
         };
         Ok(Some(match self.syntax {
             Syntax::Binary => DataElement::Octets(self.chain.octet_string(Tag::OCTET_STRING, FIELD)?),

@@ -7,7 +7,7 @@ use kumiki_osi_service::ftam::attributes::Attribute;
 
 use super::Seen;
 use crate::Malformed;
-use crate::osi::ber::{Element, Fault, Tag, Writer};
+use crate::osi::ber::{BerError, Element, Tag, Writer};
 
 /// A type that can be said in a few words.
 pub(super) trait Say {
@@ -240,7 +240,7 @@ impl<S> Explicit<S> {
             return Ok(inside);
         }
         let (found, expected) = (inside.tag(), self.1.tag());
-        Err(element.refuse(Fault::Tag { found, expected }))
+        Err(element.refuse(BerError::Tag { found, expected }))
     }
 }
 
@@ -320,11 +320,11 @@ impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
             if all.len() == self.2 {
                 let found = i64::try_from(self.2).unwrap_or(i64::MAX).saturating_add(1);
                 let expected = "fewer elements in this list";
-                return Err(element.refuse(Fault::Value { found, expected }));
+                return Err(element.refuse(BerError::Value { found, expected }));
             }
             if !self.1.has(one.tag()) {
                 let (found, expected) = (one.tag(), self.1.tag());
-                return Err(element.refuse(Fault::Tag { found, expected }));
+                return Err(element.refuse(BerError::Tag { found, expected }));
             }
             all.push(self.1.parse(&one)?);
         }
@@ -371,7 +371,7 @@ impl<'a> Fields<'a> {
         let element = element.called(name);
         if found.next().is_some() {
             let found = element.tag();
-            return Err(element.refuse(Fault::Left { found }));
+            return Err(element.refuse(BerError::Left { found }));
         }
         Ok(Some(element))
     }
@@ -414,7 +414,7 @@ impl<'a> Fields<'a> {
     pub(super) fn required<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<T, Malformed> {
         self.optional(spot, name)?.ok_or_else(|| {
             let expected = spot.tag();
-            self.of.called(name).refuse(Fault::Missing { expected })
+            self.of.called(name).refuse(BerError::Missing { expected })
         })
     }
 }
@@ -503,7 +503,7 @@ macro_rules! enumerated {
             fn parse(element: &$crate::osi::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
                 match element.integer()? {
                     $($number => Ok(Self::$variant),)*
-                    found => Err(element.refuse($crate::osi::ber::Fault::Value { found, expected: $expected })),
+                    found => Err(element.refuse($crate::osi::ber::BerError::Value { found, expected: $expected })),
                 }
             }
         }

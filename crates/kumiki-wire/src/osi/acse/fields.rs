@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::acse::{AssociateResult, Authentication, Credential, Diagnostic, Names, Title};
 
-use super::{Element, Fault, Information, MOST_FIELD, Malformed, Oid, Tag, Writer, chain};
+use super::{BerError, Element, Information, MOST_FIELD, Malformed, Oid, Tag, Writer, chain};
 use crate::osi::ber::{Bits, Reader};
 
 /// Authentication, of which AARQ may give a part.
@@ -96,7 +96,7 @@ impl Fields {
                     2 => AssociateResult::RejectedTransient,
                     found => {
                         let expected = "0 (accepted), 1 (rejected-permanent) or 2 (rejected-transient)";
-                        return Err(result.refuse(Fault::Value { found, expected }));
+                        return Err(result.refuse(BerError::Value { found, expected }));
                     }
                 });
             }

@@ -1,6 +1,6 @@
 //! User information: values of the user, each an EXTERNAL, whose octets stay in the message.
 
-use super::{ContextId, Fault, Form, Malformed, Message, Oid, Tag, Writer, chain, fmt, push};
+use super::{BerError, ContextId, Form, Malformed, Message, Oid, Tag, Writer, chain, fmt, push};
 use crate::osi::in_front;
 
 /// The most values in the user information of one APDU.
@@ -55,7 +55,7 @@ impl Information {
             found => {
                 let found = found.unwrap_or(Tag::universal(0));
                 let expected = "[0] single, [1] octet-aligned or [2] arbitrary";
-                return Err(Fault::Choice { found, expected }.of(pdu, field));
+                return Err(BerError::Choice { found, expected }.of(pdu, field));
             }
         };
         r.leave("user-information")?;

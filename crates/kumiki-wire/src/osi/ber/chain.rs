@@ -4,7 +4,7 @@ use kumiki_octets::Message;
 use smallvec::SmallVec;
 
 use super::head::{Head, Length};
-use super::{Fault, MOST_DEPTH, MOST_HEAD, Tag};
+use super::{BerError, MOST_DEPTH, MOST_HEAD, Tag};
 use crate::Malformed;
 
 /// The most pieces of all constructed strings that one reader joins. Each is a slice of its own, which takes more memory than the few octets that
@@ -62,7 +62,7 @@ impl Reader {
             let front = self.rest.front_at_least(have.min(gather));
             let front = front.get(..have.min(front.len())).unwrap_or_default();
             match Head::parse(front) {
-                Err(Fault::Short { need, .. }) if need <= have && gather < MOST_HEAD => {
+                Err(BerError::Short { need, .. }) if need <= have && gather < MOST_HEAD => {
                     gather = need;
                 }
                 other => break other,
@@ -90,18 +90,18 @@ impl Reader {
         if !head.is_end() {
             return Ok(Some((head, len)));
         }
-        if indefinite { Ok(None) } else { Err(Fault::End.of(self.pdu, field)) }
+        if indefinite { Ok(None) } else { Err(BerError::End.of(self.pdu, field)) }
     }
 
     /// The head of the next element, which must be `tag`, and its octets.
     fn expect(&mut self, tag: Tag, field: &'static str) -> Result<(Head, usize), Malformed> {
         let pdu = self.pdu;
         let Some((head, len)) = self.ahead(field)? else {
-            return Err(Fault::Missing { expected: tag }.of(pdu, field));
+            return Err(BerError::Missing { expected: tag }.of(pdu, field));
         };
         if head.tag != tag {
             let (found, expected) = (head.tag, tag);
-            return Err(Fault::Tag { found, expected }.of(pdu, field));
+            return Err(BerError::Tag { found, expected }.of(pdu, field));
         }
         Ok((head, len))
     }
@@ -122,10 +122,10 @@ impl Reader {
         let (head, len) = self.expect(tag, field)?;
         if !head.constructed {
             let (found, constructed) = (tag, false);
-            return Err(Fault::Form { found, constructed }.of(self.pdu, field));
+            return Err(BerError::Form { found, constructed }.of(self.pdu, field));
         }
         if self.open.len() >= usize::from(MOST_DEPTH) {
-            return Err(Fault::Depth.of(self.pdu, field));
+            return Err(BerError::Depth.of(self.pdu, field));
         }
         let floor = match head.length {
             Length::Definite(content) => self.rest.len().saturating_sub(len.saturating_add(content)),
@@ -143,7 +143,7 @@ impl Reader {
     /// Something is left inside, or the end of an indefinite length is missing.
     pub fn leave(&mut self, field: &'static str) -> Result<(), Malformed> {
         if let Some(head) = self.peek(field)? {
-            return Err(Fault::Left { found: head.tag }.of(self.pdu, field));
+            return Err(BerError::Left { found: head.tag }.of(self.pdu, field));
         }
         if self.open.pop().is_some_and(|level| level.indefinite) {
             self.pop(2, field)?;
@@ -157,7 +157,7 @@ impl Reader {
     /// Something is.
     pub fn finish(mut self, field: &'static str) -> Result<(), Malformed> {
         match self.peek(field)? {
-            Some(head) => Err(Fault::Left { found: head.tag }.of(self.pdu, field)),
+            Some(head) => Err(BerError::Left { found: head.tag }.of(self.pdu, field)),
             None => Ok(()),
         }
     }
@@ -169,7 +169,7 @@ impl Reader {
     pub fn element(&mut self, field: &'static str) -> Result<Message, Malformed> {
         let pdu = self.pdu;
         let Some((head, len)) = self.ahead(field)? else {
-            return Err(Fault::Choice { found: Tag::END, expected: "an element" }.of(pdu, field));
+            return Err(BerError::Choice { found: Tag::END, expected: "an element" }.of(pdu, field));
         };
         let whole = match head.length {
             Length::Definite(content) => len.saturating_add(content),
@@ -194,7 +194,7 @@ impl Reader {
                 Length::Indefinite => {
                     open += 1;
                     if self.open.len() + open > usize::from(MOST_DEPTH) {
-                        return Err(Fault::Depth.of(self.pdu, field));
+                        return Err(BerError::Depth.of(self.pdu, field));
                     }
                     len
                 }
@@ -227,7 +227,7 @@ impl Reader {
         let element = self.element(field)?;
         if element.len() > most {
             let (found, least) = (element.len(), 2);
-            return Err(Fault::Size { found, least, most }.of(self.pdu, field));
+            return Err(BerError::Size { found, least, most }.of(self.pdu, field));
         }
         Ok(element.to_vec())
     }
@@ -254,7 +254,7 @@ impl Reader {
     fn join(&mut self, field: &'static str) -> Result<(), Malformed> {
         self.pieces += 1;
         if self.pieces > MOST_PIECES {
-            return Err(Fault::Pieces.of(self.pdu, field));
+            return Err(BerError::Pieces.of(self.pdu, field));
         }
         Ok(())
     }
@@ -286,8 +286,10 @@ impl Reader {
     /// # Errors
     /// It is another one, not all there, has unused bits elsewhere than at its end, or has something else than bit strings inside.
     pub fn bit_string(&mut self, tag: Tag, field: &'static str) -> Result<(u8, Message), Malformed> {
-        let bad =
-            |found: u8| Fault::Value { found: found.into(), expected: "0 to 7 unused bits, in the last octet of all" };
+        let bad = |found: u8| BerError::Value {
+            found: found.into(),
+            expected: "0 to 7 unused bits, in the last octet of all",
+        };
         let (head, len) = self.expect(tag, field)?;
         if let (false, Length::Definite(content)) = (head.constructed, head.length) {
             self.pop(len, field)?;
@@ -295,7 +297,7 @@ impl Reader {
             let found = octets.len();
             let size = |_| {
                 let (least, most) = (1, usize::MAX);
-                Fault::Size { found, least, most }.of(self.pdu, field)
+                BerError::Size { found, least, most }.of(self.pdu, field)
             };
             let unused = octets.front(1).map_err(size)?.first().map_or(0, |n| *n);
             let _ = octets.pop(1);
@@ -323,6 +325,6 @@ impl Reader {
 /// An INTEGER of 64 bits, and an object identifier, with head: what `small` elements are read as.
 const MOST_SMALL: usize = MOST_HEAD + kumiki_osi_service::MOST_OID_OCTETS;
 
-fn fault(short: kumiki_octets::Short) -> Fault {
-    Fault::Short { need: short.need, have: short.have }
+fn fault(short: kumiki_octets::Short) -> BerError {
+    BerError::Short { need: short.need, have: short.have }
 }

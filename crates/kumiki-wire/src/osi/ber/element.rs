@@ -6,7 +6,7 @@ use kumiki_osi_service::Oid;
 
 use super::external::External;
 use super::reader::Reader;
-use super::{Bits, Fault, Tag};
+use super::{BerError, Bits, Tag};
 use crate::Malformed;
 
 /// An element of a PDU that lies in one piece.
@@ -66,7 +66,7 @@ impl<'a> Element<'a> {
 
     /// `fault`, as one of this element.
     #[must_use]
-    pub const fn refuse(&self, fault: Fault) -> Malformed {
+    pub const fn refuse(&self, fault: BerError) -> Malformed {
         fault.of(self.pdu, self.field)
     }
 
@@ -74,7 +74,7 @@ impl<'a> Element<'a> {
     #[must_use]
     pub const fn is_no(&self, expected: &'static str) -> Malformed {
         let found = self.tag;
-        self.refuse(Fault::Choice { found, expected })
+        self.refuse(BerError::Choice { found, expected })
     }
 
     /// The elements inside.
@@ -105,7 +105,7 @@ impl<'a> Element<'a> {
         let only = self.only()?;
         if only.tag != tag {
             let (found, expected) = (only.tag, tag);
-            return Err(self.refuse(Fault::Tag { found, expected }));
+            return Err(self.refuse(BerError::Tag { found, expected }));
         }
         Ok(only)
     }
@@ -114,7 +114,7 @@ impl<'a> Element<'a> {
         if self.constructed == constructed {
             return Ok(());
         }
-        Err(self.refuse(Fault::Form { found: self.tag, constructed: self.constructed }))
+        Err(self.refuse(BerError::Form { found: self.tag, constructed: self.constructed }))
     }
 
     /// The content of a primitive element of `least` to `most` octets.
@@ -122,7 +122,7 @@ impl<'a> Element<'a> {
         self.form(false)?;
         let found = self.content.len();
         if found < least || found > most {
-            return Err(self.refuse(Fault::Size { found, least, most }));
+            return Err(self.refuse(BerError::Size { found, least, most }));
         }
         Ok(self.content)
     }
@@ -146,7 +146,7 @@ impl<'a> Element<'a> {
         for octet in octets {
             // Nine equal bits at the top are a sign and nothing else: one octet more does not lose any.
             if value >> 55 != 0 && value >> 55 != -1 {
-                return Err(self.refuse(Fault::Size { found: octets.len(), least: 1, most: 8 }));
+                return Err(self.refuse(BerError::Size { found: octets.len(), least: 1, most: 8 }));
             }
             value = value << 8 | i64::from(*octet);
         }
@@ -162,7 +162,7 @@ impl<'a> Element<'a> {
         T: TryFrom<i64>,
     {
         let found = self.integer()?;
-        T::try_from(found).map_err(|_| self.refuse(Fault::Value { found, expected }))
+        T::try_from(found).map_err(|_| self.refuse(BerError::Value { found, expected }))
     }
 
     /// NULL.
@@ -179,7 +179,7 @@ impl<'a> Element<'a> {
     /// None, or a longer one than [`Oid`] holds.
     pub fn oid(&self) -> Result<Oid, Malformed> {
         let content = self.primitive(1, kumiki_osi_service::MOST_OID_OCTETS)?;
-        Oid::from_content(content).map_err(|why| self.refuse(Fault::Oid(why)))
+        Oid::from_content(content).map_err(|why| self.refuse(BerError::Oid(why)))
     }
 
     /// OCTET STRING; in one piece as sent, or gathered.
@@ -200,7 +200,7 @@ impl<'a> Element<'a> {
         while let Some(piece) = inside.next(self.field)? {
             if piece.tag != Tag::OCTET_STRING && piece.tag != own {
                 let (found, expected) = (piece.tag, Tag::OCTET_STRING);
-                return Err(self.refuse(Fault::Tag { found, expected }));
+                return Err(self.refuse(BerError::Tag { found, expected }));
             }
             let piece = piece.pieces(own)?;
             if all.is_empty() {
@@ -218,7 +218,10 @@ impl<'a> Element<'a> {
     /// Without its first octet, with more than 7 unused bits or some in another than the last piece, or something else than bit strings inside.
     pub fn bits(&self) -> Result<Bits<'a>, Malformed> {
         let bad = |unused: u8| {
-            self.refuse(Fault::Value { found: unused.into(), expected: "0 to 7 unused bits, in the last octet of all" })
+            self.refuse(BerError::Value {
+                found: unused.into(),
+                expected: "0 to 7 unused bits, in the last octet of all",
+            })
         };
         if !self.constructed {
             let (unused, octets) = self.primitive(1, usize::MAX)?.split_first().unwrap_or((&0, &[]));
@@ -230,7 +233,7 @@ impl<'a> Element<'a> {
         while let Some(piece) = inside.next(self.field)? {
             if piece.tag != Tag::BIT_STRING {
                 let (found, expected) = (piece.tag, Tag::BIT_STRING);
-                return Err(self.refuse(Fault::Tag { found, expected }));
+                return Err(self.refuse(BerError::Tag { found, expected }));
             }
             if unused != 0 {
                 return Err(bad(unused));

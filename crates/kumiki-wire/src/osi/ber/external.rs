@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kumiki_osi_service::Oid;
 
-use super::{Bits, Element, Fault, Tag, Writer};
+use super::{BerError, Bits, Element, Tag, Writer};
 use crate::Malformed;
 
 /// How the value is carried.
@@ -83,7 +83,7 @@ impl<'a> External<'a> {
         let encoding = Encoding::parse(&encoding)?;
         inside.finish(field)?;
         if direct.is_none() && indirect.is_none() {
-            return Err(element.refuse(Fault::Missing { expected: Tag::INTEGER }));
+            return Err(element.refuse(BerError::Missing { expected: Tag::INTEGER }));
         }
         Ok(Self { direct, indirect, descriptor, encoding })
     }

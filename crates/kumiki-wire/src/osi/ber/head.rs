@@ -2,7 +2,7 @@
 
 use kumiki_octets::{Beginning, Message};
 
-use super::{Class, Fault, MOST_HEAD, Tag};
+use super::{BerError, Class, MOST_HEAD, Tag};
 
 /// How many octets of content follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,9 +29,9 @@ impl Head {
     /// looked at.
     ///
     /// # Errors
-    /// [`Fault::Short`], [`Fault::Number`], [`Fault::Length`], and [`Fault::End`] where tag 0 is not 00 00.
-    pub fn parse(octets: &[u8]) -> Result<(Self, usize), Fault> {
-        let short = |need| Fault::Short { need, have: octets.len() };
+    /// [`BerError::Short`], [`BerError::Number`], [`BerError::Length`], and [`BerError::End`] where tag 0 is not 00 00.
+    pub fn parse(octets: &[u8]) -> Result<(Self, usize), BerError> {
+        let short = |need| BerError::Short { need, have: octets.len() };
         let (first, mut rest) = octets.split_first().ok_or_else(|| short(2))?;
         let class = match first >> 6 {
             0 => Class::Universal,
@@ -47,7 +47,7 @@ impl Head {
                 let (group, after) = rest.split_first().ok_or_else(|| short(octets.len() + 2))?;
                 rest = after;
                 if (number == 0 && *group == 0x80) || number >> 25 != 0 {
-                    return Err(Fault::Number);
+                    return Err(BerError::Number);
                 }
                 number = number << 7 | u32::from(group & 0x7f);
                 if group & 0x80 == 0 {
@@ -58,19 +58,19 @@ impl Head {
         let (first, mut rest) = rest.split_first().ok_or_else(|| short(octets.len() + 1))?;
         let length = match *first {
             0x80 if constructed => Length::Indefinite,
-            0x80 | 0xff => return Err(Fault::Length),
+            0x80 | 0xff => return Err(BerError::Length),
             short @ ..0x80 => Length::Definite(usize::from(short)),
             long => {
                 let count = usize::from(long & 0x7f);
                 if count > 8 {
-                    return Err(Fault::Length);
+                    return Err(BerError::Length);
                 }
                 let (digits, after) =
                     rest.split_at_checked(count).ok_or_else(|| short(octets.len() - rest.len() + count))?;
                 rest = after;
                 let mut length = 0_usize;
                 for digit in digits {
-                    length = length.checked_mul(256).ok_or(Fault::Length)?.saturating_add(usize::from(*digit));
+                    length = length.checked_mul(256).ok_or(BerError::Length)?.saturating_add(usize::from(*digit));
                 }
                 Length::Definite(length)
             }
@@ -79,28 +79,28 @@ impl Head {
         let len = octets.len() - rest.len();
         // They are two octets in any encoding: X.690 section 8.1.5 has no long form of them.
         if head.is_end() && (constructed || length != Length::Definite(0) || len != 2) {
-            return Err(Fault::End);
+            return Err(BerError::End);
         }
         Ok((head, len))
     }
 
     /// As [`Head::parse`], and sees to it that the content of a definite length is there: a length larger than `octets` is
-    /// [`Fault::Short`].
-    pub(super) fn parse_with_content(octets: &[u8]) -> Result<(Self, usize), Fault> {
+    /// [`BerError::Short`].
+    pub(super) fn parse_with_content(octets: &[u8]) -> Result<(Self, usize), BerError> {
         let (head, len) = Self::parse(octets)?;
         head.fits(len, octets.len())?;
         Ok((head, len))
     }
 
     /// Whether identifier, length (`len` octets) and content fit into `have` octets.
-    pub(super) const fn fits(&self, len: usize, have: usize) -> Result<(), Fault> {
+    pub(super) const fn fits(&self, len: usize, have: usize) -> Result<(), BerError> {
         let need = match self.length {
             Length::Definite(content) => len.saturating_add(content),
             // At least the end.
             Length::Indefinite => len + 2,
         };
         if need > have {
-            return Err(Fault::Short { need, have });
+            return Err(BerError::Short { need, have });
         }
         Ok(())
     }

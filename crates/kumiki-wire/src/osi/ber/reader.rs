@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::head::{Head, Length};
-use super::{Fault, MOST_DEPTH, Tag};
+use super::{BerError, MOST_DEPTH, Tag};
 use crate::Malformed;
 
 /// The elements that are left of a PDU, or of one constructed element of it.
@@ -28,7 +28,7 @@ impl<'a> Reader<'a> {
         depth: u8,
     ) -> Result<Self, Malformed> {
         if depth > MOST_DEPTH {
-            return Err(Fault::Depth.of(pdu, field));
+            return Err(BerError::Depth.of(pdu, field));
         }
         let rest = content;
         Ok(Self { rest, pdu, depth })
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         }
         let (head, len) = Head::parse_with_content(self.rest).map_err(|fault| fault.of(self.pdu, field))?;
         if head.is_end() {
-            return Err(Fault::End.of(self.pdu, field));
+            return Err(BerError::End.of(self.pdu, field));
         }
         let (content, end) = match head.length {
             Length::Definite(content) => (content, 0),
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
     pub fn any(&mut self, field: &'static str, expected: &'static str) -> Result<Element<'a>, Malformed> {
         self.next(field)?.ok_or_else(|| {
             let found = Tag::END;
-            Fault::Choice { found, expected }.of(self.pdu, field)
+            BerError::Choice { found, expected }.of(self.pdu, field)
         })
     }
 
@@ -119,9 +119,9 @@ impl<'a> Reader<'a> {
             Some(element) => {
                 self.rest = before;
                 let (found, expected) = (element.tag(), tag);
-                Err(Fault::Tag { found, expected }.of(self.pdu, field))
+                Err(BerError::Tag { found, expected }.of(self.pdu, field))
             }
-            None => Err(Fault::Missing { expected: tag }.of(self.pdu, field)),
+            None => Err(BerError::Missing { expected: tag }.of(self.pdu, field)),
         }
     }
 
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
                 return Ok(element);
             }
         }
-        Err(Fault::Missing { expected: tag }.of(self.pdu, field))
+        Err(BerError::Missing { expected: tag }.of(self.pdu, field))
     }
 
     /// Reads every element with `read`: a SEQUENCE OF or SET OF, of at most `most` elements.
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         while let Some(element) = self.next(field)? {
             if all.len() == most {
                 let (found, least) = (most.saturating_add(1), 0);
-                return Err(Fault::Size { found, least, most }.of(self.pdu, field));
+                return Err(BerError::Size { found, least, most }.of(self.pdu, field));
             }
             all.push(read(&element)?);
         }
@@ -193,12 +193,12 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let (head, _) = Head::parse(self.rest).map_err(|fault| fault.of(self.pdu, field))?;
-        Err(Fault::Left { found: head.tag }.of(self.pdu, field))
+        Err(BerError::Left { found: head.tag }.of(self.pdu, field))
     }
 }
 
 /// How many octets of elements stand in front of the end-of-contents octets.
-fn until_end(octets: &[u8], depth: u8) -> Result<usize, Fault> {
+fn until_end(octets: &[u8], depth: u8) -> Result<usize, BerError> {
     let mut open = 1_u8;
     let mut rest = octets;
     loop {
@@ -215,7 +215,7 @@ fn until_end(octets: &[u8], depth: u8) -> Result<usize, Fault> {
             Length::Indefinite => {
                 open += 1;
                 if depth.saturating_add(open) > MOST_DEPTH {
-                    return Err(Fault::Depth);
+                    return Err(BerError::Depth);
                 }
                 len
             }

@@ -7,7 +7,7 @@ use super::{
     Context, ContextId, ContextResult, MOST_CONTEXTS, MOST_FIELD, Malformed, Message, Tag, UserData, Writer, chain,
     code, fmt, in_front, push, read,
 };
-use crate::osi::ber::{Element, Fault};
+use crate::osi::ber::{BerError, Element};
 
 /// ARU or ARP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,11 +59,11 @@ impl Abort {
             }
             Some(found) => {
                 let expected = "[0] (ARU, normal mode) or SEQUENCE (ARP)";
-                return Err(Fault::Choice { found, expected }.of("PPDU", "PPDU of an abort"));
+                return Err(BerError::Choice { found, expected }.of("PPDU", "PPDU of an abort"));
             }
             None => {
                 let expected = Tag::context(0);
-                return Err(Fault::Missing { expected }.of("PPDU", "PPDU of an abort"));
+                return Err(BerError::Missing { expected }.of("PPDU", "PPDU of an abort"));
             }
         };
         r.finish(pdu)?;

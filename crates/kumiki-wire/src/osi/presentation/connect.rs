@@ -6,7 +6,7 @@ use super::{
     Context, ContextResult, FunctionalUnits, MOST_FIELD, Malformed, Message, Oid, Selector, Tag, UserData, Writer,
     chain, code, contexts, flags, fmt, in_front, optional_selector, push, read, requirements, selector, units,
 };
-use crate::osi::ber::{Element, Fault};
+use crate::osi::ber::{BerError, Element};
 
 /// CP.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -166,15 +166,15 @@ fn normal_mode(pdu: &'static str, message: Message) -> Result<Fields, Malformed>
         return Err(match mode {
             Some(found) => {
                 let expected = "1 (normal mode; X.410 mode is not spoken here)";
-                Fault::Value { found, expected }
+                BerError::Value { found, expected }
             }
-            None => Fault::Missing { expected: Tag::context(0) },
+            None => BerError::Missing { expected: Tag::context(0) },
         }
         .of(pdu, "mode-selector"));
     }
     fields.ok_or_else(|| {
         let expected = Tag::context(2);
-        Fault::Missing { expected }.of(pdu, "normal-mode-parameters")
+        BerError::Missing { expected }.of(pdu, "normal-mode-parameters")
     })
 }
 
@@ -191,7 +191,7 @@ impl Connect {
     /// Reads the CP that is all of `message`.
     ///
     /// # Errors
-    /// It is none, in X.410 mode, or of another version than 1.
+    /// Not a CP PPDU, or X.410-1984 mode, or an unsupported version.
     pub fn parse(message: Message) -> Result<Self, Malformed> {
         let fields = normal_mode("CP", message)?;
         Ok(Self {
@@ -254,7 +254,7 @@ impl Refuse {
     /// Reads the CPR that is all of `message`.
     ///
     /// # Errors
-    /// It is none, in X.410 mode, or of another version than 1.
+    /// Not a CPR PPDU, or X.410-1984 mode, or an unsupported version.
     pub fn parse(message: Message) -> Result<Self, Malformed> {
         let pdu = "CPR";
         let mut r = chain::Reader::new(pdu, message);

@@ -5,7 +5,7 @@ use kumiki_osi_service::presentation::{Context, ContextId, ContextResult};
 use smallvec::SmallVec;
 
 use crate::Malformed;
-use crate::osi::ber::{Element, Fault, Tag, Writer};
+use crate::osi::ber::{BerError, Element, Tag, Writer};
 
 /// The most contexts in a list.
 pub const MOST_CONTEXTS: usize = 128;
@@ -31,7 +31,7 @@ pub(super) fn list(element: &Element<'_>) -> Result<Vec<Context>, Malformed> {
         let names = item.take(Tag::SEQUENCE, field)?;
         let all = names.elements()?.each(field, MOST_TRANSFER_SYNTAXES, Element::oid)?;
         if all.is_empty() {
-            return Err(names.refuse(Fault::Missing { expected: Tag::OBJECT_IDENTIFIER }));
+            return Err(names.refuse(BerError::Missing { expected: Tag::OBJECT_IDENTIFIER }));
         }
         Ok(Context { id, abstract_syntax, transfer_syntaxes: SmallVec::from_vec(all) })
     })
@@ -70,7 +70,7 @@ pub(super) fn results(element: &Element<'_>) -> Result<Vec<ContextResult>, Malfo
             2 => ContextResult::RefusedByProvider(reason),
             found => {
                 let expected = "0 (acceptance), 1 (user-rejection) or 2 (provider-rejection)";
-                return Err(result.refuse(Fault::Value { found, expected }));
+                return Err(result.refuse(BerError::Value { found, expected }));
             }
         })
     })

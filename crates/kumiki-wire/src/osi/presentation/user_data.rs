@@ -8,7 +8,7 @@ use kumiki_osi_service::presentation::{ContextId, Value, Values};
 use smallvec::{SmallVec, smallvec};
 
 use crate::Malformed;
-use crate::osi::ber::{Fault, Tag, chain, push};
+use crate::osi::ber::{BerError, Tag, chain, push};
 
 /// What errors name.
 const PDU: &str = "User-data";
@@ -97,9 +97,9 @@ impl Pdv {
             }
             Some(found) => {
                 let expected = "[0] single-ASN1-type, [1] octet-aligned or [2] arbitrary";
-                return Err(Fault::Choice { found, expected }.of(PDU, field));
+                return Err(BerError::Choice { found, expected }.of(PDU, field));
             }
-            None => return Err(Fault::Missing { expected: SINGLE }.of(PDU, field)),
+            None => return Err(BerError::Missing { expected: SINGLE }.of(PDU, field)),
         };
         r.leave("PDV-list")?;
         Ok(Self { context, transfer_syntax, form, data })
@@ -197,9 +197,9 @@ impl UserData {
             }
             Some(found) => {
                 let expected = "[APPLICATION 0] simply-encoded-data or [APPLICATION 1] fully-encoded-data";
-                return Err(Fault::Choice { found, expected }.of(PDU, field));
+                return Err(BerError::Choice { found, expected }.of(PDU, field));
             }
-            None => return Err(Fault::Missing { expected: FULL }.of(PDU, field)),
+            None => return Err(BerError::Missing { expected: FULL }.of(PDU, field)),
         };
         r.finish(field)?;
         Ok(data)

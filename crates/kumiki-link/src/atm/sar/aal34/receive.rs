@@ -162,7 +162,7 @@ impl Receiver {
         let (vpi, vci) = vc;
         let key = (vpi, vci, header.mid);
         let checked = trailer.check(header.segment_type, crc);
-        if let Err(sar::Fault::Crc { .. }) = checked {
+        if let Err(sar::SarError::Crc { .. }) = checked {
             // Whose it was cannot be known; SN will show that it is missing.
             self.count.sar_crc += 1;
             return;
@@ -177,12 +177,12 @@ impl Receiver {
                     self.go_on(at, key, &header, octets, out);
                 }
             }
-            Err(sar::Fault::Abort) => {
+            Err(sar::SarError::Abort) => {
                 let under_way = self.reassemblies.remove(&key).is_some();
                 self.count.abort += u64::from(under_way);
                 self.count.stray += u64::from(!under_way);
             }
-            Err(sar::Fault::Crc { .. } | sar::Fault::Length { .. }) => {
+            Err(sar::SarError::Crc { .. } | sar::SarError::Length { .. }) => {
                 self.reassemblies.remove(&key);
                 self.count.sar_length += 1;
             }
@@ -293,11 +293,11 @@ impl Receiver {
                 count.pdus += 1;
                 out.put(HOST, Unit::Frame { data, address });
             }
-            Err(cpcs::Fault::Tag { .. }) => count.tag += 1,
-            Err(cpcs::Fault::Cpi { .. }) => count.cpi += 1,
-            Err(cpcs::Fault::Alignment { .. }) => count.alignment += 1,
-            Err(cpcs::Fault::Length { .. }) => count.length += 1,
-            Err(cpcs::Fault::BufferSize { .. }) => count.ba_size += 1,
+            Err(cpcs::CpcsError::Tag { .. }) => count.tag += 1,
+            Err(cpcs::CpcsError::Cpi { .. }) => count.cpi += 1,
+            Err(cpcs::CpcsError::Alignment { .. }) => count.alignment += 1,
+            Err(cpcs::CpcsError::Length { .. }) => count.length += 1,
+            Err(cpcs::CpcsError::BufferSize { .. }) => count.ba_size += 1,
         }
     }
 

@@ -3,7 +3,7 @@
 use kumiki_octets::{Message, Page};
 use proptest::prelude::*;
 
-use super::super::{Fault, Tag, chain, push};
+use super::super::{BerError, Tag, chain, push};
 use super::{fault, hex};
 
 /// `octets` in slices of a page of their own, cut at the places that `cuts` says.
@@ -96,14 +96,14 @@ fn a_length_beyond_what_is_around_it_is_refused() {
     let mut r = chain::Reader::new("test", cut(&octets, &[3]));
     r.enter(Tag::SEQUENCE, "outer").unwrap();
     let why = r.octet_string(Tag::OCTET_STRING, "inner").unwrap_err();
-    assert_eq!(fault(why), Fault::Short { need: 5, have: 4 });
+    assert_eq!(fault(why), BerError::Short { need: 5, have: 4 });
 
     let bomb = [0x24, 0x80].repeat(1000);
     let mut r = chain::Reader::new("test", cut(&bomb, &[]));
     let why = r.octet_string(Tag::OCTET_STRING, "bomb").unwrap_err();
-    assert_eq!(fault(why), Fault::Depth);
+    assert_eq!(fault(why), BerError::Depth);
     let mut r = chain::Reader::new("test", cut(&bomb, &[]));
-    assert_eq!(fault(r.element("bomb").unwrap_err()), Fault::Depth);
+    assert_eq!(fault(r.element("bomb").unwrap_err()), BerError::Depth);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_string_in_very_many_pieces_is_refused() {
     let whole = string(chain::MOST_PIECES).unwrap();
     assert_eq!(whole.len(), chain::MOST_PIECES);
     let more = string(chain::MOST_PIECES + 1).unwrap_err();
-    assert_eq!(fault(more), Fault::Pieces);
+    assert_eq!(fault(more), BerError::Pieces);
     // Nor in pieces of pieces.
     let half = chain::MOST_PIECES / 2 + 1;
     let mut octets = vec![0x24, 0x80];
@@ -172,7 +172,7 @@ fn a_string_in_very_many_pieces_is_refused() {
     octets.extend([0, 0]);
     let mut r = chain::Reader::new("test", Message::from_octets(&octets));
     let nested = r.octet_string(Tag::OCTET_STRING, "string").unwrap_err();
-    assert_eq!(fault(nested), Fault::Pieces);
+    assert_eq!(fault(nested), BerError::Pieces);
 }
 
 proptest! {

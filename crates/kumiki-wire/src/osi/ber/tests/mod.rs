@@ -26,7 +26,7 @@ pub(super) fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-fn fault(why: Malformed) -> Fault {
+fn fault(why: Malformed) -> BerError {
     match why {
         Malformed::Ber { fault, .. } => fault,
         Malformed::Short { .. } | Malformed::Field { .. } | Malformed::Length { .. } | Malformed::Checksum { .. } => {
@@ -168,7 +168,7 @@ fn errors_name_the_pdu_the_field_what_is_there_and_what_is_right() {
     let short = Reader::new("F-SELECT request", &[0x73, 0x05, 0xa0]).next("attributes").unwrap_err();
     assert_eq!(short.to_string(), "F-SELECT request: attributes: 7 octets, of which 3 are there");
     let left = Reader::new("test", &[0x05, 0x00]).finish("test");
-    assert_eq!(fault(left.unwrap_err()), Fault::Left { found: Tag::NULL });
+    assert_eq!(fault(left.unwrap_err()), BerError::Left { found: Tag::NULL });
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn bombs_are_refused() {
     // Indefinite lengths in each other, and definite ones.
     let indefinite = [0x30, 0x80].repeat(100_000);
     let why = Reader::new("test", &indefinite).next("bomb").unwrap_err();
-    assert_eq!(fault(why), Fault::Depth);
+    assert_eq!(fault(why), BerError::Depth);
     let mut w = Vec::new();
     for _ in 0..200 {
         let mut around = Writer::new();
@@ -193,7 +193,7 @@ fn bombs_are_refused() {
         }
         depth += 1;
     };
-    assert_eq!((fault(why), depth), (Fault::Depth, MOST_DEPTH));
+    assert_eq!((fault(why), depth), (BerError::Depth, MOST_DEPTH));
     // Strings of strings.
     let mut pieces = [0x24, 0x80].repeat(31);
     pieces.extend([0x04, 0x01, 0x55]);
@@ -226,7 +226,7 @@ fn a_list_has_an_end() {
     let r = Reader::new("test", &octets);
     assert_eq!(r.each("list", 4, Element::null).unwrap().len(), 4);
     let why = r.each("list", 3, Element::null).unwrap_err();
-    assert!(matches!(fault(why), Fault::Size { found: 4, most: 3, .. }));
+    assert!(matches!(fault(why), BerError::Size { found: 4, most: 3, .. }));
 }
 
 #[test]
@@ -317,7 +317,7 @@ proptest! {
 #[test]
 fn the_end_of_contents_is_two_octets_and_no_other_form_of_them() {
     for end in [&[0x00, 0x81, 0x00][..], &[0x1f, 0x00, 0x00], &[0x20, 0x00]] {
-        assert_eq!(Head::parse(end), Err(Fault::End), "{end:02x?}");
+        assert_eq!(Head::parse(end), Err(BerError::End), "{end:02x?}");
         let octets = [&[0x30, 0x80][..], end].concat();
         let mut reader = Reader::new("PDU", &octets);
         assert!(reader.next("element").is_err());

@@ -11,29 +11,29 @@ use kumiki_graph::AccessPoint;
 use kumiki_wire::inet::SourceRoute;
 
 use super::segment::{By, Segment};
-use super::session::{Io, Session};
+use super::session::{Ctx, Session};
 
 /// By which way the segments of one connection go.
 #[derive(Debug, Default)]
-pub(crate) struct Way {
-    pub(crate) route: Option<Box<SourceRoute>>,
+pub(crate) struct Route {
+    pub(crate) gateways: Option<Box<SourceRoute>>,
     /// The user said so (MUST-51), and nothing that comes changes it (MUST-52).
     chosen: bool,
     /// The largest text of a segment that both ends can take, before options.
     pub(crate) text: u32,
     /// The layer below adds nothing, and has said how to send past it.
-    pub(crate) past: Option<AccessPoint>,
+    pub(crate) bypass: Option<AccessPoint>,
 }
 
-impl Way {
+impl Route {
     /// How the segments go.
     pub(crate) fn by(&self) -> By<'_> {
-        By { route: self.route.as_deref(), past: self.past }
+        By { route: self.gateways.as_deref(), bypass: self.bypass }
     }
 
     /// Octets of the IP option.
     pub(crate) fn option_octets(&self) -> u32 {
-        option_octets(self.route.as_deref())
+        option_octets(self.gateways.as_deref())
     }
 }
 
@@ -48,25 +48,25 @@ pub(crate) fn option_octets(route: Option<&SourceRoute>) -> u32 {
 }
 
 impl Session {
-    /// The user names the way (MUST-51).
-    pub(crate) fn choose_way(&mut self, route: Box<SourceRoute>) {
-        self.way.route = Some(route);
-        self.way.chosen = true;
+    /// The user names the route (MUST-51).
+    pub(crate) fn choose_route(&mut self, route: Box<SourceRoute>) {
+        self.route.gateways = Some(route);
+        self.route.chosen = true;
     }
 
     /// A segment of this connection came by a source route: its way back is ours (MUST-53), and a later one takes the
     /// place of an earlier (SHLD-24).
-    pub(super) fn take_way(&mut self, segment: &Segment, io: &Io<'_, '_>) {
+    pub(super) fn learn_route(&mut self, segment: &Segment, ctx: &Ctx<'_, '_>) {
         if segment.route.is_none()
-            || self.way.chosen
-            || !io.shared.config.return_routes
-            || segment.route == self.way.route
+            || self.route.chosen
+            || !ctx.shared.config.return_routes
+            || segment.route == self.route.gateways
         {
             return;
         }
-        self.way.route.clone_from(&segment.route);
-        if self.way.text > 0 {
-            self.set_mss(self.way.text);
+        self.route.gateways.clone_from(&segment.route);
+        if self.route.text > 0 {
+            self.set_mss(self.route.text);
         }
     }
 }
