@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Model | a cell that has arrived whole joins its output's queue a fixed time later and takes that output's next free slot; cells that come at the same time are taken by port, lower first |
+//! | Model | a cell that has arrived whole joins its output's queue a fixed time later and takes that output's next free slot; of the cells that come within a slot each input's is taken in turn |
 //! | Connections | permanent, point to point or to several points |
 //! | Early and partial packet discard | Romanow and Floyd, "Dynamics of TCP traffic over ATM networks" (1995) |
 //! | Left out | priorities and cell loss priority, shared memory, signalling, policing, ABR |

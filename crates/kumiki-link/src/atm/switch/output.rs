@@ -1,10 +1,13 @@
 //! One output of a switch: where cells of several inputs meet.
 //!
-//! Times here are those at which cells join the queue: their arrival at the switch and its latency. What joins before
-//! the present joining time is settled, since everything that is still to arrive joins later. Cells of a run that has an
+//! Times here are those at which cells join the queue: their arrival at the switch and its latency. Inputs are looked at once in each slot of the output, in turn,
+//! as a scanner does: of the cells that have joined since the slot before, that of the port behind the one last served is first. So where inputs send at one rate for ever, none of
+//! them is always in front of the others, whatever the phases of their lines.
+//!
+//! What joined before the present slot is settled, since everything that is still to arrive joins later. Cells of a run that has an
 //! output for itself are given slots *ahead* of that, and taken back when another input comes.
 
-use kumiki_graph::Instant;
+use kumiki_graph::{Duration, Instant};
 
 use super::{CellCount, OutputConfig, PortVc};
 use crate::atm::line::Line;
@@ -116,9 +119,10 @@ struct Ahead {
     /// When the last of them joins.
     until: Instant,
     marked: bool,
-    /// The line's first free slot and the channel's place in its PDU before them.
+    /// The line's first free slot, the channel's place in its PDU and the port last served before them.
     free: u64,
     frame: Frame,
+    served: usize,
 }
 
 #[derive(Debug)]
@@ -130,6 +134,8 @@ pub(super) struct Output {
     /// Only where there is exactly one source.
     ahead: Option<Ahead>,
     branches: Vec<Branch>,
+    /// The port whose cell was the last to get a slot.
+    served: usize,
     efci_marked: u64,
     deadline: Option<Instant>,
 }
@@ -142,6 +148,7 @@ impl Output {
             sources: Vec::new(),
             ahead: None,
             branches: Vec::new(),
+            served: usize::MAX,
             efci_marked: 0,
             deadline: None,
         }
@@ -164,8 +171,18 @@ impl Output {
         self.deadline
     }
 
+    /// What joins before this is looked at in a slot before that of what joins at `joins`.
+    fn slot_of(&self, joins: Instant) -> Instant {
+        let slots = self.line.slots();
+        match slots.first_at_or_after(joins).checked_sub(1) {
+            Some(before) => slots.at(before) + Duration::from_nanos(1),
+            None => Instant::ZERO,
+        }
+    }
+
     /// The first cell of a run joins at `joins`.
     pub(super) fn offer(&mut self, joins: Instant, mut source: Source, out: &mut Outlet) {
+        let joins = self.slot_of(joins);
         self.settle(joins);
         self.take_back(joins, out);
         if let Some(branch) = self.branches.get(source.branch) {
@@ -179,6 +196,7 @@ impl Output {
 
     /// Cells of a run will not come. Nothing has joined at `joins` or later.
     pub(super) fn cut(&mut self, joins: Instant, (port, branch, id): (usize, usize, u64), keep: u32, out: &mut Outlet) {
+        let joins = self.slot_of(joins);
         self.settle(joins);
         let named = |source: &Source| (source.port, source.branch, source.id) == (port, branch, id);
         let Some(at) = self.sources.iter().position(named) else {
@@ -198,7 +216,7 @@ impl Output {
     }
 
     pub(super) fn poll(&mut self, now: Instant, joins: Instant, out: &mut Outlet) {
-        self.settle(joins);
+        self.settle(self.slot_of(joins));
         self.line.send(now, out);
         self.arm();
     }
@@ -234,6 +252,9 @@ impl Output {
             self.efci_marked -= u64::from(back);
         }
         branch.frame = if ahead.count == 0 { ahead.frame } else { Frame::Passing };
+        if ahead.count == 0 {
+            self.served = ahead.served;
+        }
         ahead.until = source.joins(keep.saturating_sub(1));
         let slot = ahead.slot + u64::from(ahead.count);
         let next_free = if ahead.count == 0 { ahead.free } else { slot };
@@ -263,13 +284,22 @@ impl Output {
             if only && self.give_ahead() {
                 continue;
             }
-            let first =
-                self.sources.iter().enumerate().map(|(at, source)| (source.joins(source.next), source.port, at)).min();
-            let Some((_, _, at)) = first.filter(|(when, ..)| *when < joins) else {
+            let Some(at) = self.next_source(joins) else {
                 return;
             };
             self.give_one(at);
         }
+    }
+
+    /// The source whose cell is next of those that join before `joins`: by slot, in turn by port, and of one port by time.
+    fn next_source(&self, joins: Instant) -> Option<usize> {
+        let slots = self.line.slots();
+        let joined = self.sources.iter().enumerate().filter_map(|(at, source)| {
+            let when = source.joins(source.next);
+            let turn = source.port.wrapping_sub(self.served.wrapping_add(1));
+            (when < joins).then(|| (slots.first_at_or_after(when), turn, when, at))
+        });
+        joined.min().map(|(.., at)| at)
     }
 
     /// How many cells wait when one joins at `joins`, and the slot that one takes.
@@ -297,6 +327,7 @@ impl Output {
                 self.efci_marked += 1;
             }
             self.line.place(slot, cell);
+            self.served = source.port;
         }
         source.next += 1;
         if source.is_done() {
@@ -342,7 +373,9 @@ impl Output {
             marked,
             free: self.line.next_free(),
             frame: branch.frame,
+            served: self.served,
         });
+        self.served = source.port;
         branch.count.passed += u64::from(count);
         branch.frame = if run.ends_pdu { Frame::Between } else { Frame::Passing };
         if marked {

@@ -384,3 +384,38 @@ fn a_long_queue_marks_cells() {
     // Joining at the same times, the two find 0, 1; 1, 2; 2, 3; 3, 4; and 4, 5 cells waiting.
     assert_eq!(marked, 5);
 }
+
+/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1991): inputs that send at one rate for ever find the queue as they found it in the slot before.
+#[test]
+fn inputs_that_keep_their_phases_share_a_full_output() {
+    for (inputs, phase) in [(2, 0), (3, 0), (5, 0), (2, 700), (3, 530), (5, 530), (5, 2_000)] {
+        let mut bench = Bench::default();
+        let config = OutputConfig::new(slots(), 50);
+        let mut switch = Switch::new(Duration::from_micros(10), &vec![config; inputs + 1]);
+        for port in 0..inputs {
+            assert!(switch.connect(vc(port, 100), vc(inputs, 200 + port as u16)));
+        }
+        let switch = bench.add(Box::new(switch));
+        for port in 0..inputs {
+            let line = slots().with_phase(Duration::from_nanos(phase * port as u64));
+            let sar = bench.add(Box::new(Sar::new(SarConfig { queue: 1000, ..SarConfig::new(line) })));
+            bench.plug((sar, LINE), (switch, port));
+            for _ in 0..100 {
+                bench.offer(Instant::ZERO, (sar, HOST), frame(100, 4000, 1));
+            }
+        }
+        bench.run();
+        let mut shares = vec![0; inputs];
+        for (_, element, unit) in bench.take() {
+            if let Unit::Cells(run) = unit
+                && element == switch
+            {
+                shares[usize::from(run.vci - 200)] += run.count;
+            }
+        }
+        let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
+        // 84 cells a frame; the queue at the end is shared by whoever ends last.
+        assert!(*least > 0 && most - least <= 60, "{inputs} inputs, {phase} ns: {shares:?}");
+        assert!(shares.iter().sum::<u32>() >= 84 * 100, "{shares:?}");
+    }
+}
