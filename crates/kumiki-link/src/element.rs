@@ -1,6 +1,6 @@
 //! What every piece of a medium is to the executor, and what crosses its ports.
 
-use crate::CircuitManage;
+use crate::{CircuitManage, Occupancy};
 use std::collections::VecDeque;
 
 use kumiki_graph::{Address, Instant, Report};
@@ -197,4 +197,10 @@ pub trait Element: Send {
 
     /// Counters for results, as (name, count), in a fixed order.
     fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`); those of frames alone, cells are not followed.
+    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+        let _ = now;
+        Vec::new()
+    }
 }

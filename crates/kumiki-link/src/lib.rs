@@ -13,6 +13,7 @@ mod exchange;
 pub mod fddi;
 mod impair;
 mod mark;
+mod occupancy;
 pub mod offload;
 mod queue;
 mod rate;
@@ -30,6 +31,7 @@ pub use element::{CellRun, Element, Outlet, Unit};
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use mark::mark;
+pub use occupancy::Occupancy;
 pub use queue::{Backlog, Discipline, DropTail, MarkFrom};
 pub use rate::Rate;
 #[cfg(feature = "ppp")]

@@ -15,7 +15,7 @@ pub(crate) mod sending;
 
 pub use carrier::Carrier;
 
-use crate::{Backlog, Discipline, DropTail, Element, Outlet, Unit};
+use crate::{Backlog, Discipline, DropTail, Element, Occupancy, Outlet, Unit};
 use sending::{Sending, Started};
 
 /// What a [`Serial`] line is like, the same in both directions.
@@ -175,6 +175,11 @@ impl Element for Serial {
             ("b_busy_ns", b.busy.as_nanos()),
             ("strangers", self.strangers),
         ]
+    }
+
+    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+        let [a, b] = self.directions.each_ref().map(|one| one.sending.occupancy(now));
+        vec![("a", a), ("b", b)]
     }
 }
 

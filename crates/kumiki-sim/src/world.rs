@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use kumiki_graph::{DeviceId, Duration, GraphError, Instant, Tapped};
-use kumiki_link::{Element, Outlet, Unit};
+use kumiki_link::{Element, Occupancy, Outlet, Unit};
 
 use crate::host::Host;
 use crate::queue::Queue;
@@ -306,6 +306,14 @@ impl World {
     /// The media's counters, by name.
     pub fn media(&self) -> impl Iterator<Item = (&str, Vec<(&'static str, u64)>)> {
         self.media.iter().map(|medium| (medium.name.as_str(), medium.element.counters()))
+    }
+
+    /// How long the media's queues were until now, by the medium's name and that of the queue.
+    pub fn queues(&self) -> impl Iterator<Item = (&str, &'static str, Occupancy)> {
+        self.media.iter().flat_map(|medium| {
+            let queues = medium.element.queues(self.now).into_iter();
+            queues.map(|(queue, occupancy)| (medium.name.as_str(), queue, occupancy))
+        })
     }
 
     /// Takes what the hosts' taps have seen since this was last asked, by host.

@@ -8,7 +8,7 @@ use kumiki_octets::Message;
 use super::carrier::Pace;
 use super::{Carrier, SerialConfig};
 use crate::mark::mark;
-use crate::{Backlog, Discipline, Outlet, Unit};
+use crate::{Backlog, Discipline, Occupancy, Outlet, Unit};
 
 /// A frame that waits.
 struct Waiting {
@@ -63,6 +63,7 @@ pub(crate) struct Sending {
     /// Bits of the line that frames took.
     bits: u64,
     tally: Tally,
+    occupancy: Occupancy,
 }
 
 impl Sending {
@@ -78,6 +79,7 @@ impl Sending {
             offered: 0,
             bits: 0,
             tally: Tally::default(),
+            occupancy: Occupancy::default(),
         }
     }
 
@@ -109,6 +111,11 @@ impl Sending {
     /// What has been sent.
     pub(crate) const fn tally(&self) -> Tally {
         Tally { octets: self.bits / 8, ..self.tally }
+    }
+
+    /// How long the queue was, until `now`. What has left since it was last asked for anything still waits as far as this knows.
+    pub(crate) fn occupancy(&self, now: Instant) -> Occupancy {
+        self.occupancy.until(now, self.backlog.frames)
     }
 
     /// On SONET/SDH: the first octet of payload that no frame has.
@@ -157,6 +164,7 @@ impl Sending {
         if idle {
             carry(self.start(now, number, data, address));
         } else {
+            self.occupancy.change(now, self.backlog.frames);
             self.backlog.frames += 1;
             self.backlog.octets += octets;
             self.queue.push_back(Waiting { since: now, number, data, address });
@@ -186,9 +194,10 @@ impl Sending {
             let Some(frame) = self.queue.pop_front() else {
                 return;
             };
+            let at = self.free_at.max(frame.since);
+            self.occupancy.change(at, self.backlog.frames);
             self.backlog.frames -= 1;
             self.backlog.octets -= frame.data.len() as u64;
-            let at = self.free_at.max(frame.since);
             let waited = at.saturating_since(frame.since);
             if self.discipline.release(at, waited, self.backlog) {
                 carry(self.start(at, frame.number, frame.data, frame.address));

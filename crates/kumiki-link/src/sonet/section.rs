@@ -19,7 +19,7 @@ use super::line::{Came, Line};
 use super::noise::Noise;
 use super::{Alarm, Level, LineConfig, OctetClock};
 use crate::serial::sending::{Sending, Started};
-use crate::{Carrier, Discipline, DropTail, Element, Outlet, SerialConfig, Unit};
+use crate::{Carrier, Discipline, DropTail, Element, Occupancy, Outlet, SerialConfig, Unit};
 
 /// What a [`Section`] is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -308,6 +308,11 @@ impl Element for Section {
         if self.watch.is_none_or(|watch| watch <= now) {
             self.arm(Some(now));
         }
+    }
+
+    fn queues(&self, now: Instant) -> Vec<(&'static str, Occupancy)> {
+        let [a, b] = self.sending.each_ref().map(|one| one.occupancy(now));
+        vec![("a", a), ("b", b)]
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {

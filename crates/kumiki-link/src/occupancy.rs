@@ -1,0 +1,88 @@
+//! How long a queue was, and for how long.
+
+use kumiki_graph::{Duration, Instant};
+
+/// For which time so many frames waited.
+///
+/// ```
+/// use kumiki_graph::{Duration, Instant};
+/// use kumiki_link::Occupancy;
+///
+/// let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+/// let mut queue = Occupancy::default();
+/// queue.change(at(6), 0);   // until then nothing waited
+/// queue.change(at(9), 1);   // until then one frame
+/// let queue = queue.until(at(10), 2);
+/// assert_eq!(queue.mean(), 0.5);
+/// assert_eq!((queue.quantile(0.5), queue.quantile(0.95), queue.quantile(1.0)), (0, 2, 2));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// When it last changed.
+    changed: Instant,
+    /// By length.
+    times: Vec<Duration>,
+}
+
+impl Occupancy {
+    /// Until `now` the queue held `frames`, and from here on it does not.
+    pub fn change(&mut self, now: Instant, frames: u64) {
+        let Ok(length) = usize::try_from(frames) else {
+            return;
+        };
+        if self.times.len() <= length {
+            self.times.resize(length + 1, Duration::ZERO);
+        }
+        if let Some(time) = self.times.get_mut(length) {
+            *time = *time + now.saturating_since(self.changed);
+        }
+        self.changed = self.changed.max(now);
+    }
+
+    /// The same at `now`, where it holds `frames`.
+    #[must_use]
+    pub fn until(&self, now: Instant, frames: u64) -> Self {
+        let mut whole = self.clone();
+        whole.change(now, frames);
+        whole
+    }
+
+    /// Without what was so `earlier`.
+    #[must_use]
+    pub fn since(mut self, earlier: &Self) -> Self {
+        for (time, before) in self.times.iter_mut().zip(&earlier.times) {
+            *time = time.saturating_sub(*before);
+        }
+        self
+    }
+
+    /// All of the time.
+    fn whole(&self) -> Duration {
+        self.times.iter().fold(Duration::ZERO, |all, time| all + *time)
+    }
+
+    /// The mean over time, in frames; 0 of no time.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a mean for a figure")]
+    pub fn mean(&self) -> f64 {
+        let whole = self.whole().as_secs_f64();
+        let sum: f64 = (0_u64..).zip(&self.times).map(|(frames, time)| frames as f64 * time.as_secs_f64()).sum();
+        if whole > 0.0 { sum / whole } else { 0.0 }
+    }
+
+    /// No more than so many frames waited for this part of the time, from 0 to 1; with 1 the most that ever did.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> u64 {
+        let wanted = self.whole().as_secs_f64() * part;
+        let mut so_far = Duration::ZERO;
+        let mut longest = 0;
+        for (frames, time) in (0..).zip(&self.times).filter(|(_, time)| !time.is_zero()) {
+            so_far = so_far + *time;
+            longest = frames;
+            if part < 1.0 && so_far.as_secs_f64() >= wanted {
+                break;
+            }
+        }
+        longest
+    }
+}
