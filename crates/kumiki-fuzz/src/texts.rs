@@ -109,7 +109,9 @@ fn scenario(text: &str, set: String) {
     for point in points.iter().take(2) {
         let _ = (point.label(), point.series(), point.parameters());
         let _ = point.scenario.graph_text();
-        let _ = kumiki_lab::limit::of_scenario(&point.scenario);
+        for load in point.scenario.load.values() {
+            let _ = kumiki_lab::limit::of_load(&point.scenario, load);
+        }
         let _ = Experiment::build(&point.scenario, &profiles, 1, &Options::default());
     }
 }

@@ -21,7 +21,8 @@ use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use fault::Fault;
-pub use measure::{Bound, Measured, SessionResult, Units};
+pub use kumiki_inet::tcp::Limit;
+pub use measure::{Bound, Flow, LoadResult, Measured, Sender, Unconnected, Units};
 use programs::Load;
 pub use window::{ControlShare, WindowUse};
 
@@ -69,8 +70,11 @@ pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<B
 pub struct Experiment {
     world: World,
     hosts: BTreeMap<String, HostId>,
-    load: Load,
-    beside: BTreeMap<String, Load>,
+    loads: BTreeMap<String, Load>,
+    /// What happens before this is not measured.
+    warm_up: Duration,
+    /// How long is measured, or the longest that loads with an end may take.
+    duration: Duration,
     captured: Vec<Captured>,
 }
 
@@ -102,8 +106,8 @@ impl Experiment {
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
-        let (mut load, mut beside, mut programs) = programs::of_scenario(scenario, &by_host)?;
-        for load in core::iter::once(&mut load).chain(beside.values_mut()) {
+        let (mut loads, mut programs) = programs::of_scenario(scenario, &by_host)?;
+        for load in loads.values_mut() {
             let ways = load.to.iter().flat_map(|(to, _)| path::between(scenario, &load.from.0, to));
             load.path = ways.collect();
         }
@@ -143,33 +147,38 @@ impl Experiment {
         world
             .start()
             .map_err(|(host, graph_error)| fault::fault(&["host", &host, "graph"], graph_error.to_string()))?;
-        Ok(Self { world, hosts, load, beside, captured })
+        let runs = &scenario.run;
+        let warm_up = runs.warm_up.as_ref().map(|text| fault::quantity(&["run", "warm_up"], text)).transpose()?;
+        Ok(Self {
+            world,
+            hosts,
+            loads,
+            warm_up: warm_up.unwrap_or_default(),
+            duration: fault::quantity(&["run", "duration"], &runs.duration)?,
+            captured,
+        })
     }
 
     /// Runs it and measures.
     #[must_use]
     pub fn run(mut self) -> Run {
-        let began = Instant::ZERO + self.load.warm_up;
-        self.world.run_until(began);
-        let (before, beside_before) = (self.snapshot(&self.load), self.snapshots());
-        let end = began + self.load.duration;
-        if self.load.until_done {
+        let began = Instant::ZERO + self.warm_up;
+        let mut before = measure::Moment::default();
+        if !self.warm_up.is_zero() {
+            self.world.run_until(began);
+            before = self.moment();
+        }
+        let end = began + self.duration;
+        let (hosts, loads) = (&self.hosts, &self.loads);
+        if loads.values().any(|load| load.until_done) {
             let every = Duration::from_millis(10);
-            let (hosts, load) = (&self.hosts, &self.load);
-            self.world.run_until_done(end, every, |world| measure::is_done(world, hosts, load));
+            let ends = loads.values().filter(|load| load.until_done);
+            let is_done = |world: &World| ends.clone().all(|load| measure::is_done(world, hosts, load));
+            self.world.run_until_done(end, every, is_done);
         } else {
             self.world.run_until(end);
         }
-        let measure = |before: &measure::Snapshot, load: &Load| {
-            let after = self.snapshot(load);
-            measure::measure(&self.world, &self.hosts, before, &after, (load, self.beside.is_empty()))
-        };
-        let mut measured = measure(&before, &self.load);
-        for ((name, load), before) in self.beside.iter().zip(&beside_before) {
-            let other = measure(before, load);
-            measured.wrong = measured.wrong.or(other.wrong);
-            measured.beside.insert(name.clone(), other);
-        }
+        let measured = Measured::between(&self.world, &self.hosts, &self.loads, (&before, &self.moment()));
         let traces = trace::collect(self.world.hosts());
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {
@@ -181,13 +190,8 @@ impl Experiment {
         Run { measured, captured, traces, standstill }
     }
 
-    fn snapshot(&self, load: &Load) -> measure::Snapshot {
-        measure::Snapshot::take(&self.world, &self.hosts, load)
-    }
-
-    fn snapshots(&self) -> Vec<measure::Snapshot> {
-        let loads = self.beside.values();
-        loads.map(|load| self.snapshot(load)).collect()
+    fn moment(&self) -> measure::Moment {
+        measure::Moment::take(&self.world, &self.hosts, &self.loads)
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod capture;
 pub mod experiment;
 pub mod figure;
+pub mod laboratory;
 pub mod limit;
 pub mod medium;
 pub mod picture;

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::progress::Progress;
-use crate::rows::{Output, OutputError, Parameter, Row};
+use crate::rows::{Output, OutputError, Row, Scope};
 use crate::scenario::{Choice, Document, Fault, Point, Repeat};
 use crate::stats::{self, Level, Stopping, Summary, Verdict};
 
@@ -84,7 +84,10 @@ pub struct Results {
 #[derive(Clone, Debug)]
 struct Done {
     rows: Vec<Row>,
+    /// What the point is about: the load of `[report]`, or all together.
     summary: Summary,
+    /// Of each load, where there are several and none of them is the one.
+    loads: Vec<(String, Summary)>,
     notes: Vec<String>,
     limits: Vec<(String, f64)>,
 }
@@ -255,12 +258,12 @@ fn repeat(
     interruption: Interruption<'_>,
 ) -> Result<(Done, Captures), String> {
     let known = point.row().map_err(|fault| fault.to_string())?;
-    let stopping = point.scenario.workload.confidence.as_ref().map(|wanted| {
+    let stopping = point.scenario.run.confidence.as_ref().map(|wanted| {
         let level = if wanted.level == 95 { Level::P95 } else { Level::P99 };
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest))
     });
-    let fixed = point.scenario.workload.repeat.clone();
+    let fixed = point.scenario.run.repeat.clone();
     let runs = fixed.as_ref().map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
     let mut values = Vec::new();
     let mut rows = Vec::new();
@@ -274,10 +277,10 @@ fn repeat(
             return Err(NOT_RUN.to_owned());
         }
         let seed = known.seed.wrapping_add(repetition.into());
-        point.scenario.workload.seed = seed;
+        point.scenario.run.seed = seed;
         let outcome = runner.run(&point).map_err(|why| why.to_string())?;
-        let first = outcome.rows.first().ok_or("the run gave no result")?;
-        values.push(first.goodput_mbps);
+        let own = outcome.rows.iter().find(|row| row.load == point.scenario.report.load);
+        values.push(own.ok_or("the run gave no result")?.goodput_mbps);
         for row in outcome.rows {
             let mut varied = known.varied.clone();
             // What the run has to say of itself: the part of a host that the row is of, what was measured.
@@ -287,13 +290,17 @@ fn repeat(
                 varied,
                 seed,
                 repetition,
-                goodput_mbps: row.goodput_mbps,
-                limit_mbps: row.limit_mbps,
-                bound_by: row.bound_by,
-                jain: row.jain,
-                held: row.held,
-                counters: row.counters,
-                ..known.clone()
+                paper: known.paper,
+                figure: known.figure.clone(),
+                series: known.series.clone(),
+                // The paper's value is of the point, and not of a part of it.
+                paper_mbps: known.paper_mbps.filter(|_| row.scope == Scope::Total),
+                profile: known.profile.clone(),
+                fitted: known.fitted,
+                fit_points: known.fit_points,
+                fit_parameters: known.fit_parameters,
+                version: known.version.clone(),
+                ..row
             };
             row.check().map_err(|why| why.to_string())?;
             rows.push(row);
@@ -326,15 +333,31 @@ fn repeat(
     }
     let level = stopping.map_or(Level::P99, |stopping| stopping.level());
     if let Some(fixed) = &fixed {
-        one_of(fixed, &mut values, &mut rows, &mut notes);
+        one_of(fixed, &mut values, &mut notes);
     }
     let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
-    let done = Done { rows, summary, notes, limits };
+    let loads = of_loads(&point, &rows, fixed.as_ref(), level);
+    let done = Done { rows, summary, loads, notes, limits };
     Ok((done, captures))
 }
 
-/// Makes one value and one row of a fixed number of runs.
-fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mut Vec<String>) {
+/// What the runs say of each load, where there are several and `[report]` names none.
+fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -> Vec<(String, Summary)> {
+    let names =
+        point.scenario.load.keys().filter(|_| point.scenario.report.load.is_none() && point.scenario.load.len() > 1);
+    let of_load = |name: &String| {
+        let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(name));
+        let mut values: Vec<f64> = own.map(|row| row.goodput_mbps).collect();
+        if let Some(fixed) = fixed {
+            one_of(fixed, &mut values, &mut Vec::new());
+        }
+        Some((name.clone(), Summary::of(&values, level)?))
+    };
+    names.filter_map(of_load).collect()
+}
+
+/// Makes one value of a fixed number of runs.
+fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<String>) {
     let value = match fixed.show.as_deref() {
         Some("min") => values.iter().copied().min_by(f64::total_cmp),
         Some("max") => values.iter().copied().max_by(f64::total_cmp),
@@ -355,19 +378,10 @@ fn one_of(fixed: &Repeat, values: &mut Vec<f64>, rows: &mut Vec<Row>, notes: &mu
         }
         _ => format!("each value is of {runs}"),
     });
-    if fixed.show.is_none() && n > 2 {
+    if fixed.show.is_none() && n > 2 && values.iter().any(|value| Some(value) != values.first()) {
         notes.push("means are without the best and the worst run".to_owned());
     }
-    // The row is that of the run which is shown, or of the one nearest to the mean.
-    let off = |row: &Row| (row.goodput_mbps - value).abs();
-    let nearest = rows.iter().min_by(|a, b| off(a).total_cmp(&off(b))).cloned();
     *values = vec![value];
-    *rows = nearest.into_iter().collect();
-    if let Some(row) = rows.first_mut() {
-        row.goodput_mbps = value;
-        let runs = u64::try_from(n).unwrap_or(u64::MAX);
-        row.varied.push(("runs".to_owned(), Parameter::Count(runs)));
-    }
 }
 
 fn write_captures(output: &Output, scenario: &str, index: usize, captures: &Captures) -> Result<(), OutputError> {

@@ -50,7 +50,6 @@ use crate::medium;
 use crate::quantity::Octets;
 
 mod amount;
-mod beside;
 mod builtin;
 mod check;
 mod drawing;
@@ -67,7 +66,6 @@ pub mod tree;
 mod vary;
 
 pub use amount::Amount;
-pub use beside::Beside;
 pub use fault::{Fault, Place, nearest, quantity};
 pub use load::{Choice, Document, Point};
 
@@ -99,11 +97,11 @@ pub struct Scenario {
     /// The rings.
     #[serde(default)]
     pub ring: BTreeMap<String, Ring>,
-    /// The load.
-    pub workload: Workload,
-    /// Loads that run beside it, by name.
+    /// The loads, by name: at least one.
     #[serde(default)]
-    pub beside: BTreeMap<String, Beside>,
+    pub load: BTreeMap<String, Workload>,
+    /// When is measured, and how often.
+    pub run: Runs,
     /// What to vary: the runs are all combinations, in the order of the names here.
     #[serde(default)]
     pub vary: toml::Table,
@@ -245,6 +243,12 @@ pub struct Switch {
     /// What to do when a queue fills: `tail` (drop cells), `ppd`, `epd`.
     #[serde(default)]
     pub discard: Option<String>,
+    /// For `epd`: from how many waiting cells on no new PDU is let in; half the queue unless given.
+    #[serde(default)]
+    pub epd_cells: Option<u32>,
+    /// From how many waiting cells on a cell is marked (EFCI); none is unless given.
+    #[serde(default)]
+    pub efci_cells: Option<u32>,
     /// What its ports are, as for a link; without it each port is what its line is.
     #[serde(default)]
     pub medium: Option<String>,
@@ -330,7 +334,24 @@ impl Ring {
     }
 }
 
-/// The load.
+/// When is measured, and how often, of all loads alike.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runs {
+    /// Not measured: what happens before this, of loads that have no end of their own.
+    pub warm_up: Option<String>,
+    /// How long is measured after that; the longest that loads with an end of their own may take.
+    pub duration: String,
+    /// Runs with other seeds, a fixed number of them, of which one number is shown.
+    pub repeat: Option<Repeat>,
+    /// Runs with other seeds until the interval is as narrow as wanted.
+    pub confidence: Option<Confidence>,
+    /// Seed of the first run.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+}
+
+/// A load: a program that writes, and one or several that read.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -362,6 +383,8 @@ pub struct Workload {
     pub sessions: u32,
     /// How many of them write; all unless given.
     pub busy: Option<u32>,
+    /// How long after the beginning the first of them opens.
+    pub start: Option<String>,
     /// How long after the one before it each session opens.
     pub stagger: Option<String>,
     /// Each opening is put off by a random time below this.
@@ -371,10 +394,6 @@ pub struct Workload {
     /// Whose clock `ttcp` is timed by: `receiver` (the default), until the last octet is read, or `sender`, until the last message
     /// is written; the end of the stream is then not in the time, nor what is still in the send buffer. For `ftam`: `request` begins with the request for the association, and not when that stands.
     pub clock: Option<String>,
-    /// Not measured: what happens before this.
-    pub warm_up: Option<String>,
-    /// How long is measured, for `netperf`; the longest that `ttcp` may take.
-    pub duration: String,
     /// What is shown is so many times what was measured, which rows then carry as `raw_mbps`: 2 where data that is turned around passes
     /// each layer twice, and one way is wanted.
     pub times: Option<u32>,
@@ -382,13 +401,6 @@ pub struct Workload {
     pub socket_buffer: Option<String>,
     /// What to do with small segments: `nagle`, `minshall`, `never`.
     pub coalesce: Option<String>,
-    /// Runs with other seeds, a fixed number of them, of which one number is shown.
-    pub repeat: Option<Repeat>,
-    /// Runs with other seeds until the interval is as narrow as wanted.
-    pub confidence: Option<Confidence>,
-    /// Seed of the first run.
-    #[serde(default = "first_seed")]
-    pub seed: u64,
 }
 
 /// One node or several, each as `host.node`. In a file a text alone is one.
@@ -465,6 +477,8 @@ pub struct Report {
     pub series: Vec<String>,
     /// The names under which result rows carry what is varied, with their units: `window = "window_bytes"`.
     pub rows: BTreeMap<String, String>,
+    /// The load that the table and the figure are about, and the paper's values; without it all of them together, and each beside that.
+    pub load: Option<String>,
     /// Decimals in the table; 2 unless given.
     pub decimals: Option<u8>,
     /// Whether what bound each point stands behind its value in the table.

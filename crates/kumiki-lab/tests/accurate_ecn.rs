@@ -28,13 +28,15 @@ propagation = "5 ms"
 queue_frames = 40
 mark_frames = 10
 impair = { mark = 0.03, loss = 0.003 }
-[workload]
+[run]
+duration = "30 s"
+
+[load.bulk]
 from = "near.source"
 to = "far.sink"
 kind = "ttcp"
 message = "8 KiB"
 count = 300
-duration = "30 s"
 "#;
 
 const FIELDS: [&str; 14] = [

@@ -10,7 +10,7 @@ mod arrange;
 use arrange::{run, scenario, tshark};
 
 // 4.3BSD begins with one segment, whose acknowledgment waits for the beat of 200 ms.
-const SHORT: [&str; 2] = ["workload.warm_up=0 ms", "workload.duration=400 ms"];
+const SHORT: [&str; 2] = ["run.warm_up=0 ms", "run.duration=400 ms"];
 
 fn captured(layers: Layers) -> Options {
     Options { captures: layers, ..Options::default() }
@@ -41,7 +41,7 @@ fn approve(name: &str, run: &Run, segments: usize, frame: &str) {
         "tcp.len",
         "frame.packet_flags",
     ];
-    assert_eq!(run.measured.wrong, None);
+    assert_eq!(run.measured.total.wrong, None);
     let mut directions = Vec::new();
     for host in &run.captured {
         let octets = capture::pcapng(core::slice::from_ref(host), Vec::new()).unwrap();
@@ -103,7 +103,7 @@ fn paper_5_is_as_tshark_wants_it() {
             [("4 KiB", "4 KiB", 5), ("8 KiB", "8 KiB", 10), ("16 KiB", "1 KiB", 30), ("64 KiB", "64 KiB", 50)]
         {
             let (by, of) = (format!("buffer={buffer}"), format!("message={message}"));
-            let set = [&by, &of, "workload.jitter=1 ms", "workload.duration=400 ms"];
+            let set = [&by, &of, "load.bulk.jitter=1 ms", "run.duration=400 ms"];
             let run = short(figure, &set, Layers::Device);
             let name = format!("{figure}-{}", &buffer[..2]).replace(' ', "");
             approve(&name, &run, segments, "atm:llc:ip:tcp");
@@ -194,7 +194,7 @@ fn a_named_access_point_is_captured_alone_and_one_that_is_not_there_is_a_fault()
 #[test]
 fn tshark_reads_the_negotiation_of_a_link_and_the_datagrams_that_pass_then() {
     let run = run(&scenario("pos"), &[], 1, &captured(Layers::All));
-    let echoes = run.measured.echoes.unwrap();
+    let echoes = run.measured.total.echoes.unwrap();
     // The first is asked for before the link stands.
     assert_eq!((echoes.answered, echoes.wrong), (4, 0));
     let mut near = run.captured.into_iter().find(|it| it.host == "near").unwrap();
@@ -238,13 +238,15 @@ eth = { address = "02:00:00:00:00:02" }
 ends = ["a.lan", "b.lan"]
 medium = "point-to-point"
 rate = "100 Mb/s"
-[workload]
+[run]
+warm_up = "10 ms"
+duration = "20 ms"
+
+[load.bulk]
 kind = "netperf"
 from = "a.app"
 to = "b.app"
 message = "8192 B"
-warm_up = "10 ms"
-duration = "20 ms"
 "#;
 
 /// FDDI is link type 10, its addresses turned around (RFC 1390). On an Ethernet LLC's frames have a length.
@@ -260,7 +262,7 @@ fn frames_of_fddi_and_of_llc_on_ethernet_are_as_tshark_wants_them() {
         "_ws.malformed",
         "_ws.expert.message",
     ];
-    let short = ["workload.duration=20 ms", "workload.warm_up=10 ms"];
+    let short = ["run.duration=20 ms", "run.warm_up=10 ms"];
     for (name, document, source) in [("fddi", scenario("fddi"), 1), ("llc", arrange::parse(LLC_ON_ETHERNET), 2)] {
         let run = run(&document, &short, 1, &captured(Layers::Device));
         let host = &run.captured[0];

@@ -15,7 +15,8 @@ title = "What holds it?"
 host.a = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" }, tcp = { send_buffer = "8 MiB", receive_buffer = "8 MiB" } }
 host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
 link.line = { ends = ["a.p2p0", "b.p2p0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "10 ms", queue_frames = 10000, impair = { toward = "b.p2p0", loss = "${loss}" } }
-workload = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", warm_up = "500 ms", duration = "2 s" }
+run = { warm_up = "500 ms", duration = "2 s" }
+load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB" }
 define = { loss = 0.0 }
 "#;
 
@@ -25,7 +26,7 @@ fn with(set: &[&str]) -> Run {
 
 /// The share of the time for which `limit` held it.
 fn share(run: &Run, limits: &[Limit]) -> f64 {
-    let held = &run.measured.held;
+    let held = &run.measured.total.held();
     let whole: f64 = held.iter().map(|(_, share)| share).sum();
     assert!((whole - 1.0).abs() < 1e-9, "{held:?}");
     held.iter().filter(|(limit, _)| limits.contains(limit)).map(|(_, share)| share).sum()
@@ -36,29 +37,29 @@ fn a_small_receive_buffer_is_the_window() {
     let run = with(&["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.receive_buffer_most=64 KiB"]);
     // 65,536 octets in 20 ms.
     let expected = 65_536.0 * 8.0 / 20e3;
-    assert!((0.93..1.0).contains(&(run.measured.goodput_mbps / expected)), "{}", run.measured.goodput_mbps);
-    assert!(share(&run, &[Limit::ReceiveWindow]) > 0.99, "{:?}", run.measured.held);
-    assert_eq!(run.measured.bound(Some(980.0)).name(), "receive window");
+    assert!((0.93..1.0).contains(&(run.measured.total.goodput_mbps / expected)), "{}", run.measured.total.goodput_mbps);
+    assert!(share(&run, &[Limit::ReceiveWindow]) > 0.99, "{:?}", run.measured.total.held());
+    assert_eq!(run.measured.bound(&run.measured.total, None, Some(980.0)).name(), "receive window");
 }
 
 #[test]
 fn a_small_send_buffer_is_the_send_buffer() {
     let run = with(&["host.a.tcp.send_buffer=64 KiB"]);
-    assert!(share(&run, &[Limit::SendBuffer]) > 0.99, "{:?}", run.measured.held);
+    assert!(share(&run, &[Limit::SendBuffer]) > 0.99, "{:?}", run.measured.total.held());
 }
 
 #[test]
 fn random_loss_is_loss() {
     let run = with(&["loss=0.01"]);
     // Far below what the buffers and the line allow (Mathis et al.: some 1448 * 8 / 20 ms * 1.22 / 0.1 = 7 Mb/s of Reno).
-    assert!(run.measured.goodput_mbps < 40.0, "{}", run.measured.goodput_mbps);
-    assert!(share(&run, &[Limit::Loss, Limit::Timeout]) > 0.9, "{:?}", run.measured.held);
+    assert!(run.measured.total.goodput_mbps < 40.0, "{}", run.measured.total.goodput_mbps);
+    assert!(share(&run, &[Limit::Loss, Limit::Timeout]) > 0.9, "{:?}", run.measured.total.held());
 }
 
 #[test]
 fn a_start_is_slow_start() {
-    let run = with(&["workload.warm_up=0 s", "workload.duration=120 ms"]);
-    assert!(share(&run, &[Limit::SlowStart, Limit::Opening]) > 0.9, "{:?}", run.measured.held);
+    let run = with(&["run.warm_up=0 s", "run.duration=120 ms"]);
+    assert!(share(&run, &[Limit::SlowStart, Limit::Opening]) > 0.9, "{:?}", run.measured.total.held());
 }
 
 /// Four flows over two routers, of which the line between them is the slowest.
@@ -73,13 +74,14 @@ host.r2 = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l
 link.in = { ends = ["a.l0", "r1.l0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "500 us" }
 link.mid = { ends = ["r1.l1", "r2.l0"], medium = "point-to-point", rate = "20 Mb/s", framing = "2 B", propagation = "9 ms", queue_frames = 100 }
 link.out = { ends = ["r2.l1", "b.l0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "500 us" }
-workload = { kind = "netperf", from = "a.n", to = "b.n", message = "8 KiB", socket_buffer = "4 MiB", sessions = 4, jitter = "10 ms", warm_up = "3 s", duration = "6 s" }
+run = { warm_up = "3 s", duration = "6 s" }
+load.bulk = { kind = "netperf", from = "a.n", to = "b.n", message = "8 KiB", socket_buffer = "4 MiB", sessions = 4, jitter = "10 ms" }
 "#;
     let measured = run(&parse(text), &[], 1, &Options::default()).measured;
-    assert!(measured.line > 0.98 && measured.line < 1.01, "{}", measured.line);
-    assert_eq!(measured.bound(None).name(), "link");
+    assert!(measured.total.line > 0.98 && measured.total.line < 1.01, "{}", measured.total.line);
+    assert_eq!(measured.bound(&measured.total, None, None).name(), "link");
     // A tenth of it does not fill the line.
-    let slow = run(&parse(text), &["workload.socket_buffer=4 KiB"], 1, &Options::default()).measured;
-    assert!(slow.line < 0.98, "{}", slow.line);
-    assert_eq!(slow.bound(None).name(), "send buffer");
+    let slow = run(&parse(text), &["load.bulk.socket_buffer=4 KiB"], 1, &Options::default()).measured;
+    assert!(slow.total.line < 0.98, "{}", slow.total.line);
+    assert_eq!(slow.bound(&slow.total, None, None).name(), "send buffer");
 }

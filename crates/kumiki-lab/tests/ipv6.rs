@@ -26,7 +26,10 @@ medium = "point-to-point"
 rate = "100 Mb/s"
 propagation = "1 ms"
 framing = "24 B"
-[workload]
+[run]
+duration = "20 s"
+
+[load.bulk]
 from = "near.source"
 {LOAD}
 "#;
@@ -39,11 +42,9 @@ const FOUR: [&str; 2] = [
     "ip = { address = \"10.0.0.1/24\", neighbours = \"below\" }\narp = { addresses = [\"10.0.0.1\"] }",
     "ip = { address = \"10.0.0.2/24\", neighbours = \"below\" }\narp = { addresses = [\"10.0.0.2\"] }",
 ];
-const TTCP: &str = "to = \"far.sink\"\nkind = \"ttcp\"\nmessage = \"8 KiB\"\ncount = 40\nduration = \"20 s\"";
-const PING: &str =
-    "to = \"far.icmp\"\nkind = \"ping\"\nmessage = \"4000 B\"\ncount = 5\ninterval = \"100 ms\"\nduration = \"9 s\"";
-const UDP: &str =
-    "to = \"far.sink\"\nkind = \"udp\"\nmessage = \"2000 B\"\ncount = 20\nrate = \"10 Mb/s\"\nduration = \"9 s\"";
+const TTCP: &str = "to = \"far.sink\"\nkind = \"ttcp\"\nmessage = \"8 KiB\"\ncount = 40";
+const PING: &str = "to = \"far.icmp\"\nkind = \"ping\"\nmessage = \"4000 B\"\ncount = 5\ninterval = \"100 ms\"";
+const UDP: &str = "to = \"far.sink\"\nkind = \"udp\"\nmessage = \"2000 B\"\ncount = 20\nrate = \"10 Mb/s\"";
 
 fn ran(above: &str, hosts: [&str; 2], load: &str) -> Run {
     let text = ETHERNET

@@ -13,13 +13,13 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// The most octets that a run of so many seconds holds at once, beyond what was held before.
 fn peak(set: &[&str], seconds: u32) -> usize {
-    let duration = format!("workload.duration={seconds} s");
-    let set: Vec<&str> = set.iter().copied().chain(["workload.warm_up=0 s", &duration]).collect();
+    let duration = format!("run.duration={seconds} s");
+    let set: Vec<&str> = set.iter().copied().chain(["run.warm_up=0 s", &duration]).collect();
     let document = arrange::scenario("paper2-fig6");
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
     let run = arrange::run(&document, &set, 1, &Options::default());
-    assert!(run.measured.goodput_mbps > 100.0);
+    assert!(run.measured.total.goodput_mbps > 100.0);
     ALLOCATED.peak_usage() - before
 }
 

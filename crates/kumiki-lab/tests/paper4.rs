@@ -19,10 +19,10 @@ fn runs(name: &str, set: &[&str]) -> Vec<(Point, Measured, f64)> {
     let run = |point: Point| {
         let run = run_point(&point, &profiles(&point), 1, &Options::default());
         let measured = run.measured;
-        assert_eq!(measured.failure, None, "{}", point.label());
-        assert_eq!(measured.wrong, None, "{}", point.label());
-        let times = point.scenario.workload.times.unwrap_or(1);
-        let shown = measured.goodput_mbps * f64::from(times);
+        assert_eq!(measured.total.failure, None, "{}", point.label());
+        assert_eq!(measured.total.wrong, None, "{}", point.label());
+        let times = point.scenario.load.values().next().unwrap().times.unwrap_or(1);
+        let shown = measured.total.goodput_mbps * f64::from(times);
         (point, measured, shown)
     };
     points.into_iter().map(run).collect()
@@ -143,9 +143,9 @@ fn asking_takes_most_of_the_senders_time_and_being_told_nearly_none() {
 #[test]
 fn without_prices_the_seven_layers_fill_the_line() {
     for (point, measured, _) in runs("paper4-zero", &[]) {
-        let limit = limit::of_scenario(&point.scenario).unwrap();
+        let limit = limit::of_load(&point.scenario, point.scenario.load.values().next().unwrap()).unwrap();
         let limit = limit.goodput_mbps().as_f64();
-        let share = measured.goodput_mbps / limit;
+        let share = measured.total.goodput_mbps / limit;
         let label = point.label();
         assert!((0.99..=1.0).contains(&share), "{label}: {share}");
     }
@@ -162,7 +162,7 @@ fn nagles_algorithm_waits_once_for_a_delayed_acknowledgment_around_a_file_on_tcp
         let [(_, measured, _)] = runs.as_slice() else {
             panic!("one point");
         };
-        measured.time.as_secs_f64() * 1e3
+        measured.total.time.as_secs_f64() * 1e3
     };
     // The timer's 40 ms, and a round trip of 1 ms or two.
     let (waits, does_not) = (39.0..43.0, 0.0..3.0);

@@ -15,7 +15,7 @@ fn measured(name: &str, set: &[&str]) -> Measured {
 }
 
 fn goodput(name: &str, set: &[&str]) -> f64 {
-    measured(name, set).goodput_mbps
+    measured(name, set).total.goodput_mbps
 }
 
 #[track_caller]
@@ -57,7 +57,7 @@ fn the_8192_row_rises_with_the_count_because_one_acknowledgment_is_late() {
         let (length, number) = ("length=8 KiB", format!("count={count}"));
         let set: Vec<&str> = [length, &number].iter().chain(set).copied().collect();
         let run = measured("paper1-table2", &set);
-        run.time.as_secs_f64() * 1e3
+        run.total.time.as_secs_f64() * 1e3
     };
     let (short, long) = (taken_ms(2048, &[]), taken_ms(4096, &[]));
     near(short - (long - short), 50.0, 1.0);
@@ -71,11 +71,11 @@ fn the_8192_row_rises_with_the_count_because_one_acknowledgment_is_late() {
 fn every_content_and_mtu_reaches_what_the_line_allows() {
     let document = scenario("paper1-patterns");
     for point in document.points(&Choice::default()).unwrap() {
-        let limit = limit::of_scenario(&point.scenario).unwrap();
+        let limit = limit::of_load(&point.scenario, point.scenario.load.values().next().unwrap()).unwrap();
         let limit = limit.goodput_mbps().as_f64();
         let ours = run_point(&point, &profiles(&point), 1, &Options::default());
         let ours = ours.measured;
-        let (ours, label) = (ours.goodput_mbps, point.label());
+        let (ours, label) = (ours.total.goodput_mbps, point.label());
         assert!((0.99 * limit..1.001 * limit).contains(&ours), "{label}: {ours} of {limit}");
     }
 }
@@ -89,14 +89,15 @@ fn both_sides_of_paper_1_use_about_30_per_cent_of_their_cpus() {
         // With long writes the receiver, which reads more often than the sender writes, has more: a miss.
         let receiver: f64 = ["receiver.cpu0", "receiver.cpu1"].map(|cpu| run.cpu[cpu]).iter().sum();
         near(receiver / 2.0, 0.35, 0.07);
-        assert!(run.waited > 0.3, "{length}: {}", run.waited);
+        let waited = run.total.waited["sender"];
+        assert!(waited > 0.3, "{length}: {waited}");
     }
 }
 
 #[test]
 fn table_2_of_paper_2_is_exact_and_so_is_the_papers_rounding() {
     let points = scenario("paper2-fig6").points(&Choice::default()).unwrap();
-    let ladder = limit::of_scenario(&points[0].scenario).unwrap();
+    let ladder = limit::of_load(&points[0].scenario, points[0].scenario.load.values().next().unwrap()).unwrap();
     let steps: Vec<String> = ladder.condensed().iter().map(|step| format!("{:.3}", step.rate_mbps.as_f64())).collect();
     assert_eq!(steps, ["155.520", "149.760", "135.632", "134.580"]);
     let rounded = ladder.paper_arithmetic(3);
@@ -143,18 +144,18 @@ fn shared_memory_serves_sixty_sessions_where_the_papers_way_fails() {
         let set = [format!("pages={pages}"), "window=256 KiB".to_owned(), format!("sessions={sessions}")];
         measured(name, &set.each_ref().map(String::as_str))
     };
-    let single = at("shared", 1).goodput_mbps;
+    let single = at("shared", 1).total.goodput_mbps;
     let (paper, shared) = (at("paper", 60), at("shared", 60));
-    assert!(paper.goodput_mbps < 0.95 * single, "the baseline should fail: {}", paper.goodput_mbps);
-    assert!(shared.goodput_mbps > 0.99 * single, "{} of {single}", shared.goodput_mbps);
-    assert!(shared.jain.unwrap() > 0.95 && shared.stopped == 0);
+    assert!(paper.total.goodput_mbps < 0.95 * single, "the baseline should fail: {}", paper.total.goodput_mbps);
+    assert!(shared.total.goodput_mbps > 0.99 * single, "{} of {single}", shared.total.goodput_mbps);
+    assert!(shared.total.jain.unwrap() > 0.95 && shared.total.stopped == 0);
 }
 
 #[test]
 fn one_busy_session_among_sixty_idle_ones_gets_its_256_kb() {
     let alone = goodput("paper2-idle", &["pages=shared", "sessions=1"]);
     let among = measured("paper2-idle", &["pages=shared", "sessions=61"]);
-    assert!(among.goodput_mbps > 0.999 * alone, "{} of {alone}", among.goodput_mbps);
+    assert!(among.total.goodput_mbps > 0.999 * alone, "{} of {alone}", among.total.goodput_mbps);
     let held = among.counters["sender.send memory"]["high_water"];
     assert!(held * 8192 >= 256 * 1024, "only {held} clusters were in use at once");
 }
@@ -168,7 +169,7 @@ fn each_technique_of_paper_2_is_worth_something() {
             has("technique", technique) && has("propagation", propagation)
         });
         let point = point.unwrap();
-        run_point(&point, &profiles(&point), 1, &Options::default()).measured.goodput_mbps
+        run_point(&point, &profiles(&point), 1, &Options::default()).measured.total.goodput_mbps
     };
     let all = at("all five", "1 us");
     for without in ["clusters", "on-the-fly checksum", "pipeline rescheduling", "chained DMA"] {
@@ -187,7 +188,7 @@ fn small_messages_collapse_with_nagle_and_not_without_and_the_timer_ends_each_wa
         let set = set.each_ref().map(String::as_str);
         let with = measured("paper5-fig2", &set);
         let without = goodput("paper5-fig3", &set);
-        assert!(with.goodput_mbps < 2.0 && without > 10.0, "{buffer}: {} and {without}", with.goodput_mbps);
+        assert!(with.total.goodput_mbps < 2.0 && without > 10.0, "{buffer}: {} and {without}", with.total.goodput_mbps);
         each_wait_is_ended_by_the_timer(&set);
     }
 }
@@ -226,7 +227,7 @@ fn each_adaptation_layer_fills_its_share_of_the_line() {
         let set = [format!("aal={aal}"), "buffer=64 KiB".to_owned()];
         let set = set.each_ref().map(String::as_str);
         let point = arrange::point(&scenario("paper5-aal34"), &set);
-        let ladder = limit::of_scenario(&point.scenario).unwrap();
+        let ladder = limit::of_load(&point.scenario, point.scenario.load.values().next().unwrap()).unwrap();
         near(ladder.goodput_mbps().as_f64(), limit, 0.001);
         let ours = goodput("paper5-aal34", &set);
         assert!((0.995 * limit..=limit).contains(&ours), "{aal}: {ours}");
@@ -251,7 +252,7 @@ fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
 /// The same with changes.
 fn delayed_on(series: &str, algorithm: &str, rtt_ms: u32, set: &[&str]) -> Measured {
     let rtt = format!("rtt={rtt_ms} ms");
-    let own = [rtt.as_str(), "workload.duration=15 s"];
+    let own = [rtt.as_str(), "run.duration=15 s"];
     let set: Vec<&str> = own.iter().chain(set).copied().collect();
     let words = [("series", series), ("rtt_algorithm", algorithm)];
     measured_at("paper3-fig3", &words, &set)
@@ -259,10 +260,10 @@ fn delayed_on(series: &str, algorithm: &str, rtt_ms: u32, set: &[&str]) -> Measu
 
 #[test]
 fn what_was_fitted_of_paper_3_is_met() {
-    let xtp = delayed("xtp-nocheck", "paper", 100).goodput_mbps;
+    let xtp = delayed("xtp-nocheck", "paper", 100).total.goodput_mbps;
     near(xtp, 17.0, 1.7);
-    near(delayed("tcp-os", "-", 0).goodput_mbps, 19.0, 1.0);
-    let tcp = delayed("tcp-xkernel", "-", 0).goodput_mbps;
+    near(delayed("tcp-os", "-", 0).total.goodput_mbps, 19.0, 1.0);
+    let tcp = delayed("tcp-xkernel", "-", 0).total.goodput_mbps;
     assert!((0.4..=0.6).contains(&(tcp / xtp)), "{tcp} against {xtp}");
 }
 
@@ -270,7 +271,7 @@ fn what_was_fitted_of_paper_3_is_met() {
 fn xtp_is_flat_and_dips_at_no_delay_only_as_the_paper_measures() {
     for series in ["xtp", "xtp-nocheck"] {
         for (algorithm, dips) in [("paper", true), ("mended", false)] {
-            let rate = |rtt| delayed(series, algorithm, rtt).goodput_mbps;
+            let rate = |rtt| delayed(series, algorithm, rtt).total.goodput_mbps;
             let flat = [20, 60, 100, 200].map(rate);
             let (low, high) = flat.iter().fold((f64::MAX, 0.0_f64), |(low, high), it| (low.min(*it), high.max(*it)));
             assert!(high - low <= 0.03 * high, "{series}, {algorithm}: {flat:?}");
@@ -304,7 +305,7 @@ const DS3: f64 = 36.4;
 
 fn without_hosts(series: &str, rtt_ms: u32) -> f64 {
     let rtt = format!("rtt={rtt_ms} ms");
-    measured_at("paper3-zero", &[("series", series)], &[&rtt]).goodput_mbps
+    measured_at("paper3-zero", &[("series", series)], &[&rtt]).total.goodput_mbps
 }
 
 #[test]
@@ -322,9 +323,9 @@ fn without_hosts_in_the_way_the_line_of_paper_3_is_full_at_every_delay() {
 #[test]
 fn xtp_loses_little_where_the_line_loses_packets_and_tcp_much() {
     let at = |series, loss, rtt| {
-        let set = [rtt, "workload.duration=30 s"];
+        let set = [rtt, "run.duration=30 s"];
         let words = [("series", series), ("loss", loss)];
-        measured_at("paper3-loss", &words, &set).goodput_mbps
+        measured_at("paper3-loss", &words, &set).total.goodput_mbps
     };
     for (loss, least) in [("0.01 %", 35.5), ("0.1 %", 35.0), ("1 %", 30.0)] {
         let found = at("xtp", loss, "rtt=200 ms");
@@ -339,9 +340,9 @@ fn xtp_loses_little_where_the_line_loses_packets_and_tcp_much() {
 #[test]
 fn the_dip_is_gone_when_control_packets_cost_nothing() {
     let at = |control, rtt| {
-        let set = [rtt, "workload.duration=15 s"];
+        let set = [rtt, "run.duration=15 s"];
         let words = [("rtt_algorithm", "paper"), ("control", control)];
-        measured_at("paper3-dip", &words, &set).goodput_mbps
+        measured_at("paper3-dip", &words, &set).total.goodput_mbps
     };
     let dip = |control| 1.0 - at(control, "rtt=0 ms") / at(control, "rtt=100 ms");
     assert!(dip("priced") >= 0.03, "{}", dip("priced"));
@@ -368,5 +369,5 @@ fn the_document_has_the_numbers_that_the_commands_print() {
     let row = printed("| 0 ms | 13.75", 0);
     let words = [("series", "xtp-nocheck"), ("rtt_algorithm", "paper")];
     let run = measured_at("paper3-fig3", &words, &["rtt=0 ms"]);
-    assert_eq!(format!("{:.2}", run.goodput_mbps), row[2]);
+    assert_eq!(format!("{:.2}", run.total.goodput_mbps), row[2]);
 }

@@ -30,9 +30,9 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
         "pages=paper",
         "window=24 KiB",
         "sessions=4",
-        "workload.jitter=1 ms",
-        "workload.warm_up=300 ms",
-        "workload.duration=100 ms",
+        "load.bulk.jitter=1 ms",
+        "run.warm_up=300 ms",
+        "run.duration=100 ms",
     ];
     let document = scenario("paper2-fig7");
     let [first, again, other] = [7, 7, 8].map(|seed| all(&run(&document, &set, seed, &CAPTURED)));
@@ -45,7 +45,7 @@ fn the_same_seed_gives_the_same_run_and_another_one_another() {
 
 #[test]
 fn looking_does_not_change_a_run() {
-    let set = ["board=atm-board", "window=32 KiB", "workload.warm_up=300 ms", "workload.duration=100 ms"];
+    let set = ["board=atm-board", "window=32 KiB", "run.warm_up=300 ms", "run.duration=100 ms"];
     let document = scenario("paper2-fig6");
     let looked = run(&document, &set, 1, &CAPTURED);
     let unseen = run(&document, &set, 1, &Options::default());
@@ -69,16 +69,16 @@ fn transfer(set: &[&str]) -> Run {
     let whole = [
         "board=zero",
         "window=64 KiB",
-        "workload.kind=ttcp",
-        "workload.count=100",
-        "workload.warm_up=0 s",
-        "workload.duration=200 s",
+        "load.bulk.kind=ttcp",
+        "load.bulk.count=100",
+        "run.warm_up=0 s",
+        "run.duration=200 s",
     ];
     let set: Vec<&str> = whole.iter().chain(set).copied().collect();
     let options = Options { captures: Layers::Ip, ..Options::default() };
     let run = run(&scenario("paper2-fig6"), &set, 1, &options);
-    assert_eq!(run.measured.wrong, None);
-    assert_eq!(run.measured.sessions[0].octets, 819_200);
+    assert_eq!(run.measured.total.wrong, None);
+    assert_eq!(run.measured.total.flows[0].octets, 819_200);
     run
 }
 
@@ -130,8 +130,8 @@ fn the_size_of_a_batch_decides_nothing_where_each_segment_is_acknowledged() {
         "window=64 KiB",
         "host.sender.tcp.ack={ every = 1, count_small = true }",
         "host.receiver.tcp.ack={ every = 1, count_small = true }",
-        "workload.warm_up=0 s",
-        "workload.duration=300 ms",
+        "run.warm_up=0 s",
+        "run.duration=300 ms",
     ];
     let point = point(&scenario("paper2-fig6"), &set);
     let [one, some, many] = [1, 4, 64].map(|batch| {
@@ -185,7 +185,10 @@ rate = "10 Mb/s"
 propagation = "2 ms"
 impair = { loss = "${loss}", duplicate = "${duplicate}", reorder = "${reorder}", reorder_by = "5 ms", corrupt = "${corrupt}", jitter = "100 us" }
 
-[workload]
+[run]
+duration = "600 s"
+
+[load.bulk]
 kind = "ttcp"
 from = "a.bench"
 to = "b.bench"
@@ -193,7 +196,6 @@ message = "5000 B"
 count = 200
 sessions = "${sessions}"
 pattern = "random"
-duration = "600 s"
 "#;
 
 #[test]
@@ -212,11 +214,11 @@ fn content_arrives_whole_whatever_happens_to_it() {
             let stack = format!("stack={stack}");
             let set: Vec<&str> = set.iter().copied().chain([stack.as_str()]).collect();
             let run = run(&document, &set, 3, &Options::default());
-            assert_eq!(run.measured.wrong, None, "{set:?}");
-            for session in &run.measured.sessions {
+            assert_eq!(run.measured.total.wrong, None, "{set:?}");
+            for session in &run.measured.total.flows {
                 assert_eq!((session.octets, session.aborted.clone()), (1_000_000, None), "{set:?}");
             }
-            assert_eq!(run.measured.sessions.len(), 3);
+            assert_eq!(run.measured.total.flows.len(), 3);
             let happened = |name| count(&run, "line to a.line", name) + count(&run, "line to b.line", name);
             for (key, name) in
                 [("loss", "a_lost"), ("duplicate", "a_doubled"), ("reorder", "a_held"), ("corrupt", "a_corrupted")]
@@ -317,10 +319,11 @@ fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
         host.a = { graph = ["n", "tcp", "ip", "p0"], ip = { address = "10.0.0.1/24" } }
         host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
         link.line = { ends = ["a.p0", "b.p0"], medium = "point-to-point", rate = "1 Gb/s", propagation = "40 ms", queue_frames = 6000 }
-        workload = { kind = "netperf", from = "a.n", to = "b.n", message = "64 KiB", socket_buffer = "24 MiB", duration = "1 s", warm_up = "1 s" }
+        run = { duration = "1 s", warm_up = "1 s" }
+        load.bulk = { kind = "netperf", from = "a.n", to = "b.n", message = "64 KiB", socket_buffer = "24 MiB" }
     "#;
     for buffer in ["24 MiB", "32 MiB"] {
-        let set = format!("workload.socket_buffer={buffer}");
+        let set = format!("load.bulk.socket_buffer={buffer}");
         let run = run(&parse(text), &[&set], 1, &Options::default());
         let count = |name: &str| -> u64 {
             let all = run.measured.counters.values().flatten();
@@ -329,7 +332,7 @@ fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
         let lost = count("a_drops");
         assert!(lost > 1024, "{buffer}: the queue overflowed {lost} times");
         assert_eq!(count("reassembly queue full"), 0, "{buffer}");
-        assert_eq!(run.measured.wrong, None);
+        assert_eq!(run.measured.total.wrong, None);
     }
 }
 
@@ -341,22 +344,24 @@ title = "Late ones"
 host.a = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
 host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
 link.line = { ends = ["a.p2p0", "b.p2p0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms" }
-workload = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", sessions = 4, stagger = "3 s", warm_up = "1 s", duration = "4 s" }
+run = { warm_up = "1 s", duration = "4 s" }
+load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", sessions = 4, stagger = "3 s" }
 "#;
     let measured = run(&parse(text), &[], 1, &Options::default()).measured;
-    assert!(measured.sessions.len() < 4, "{}", measured.sessions.len());
-    let octets: Vec<f64> = measured.sessions.iter().map(|it| it.octets as f64).collect();
+    let flows = &measured.total.flows;
+    assert_eq!((flows.len(), flows.iter().filter(|it| it.octets > 0).count()), (4, 2));
+    let octets: Vec<f64> = flows.iter().map(|it| it.octets as f64).collect();
     let (sum, squares) = (octets.iter().sum::<f64>(), octets.iter().map(|x| x * x).sum::<f64>());
-    assert!((measured.jain.unwrap() - sum * sum / (4.0 * squares)).abs() < 1e-9, "{:?}", measured.jain);
-    assert!(measured.jain.unwrap() < 0.5);
+    assert!((measured.total.jain.unwrap() - sum * sum / (4.0 * squares)).abs() < 1e-9, "{:?}", measured.total.jain);
+    assert!(measured.total.jain.unwrap() < 0.5);
 }
 
 /// Rates of loads that share a line add up to no more than it carries only where all are over the same time.
 #[test]
 fn loads_beside_each_other_are_measured_over_the_same_time() {
-    let set = ["beside=cubic", "queue=67", "workload.warm_up=1 s", "workload.duration=2 s"];
+    let set = ["beside=cubic", "queue=67", "run.warm_up=1 s", "run.duration=2 s"];
     let measured = run(&scenario("beside-tcp"), &set, 1, &Options::default()).measured;
-    let times: Vec<f64> = measured.beside.values().chain([&measured]).map(|it| it.time.as_secs_f64()).collect();
+    let times: Vec<f64> = measured.loads.values().map(|it| it.time.as_secs_f64()).collect();
     assert_eq!(times, [2.0, 2.0]);
 }
 
@@ -370,13 +375,14 @@ title = "One line"
 host.x = {{ graph = ["app", "udp", "ip", "l0"], ip = {{ address = "10.0.0.1/24" }} }}
 host.y = {{ like = "x", ip = {{ address = "10.0.0.2/24" }} }}
 link.{line} = {{ ends = ["x.l0", "y.l0"], medium = "point-to-point", rate = "100 Mb/s", impair = {{ toward = "y.l0", loss = 0.1 }} }}
-workload = {{ kind = "udp", from = "x.app", to = "y.app", message = "1000 B", rate = "50 Mb/s", count = 2000, duration = "1 s" }}
+run = {{ duration = "1 s" }}
+load.datagrams = {{ kind = "udp", from = "x.app", to = "y.app", message = "1000 B", rate = "50 Mb/s", count = 2000 }}
 "#
         )
     };
     let received = |line: &str, seed| {
         let measured = run(&parse(&text(line)), &[], seed, &Options::default()).measured;
-        (measured.units.unwrap().received, measured.units.unwrap().lost)
+        (measured.total.units.unwrap().received, measured.total.units.unwrap().lost)
     };
     let mut seen = std::collections::BTreeMap::new();
     for line in ["a", "b", "c", "a0"] {

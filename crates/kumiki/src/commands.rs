@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
 use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
@@ -11,7 +12,6 @@ use kumiki_live::{Bell, Wish, is_unseen};
 
 use crate::cli;
 use crate::delay;
-use crate::laboratory::Laboratory;
 use crate::live;
 use crate::ppp;
 

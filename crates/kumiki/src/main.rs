@@ -14,7 +14,6 @@ mod files;
 mod ftam;
 #[cfg(target_os = "linux")]
 mod ftamd;
-mod laboratory;
 mod live;
 #[cfg(target_os = "linux")]
 mod mms;

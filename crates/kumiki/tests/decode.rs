@@ -126,7 +126,7 @@ fn a_wrong_input_is_2_and_one_that_breaks_off_is_1() {
 fn captures(name: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
-    let set = ["board=zero", "window=64 KiB", "workload.warm_up=0 s", "workload.duration=220 ms"];
+    let set = ["board=zero", "window=64 KiB", "run.warm_up=0 s", "run.duration=220 ms"];
     let mut arguments = vec!["run", "paper2-fig6", "--pcap=all", "--out"];
     arguments.push(folder.to_str().unwrap());
     for value in set {

@@ -13,7 +13,8 @@ const UNCONNECTED: &str = r#"title = "Nobody is there"
 host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" } }
 host.far = { like = "near", ip = { address = "10.0.5.2/24" } }
 link.line = { ends = ["near.p2p0", "far.p2p0"], medium = "point-to-point", rate = "100 Mb/s", propagation = "10 ms" }
-workload = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB", duration = "1 s" }
+run = { duration = "1 s" }
+load.bulk = { kind = "netperf", from = "near.netperf", to = "far.netperf", message = "8 KiB", socket_buffer = "64 KiB" }
 "#;
 
 /// A folder of its own for one test.

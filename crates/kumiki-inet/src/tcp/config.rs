@@ -336,10 +336,10 @@ pub struct Config {
     ///
     /// See [`super::Trace`].
     pub trace: bool,
-    /// Keep a record of what holds each connection back.
+    /// Keep a record of what each connection does and what holds it back.
     ///
-    /// See [`super::Limits`]. It grows as long as the connection lasts, and stays when that is over: it is for runs that end.
-    pub limits: bool,
+    /// See [`super::Record`]. It grows as long as the connection lasts, and stays when that is over: it is for runs that end.
+    pub record: bool,
 }
 
 impl Config {

@@ -148,7 +148,7 @@ pub const fn modern() -> Config {
         ttl: 0,
         tos: 0,
         trace: false,
-        limits: false,
+        record: false,
     }
 }
 

@@ -73,6 +73,7 @@ mod path_mtu;
 mod patience;
 pub mod reassembly;
 mod receive;
+mod record;
 mod recovery;
 mod requests;
 mod route;
@@ -95,6 +96,7 @@ pub use cookies::mss_of_cookie;
 pub use counters::Counters;
 pub use limits::{Limit, Limits};
 pub use receive::AckReason;
+pub use record::Record;
 pub use trace::{Entry as TraceEntry, Event, Snapshot, Trace};
 
 use config::{AckTimer, Beat};
@@ -145,7 +147,7 @@ impl Tcp {
                 ack_phase: Duration::ZERO,
                 slow_phase: Duration::ZERO,
                 traces: Vec::new(),
-                limits: Vec::new(),
+                records: Vec::new(),
                 memory: Memory::default(),
                 budget: challenge::Budget::default(),
             },
@@ -183,12 +185,12 @@ impl Tcp {
         over.chain(alive).map(|(pair, trace)| (pair.local, pair.remote, trace))
     }
 
-    /// What held each connection back, where [`Config::limits`] asks for that, as (local, remote, limits): those that are over first, in the order in which
-    /// they ended.
-    pub fn limits(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Limits)> {
-        let over = self.shared.limits.iter().map(|(pair, limits)| (pair, limits));
-        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.limits.as_deref()?)));
-        over.chain(alive).map(|(pair, limits)| (pair.local, pair.remote, limits))
+    /// What each connection did and what held it back, where [`Config::record`] asks for that, as (local, remote, record): those that are over first, in the
+    /// order in which they ended.
+    pub fn records(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Record)> {
+        let over = self.shared.records.iter().map(|(pair, record)| (pair, record));
+        let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.record.as_deref()?)));
+        over.chain(alive).map(|(pair, record)| (pair.local, pair.remote, record))
     }
 
     /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
@@ -252,9 +254,9 @@ impl Tcp {
         if let Some(trace) = session.trace {
             self.shared.traces.push((session.pair, trace));
         }
-        if let Some(mut limits) = session.limits {
-            limits.end(cx.now());
-            self.shared.limits.push((session.pair, *limits));
+        if let Some(mut record) = session.record {
+            record.limits.end(cx.now());
+            self.shared.records.push((session.pair, *record));
         }
         if let Some(entry) = session.time_wait {
             self.begin_time_wait(entry, cx);

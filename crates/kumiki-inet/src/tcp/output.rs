@@ -55,7 +55,7 @@ impl Session {
         };
         let end = seq.advance(text.len()) + u32::from(flags.contains(Flags::FIN));
         self.send.max = self.send.max.max(end);
-        ctx.shared.counters.segments_sent += 1;
+        self.count_sent(ctx);
         ctx.shared.counters.octets_sent += text.len() as u64;
         let mut options = self.unit_options();
         options.tos |= codepoint.bits();
@@ -110,13 +110,13 @@ impl Session {
         if self.board.nxt() == self.iss {
             self.board.on_send(1, now, false);
         } else {
-            ctx.shared.counters.retransmissions += 1;
+            self.count_again(ctx);
             let span = Span { start: self.iss, end: self.iss + 1 };
             self.board.on_retransmit(span, now);
         }
         self.send.max = self.send.max.max(self.iss + 1);
         self.last_sent = now;
-        ctx.shared.counters.segments_sent += 1;
+        self.count_sent(ctx);
         let options = self.unit_options();
         segment::transmit_by(self.route.by(), &self.pair, &header, Message::new(), options, ctx.cx);
         self.receive.acknowledged(ctx.now(), &mut ctx.shared.counters);
@@ -169,7 +169,7 @@ impl Session {
             urgent_pointer,
             options,
         };
-        ctx.shared.counters.segments_sent += 1;
+        self.count_sent(ctx);
         ctx.shared.counters.acks_other += 1;
         let how = self.unit_options();
         let (by, text) = (self.route.by(), Message::new());
@@ -222,7 +222,7 @@ impl Session {
 
     /// Takes note of what holds back more, where that is asked for.
     fn note_limit(&mut self, held: Held, ctx: &Ctx<'_, '_>) {
-        let Some(limits) = &mut self.limits else {
+        let Some(record) = &mut self.record else {
             return;
         };
         let limit = match held {
@@ -234,9 +234,9 @@ impl Session {
             Held::Nothing => Limit::Application,
             Held::Window | Held::Silly => Limit::ReceiveWindow,
             Held::Coalesce => Limit::Coalescing,
-            Held::Congestion => limits.window(self.congestion.in_slow_start()),
+            Held::Congestion => record.limits.window(self.congestion.in_slow_start()),
         };
-        limits.set(limit, ctx.now());
+        record.limits.set(limit, ctx.now());
     }
 
     /// Whether the next segment must wait for its time; then the timer is set.
@@ -346,7 +346,7 @@ impl Session {
         if span.end == self.board.nxt() && !text.is_empty() {
             flags |= Flags::PSH;
         }
-        ctx.shared.counters.retransmissions += 1;
+        self.count_again(ctx);
         let ts = self.timestamps.then(|| self.ts_now(ctx.now()));
         self.recovery.on_again(span, ts);
         if let Some(pacer) = &mut self.pacer {

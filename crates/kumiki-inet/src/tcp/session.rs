@@ -16,11 +16,12 @@ use super::congestion::Congestion;
 use super::counters::Counters;
 use super::demux::{Pair, Secret};
 use super::ecn::Ecn;
-use super::limits::{Limit, Limits};
+use super::limits::Limit;
 use super::pacing::Pacer;
 use super::path_mtu::Path;
 use super::patience::Patience;
 use super::receive::{AckReason, Due, Receive};
+use super::record::Record;
 use super::recovery::Recovery;
 use super::route::Route;
 use super::rtt::Rtt;
@@ -56,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) budget: Budget,
     /// Of connections that are over.
     pub(crate) traces: Vec<(Pair, Trace)>,
-    pub(crate) limits: Vec<(Pair, Limits)>,
+    pub(crate) records: Vec<(Pair, Record)>,
 }
 
 impl Shared {
@@ -150,7 +151,7 @@ pub(crate) struct Session {
     /// What goes on in TIME-WAIT without it.
     pub(crate) time_wait: Option<TimeWaitEntry>,
     pub(crate) trace: Option<Trace>,
-    pub(crate) limits: Option<Box<Limits>>,
+    pub(crate) record: Option<Box<Record>>,
 }
 
 impl Session {
@@ -209,7 +210,7 @@ impl Session {
             queued: false,
             time_wait: None,
             trace: config.trace.then(Trace::default),
-            limits: config.limits.then(|| Box::new(Limits::new(ctx.cx.now()))),
+            record: config.record.then(|| Box::new(Record::new(ctx.cx.now()))),
         }
     }
 
@@ -220,15 +221,39 @@ impl Session {
 
     /// From now on it is held back by `limit`.
     pub(crate) fn limited(&mut self, limit: Limit, now: Instant) {
-        if let Some(limits) = &mut self.limits {
-            limits.set(limit, now);
+        if let Some(record) = &mut self.record {
+            record.limits.set(limit, now);
+        }
+    }
+
+    /// A segment was sent, be it once more.
+    pub(crate) fn count_sent(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.segments_sent += 1;
+        if let Some(record) = &mut self.record {
+            record.segments_sent += 1;
+        }
+    }
+
+    /// It is sent once more.
+    pub(crate) fn count_again(&mut self, ctx: &mut Ctx<'_, '_>) {
+        ctx.shared.counters.retransmissions += 1;
+        if let Some(record) = &mut self.record {
+            record.retransmissions += 1;
+        }
+    }
+
+    /// A round trip was measured.
+    pub(crate) fn on_round_trip(&mut self, sample: Duration) {
+        self.rtt.on_sample(sample);
+        if let Some(record) = &mut self.record {
+            record.on_round_trip(sample);
         }
     }
 
     /// The congestion window was changed, so.
     pub(crate) fn window_by(&mut self, limit: Limit) {
-        if let Some(limits) = &mut self.limits {
-            limits.set_window(limit);
+        if let Some(record) = &mut self.record {
+            record.limits.set_window(limit);
         }
     }
 
@@ -328,8 +353,8 @@ impl Session {
             return;
         }
         if let Some(credit) = self.send.credit(ctx.shared.config.low_water) {
-            if let Some(limits) = &mut self.limits {
-                limits.has_room(ctx.cx.now());
+            if let Some(record) = &mut self.record {
+                record.limits.has_room(ctx.cx.now());
             }
             let session = self.user;
             self.up(Indication::Credit { session, credit }, ctx);
@@ -348,8 +373,8 @@ impl Session {
             self.up(Indication::Aborted { session, reason, data: None }, ctx);
         }
         self.ended = true;
-        if let Some(limits) = &mut self.limits {
-            limits.end(ctx.cx.now());
+        if let Some(record) = &mut self.record {
+            record.limits.end(ctx.cx.now());
         }
         self.note(Event::Ended, ctx.now());
         self.timers.end(ctx.cx);

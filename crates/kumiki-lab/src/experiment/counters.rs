@@ -64,6 +64,20 @@ pub(super) fn of(world: &World) -> Counters {
     all
 }
 
+/// What was counted between two moments. What is no count, such as a highest value, is that of the second.
+pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
+    const NO_COUNTS: [&str; 5] = ["queue_high_water", "high_water", "clusters", "longest_rotation_ns", "ttrt_ns"];
+    let part = |(place, counts): (&String, &BTreeMap<String, u64>)| {
+        let earlier = before.get(place);
+        let count = |(name, count): (&String, &u64)| {
+            let earlier = earlier.and_then(|counts| counts.get(name)).filter(|_| !NO_COUNTS.contains(&name.as_str()));
+            (name.clone(), count - earlier.copied().unwrap_or(0))
+        };
+        (place.clone(), counts.iter().map(count).collect())
+    };
+    after.iter().map(part).collect()
+}
+
 fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
     counts.map(|(name, count)| (name.to_owned(), count)).into()
 }

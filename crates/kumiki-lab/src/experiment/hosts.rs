@@ -137,7 +137,7 @@ fn protocol(
     let built = protocols::build(kind, settings, place).map_err(|fault| fault.under(&[node]))?;
     built.ok_or_else(|| {
         let known: Vec<&str> = kumiki_stack::kinds().collect();
-        let what = "kind of node (programs are named by the workload's `from` and `to`)";
+        let what = "kind of node (programs are named by the `from` and `to` of loads)";
         unknown(&["graph"], what, kind, &known)
     })
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
 use kumiki_graph::{Address, Duration, Instant, Reason};
-use kumiki_inet::tcp::{Limit, Tcp};
+use kumiki_inet::tcp::{Limit, Record, Tcp};
+use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
 use super::path::Crossed;
@@ -45,57 +47,130 @@ impl Bound {
 
 /// One session's part.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct SessionResult {
+pub struct Flow {
     /// Octets read while measuring.
     pub octets: u64,
-    /// The longest time without progress, the end of the measurement included.
+    /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
     pub longest_gap: Duration,
+    /// From its opening until its reader had all, where it had an end.
+    pub completion: Option<Duration>,
     /// Why it ended, if it did not last.
     pub aborted: Option<Reason>,
+    /// Whether it was to write: some stay idle.
+    pub writes: bool,
+    /// What its sender did, where it is a connection of TCP.
+    pub sender: Option<Sender>,
+    /// What held it, in seconds of the measured time, where it is a connection of TCP.
+    held: BTreeMap<Limit, f64>,
+}
+
+/// What a sender did while it was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sender {
+    /// Segments sent, those sent again among them.
+    pub segments_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u64,
+    /// The round trips that it measured, in nanoseconds.
+    pub round_trips: Histogram<u32>,
+}
+
+impl Sender {
+    fn of(record: &Record) -> Self {
+        Self {
+            segments_sent: record.segments_sent,
+            retransmissions: record.retransmissions,
+            timeouts: record.timeouts,
+            round_trips: record.round_trips.clone(),
+        }
+    }
+
+    /// What came after `earlier`.
+    fn since(mut self, earlier: &Self) -> Self {
+        self.segments_sent -= earlier.segments_sent;
+        self.retransmissions -= earlier.retransmissions;
+        self.timeouts -= earlier.timeouts;
+        // All of it is in the later one, so nothing can go wrong.
+        let _ = self.round_trips.subtract(&earlier.round_trips);
+        self
+    }
+
+    /// With what another did.
+    fn add(&mut self, other: &Self) {
+        self.segments_sent += other.segments_sent;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        // It grows as it must.
+        let _ = self.round_trips.add(&other.round_trips);
+    }
+}
+
+impl Flow {
+    /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
+    #[must_use]
+    pub fn held(&self) -> Vec<(Limit, f64)> {
+        shares(core::slice::from_ref(self))
+    }
+}
+
+/// The figures of a load, or of all together.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LoadResult {
+    /// Application octets delivered per time, in 10^6 bit/s, all sessions together.
+    pub goodput_mbps: f64,
+    /// How long was measured.
+    pub time: Duration,
+    /// The sessions, in the order of opening.
+    pub flows: Vec<Flow>,
+    /// Jain's fairness index over the sessions that were to write, with nothing for those that did not.
+    pub jain: Option<f64>,
+    /// How busy the busiest line on the way was while measuring, from 0 to 1.
+    pub line: f64,
+    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
+    /// write.
+    pub waited: BTreeMap<String, f64>,
+    /// How often a writer had to wait for a page while measuring.
+    pub page_waits: u64,
+    /// How many sessions at some time made no progress for a second (`STOPPED`).
+    pub stopped: u64,
+    /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
+    pub wrong: Option<u64>,
+    /// Why a file did not arrive, in words.
+    pub failure: Option<String>,
+    /// Why there was no connection at all, where there was to be one.
+    pub unconnected: Option<Unconnected>,
+    /// What became of datagrams while measuring, where the load is made of them.
+    pub units: Option<Units>,
+    /// What became of echoes since the start, where the load is made of them.
+    pub echoes: Option<Echoes>,
+}
+
+/// Why a load had no connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unconnected {
+    /// In words.
+    pub why: String,
+    /// Whether nobody had answered until the end, which may be for want of time or luck.
+    pub silent: bool,
 }
 
 /// The figures of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// Application octets delivered per time, in 10^6 bit/s, all sessions together.
-    pub goodput_mbps: f64,
-    /// How long was measured.
-    pub time: Duration,
-    /// The sessions, in the order of being accepted.
-    pub sessions: Vec<SessionResult>,
-    /// Jain's fairness index over the sessions that were to write, with nothing for those that did not.
-    pub jain: Option<f64>,
+    /// Of all loads together.
+    pub total: LoadResult,
+    /// Of each load, by name.
+    pub loads: BTreeMap<String, LoadResult>,
     /// How busy each CPU was while measuring, by `host.cpu`, from 0 to 1.
     pub cpu: BTreeMap<String, f64>,
-    /// How busy the busiest line on the way was while measuring, from 0 to 1.
-    pub line: f64,
-    /// How much of the time the writing programs waited between messages, as their profile has it, from 0 to 1; the mean of those that
-    /// write.
-    pub waited: f64,
-    /// The host that writes.
-    pub writer: String,
-    /// How often a writer had to wait for a page while measuring.
-    pub page_waits: u64,
-    /// How many sessions at some time made no progress for a second (`STOPPED`).
-    pub stopped: u64,
-    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.
-    pub held: Vec<(Limit, f64)>,
-    /// Counters of all layers, by `host.layer`.
+    /// Counters of all layers, by `host.layer`, while measuring.
     pub counters: Counters,
-    /// Position of the first octet that arrived wrong, where one did; of datagrams, the number of the first wrong one.
-    pub wrong: Option<u64>,
-    /// Why a file did not arrive, in words.
-    pub failure: Option<String>,
-    /// Why there was no connection at all, in words, where there was to be one.
-    pub unconnected: Option<String>,
+    /// How long the queues of lines with frames were while measuring, by `line.a` (what its first end sends) and `line.b`.
+    pub queues: BTreeMap<String, Occupancy>,
     /// How long each task ran, by `host.task`.
     pub tasks: BTreeMap<String, Duration>,
-    /// What became of datagrams since the start, where the load is made of them.
-    pub units: Option<Units>,
-    /// What became of echoes since the start, where the load is made of them.
-    pub echoes: Option<Echoes>,
-    /// The same of each load beside this one, by name.
-    pub beside: BTreeMap<String, Self>,
 }
 
 /// What became of datagrams, all sessions together.
@@ -124,7 +199,28 @@ impl core::fmt::Display for Units {
     }
 }
 
+impl core::ops::AddAssign for Units {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+    }
+}
+
 impl Units {
+    /// Without what was so `earlier`. What is late is lost for the time, so what comes after all makes that less.
+    const fn since(self, earlier: Self) -> Self {
+        Self {
+            sent: self.sent - earlier.sent,
+            received: self.received - earlier.received,
+            lost: self.lost.saturating_sub(earlier.lost),
+            duplicated: self.duplicated - earlier.duplicated,
+            reordered: self.reordered - earlier.reordered,
+        }
+    }
+
     fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let source = program::<UdpSource>(world, hosts, &load.from);
         let mut all =
@@ -144,6 +240,8 @@ impl Units {
 /// What a session has brought so far.
 #[derive(Clone, Default)]
 struct Progress {
+    /// Who called, where that is known.
+    caller: Address,
     octets: u64,
     last: Option<Instant>,
     longest_gap: Duration,
@@ -155,6 +253,7 @@ struct Progress {
 /// The sessions of each reading program.
 fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Vec<Progress>> {
     let stream = |received: Received| Progress {
+        caller: received.caller,
         octets: received.octets,
         last: received.last,
         longest_gap: received.longest_gap,
@@ -167,6 +266,7 @@ fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec
     let got = |user: &FileUser| user.received().map(|it| vec![stream(it)]);
     let units = |sink: &UdpSink| {
         let each = sink.received().map(|received| Progress {
+            caller: received.caller,
             octets: received.octets,
             last: received.last,
             longest_gap: received.longest_gap,
@@ -193,45 +293,38 @@ fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load
 /// A session without progress for so long has stopped.
 pub(super) const STOPPED: Duration = Duration::from_secs(1);
 
-/// Sessions that brought something and then stood still, and those that should have brought something and did not.
-fn stopped(sinks: &[Vec<Progress>], sessions: &[SessionResult], busy: u64) -> u64 {
-    let mut began = 0;
-    let mut stood_still = 0;
-    for (progress, session) in sinks.iter().flatten().zip(sessions) {
-        if progress.octets > 0 {
-            began += 1;
-            stood_still += u64::from(session.longest_gap >= STOPPED);
-        }
-    }
-    stood_still + busy.saturating_sub(began)
+/// Flows that brought something and then stood still, and those that should have brought something and did not.
+fn stopped(flows: &[(Progress, Flow)]) -> u64 {
+    let still = |(progress, flow): &&(Progress, Flow)| {
+        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes }
+    };
+    flows.iter().filter(still).count() as u64
 }
 
-/// The state of the world at one moment, as far as measuring needs it.
-pub(super) struct Snapshot {
+/// The state of the world at one moment, as far as measuring needs it: of a load.
+#[derive(Default)]
+struct Snapshot {
     at: Instant,
     /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
     /// clock stood.
     last: Option<Instant>,
     /// By reading program and session.
     octets: Vec<Vec<u64>>,
-    busy: BTreeMap<String, Duration>,
     page_waits: u64,
     waited: Duration,
     /// How long each line on the way was busy, in nanoseconds.
     lines: BTreeMap<Crossed, u64>,
+    units: Units,
+    senders: Vec<(Pair, Sender)>,
 }
 
+/// A connection: the address of its sender, and of the peer.
+type Pair = (Address, Address);
+
 impl Snapshot {
-    /// Takes it.
-    pub(super) fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
+    fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let sinks = progress(world, hosts, load);
         let source = program::<Source>(world, hosts, &load.from);
-        let mut busy = BTreeMap::new();
-        for host in world.hosts() {
-            for (cpu, counters) in host.cpus() {
-                busy.insert(format!("{}.{cpu}", host.name), counters.busy);
-            }
-        }
         let lines = load.path.iter().filter_map(|crossed| {
             let mut media = world.media();
             let (_, counters) = media.find(|(name, _)| *name == crossed.line)?;
@@ -243,8 +336,9 @@ impl Snapshot {
             lines: lines.collect(),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
-            busy,
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
+            units: Units::of(world, hosts, load),
+            senders: records(world, hosts, &load.from.0).map(|(pair, record)| (pair, Sender::of(record))).collect(),
             waited: source.into_iter().flat_map(Source::sent).fold(Duration::ZERO, |all, sent| all + sent.waited),
         }
     }
@@ -273,14 +367,51 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
     }
 }
 
+/// The state of the world at one moment, by default its beginning: what all loads have brought, and what all parts have counted.
+#[derive(Default)]
+pub(super) struct Moment {
+    at: Instant,
+    loads: BTreeMap<String, Snapshot>,
+    cpus: BTreeMap<String, Duration>,
+    counters: Counters,
+    queues: BTreeMap<String, Occupancy>,
+}
+
+impl Moment {
+    /// Takes it.
+    pub(super) fn take(world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) -> Self {
+        let mut cpus = BTreeMap::new();
+        for host in world.hosts() {
+            for (cpu, counters) in host.cpus() {
+                cpus.insert(format!("{}.{cpu}", host.name), counters.busy);
+            }
+        }
+        let of_load = |(name, load): (&String, &Load)| (name.clone(), Snapshot::take(world, hosts, load));
+        Self {
+            at: world.now(),
+            loads: loads.iter().map(of_load).collect(),
+            cpus,
+            counters: super::counters::of(world),
+            queues: world.queues().map(|(line, queue, it)| (format!("{line}.{queue}"), it)).collect(),
+        }
+    }
+}
+
 impl Measured {
-    /// How much of the time `cpu` is `busy` or, at the writer, left alone while its program waits.
-    fn taken(&self, cpu: &str, busy: f64) -> f64 {
+    /// How much of the time `cpu` is `busy` or, at a writer, left alone while its program waits.
+    fn taken(of: &LoadResult, cpu: &str, busy: f64) -> f64 {
         let host = cpu.split_once('.').map_or(cpu, |(host, _)| host);
-        if host == self.writer { busy + self.waited } else { busy }
+        busy + of.waited.get(host).copied().unwrap_or(0.0)
     }
 
-    /// What bound the result, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
+    /// Whether the host of `part`, which is `host` or `host.part`, writes.
+    #[must_use]
+    pub fn writes(&self, part: &str) -> bool {
+        let host = part.split_once('.').map_or(part, |(host, _)| host);
+        self.total.waited.contains_key(host)
+    }
+
+    /// What bound `of`, the total or a load, or a `flow` of it, where the stack and the line allow `limit_mbps`: writers that waited for pages, a CPU
     /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
     /// What is left is what held TCP for the most time, or the window of another protocol.
     ///
@@ -288,53 +419,133 @@ impl Measured {
     /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time:
     /// losses in its queue cost the rest.
     #[must_use]
-    pub fn bound(&self, limit_mbps: Option<f64>) -> Bound {
+    pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
         const FULL_LINE: f64 = 0.98;
-        if self.page_waits > 0 {
+        if of.page_waits > 0 {
             Bound::Pages
-        } else if self.cpu.iter().any(|(cpu, busy)| self.taken(cpu, *busy) >= FULL) {
+        } else if self.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
             Bound::Host
-        } else if limit_mbps.is_some_and(|limit| self.goodput_mbps >= limit * FULL) || self.line >= FULL_LINE {
+        } else if limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL) || of.line >= FULL_LINE {
             Bound::Link
         } else {
-            self.held.first().map_or(Bound::Window, |(limit, _)| Bound::Held(*limit))
+            let held = flow.map_or_else(|| of.held(), Flow::held);
+            held.first().map_or(Bound::Window, |(limit, _)| Bound::Held(*limit))
+        }
+    }
+
+    /// Compares two moments.
+    pub(super) fn between(
+        world: &World,
+        hosts: &BTreeMap<String, HostId>,
+        loads: &BTreeMap<String, Load>,
+        (before, after): (&Moment, &Moment),
+    ) -> Self {
+        let whole = after.at.saturating_since(before.at).as_secs_f64();
+        let share = |(cpu, busy): (&String, &Duration)| {
+            let earlier = before.cpus.get(cpu).copied().unwrap_or_default();
+            (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
+        };
+        let result = |(name, load): (&String, &Load)| {
+            let beginning = Snapshot::default();
+            let (before, after) = (before.loads.get(name).unwrap_or(&beginning), after.loads.get(name)?);
+            Some((name.clone(), measure(world, hosts, (before, after), (load, loads.len() == 1))))
+        };
+        let queue = |(name, occupancy): (&String, &Occupancy)| {
+            let earlier = before.queues.get(name).cloned().unwrap_or_default();
+            (name.clone(), occupancy.clone().since(&earlier))
+        };
+        let loads: BTreeMap<String, LoadResult> = loads.iter().filter_map(result).collect();
+        Self {
+            total: LoadResult::total(&loads),
+            loads,
+            cpu: after.cpus.iter().map(share).collect(),
+            counters: super::counters::since(&before.counters, &after.counters),
+            queues: after.queues.iter().map(queue).collect(),
+            tasks: tasks(world),
         }
     }
 }
 
-/// Compares two moments; `is_alone`: there is no load beside this one.
-pub(super) fn measure(
+impl LoadResult {
+    /// So many `octets` over the time that was measured, in 10^6 bit/s.
+    #[must_use]
+    pub fn rate_mbps(&self, octets: u64) -> f64 {
+        if self.time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / self.time.as_secs_f64() / 1e6 }
+    }
+
+    /// What the senders did, where they are connections of TCP.
+    #[must_use]
+    pub fn sender(&self) -> Option<Sender> {
+        let mut senders = self.flows.iter().filter_map(|flow| flow.sender.as_ref());
+        let mut all = senders.next()?.clone();
+        for sender in senders {
+            all.add(sender);
+        }
+        Some(all)
+    }
+
+    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.
+    #[must_use]
+    pub fn held(&self) -> Vec<(Limit, f64)> {
+        shares(&self.flows)
+    }
+
+    /// Of all `loads` together.
+    fn total(loads: &BTreeMap<String, Self>) -> Self {
+        let mut all = Self::default();
+        for load in loads.values() {
+            all.goodput_mbps += load.goodput_mbps;
+            all.time = all.time.max(load.time);
+            all.flows.extend(load.flows.iter().cloned());
+            all.line = all.line.max(load.line);
+            for (host, waited) in &load.waited {
+                *all.waited.entry(host.clone()).or_default() += waited;
+            }
+            all.page_waits += load.page_waits;
+            all.stopped += load.stopped;
+            all.wrong = all.wrong.or(load.wrong);
+            all.failure = all.failure.or_else(|| load.failure.clone());
+            all.unconnected = all.unconnected.or_else(|| load.unconnected.clone());
+            if let Some(units) = load.units {
+                *all.units.get_or_insert_default() += units;
+            }
+            all.echoes = all.echoes.or(load.echoes);
+        }
+        all.jain = jain(&all.flows);
+        all
+    }
+}
+
+/// Jain's index over those that were to write: who got nothing, or never opened, was treated least fairly of all.
+fn jain(flows: &[Flow]) -> Option<f64> {
+    let writes = flows.iter().filter(|flow| flow.writes);
+    let octets: Vec<f64> = writes.map(|flow| lossy(flow.octets)).collect();
+    stats::jain(&octets)
+}
+
+/// What held `flows`, as shares of their time.
+fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
+    let mut times = BTreeMap::new();
+    for (limit, seconds) in flows.iter().flat_map(|flow| &flow.held) {
+        *times.entry(*limit).or_insert(0.0) += seconds;
+    }
+    let whole: f64 = times.values().sum();
+    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
+    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
+    shares
+}
+
+/// Compares two moments of `load`; `is_alone`: there is no other.
+fn measure(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
-    before: &Snapshot,
-    after: &Snapshot,
+    (before, after): (&Snapshot, &Snapshot),
     (load, is_alone): (&Load, bool),
-) -> Measured {
+) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let source = program::<Source>(world, hosts, &load.from);
-    let at = |snapshot: &Snapshot, sink: usize, number: usize| {
-        let sessions = snapshot.octets.get(sink);
-        let octets = sessions.and_then(|sessions| sessions.get(number));
-        octets.copied().unwrap_or(0)
-    };
-    let result = |sink: usize, number: usize, it: &Progress| SessionResult {
-        octets: at(after, sink, number) - at(before, sink, number),
-        longest_gap: it.longest_gap.max(match it.ended {
-            Some(_) => Duration::ZERO,
-            None => after.at.saturating_since(it.last.unwrap_or_default()),
-        }),
-        aborted: it.aborted.clone(),
-    };
-    let sessions: Vec<SessionResult> = (0..)
-        .zip(&sinks)
-        .flat_map(|(sink, sessions)| {
-            let numbered = (0..).zip(sessions);
-            numbered.map(move |(number, it)| (sink, number, it))
-        })
-        .map(|(sink, number, it)| result(sink, number, it))
-        .collect();
-    let octets: u64 = sessions.iter().map(|session| session.octets).sum();
+    let flows = flows(world, hosts, load, &sinks, (before, after));
     let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
@@ -351,36 +562,27 @@ pub(super) fn measure(
         (Some(first), Some(last)) if last > first && is_alone => last.saturating_since(first),
         _ => after.at.saturating_since(before.at),
     };
-    let mut wrote: Vec<f64> = sessions.iter().filter(|session| session.octets > 0).map(|s| lossy(s.octets)).collect();
-    // Who got nothing, or never opened, was treated least fairly of all.
-    let asked = source.map_or(0, Source::busy).try_into().unwrap_or(usize::MAX);
-    wrote.resize(wrote.len().max(asked), 0.0);
+    let octets: u64 = flows.iter().map(|(_, flow)| flow.octets).sum();
     let whole = after.at.saturating_since(before.at).as_secs_f64();
-    let busy_share = |(cpu, busy): (&String, &Duration)| {
-        let earlier = before.busy.get(cpu).copied().unwrap_or_default();
-        (cpu.clone(), if whole > 0.0 { (*busy - earlier).as_secs_f64() / whole } else { 0.0 })
-    };
     let line_share = |(line, busy): (&Crossed, &u64)| {
         let earlier = before.lines.get(line).copied().unwrap_or_default();
         if whole > 0.0 { lossy(busy.saturating_sub(earlier)) / 1e9 / whole } else { 0.0 }
     };
-    Measured {
-        goodput_mbps: if time.is_zero() { 0.0 } else { lossy(octets) * 8.0 / time.as_secs_f64() / 1e6 },
+    let waited = if time.is_zero() {
+        0.0
+    } else {
+        let waited = (after.waited - before.waited).as_secs_f64();
+        waited / time.as_secs_f64() / source.map_or(1.0, |source| lossy(source.busy().max(1)))
+    };
+    let stopped = stopped(&flows);
+    let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
+    let result = LoadResult {
         time,
-        jain: stats::jain(&wrote),
-        cpu: after.busy.iter().map(busy_share).collect(),
+        jain: jain(&flows),
         line: after.lines.iter().map(line_share).fold(0.0, f64::max),
-        writer: load.from.0.clone(),
-        waited: if time.is_zero() {
-            0.0
-        } else {
-            let waited = (after.waited - before.waited).as_secs_f64();
-            waited / time.as_secs_f64() / source.map_or(1.0, |source| lossy(source.busy().max(1)))
-        },
+        waited: [(load.from.0.clone(), waited)].into(),
         page_waits: after.page_waits - before.page_waits,
-        stopped: stopped(&sinks, &sessions, source.map_or(0, Source::busy)),
-        held: source.map_or_else(Vec::new, |source| held(world, hosts, (&load.from.0, source), (before.at, after.at))),
-        counters: super::counters::of(world),
+        stopped,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
         failure: user.and_then(|user| {
             let unfinished = || {
@@ -391,51 +593,145 @@ pub(super) fn measure(
             failed.or_else(|| user.done().is_none().then(unfinished))
         }),
         unconnected: source.and_then(|source| unconnected(&load.from.0, source)),
-        tasks: tasks(world),
-        units: (load.kind == Kind::Units).then(|| Units::of(world, hosts, load)),
+        units: (load.kind == Kind::Units).then(|| after.units.since(before.units)),
         echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
-        beside: BTreeMap::new(),
-        sessions,
-    }
+        flows,
+        ..LoadResult::default()
+    };
+    LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
 }
 
-/// What held the connections of `source` on `host` back between two times, as shares of it.
-fn held(
+/// A session of a writer, as far as it is known.
+struct Writer {
+    local: Address,
+    remote: Address,
+    opened: Option<Instant>,
+    writes: bool,
+}
+
+/// The sessions of the writer, in the order of opening.
+fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Writer> {
+    let streams = program::<Source>(world, hosts, &load.from).into_iter().flat_map(|source| {
+        let each = (0..).zip(source.sent());
+        each.map(|(number, it)| Writer {
+            local: it.local,
+            remote: it.remote,
+            opened: it.opened,
+            writes: number < source.busy(),
+        })
+    });
+    let units = program::<UdpSource>(world, hosts, &load.from).into_iter().flat_map(|source| {
+        source.sent().map(|it| Writer { local: it.local, remote: Address::NONE, opened: it.first, writes: true })
+    });
+    let file = file_user(world, hosts, load).map(|user| Writer {
+        local: Address::NONE,
+        remote: Address::NONE,
+        opened: user.opened(),
+        writes: true,
+    });
+    streams.chain(units).chain(file).collect()
+}
+
+/// Whether one socket may be the other: that of a host may be open.
+fn same_socket(one: Address, other: Address) -> bool {
+    let (Some(one), Some(other)) = (one.socket(), other.socket()) else {
+        return false;
+    };
+    one.port() == other.port() && (one.ip() == other.ip() || one.ip().is_unspecified())
+}
+
+/// The sessions of `load`: what came of each, and that since the first of two moments. Sessions go to each reader in turn; which of a reader's is meant is known by the
+/// caller's socket, or else by the order.
+fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
-    (host, source): (&str, &Source),
-    (from, to): (Instant, Instant),
-) -> Vec<(Limit, f64)> {
-    let Some(host) = hosts.get(host).and_then(|id| world.host(*id)) else {
-        return Vec::new();
+    load: &Load,
+    sinks: &[Vec<Progress>],
+    (before, after): (&Snapshot, &Snapshot),
+) -> Vec<(Progress, Flow)> {
+    let octets = |snapshot: &Snapshot, sink: usize, number: usize| {
+        let sessions = snapshot.octets.get(sink);
+        sessions.and_then(|sessions| sessions.get(number)).copied().unwrap_or(0)
     };
-    let nodes = host.graph.accounts().filter_map(|(name, _)| host.graph.find::<Tcp>(name));
-    let own = |remote| source.peers().contains(&Address::from(remote));
-    let mut times = BTreeMap::new();
-    for (_, _, limits) in nodes.flat_map(Tcp::limits).filter(|(_, remote, _)| own(*remote)) {
-        for (since, until, limit) in limits.spans(from, to) {
-            *times.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+    let records: BTreeMap<Pair, &Record> = records(world, hosts, &load.from.0).collect();
+    let flow = |place: Option<(usize, usize)>, it: &Progress, writer: &Writer| Flow {
+        octets: place.map_or(0, |(sink, number)| octets(after, sink, number) - octets(before, sink, number)),
+        longest_gap: match (it.last, it.ended) {
+            (Some(last), None) => it.longest_gap.max(after.at.saturating_since(last)),
+            (_, Some(_)) | (None, None) => it.longest_gap,
+        },
+        completion: it.ended.zip(writer.opened).map(|(ended, opened)| ended.saturating_since(opened)),
+        aborted: it.aborted.clone(),
+        writes: writer.writes,
+        sender: sender(&records, (writer.local, writer.remote), before),
+        held: records.get(&(writer.local, writer.remote)).map_or_else(BTreeMap::new, |record| {
+            let mut times = BTreeMap::new();
+            for (since, until, limit) in record.limits.spans(before.at, after.at) {
+                *times.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+            }
+            times
+        }),
+    };
+    let mut left: Vec<Vec<usize>> = sinks.iter().map(|sessions| (0..sessions.len()).collect()).collect();
+    let mut all = Vec::new();
+    for (number, writer) in writers(world, hosts, load).iter().enumerate() {
+        let sink = number % sinks.len().max(1);
+        let mut place = None;
+        if let (Some(left), Some(sessions)) = (left.get_mut(sink), sinks.get(sink)) {
+            let is_own = |at: &&usize| sessions.get(**at).is_some_and(|it| same_socket(writer.local, it.caller));
+            let unknown = |at: &&usize| {
+                writer.opened.is_some() && sessions.get(**at).is_some_and(|it| it.caller.socket().is_none())
+            };
+            let found = left.iter().find(is_own).or_else(|| left.iter().find(unknown)).copied();
+            left.retain(|at| Some(*at) != found);
+            place = found.map(|found| (sink, found));
         }
+        let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
+        let flow = flow(place, &progress, writer);
+        all.push((progress, flow));
     }
-    let whole: f64 = times.values().sum();
-    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
-    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
-    shares
+    all
+}
+
+/// What the sender of a connection has done since `before`.
+fn sender(records: &BTreeMap<Pair, &Record>, pair: Pair, before: &Snapshot) -> Option<Sender> {
+    let now = Sender::of(records.get(&pair)?);
+    let earlier = before.senders.iter().find(|(other, _)| *other == pair);
+    Some(match earlier {
+        Some((_, earlier)) => now.since(earlier),
+        None => now,
+    })
+}
+
+/// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.
+fn records<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    host: &str,
+) -> impl Iterator<Item = (Pair, &'a Record)> {
+    let host = hosts.get(host).and_then(|id| world.host(*id));
+    let nodes = host.into_iter().flat_map(|host| {
+        let names = host.graph.accounts();
+        names.filter_map(|(name, _)| host.graph.find::<Tcp>(name))
+    });
+    nodes.flat_map(|tcp| tcp.records().map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)))
 }
 
 /// Why `source` on `host` has never had a connection, where it has had none.
-fn unconnected(host: &str, source: &Source) -> Option<String> {
+fn unconnected(host: &str, source: &Source) -> Option<Unconnected> {
     if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
         return None;
     }
     let peer = source.peer()?;
     let peer = peer.socket().map_or_else(|| peer.to_string(), |at| at.ip().to_string());
-    let why = source.sent().find_map(|sent| sent.aborted);
-    Some(match why {
+    let reason = source.sent().find_map(|sent| sent.aborted);
+    let silent = reason.is_none();
+    let why = match reason {
         Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
         Some(why) => format!("{host} called {peer}: {why}"),
         None => format!("{host} called {peer}, and nobody answered until the end"),
-    })
+    };
+    Some(Unconnected { why, silent })
 }
 
 /// How long each task of each host has run.

@@ -254,10 +254,20 @@ fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::S
         "tail" => {}
         "ppd" => output.ppd = true,
         // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
-        "epd" => (output.ppd, output.epd) = (true, Some(queue / 2)),
+        "epd" => (output.ppd, output.epd) = (true, Some(spec.epd_cells.map_or(queue / 2, u64::from))),
         other => {
             return Err(unknown(&["discard"], "way to discard", other, &["tail", "ppd", "epd"]));
         }
+    }
+    output.efci = spec.efci_cells.map(u64::from);
+    for (key, cells) in [("epd_cells", spec.epd_cells), ("efci_cells", spec.efci_cells)] {
+        if cells.is_some_and(|cells| u64::from(cells) >= queue) {
+            let problem = "the queue never holds so many cells before one comes";
+            return Err(fault(&[key], problem).expected(format!("less than queue_cells, {queue}")));
+        }
+    }
+    if spec.epd_cells.is_some() && output.epd.is_none() {
+        return Err(fault(&["epd_cells"], "only early packet discard has a threshold").expected("discard = \"epd\""));
     }
     let mut outputs = vec![output; spec.ports];
     for (port, output) in outputs.iter_mut().enumerate() {

@@ -75,7 +75,8 @@ host.b = { like = "a", ip = { address = "10.0.1.1/24" } }
 host.r = { graph = { ip = ["l0", "l1"] }, ip = { forwarding = true, interface.l0 = { address = "10.0.0.2/24" }, interface.l1 = { address = "10.0.1.2/24" } } }
 link.first = { ends = ["r.l0", "a.l0"], medium = "point-to-point", rate = "1 Gb/s" }
 link.second = { ends = ["r.l1", "b.l0"], medium = "point-to-point", rate = "1 Gb/s" }
-workload = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB", duration = "1 s" }
+run = { duration = "1 s" }
+load.bulk = { kind = "netperf", from = "a.netperf", to = "b.netperf", message = "8 KiB" }
 "#;
         let document = Document::parse("test", "test.toml", text).unwrap();
         let point = document.points(&Choice { set: Vec::new(), quick: false, runs: None }).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! The programs that a workload puts on top of the hosts' graphs.
+//! The programs that loads put on top of the hosts' graphs.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,11 +35,7 @@ pub(super) struct Load {
     pub(super) to: Vec<(String, String)>,
     /// The lines between them.
     pub(super) path: BTreeSet<Crossed>,
-    /// What happens before this is not measured.
-    pub(super) warm_up: Duration,
-    /// How long is measured, or the longest that a fixed number of messages may take.
-    pub(super) duration: Duration,
-    /// Whether the run is over when the writing program is done.
+    /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
     /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
     pub(super) sender_clock: bool,
@@ -76,44 +72,44 @@ impl Programs {
     }
 }
 
-/// Reads the loads and makes their programs: that of the workload, and those beside it by name.
+/// Reads the loads and makes their programs.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn of_scenario(
     scenario: &Scenario,
     profiles: &BTreeMap<String, Profile>,
-) -> Result<(Load, BTreeMap<String, Load>, Programs), Fault> {
-    let (main, hosts) = (&scenario.workload, &scenario.host);
-    let (load, mut programs) = of_workload(main, Duration::ZERO, hosts, profiles)?;
-    let mut beside = BTreeMap::new();
-    for (name, other) in &scenario.beside {
-        let start = match &other.start {
-            Some(text) => quantity::<Duration>(&["beside", name, "start"], text)?,
-            None => Duration::ZERO,
-        };
-        let made = of_workload(&other.workload(main), start, hosts, profiles);
-        let (load, more) = made.map_err(|fault| fault.moved("workload", &["beside", name]))?;
+) -> Result<(BTreeMap<String, Load>, Programs), Fault> {
+    let (mut loads, mut programs) = (BTreeMap::new(), Programs::default());
+    for (name, workload) in &scenario.load {
+        let made = of_workload(workload, scenario, profiles);
+        let (load, more) = made.map_err(|fault| fault.under(&["load", name]))?;
         programs.0.extend(more.0);
-        beside.insert(name.clone(), load);
+        loads.insert(name.clone(), load);
     }
-    Ok((load, beside, programs))
+    let warm_up = scenario.run.warm_up.as_ref();
+    let no_part = |load: &Load| load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
+    if warm_up.is_some_and(|text| quantity::<Duration>(&[], text).is_ok_and(|it| !it.is_zero()))
+        && loads.values().all(no_part)
+    {
+        let problem = "these loads are measured from their first opening to their last end, with no part left out";
+        return Err(fault(&["run", "warm_up"], problem));
+    }
+    Ok((loads, programs))
 }
 
-/// Reads one of them, which opens its first session after `start`.
+/// Reads one of them. A [`Fault`] has a path that begins at its keys.
 fn of_workload(
     workload: &Workload,
-    start: Duration,
-    hosts: &BTreeMap<String, Host>,
+    scenario: &Scenario,
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(Load, Programs), Fault> {
+    let hosts = &scenario.host;
     let (kind, until_done) = kind(workload)?;
     let load = Load {
         kind,
         from: place(&workload.from, "from", hosts)?,
         to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
-        warm_up: time("warm_up", workload.warm_up.as_ref())?,
-        duration: quantity(&["workload", "duration"], &workload.duration)?,
         until_done,
         sender_clock: match workload.clock.as_deref() {
             None | Some("receiver") => false,
@@ -126,7 +122,7 @@ fn of_workload(
                 return Err(wrong("clock", "only the load `ftam` begins with a request to the file service"));
             }
             Some(other) => {
-                let path = ["workload", "clock"];
+                let path = ["clock"];
                 let known = ["sender", "receiver", "request"];
                 return Err(unknown(&path, "clock", other, &known));
             }
@@ -134,13 +130,6 @@ fn of_workload(
         path: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
     };
-    if load.duration.is_zero() {
-        return Err(wrong("duration", "nothing can be measured in no time"));
-    }
-    if matches!(kind, Kind::Stream | Kind::File) && until_done && !load.warm_up.is_zero() {
-        let problem = "this load is measured from its first opening to its last end, with no part left out";
-        return Err(wrong("warm_up", problem));
-    }
     if load.to.contains(&load.from) {
         return Err(wrong("to", "this node writes, and cannot read as well"));
     }
@@ -161,9 +150,9 @@ fn of_workload(
         load: &load,
         profiles,
         message,
-        pattern: pattern(workload, message)?,
+        pattern: pattern(workload, scenario.run.seed, message)?,
         opening: Opening {
-            start,
+            start: time("start", workload.start.as_ref())?,
             stagger: time("stagger", workload.stagger.as_ref())?,
             jitter: time("jitter", workload.jitter.as_ref())?,
         },
@@ -194,7 +183,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         "ping" => (Kind::Ping, counts),
         other => {
             let known = ["ttcp", "netperf", "ftam", "udp", "ping"];
-            return Err(unknown(&["workload", "kind"], "load", other, &known));
+            return Err(unknown(&["kind"], "load", other, &known));
         }
     };
     // What the others would not look at is a slip of the pen.
@@ -223,12 +212,12 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
 }
 
 fn wrong(key: &str, problem: impl Into<String>) -> Fault {
-    fault(&["workload", key], problem)
+    fault(&[key], problem)
 }
 
 fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
     match text {
-        Some(text) => quantity::<Duration>(&["workload", key], text),
+        Some(text) => quantity::<Duration>(&[key], text),
         None => Ok(Duration::ZERO),
     }
 }
@@ -316,12 +305,12 @@ impl Setup<'_> {
         }
         let missing = || wrong("kind", "ftam moves a file; give its size as `file`");
         let len = workload.file.as_ref().ok_or_else(missing)?;
-        let len: Octets = quantity(&["workload", "file"], len)?;
+        let len: Octets = quantity(&["file"], len)?;
         let way = match workload.way.as_deref() {
             None | Some("put") => Way::Put,
             Some("get") => Way::Get,
             Some(other) => {
-                let path = ["workload", "way"];
+                let path = ["way"];
                 return Err(unknown(&path, "way", other, &["put", "get"]));
             }
         };
@@ -353,7 +342,7 @@ impl Setup<'_> {
         }
         let rate = workload.rate.as_deref();
         let rate = rate.ok_or_else(|| wrong("kind", "udp sends at a constant rate; give `rate`"))?;
-        let rate: quantity::Rate = quantity(&["workload", "rate"], rate)?;
+        let rate: quantity::Rate = quantity(&["rate"], rate)?;
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
@@ -415,7 +404,7 @@ impl Setup<'_> {
 
 /// `host.node`, both of which there must be.
 fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(String, String), Fault> {
-    let path = ["workload", key];
+    let path = [key];
     let Some((host, node)) = text.split_once('.') else {
         return Err(fault(&path, format!("\"{text}\" names no node; write host.node")));
     };
@@ -477,21 +466,21 @@ fn below(spec: &Host, program: &str) -> Vec<String> {
 }
 
 fn octets(key: &str, text: &str) -> Result<u32, Fault> {
-    let path = ["workload", key];
+    let path = [key];
     let octets: Octets = quantity(&path, text)?;
     u32::try_from(octets.count()).map_err(|_| fault(&path, "4 GiB or more").expected("at most 4294967295 B"))
 }
 
-fn pattern(workload: &Workload, message: u32) -> Result<Pattern, Fault> {
+fn pattern(workload: &Workload, seed: u64, message: u32) -> Result<Pattern, Fault> {
     Ok(match workload.pattern.as_deref().unwrap_or("ttcp") {
         "ttcp" => Pattern::Ttcp { write_len: message },
         "zeros" => Pattern::Zeros,
-        "random" => Pattern::Random { seed: workload.seed },
+        "random" => Pattern::Random { seed },
         "counter" => Pattern::Counter,
         "flags" => Pattern::Fill(kumiki_octets::hdlc::FLAG),
         other => {
             let known = ["ttcp", "zeros", "random", "counter", "flags"];
-            return Err(unknown(&["workload", "pattern"], "pattern", other, &known));
+            return Err(unknown(&["pattern"], "pattern", other, &known));
         }
     })
 }
@@ -505,7 +494,7 @@ fn quality(workload: &Workload) -> Result<Quality, Fault> {
     let coalesce = workload.coalesce.as_ref().map(|text| {
         let found = COALESCE.iter().find(|(name, _)| name == text).map(|(_, value)| *value);
         let names: Vec<&str> = COALESCE.iter().map(|(name, _)| *name).collect();
-        found.ok_or_else(|| unknown(&["workload", "coalesce"], "way to treat small segments", text, &names))
+        found.ok_or_else(|| unknown(&["coalesce"], "way to treat small segments", text, &names))
     });
     Ok(Quality { send_buffer: buffer, receive_buffer: buffer, coalesce: coalesce.transpose()?, ..Quality::default() })
 }

@@ -38,8 +38,8 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: Place<'_>) -> Result
     let known = kumiki_stack::settings(kind, &Settings::new());
     let mut read = settings::table(&mut Vec::new(), given, &known)?;
     if kind == "tcp" {
-        if !given.contains_key("limits") {
-            read.set("limits", true);
+        if !given.contains_key("record") {
+            read.set("record", true);
         }
         if place.trace {
             read.set("trace", true);

@@ -32,15 +32,14 @@ impl WindowUse {
                 .filter(|(below, _)| *below > 0)
                 .map(|(below, above)| as_f64(above) / as_f64(below))
         };
-        let writer = format!("{}.", measured.writer);
-        let writes = |name: &str| name.starts_with(&writer);
-        let reads = |name: &str| !name.starts_with(&writer);
+        let writes = |name: &str| measured.writes(name);
+        let reads = |name: &str| !measured.writes(name);
         let octets = ratio(&writes, "flight_at_acks", "new_acks")?;
         let wait_us = ratio(&reads, "acknowledgment_wait_us", "segments_acknowledged")?;
-        (measured.goodput_mbps > 0.0).then(|| Self {
+        (measured.total.goodput_mbps > 0.0).then(|| Self {
             octets,
             wait_ms: wait_us / 1e3,
-            round_ms: octets * 8.0 / measured.goodput_mbps / 1e3,
+            round_ms: octets * 8.0 / measured.total.goodput_mbps / 1e3,
         })
     }
 }
@@ -58,11 +57,10 @@ impl ControlShare {
     /// That of the XTP that sent most data; `None` where none did.
     #[must_use]
     pub fn of(measured: &Measured) -> Option<Self> {
-        let writer = format!("{}.", measured.writer);
         let most = |key: &str, writes: bool| {
             let nodes = measured.counters.iter();
             nodes
-                .filter(|(name, _)| name.starts_with(&writer) == writes)
+                .filter(|(name, _)| measured.writes(name) == writes)
                 .filter_map(|(_, counts)| counts.get(key).copied())
                 .max()
         };

@@ -19,7 +19,7 @@ use super::{
 use crate::medium::{self, Framed, Slotted};
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets};
-use crate::scenario::{Link, Ring, Scenario};
+use crate::scenario::{Link, Ring, Scenario, Workload};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
 const FREE: [&str; 10] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32"];
@@ -30,7 +30,7 @@ const XTP_HEADER: u32 = 32;
 /// What the setting `aal` of a device is for AAL3/4.
 const AAL34: &str = "3/4";
 
-/// The ladder of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
+/// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
 /// there through switches.
 ///
 /// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP node leaves
@@ -40,14 +40,13 @@ const AAL34: &str = "3/4";
 /// # Errors
 /// In words, where the stack has a layer whose overhead is not known, the writing node has no way down to a line, or a quantity
 /// cannot be read.
-pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
-    let from = &scenario.workload.from;
-    let (name, node) =
-        from.split_once('.').ok_or_else(|| format!("workload.from = \"{from}\": write it as host.node"))?;
-    let stack = Stack::of(scenario, name)
-        .ok_or_else(|| format!("workload.from = \"{from}\": there is no host called `{name}`"))?;
+pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
+    let from = &load.from;
+    let (name, node) = from.split_once('.').ok_or_else(|| format!("from = \"{from}\": write it as host.node"))?;
+    let stack =
+        Stack::of(scenario, name).ok_or_else(|| format!("from = \"{from}\": there is no host called `{name}`"))?;
     if !stack.has(node) {
-        return Err(format!("workload.from = \"{from}\": `{name}` has no node called `{node}`"));
+        return Err(format!("from = \"{from}\": `{name}` has no node called `{node}`"));
     }
     let mut path = Vec::new();
     let plugged = |device: &str| {
@@ -58,7 +57,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
         return Err(format!("`{from}` has no way down to a device on which a line ends"));
     }
     let device = path.pop().unwrap_or_default();
-    let (upper, payload) = layers_above(scenario, &stack, &path)?;
+    let (upper, payload) = layers_above(load, &stack, &path)?;
     let plug = format!("{name}.{device}");
     let lines = lines_from(scenario, &plug);
     let ring = ring_of(scenario, &plug);
@@ -68,7 +67,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
         let mut ends = lines.iter().flat_map(|link| &link.ends).chain(around);
         ends.any(|end| owner(end) == owner(to))
     };
-    if let Some(to) = scenario.workload.to.0.iter().find(|to| !reached(to)) {
+    if let Some(to) = load.to.0.iter().find(|to| !reached(to)) {
         return Err(format!(
             "no line leads from `{name}.{device}` to `{to}` without a router; `limit` supports paths of one hop"
         ));
@@ -80,7 +79,7 @@ pub fn of_scenario(scenario: &Scenario) -> Result<Ladder, String> {
         vec![cell_headers(), aal5_padding(), aal5_trailer()]
     };
     let stuffed = |bits| {
-        if bits { bits_stuffed(scenario) } else { stuffed(scenario) }
+        if bits { bits_stuffed(load) } else { stuffed(load) }
     };
     let lines = lines.into_iter().map(|link| medium(link, &cells, &stuffed)).chain(ring.map(around));
     let ladders = lines.map(|line| {
@@ -122,7 +121,7 @@ fn way_down<'a>(stack: &Stack<'a>, node: &str, plugged: &impl Fn(&str) -> bool, 
 }
 
 /// What the nodes of `path` take, lowest first, and how much user data the largest packet has.
-fn layers_above<'a>(scenario: &Scenario, stack: &Stack<'a>, path: &[&'a str]) -> Result<(Vec<Overhead>, u32), String> {
+fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Result<(Vec<Overhead>, u32), String> {
     let mut layers = Vec::new();
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
@@ -133,8 +132,8 @@ fn layers_above<'a>(scenario: &Scenario, stack: &Stack<'a>, path: &[&'a str]) ->
     // Below SimEther a frame is the data of a datagram: what is there adds its headers and decides nothing.
     let mut in_datagrams = false;
     let message = || -> Result<u32, String> {
-        let text = &scenario.workload.message;
-        parse_octets("workload.message", text)
+        let text = &load.message;
+        parse_octets("message", text)
     };
     // The first is the program that writes.
     for (depth, node) in path.iter().enumerate().skip(1) {
@@ -246,7 +245,7 @@ fn layers_above<'a>(scenario: &Scenario, stack: &Stack<'a>, path: &[&'a str]) ->
     let headers = ip_header + 8;
     if let Some(mtu) = mtu.filter(|mtu| datagrams && payload.saturating_add(headers) > *mtu) {
         return Err(format!(
-            "workload.message is {payload} octets, and with an MTU of {mtu} one datagram carries {}; ladders know no fragments",
+            "message is {payload} octets, and with an MTU of {mtu} one datagram carries {}; ladders know no fragments",
             mtu.saturating_sub(headers)
         ));
     }
@@ -331,9 +330,9 @@ fn around(ring: &Ring) -> Result<(Line, Vec<Overhead>), String> {
 }
 
 /// What octet stuffing adds to the content of the load, on average; of headers it is not counted.
-fn stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
-    let message = parse_octets("workload.message", &scenario.workload.message)?;
-    let (pattern, per) = match scenario.workload.pattern.as_deref().unwrap_or("ttcp") {
+fn stuffed(load: &Workload) -> Result<Option<Overhead>, String> {
+    let message = parse_octets("message", &load.message)?;
+    let (pattern, per) = match load.pattern.as_deref().unwrap_or("ttcp") {
         "zeros" => return Ok(None),
         // Two of 256 octets, flag and escape.
         "random" | "counter" => return Ok(Some(stuffing(2, 256))),
@@ -347,9 +346,9 @@ fn stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
 }
 
 /// What bit stuffing adds to the content of the load, on average; of headers it is not counted.
-fn bits_stuffed(scenario: &Scenario) -> Result<Option<Overhead>, String> {
-    let message = parse_octets("workload.message", &scenario.workload.message)?;
-    let (pattern, per) = match scenario.workload.pattern.as_deref().unwrap_or("ttcp") {
+fn bits_stuffed(load: &Workload) -> Result<Option<Overhead>, String> {
+    let message = parse_octets("message", &load.message)?;
+    let (pattern, per) = match load.pattern.as_deref().unwrap_or("ttcp") {
         "zeros" => return Ok(None),
         // A run of five ones is there once in 2 + 4 + 8 + 16 + 32 bits that are drawn.
         "random" | "counter" => return Ok(Some(bit_stuffing(1, 62))),

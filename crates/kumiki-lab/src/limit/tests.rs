@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{
     Cost, Ladder, LadderError, Line, Overhead, PAPER_2, Ratio, aal5_padding, aal5_trailer, aal34_frame, aal34_padding,
-    aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder, llc_snap, oc, of_scenario, ppp, rows, sonet,
+    aal34_segments, cell_headers, ds3_plcp, figure, hdlc, ipv4, ladder, llc_snap, oc, of_load, ppp, rows, sonet,
     stuffing, sweep, table, tcp, udp,
 };
 use crate::scenario::Scenario;
@@ -183,19 +183,26 @@ medium = "oc3c-atm"
 [link.two]
 ends = ["exchange.1", "receiver.atm0"]
 medium = "oc3c-atm"
-[workload]
+[run]
+duration = "1 s"
+
+[load.bulk]
 kind = "netperf"
 from = "sender.bench"
 to = "receiver.bench"
 message = "8192 B"
-duration = "1 s"
 "#;
+
+/// The ladder of its only load.
+fn only(scenario: &Scenario) -> Result<Ladder, String> {
+    of_load(scenario, scenario.load.values().next().unwrap())
+}
 
 fn changed(from: &str, to: &str) -> Result<Ladder, String> {
     let text = PAPER_2_FIGURE_6.replace(from, to);
     assert!(from.is_empty() || text != PAPER_2_FIGURE_6);
     let scenario: Scenario = toml::from_str(&text).unwrap();
-    of_scenario(&scenario)
+    only(&scenario)
 }
 
 #[test]
@@ -243,18 +250,20 @@ fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
         medium = "point-to-point"
         rate = "10 Mb/s"
         framing = "24 B"
-        [workload]
+        [run]
+        duration = "1 s"
+
+        [load.bulk]
         kind = "netperf"
         from = "a.bench"
         to = "b.bench"
         message = "1448 B"
-        duration = "1 s"
     "#;
     let line = Line { name: "point-to-point line".to_owned(), bits_per_second: 10_000_000 };
     let expected = ladder(&line, &[super::framing(24), ipv4(), udp()], 1448).unwrap();
-    assert_eq!(of_scenario(&toml::from_str(text).unwrap()).unwrap(), expected);
+    assert_eq!(only(&toml::from_str(text).unwrap()).unwrap(), expected);
     let big = text.replace("1448 B", "1473 B");
-    let error = of_scenario(&toml::from_str(&big).unwrap()).unwrap_err();
+    let error = only(&toml::from_str(&big).unwrap()).unwrap_err();
     assert!(error.contains("1473") && error.contains("1472"), "{error}");
 }
 
@@ -270,15 +279,17 @@ fn on_nodes(graph: &str, settings: &str) -> Result<Ladder, String> {
         ends = ["a.line", "b.line"]
         medium = "point-to-point"
         rate = "10 Mb/s"
-        [workload]
+        [run]
+        duration = "1 s"
+
+        [load.file]
         kind = "ftam"
         from = "a.user"
         to = "b.user"
         message = "8000 B"
-        duration = "1 s"
     "#
     );
-    of_scenario(&toml::from_str(&text).unwrap())
+    only(&toml::from_str(&text).unwrap())
 }
 
 #[test]

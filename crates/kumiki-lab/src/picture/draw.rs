@@ -136,13 +136,10 @@ impl Page {
 
     fn node(&mut self, scenario: &Scenario, host: &str, stack: &Stack<'_>, node: &str, (x, y, w): (f64, f64, f64)) {
         let plug = format!("{host}.{node}");
-        let load = &scenario.workload;
-        let beside = scenario.beside.values();
-        let mut loads = beside.map(|it| (&it.from, &it.to)).collect::<Vec<_>>();
-        loads.push((&load.from, &load.to));
+        let mut loads = scenario.load.values();
         let role = match () {
-            () if loads.iter().any(|(from, _)| **from == plug) => Some("writes"),
-            () if loads.iter().any(|(_, to)| to.0.contains(&plug)) => Some("reads"),
+            () if loads.clone().any(|load| load.from == plug) => Some("writes"),
+            () if loads.any(|load| load.to.0.contains(&plug)) => Some("reads"),
             () => None,
         };
         let fill = match role {

@@ -34,15 +34,16 @@ pub fn svg(scenario: &Scenario) -> String {
     draw::document(scenario)
 }
 
-/// The hosts with their stacks: the one that writes first, and the one that reads last, as data flows.
+/// The hosts with their stacks: those that write first, and those that only read last, as data flows.
 fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
     let host = |plug: &str| plug.split_once('.').map_or(plug, |(host, _)| host).to_owned();
-    let from = host(&scenario.workload.from);
-    let to: Vec<String> = scenario.workload.to.0.iter().map(|to| host(to)).collect();
+    let loads = scenario.load.values();
+    let from: Vec<String> = loads.clone().map(|load| host(&load.from)).collect();
+    let to: Vec<String> = loads.flat_map(|load| &load.to.0).map(|to| host(to)).collect();
     let mut stacks: Vec<(&str, Stack<'_>)> =
         scenario.host.keys().filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?))).collect();
     stacks.sort_by_key(|(name, _)| match *name {
-        name if name == from => 0,
+        name if from.iter().any(|from| from == name) => 0,
         name if to.iter().any(|to| to == name) => 2,
         _ => 1,
     });

@@ -20,12 +20,14 @@ propagation = "1 us"
 ends = ["exchange.1", "receiver.atm0"]
 medium = "oc3c-atm"
 propagation = "1 us"
-[workload]
+[run]
+duration = "1 s"
+
+[load.bulk]
 kind = "netperf"
 from = "sender.bench"
 to = "receiver.bench"
 message = "8192 B"
-duration = "1 s"
 "#;
 
 const BRANCHED: &str = r#"
@@ -43,12 +45,14 @@ impair = { delay = "10 ms" }
 ends = ["a.fddi0", "b.fddi0"]
 medium = "point-to-point"
 rate = "100 Mb/s"
-[workload]
+[run]
+duration = "1 s"
+
+[load.bulk]
 kind = "netperf"
 from = "a.tcp_test"
 to = "b.tcp_test"
 message = "8192 B"
-duration = "1 s"
 "#;
 
 fn scenario(text: &str) -> Scenario {
@@ -81,7 +85,8 @@ lines
   one: sender.atm0 -- exchange.0, oc3c-atm, 1 us
   two: exchange.1 -- receiver.atm0, oc3c-atm, 1 us
 
-load netperf, sender.bench -> receiver.bench
+loads
+  bulk: netperf, sender.bench -> receiver.bench
 ";
     assert_eq!(text(&scenario(SWITCHED)), expected);
 }

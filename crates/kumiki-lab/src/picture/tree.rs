@@ -36,11 +36,10 @@ pub(super) fn document(scenario: &Scenario) -> String {
         let stations = ring.ends.join(" -- ");
         let _ = writeln!(out, "  {name}: {stations}, {}", ring.words());
     }
-    let load = &scenario.workload;
-    let _ = writeln!(out, "\nload {}, {} -> {}", load.kind, load.from, load.to.0.join(", "));
-    for (name, load) in &scenario.beside {
+    out.push_str("\nloads\n");
+    for (name, load) in &scenario.load {
         let (kind, from, to) = (&load.kind, &load.from, load.to.0.join(", "));
-        let _ = writeln!(out, "beside, {name}: {kind}, {from} -> {to}");
+        let _ = writeln!(out, "  {name}: {kind}, {from} -> {to}");
     }
     out
 }

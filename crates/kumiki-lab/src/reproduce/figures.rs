@@ -22,31 +22,32 @@ impl Results {
             .collect();
         let x_values: Vec<&toml::Value> = self.points.iter().filter_map(|(p, _)| p.value(x_name)).collect();
         let axis = Horizontal::of(&x_values);
-        let mut series: Vec<Series> = Vec::new();
+        let mut curves = Curves::default();
         let mut limits: Vec<Limit> = Vec::new();
         for (point, result) in &self.points {
             let Some(x) = point.value(x_name).and_then(|value| axis.place(value)) else {
                 continue;
             };
             let label = point.label_of(&others);
-            let curve = series.iter().position(|s| s.label == label).unwrap_or_else(|| {
-                series.push(Series {
-                    label,
-                    shape: if axis.names.is_some() { Shape::Bars } else { Shape::Line },
-                    ..Series::default()
-                });
-                series.len() - 1
-            });
-            let Some(curve) = series.get_mut(curve) else {
-                continue;
-            };
+            let shape = if axis.names.is_some() { Shape::Bars } else { Shape::Line };
+            // Each load has a curve, where there are several and none of them is the one.
+            let loads = result.as_ref().map_or(&[][..], |done| &done.loads);
+            for (name, summary) in loads {
+                let label = if label.is_empty() { name.clone() } else { format!("{label}, {name}") };
+                let mark = Mark::with_half_width(x, summary.mean, summary.half_width);
+                curves.with(&label, shape, |curve| curve.points.push(mark));
+            }
             if let Some(compare) = point.compare() {
-                curve.paper.push((x, compare.goodput_mbps));
+                curves.with(&label, shape, |curve| curve.paper.push((x, compare.goodput_mbps)));
             }
             let Ok(done) = result else {
+                curves.with(&label, shape, |_| {});
                 continue;
             };
-            curve.points.push(Mark::with_half_width(x, done.summary.mean, done.summary.half_width));
+            if loads.is_empty() {
+                let mark = Mark::with_half_width(x, done.summary.mean, done.summary.half_width);
+                curves.with(&label, shape, |curve| curve.points.push(mark));
+            }
             if report.limit.as_deref().is_some_and(|limit| limit != "none") {
                 for (label, y) in &done.limits {
                     let limit = Limit { label: label.clone(), y: *y };
@@ -56,6 +57,7 @@ impl Results {
                 }
             }
         }
+        let mut series = curves.0;
         series.extend(self.window_curves(&axis, x_name));
         for curve in &mut series {
             curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -160,6 +162,22 @@ impl Results {
             .chain([format!("Kumiki {}.", env!("CARGO_PKG_VERSION"))])
             .collect();
         parts.join(" ")
+    }
+}
+
+/// Curves in the order in which they were first named.
+#[derive(Default)]
+struct Curves(Vec<Series>);
+
+impl Curves {
+    /// Has `add` change the curve called `label`, which is made where there is none.
+    fn with(&mut self, label: &str, shape: Shape, add: impl FnOnce(&mut Series)) {
+        if let Some(curve) = self.0.iter_mut().find(|it| it.label == label) {
+            return add(curve);
+        }
+        let mut curve = Series { label: label.to_owned(), shape, ..Series::default() };
+        add(&mut curve);
+        self.0.push(curve);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of a scenario: our values beside the paper's.
 
 use super::{Done, Results};
+use crate::rows::Scope;
 use crate::scenario::label::shown;
 use crate::scenario::{Amount, Point};
 use crate::stats::Summary;
@@ -23,22 +24,23 @@ impl Results {
         let mut columns: Vec<String> = Vec::new();
         let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
         for (point, result) in &self.points {
-            let series = point.series();
-            let column = position(&columns, &series).unwrap_or_else(|| {
-                columns.push(series);
-                columns.len() - 1
-            });
             let head = head(point, &names);
             let row = rows.iter().position(|(h, _)| *h == head).unwrap_or_else(|| {
                 rows.push((head, Vec::new()));
                 rows.len() - 1
             });
-            if let Some((_, cells)) = rows.get_mut(row) {
-                if cells.len() <= column {
-                    cells.resize(column + 1, Cell::empty());
-                }
-                if let Some(place) = cells.get_mut(column) {
-                    *place = cell(point, result);
+            for (column, cell) in columns_of(point, result) {
+                let column = position(&columns, &column).unwrap_or_else(|| {
+                    columns.push(column);
+                    columns.len() - 1
+                });
+                if let Some((_, cells)) = rows.get_mut(row) {
+                    if cells.len() <= column {
+                        cells.resize(column + 1, Cell::empty());
+                    }
+                    if let Some(place) = cells.get_mut(column) {
+                        *place = cell;
+                    }
                 }
             }
         }
@@ -107,7 +109,7 @@ impl Results {
             let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
             add(format!("+- is half the {level} % interval over {runs} seeds; without it all runs were equal"));
         }
-        let repeats = |(point, _): &(&Point, &Done)| point.scenario.workload.repeat.is_some();
+        let repeats = |(point, _): &(&Point, &Done)| point.scenario.run.repeat.is_some();
         let single = |it: &(&Point, &Done)| it.1.summary.n == 1 && !repeats(it);
         if !done.is_empty() && done.iter().all(single) {
             add("one seed for each point, so there is no interval".to_owned());
@@ -185,20 +187,44 @@ fn head(point: &Point, names: &[&String]) -> String {
     values.join(", ")
 }
 
-fn cell(point: &Point, result: &Result<Done, String>) -> Cell {
+/// The cells of a point with the heads of their columns: one for each load where there are several, and what the point is about.
+fn columns_of(point: &Point, result: &Result<Done, String>) -> Vec<(String, Cell)> {
     let Ok(done) = result else {
-        return Cell::text("failed");
+        return vec![(point.series(), Cell::text("failed"))];
     };
-    let compare = point.compare();
+    let named = |name: &str| match point.series() {
+        series if series.is_empty() => name.to_owned(),
+        series => format!("{series}, {name}"),
+    };
+    let of_load = |(name, summary): &(String, Summary)| {
+        let word = bound(point, done, Some(name));
+        (named(name), number(point, summary).word(word))
+    };
+    let mut cells: Vec<(String, Cell)> = done.loads.iter().map(of_load).collect();
+    let head = if cells.is_empty() { point.series() } else { named("total") };
+    cells.push((head, cell(point, done)));
+    cells
+}
+
+fn number(point: &Point, summary: &Summary) -> Cell {
     let decimals = point.scenario.report.decimals.map_or(DECIMALS, usize::from);
-    let cell = if done.summary.n == 1 {
-        Cell::number(done.summary.mean, decimals)
-    } else {
-        Cell::summary(&done.summary, decimals)
-    };
-    let bound = done.rows.first().filter(|_| point.scenario.report.bound);
-    let word = bound.map_or("", |row| row.bound_by.as_str());
-    cell.word(word).paper(compare.map(|c| c.goodput_mbps)).fitted(compare.is_some_and(|c| c.fitted))
+    if summary.n == 1 { Cell::number(summary.mean, decimals) } else { Cell::summary(summary, decimals) }
+}
+
+/// What bound a load, or all together, in the first run; nothing where that is not asked for.
+fn bound<'a>(point: &Point, done: &'a Done, load: Option<&String>) -> &'a str {
+    let mut rows = done.rows.iter().filter(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
+    let row = rows.next().filter(|_| point.scenario.report.bound);
+    row.map_or("", |row| row.bound_by.as_str())
+}
+
+fn cell(point: &Point, done: &Done) -> Cell {
+    let compare = point.compare();
+    let word = bound(point, done, point.scenario.report.load.as_ref());
+    number(point, &done.summary)
+        .word(word)
+        .paper(compare.map(|c| c.goodput_mbps))
+        .fitted(compare.is_some_and(|c| c.fitted))
 }
 
 /// A value further from the paper's than the scenario says is agreement.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{FIXED, Row, RowError};
+use super::{Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// what held the connections as `held.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// round trips as `round_trip_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -13,8 +13,8 @@ use super::{FIXED, Row, RowError};
 pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     let mut varied: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
-    let mut held = BTreeSet::new();
-    let mut counters = BTreeSet::new();
+    let (mut trips, mut held) = (BTreeSet::new(), BTreeSet::new());
+    let (mut queues, mut counters) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {
         row.check()?;
         for (name, _) in &row.varied {
@@ -22,39 +22,35 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
                 varied.push(name);
             }
         }
+        trips.extend(row.round_trip_ms.keys().map(String::as_str));
         held.extend(row.held.keys().map(String::as_str));
+        for (queue, values) in &row.queues {
+            queues.extend(values.keys().map(|name| (queue.as_str(), name.as_str())));
+        }
         for (layer, values) in &row.counters {
             counters.extend(values.keys().map(|name| (layer.as_str(), name.as_str())));
         }
     }
 
     let mut out = csv::Writer::from_writer(Vec::new());
-    let [paper, figure, series, result @ .., _, _, version] = FIXED;
-    let mut head: Vec<String> = [paper, figure, series].map(str::to_owned).to_vec();
+    let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
     head.extend(varied.iter().map(|&name| name.to_owned()));
-    head.extend(result.map(str::to_owned));
+    head.extend(Row::default().fields().map(|(name, _)| name.to_owned()));
+    head.extend(trips.iter().map(|name| format!("round_trip_ms.{name}")));
     head.extend(held.iter().map(|name| format!("held.{name}")));
+    head.extend(queues.iter().map(|(queue, name)| format!("queues.{queue}.{name}")));
     head.extend(counters.iter().map(|(layer, name)| format!("{layer}.{name}")));
-    head.push(version.to_owned());
+    head.push("version".to_owned());
     write(&mut out, &head)?;
 
     for row in rows {
         let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
         cells.extend(varied.iter().map(|name| optional(row.parameter(name))));
-        cells.extend([
-            row.seed.to_string(),
-            row.repetition.to_string(),
-            row.goodput_mbps.to_string(),
-            optional(row.limit_mbps),
-            row.bound_by.clone(),
-            optional(row.jain),
-            optional(row.paper_mbps),
-            row.profile.clone(),
-            row.fitted.to_string(),
-            row.fit_points.to_string(),
-            row.fit_parameters.to_string(),
-        ]);
+        cells.extend(row.fields().map(|(_, value)| optional(value)));
+        cells.extend(trips.iter().map(|&name| optional(row.round_trip_ms.get(name))));
         cells.extend(held.iter().map(|&name| optional(row.held.get(name))));
+        let of_queue = |&(queue, name): &(&str, &str)| row.queues.get(queue).and_then(|values| values.get(name));
+        cells.extend(queues.iter().map(|place| optional(of_queue(place))));
         cells.extend(
             counters.iter().map(|&(layer, name)| optional(row.counters.get(layer).and_then(|values| values.get(name)))),
         );

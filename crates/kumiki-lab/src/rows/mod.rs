@@ -1,4 +1,4 @@
-//! Result rows: one for each run, as JSON Lines and as CSV.
+//! Result rows, as JSON Lines and as CSV: of each run one for all loads together, one for each load and one for each of its flows.
 //!
 //! | | |
 //! |---|---|
@@ -53,7 +53,32 @@ impl fmt::Display for Parameter {
 /// Counters: layer (or `host.layer`) to name to value.
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// One run: one point, one seed, one repetition.
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// All loads of a run together.
+    #[default]
+    Total,
+    /// A load.
+    Load,
+    /// A session of a load.
+    Flow,
+}
+
+impl Scope {
+    /// The word in rows.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Load => "load",
+            Self::Flow => "flow",
+        }
+    }
+}
+
+/// One run: one point, one seed, one repetition; or a part of its traffic.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Row {
     /// The paper, 1 to 5, where the scenario belongs to one.
@@ -68,8 +93,22 @@ pub struct Row {
     pub seed: u64,
     /// Which repetition of the point, from 0.
     pub repetition: u32,
+    /// What the row is about.
+    pub scope: Scope,
+    /// The load, where it is about one, or about a flow of one.
+    pub load: Option<String>,
+    /// The number of the flow among those of its load, from 0, in the order of opening.
+    pub flow: Option<u32>,
+    /// Application octets delivered while measured.
+    pub octets: u64,
+    /// How long was measured, in seconds.
+    pub measured_s: f64,
     /// Application octets delivered per time, in 10^6 bit/s.
     pub goodput_mbps: f64,
+    /// From the opening of a flow until its reader had all, in seconds, where it has an end.
+    pub completion_s: Option<f64>,
+    /// The longest time in which nothing came, in seconds.
+    pub longest_gap_s: Option<f64>,
     /// What the bound named by `bound_by` allows, in 10^6 bit/s.
     pub limit_mbps: Option<f64>,
     /// What bound the result: link, host, pages, what held TCP back for the most time, or another protocol's window.
@@ -78,6 +117,16 @@ pub struct Row {
     pub jain: Option<f64>,
     /// What held the writing connections of TCP back, as shares of the measured time that add up to 1.
     pub held: BTreeMap<String, f64>,
+    /// Segments of TCP that were sent, those sent again among them.
+    pub segments_sent: Option<u64>,
+    /// Segments of TCP that were sent again.
+    pub retransmissions: Option<u64>,
+    /// Times that a retransmission timer of TCP ran out.
+    pub timeouts: Option<u64>,
+    /// Round trips that TCP measured, in milliseconds: `min`, `mean`, `p50`, `p95`, `p99`, `max`.
+    pub round_trip_ms: BTreeMap<String, f64>,
+    /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
+    pub queues: BTreeMap<String, BTreeMap<String, f64>>,
     /// The paper's value, where it prints one.
     pub paper_mbps: Option<f64>,
     /// The price list of the hosts.
@@ -88,32 +137,17 @@ pub struct Row {
     pub fit_points: u32,
     /// How many parameters that determined; as many as points is interpolation.
     pub fit_parameters: u32,
-    /// What each layer counted.
+    /// What each layer counted while measured; in rows of all loads together alone.
     pub counters: Counters,
     /// The version of the program.
     pub version: String,
 }
 
-/// The fields of a row in their order, varied parameters aside: names that no varied parameter may have.
-pub(crate) const FIXED: [&str; 17] = [
-    "paper",
-    "figure",
-    "series",
-    "seed",
-    "repetition",
-    "goodput_mbps",
-    "limit_mbps",
-    "bound_by",
-    "jain",
-    "paper_mbps",
-    "profile",
-    "fitted",
-    "fit_points",
-    "fit_parameters",
-    "held",
-    "counters",
-    "version",
-];
+/// Whether every row has a field of that name, which no varied parameter may have.
+pub(crate) fn is_field(name: &str) -> bool {
+    const OTHERS: [&str; 8] = ["paper", "figure", "series", "round_trip_ms", "held", "queues", "counters", "version"];
+    OTHERS.contains(&name) || Row::default().fields().iter().any(|(field, _)| *field == name)
+}
 
 /// Why a row cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -152,30 +186,61 @@ impl Row {
     /// [`RowError`] where a parameter's name is taken, or a number is not finite.
     pub fn check(&self) -> Result<(), RowError> {
         for (i, (name, _)) in self.varied.iter().enumerate() {
-            if name.is_empty() || FIXED.contains(&name.as_str()) {
+            if name.is_empty() || is_field(name) {
                 return Err(RowError::Reserved { name: name.clone() });
             }
             if self.varied.iter().take(i).any(|(earlier, _)| earlier == name) {
                 return Err(RowError::Twice { name: name.clone() });
             }
         }
-        let fixed = [
-            ("goodput_mbps", Some(self.goodput_mbps)),
-            ("limit_mbps", self.limit_mbps),
-            ("jain", self.jain),
-            ("paper_mbps", self.paper_mbps),
-        ];
-        let held = self.held.iter().map(|(name, share)| (name.as_str(), Some(*share)));
-        let varied = self.varied.iter().map(|(name, value)| match value {
-            Parameter::Number(x) => (name.as_str(), Some(*x)),
-            Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => (name.as_str(), None),
+        let number = |(name, value): (&'static str, Option<Parameter>)| match value {
+            Some(Parameter::Number(x)) => Some((name, x)),
+            Some(Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_)) | None => None,
+        };
+        let fixed = self.fields().into_iter().filter_map(number);
+        let held = self
+            .held
+            .iter()
+            .chain(&self.round_trip_ms)
+            .chain(self.queues.values().flatten())
+            .map(|(name, value)| (name.as_str(), *value));
+        let varied = self.varied.iter().filter_map(|(name, value)| match value {
+            Parameter::Number(x) => Some((name.as_str(), *x)),
+            Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => None,
         });
-        for (field, value) in fixed.into_iter().chain(held).chain(varied) {
-            if let Some(value) = value.filter(|v| !v.is_finite()) {
-                return Err(RowError::NotFinite { field: field.to_owned(), value: value.to_string() });
-            }
+        match fixed.chain(held).chain(varied).find(|(_, value)| !value.is_finite()) {
+            Some((field, value)) => Err(RowError::NotFinite { field: field.to_owned(), value: value.to_string() }),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The fields behind those that are varied, in their order, which hold one value each.
+    fn fields(&self) -> [(&'static str, Option<Parameter>); 21] {
+        let (count, number) = (Parameter::Count, Parameter::Number);
+        let text = |text: &String| Parameter::Text(text.clone());
+        [
+            ("seed", Some(count(self.seed))),
+            ("repetition", Some(count(self.repetition.into()))),
+            ("scope", Some(Parameter::Text(self.scope.name().to_owned()))),
+            ("load", self.load.as_ref().map(text)),
+            ("flow", self.flow.map(|number| count(number.into()))),
+            ("octets", Some(count(self.octets))),
+            ("measured_s", Some(number(self.measured_s))),
+            ("goodput_mbps", Some(number(self.goodput_mbps))),
+            ("completion_s", self.completion_s.map(number)),
+            ("longest_gap_s", self.longest_gap_s.map(number)),
+            ("limit_mbps", self.limit_mbps.map(number)),
+            ("bound_by", Some(text(&self.bound_by))),
+            ("jain", self.jain.map(number)),
+            ("segments_sent", self.segments_sent.map(count)),
+            ("retransmissions", self.retransmissions.map(count)),
+            ("timeouts", self.timeouts.map(count)),
+            ("paper_mbps", self.paper_mbps.map(number)),
+            ("profile", Some(text(&self.profile))),
+            ("fitted", Some(Parameter::Switch(self.fitted))),
+            ("fit_points", Some(count(self.fit_points.into()))),
+            ("fit_parameters", Some(count(self.fit_parameters.into()))),
+        ]
     }
 
     /// The varied parameter called `name`.
@@ -195,18 +260,12 @@ impl Serialize for Row {
         for (name, value) in &self.varied {
             map.serialize_entry(name, value)?;
         }
-        map.serialize_entry("seed", &self.seed)?;
-        map.serialize_entry("repetition", &self.repetition)?;
-        map.serialize_entry("goodput_mbps", &self.goodput_mbps)?;
-        map.serialize_entry("limit_mbps", &self.limit_mbps)?;
-        map.serialize_entry("bound_by", &self.bound_by)?;
-        map.serialize_entry("jain", &self.jain)?;
-        map.serialize_entry("paper_mbps", &self.paper_mbps)?;
-        map.serialize_entry("profile", &self.profile)?;
-        map.serialize_entry("fitted", &self.fitted)?;
-        map.serialize_entry("fit_points", &self.fit_points)?;
-        map.serialize_entry("fit_parameters", &self.fit_parameters)?;
+        for (name, value) in self.fields() {
+            map.serialize_entry(name, &value)?;
+        }
+        map.serialize_entry("round_trip_ms", &self.round_trip_ms)?;
         map.serialize_entry("held", &self.held)?;
+        map.serialize_entry("queues", &self.queues)?;
         map.serialize_entry("counters", &self.counters)?;
         map.serialize_entry("version", &self.version)?;
         map.end()
@@ -238,6 +297,13 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "series" => row.series = map.next_value()?,
                 "seed" => row.seed = map.next_value()?,
                 "repetition" => row.repetition = map.next_value()?,
+                "scope" => row.scope = map.next_value()?,
+                "load" => row.load = map.next_value()?,
+                "flow" => row.flow = map.next_value()?,
+                "octets" => row.octets = map.next_value()?,
+                "measured_s" => row.measured_s = map.next_value()?,
+                "completion_s" => row.completion_s = map.next_value()?,
+                "longest_gap_s" => row.longest_gap_s = map.next_value()?,
                 "goodput_mbps" => goodput = Some(map.next_value()?),
                 "limit_mbps" => row.limit_mbps = map.next_value()?,
                 "bound_by" => row.bound_by = map.next_value()?,
@@ -247,7 +313,12 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "fitted" => row.fitted = map.next_value()?,
                 "fit_points" => row.fit_points = map.next_value()?,
                 "fit_parameters" => row.fit_parameters = map.next_value()?,
+                "segments_sent" => row.segments_sent = map.next_value()?,
+                "retransmissions" => row.retransmissions = map.next_value()?,
+                "timeouts" => row.timeouts = map.next_value()?,
+                "round_trip_ms" => row.round_trip_ms = map.next_value()?,
                 "held" => row.held = map.next_value()?,
+                "queues" => row.queues = map.next_value()?,
                 "counters" => row.counters = map.next_value()?,
                 "version" => row.version = map.next_value()?,
                 _ => row.varied.push((key, map.next_value()?)),

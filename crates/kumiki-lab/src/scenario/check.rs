@@ -8,7 +8,7 @@ use kumiki_link::Impairment;
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Report, Scenario, Targets, Workload};
+use super::{Graph, Host, Report, Runs, Scenario, Workload};
 use crate::quantity::{Octets, Quantity, Rate};
 use crate::{medium, profile};
 
@@ -124,7 +124,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     for (name, column) in &report.rows {
         let path = ["report", "rows", name.as_str()];
         check(&path, name)?;
-        if crate::rows::FIXED.contains(&column.as_str()) && column != "series" {
+        if crate::rows::is_field(column) && column != "series" {
             return Err(source.locate(
                 Fault::at(path, "every row has a field of that name already")
                     .expected(format!("a name with its unit, such as \"{name}_bytes\"")),
@@ -136,7 +136,7 @@ pub(super) fn report(source: &Source<'_>, report: &Report, axes: &[Axis]) -> Res
     }
     for name in &known {
         let column = report.rows.get(*name).map_or(*name, String::as_str);
-        if crate::rows::FIXED.contains(&column) && column != "series" {
+        if crate::rows::is_field(column) && column != "series" {
             let fault = Fault::at(["vary", name], "every result row has a field of that name already");
             return Err(source.locate(
                 fault.expected(format!("another name, or one for the rows: [report.rows] {name} = \"{name}_...\"")),
@@ -230,45 +230,36 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     addresses(scenario)?;
-    workload(scenario, &scenario.workload)?;
-    beside(scenario)
+    loads(scenario)?;
+    if let Some(load) = scenario.report.load.as_ref().filter(|load| !scenario.load.contains_key(*load)) {
+        let known: Vec<&String> = scenario.load.keys().collect();
+        return Err(Fault::unknown(["report", "load"], "load", load, &known));
+    }
+    runs(&scenario.run).map_err(|fault| fault.under(&["run"]))
 }
 
-/// The loads beside the measured one: each is a load, and no two have a node or a port in common.
-fn beside(scenario: &Scenario) -> Result<(), Fault> {
-    let main = &scenario.workload;
-    // The nodes of the loads so far, and of those that read the layers below them, where they listen.
-    let nodes = |from: &str, to: &Targets| {
-        let mut nodes = vec![from.to_owned()];
-        nodes.extend(to.0.iter().cloned());
-        nodes
+/// The loads: each can be read, and no two have a node or a port in common.
+fn loads(scenario: &Scenario) -> Result<(), Fault> {
+    if scenario.load.is_empty() {
+        return Err(Fault::new("nothing to do").expected("a load, such as [load.bulk]"));
+    }
+    // Where a program reads, it listens on the layer below it.
+    let port = |to: &String| {
+        let (host, node) = to.split_once('.')?;
+        let below = scenario.host.get(host)?.graph.as_ref()?.below(node);
+        Some(format!("{host}.{}", below.first()?))
     };
-    let ports = |to: &Targets| -> Vec<String> {
-        let port = |to: &String| {
-            let (host, node) = to.split_once('.')?;
-            let below = scenario.host.get(host)?.graph.as_ref()?.below(node);
-            Some(format!("{host}.{}", below.first()?))
-        };
-        to.0.iter().filter_map(port).collect()
-    };
-    let mut taken = nodes(&main.from, &main.to);
-    let mut listening = ports(&main.to);
-    for (name, load) in &scenario.beside {
-        let path = |key| ["beside", name, key];
-        let known = ["netperf", "udp"];
-        if !known.contains(&load.kind.as_str()) {
-            let what = "load that runs beside another";
-            return Err(Fault::unknown(path("kind"), what, &load.kind, &known));
-        }
-        workload(scenario, &load.workload(main)).map_err(|fault| fault.moved("workload", &["beside", name]))?;
-        optional_time(&path("start"), load.start.as_ref())?;
-        let own = nodes(&load.from, &load.to);
-        if let Some(node) = own.iter().find(|node| taken.contains(node)) {
-            let key = if *node == load.from { "from" } else { "to" };
+    let (mut taken, mut listening) = (Vec::new(), Vec::new());
+    for (name, load) in &scenario.load {
+        let path = |key| ["load", name, key];
+        workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;
+        let own: Vec<&String> = core::iter::once(&load.from).chain(&load.to.0).collect();
+        if let Some(node) = own.iter().find(|node| taken.contains(*node)) {
+            let key = if **node == load.from { "from" } else { "to" };
             return Err(Fault::at(path(key), format!("{node:?} has another load")).expected("a node for each load"));
         }
-        let own_ports = ports(&load.to);
-        if let Some(port) = own_ports.iter().find(|port| listening.contains(port)) {
+        let own_ports: Vec<String> = load.to.0.iter().filter_map(port).collect();
+        if let Some(port) = own_ports.iter().find(|port| listening.contains(*port)) {
             let problem = format!("another load's reader listens on the same port of {port:?}");
             return Err(Fault::at(path("to"), problem).expected("a transport for each"));
         }
@@ -278,11 +269,54 @@ fn beside(scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
-fn optional_time(path: &[&str], time: Option<&String>) -> Result<(), Fault> {
+/// When is measured, and how often.
+fn runs(runs: &Runs) -> Result<(), Fault> {
+    let duration: Duration = quantity(&["duration"], &runs.duration)?;
+    if duration.is_zero() {
+        return Err(Fault::at(["duration"], "no time at all"));
+    }
+    if duration > LONGEST {
+        return Err(too_long("duration"));
+    }
+    optional_time("warm_up", runs.warm_up.as_ref())?;
+    if let Some(repeat) = &runs.repeat {
+        let path = ["repeat", "runs"];
+        if !(1..=1000).contains(&repeat.runs) {
+            return Err(Fault::at(path, "out of range").expected("1 to 1000 runs"));
+        }
+        let known = ["mean", "min", "max"];
+        if let Some(show) = repeat.show.as_deref().filter(|show| !known.contains(show)) {
+            let path = ["repeat", "show"];
+            return Err(Fault::unknown(path, "number to show", show, &known));
+        }
+        if runs.confidence.is_some() {
+            let problem = "as many as are given here, or as many as `confidence` wants";
+            return Err(Fault::at(path, problem).expected("one of the two"));
+        }
+    }
+    if let Some(confidence) = &runs.confidence {
+        let path = |key| ["confidence", key];
+        if !matches!(confidence.level, 95 | 99) {
+            return Err(Fault::at(path("level"), "no such level").expected("95 or 99"));
+        }
+        if !(confidence.width_percent > 0.0 && confidence.width_percent.is_finite()) {
+            return Err(Fault::at(path("width_percent"), "no width").expected("a number above 0"));
+        }
+        if !(3..=30).contains(&confidence.fewest) {
+            return Err(Fault::at(path("fewest"), "out of range").expected("3 to 30 runs"));
+        }
+        if !(confidence.fewest..=30).contains(&confidence.most) {
+            return Err(Fault::at(path("most"), "out of range").expected(format!("{} to 30 runs", confidence.fewest)));
+        }
+    }
+    Ok(())
+}
+
+fn optional_time(key: &str, time: Option<&String>) -> Result<(), Fault> {
     if let Some(time) = time
-        && quantity::<Duration>(path, time)? > LONGEST
+        && quantity::<Duration>(&[key], time)? > LONGEST
     {
-        return Err(Fault::at(path, "longer than a day").expected("at most 24 h"));
+        return Err(too_long(key));
     }
     Ok(())
 }
@@ -432,13 +466,13 @@ fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
 }
 
 fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
-    node(scenario, &["workload", "from"], &workload.from)?;
+    node(scenario, &["from"], &workload.from)?;
     match workload.to.0.as_slice() {
-        [] => return Err(Fault::at(["workload", "to"], "nobody").expected("\"host.node\"")),
-        [only] => node(scenario, &["workload", "to"], only)?,
+        [] => return Err(Fault::at(["to"], "nobody").expected("\"host.node\"")),
+        [only] => node(scenario, &["to"], only)?,
         several => {
             for (number, name) in several.iter().enumerate() {
-                let path = ["workload", "to", &number.to_string()];
+                let path = ["to", &number.to_string()];
                 node(scenario, &path, name)?;
                 if several.iter().take(number).any(|earlier| earlier == name) {
                     return Err(Fault::at(path, format!("{name:?} is there twice")));
@@ -446,84 +480,43 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             }
         }
     }
-    let message: Octets = quantity(&["workload", "message"], &workload.message)?;
+    let message: Octets = quantity(&["message"], &workload.message)?;
     if message.count() == 0 {
-        return Err(Fault::at(["workload", "message"], "messages without octets"));
+        return Err(Fault::at(["message"], "messages without octets"));
     }
-    let duration: Duration = quantity(&["workload", "duration"], &workload.duration)?;
-    if duration.is_zero() {
-        return Err(Fault::at(["workload", "duration"], "no time at all"));
-    }
-    if duration > LONGEST {
-        return Err(too_long("duration"));
-    }
-    optional::<Rate>(&["workload", "rate"], workload.rate.as_deref())?;
+    optional::<Rate>(&["rate"], workload.rate.as_deref())?;
     if let Some(read) = &workload.read
-        && quantity::<Octets>(&["workload", "read"], read)?.count() == 0
+        && quantity::<Octets>(&["read"], read)?.count() == 0
     {
-        return Err(Fault::at(["workload", "read"], "reads without octets"));
+        return Err(Fault::at(["read"], "reads without octets"));
     }
-    optional::<Octets>(&["workload", "socket_buffer"], workload.socket_buffer.as_deref())?;
+    optional::<Octets>(&["socket_buffer"], workload.socket_buffer.as_deref())?;
     for (key, time) in [
+        ("start", &workload.start),
         ("stagger", &workload.stagger),
         ("jitter", &workload.jitter),
-        ("warm_up", &workload.warm_up),
         ("interval", &workload.interval),
     ] {
-        if let Some(time) = time
-            && quantity::<Duration>(&["workload", key], time)? > LONGEST
-        {
-            return Err(too_long(key));
-        }
+        optional_time(key, time.as_ref())?;
     }
     if workload.sessions == 0 {
-        return Err(Fault::at(["workload", "sessions"], "a load without sessions").expected("at least 1"));
+        return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));
     }
     let targets = u32::try_from(workload.to.0.len()).unwrap_or(u32::MAX);
     let most = MOST_SESSIONS.saturating_mul(targets);
     if workload.sessions > most {
-        return Err(Fault::at(["workload", "sessions"], "each session has a port of its own toward its peer")
+        return Err(Fault::at(["sessions"], "each session has a port of its own toward its peer")
             .expected(format!("1 to {most}")));
     }
     if let Some(busy) = workload.busy.filter(|&busy| busy == 0 || busy > workload.sessions) {
-        return Err(Fault::at(["workload", "busy"], format!("{busy} of {} sessions", workload.sessions))
+        return Err(Fault::at(["busy"], format!("{busy} of {} sessions", workload.sessions))
             .expected(format!("1 to {}", workload.sessions)));
-    }
-    if let Some(repeat) = &workload.repeat {
-        let path = ["workload", "repeat", "runs"];
-        if !(1..=1000).contains(&repeat.runs) {
-            return Err(Fault::at(path, "out of range").expected("1 to 1000 runs"));
-        }
-        let known = ["mean", "min", "max"];
-        if let Some(show) = repeat.show.as_deref().filter(|show| !known.contains(show)) {
-            let path = ["workload", "repeat", "show"];
-            return Err(Fault::unknown(path, "number to show", show, &known));
-        }
-        if workload.confidence.is_some() {
-            let problem = "as many as are given here, or as many as `confidence` wants";
-            return Err(Fault::at(path, problem).expected("one of the two"));
-        }
-    }
-    if let Some(confidence) = &workload.confidence {
-        let path = |key| ["workload", "confidence", key];
-        if !matches!(confidence.level, 95 | 99) {
-            return Err(Fault::at(path("level"), "no such level").expected("95 or 99"));
-        }
-        if !(confidence.width_percent > 0.0 && confidence.width_percent.is_finite()) {
-            return Err(Fault::at(path("width_percent"), "no width").expected("a number above 0"));
-        }
-        if !(3..=30).contains(&confidence.fewest) {
-            return Err(Fault::at(path("fewest"), "out of range").expected("3 to 30 runs"));
-        }
-        if !(confidence.fewest..=30).contains(&confidence.most) {
-            return Err(Fault::at(path("most"), "out of range").expected(format!("{} to 30 runs", confidence.fewest)));
-        }
     }
     Ok(())
 }
 
 fn too_long(key: &str) -> Fault {
-    Fault::at(["workload", key], "longer than a day").expected("at most 24 h")
+    Fault::at([key], "longer than a day").expected("at most 24 h")
 }
 
 fn optional<Q: Quantity>(path: &[&str], text: Option<&str>) -> Result<(), Fault> {

@@ -144,15 +144,6 @@ impl Fault {
         self
     }
 
-    /// With `to` in the place of the first key of its path, where that is `from` and its place is not known yet.
-    #[must_use]
-    pub(crate) fn moved(mut self, from: &str, to: &[&str]) -> Self {
-        if self.0.file.is_none() && self.0.path.first().is_some_and(|key| key == from) {
-            self.0.path.splice(0..1, to.iter().map(|&key| key.to_owned()));
-        }
-        self
-    }
-
     /// The file, once it is known.
     #[must_use]
     pub fn file(&self) -> Option<&str> {

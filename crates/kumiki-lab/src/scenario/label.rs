@@ -93,7 +93,7 @@ impl Point {
             figure: self.scenario.figure.clone(),
             series: self.series(),
             varied: self.parameters(),
-            seed: self.scenario.workload.seed,
+            seed: self.scenario.run.seed,
             paper_mbps: compare.map(|compare| compare.goodput_mbps),
             profile: names.join(", "),
             fitted: compare.is_some_and(|compare| compare.fitted),

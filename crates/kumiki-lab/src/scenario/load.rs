@@ -71,7 +71,7 @@ const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"]
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
 
 /// What `--set` with a path may change.
-const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "workload", "beside", "report", "title"];
+const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "load", "run", "report", "title"];
 
 impl Document {
     /// Reads a file.
@@ -482,7 +482,7 @@ fn set<'a>(
         let fault = fault_at(source, &[], at, format!("unknown name {name:?}"));
         return Err(match nearest(name, &known) {
             Some(near) => fault.one_of(&known).suggest(near),
-            None if known.is_empty() => fault.expected("a path such as workload.sessions"),
+            None if known.is_empty() => fault.expected("a path such as run.duration"),
             None => fault.one_of(&known),
         });
     }
@@ -494,7 +494,7 @@ fn set<'a>(
         });
     }
     // A host or a link that is not there would be made by a slip of the pen.
-    if matches!(first, "host" | "switch" | "link" | "ring" | "beside")
+    if matches!(first, "host" | "switch" | "link" | "ring" | "load")
         && let Some(second) = path.get(1)
         && source.root.child(first).and_then(|table| table.child(second)).is_none()
     {

@@ -85,12 +85,12 @@ fn a_host_takes_what_it_does_not_say_from_the_one_it_is_like() {
 
 #[test]
 fn set_replaces_definitions_varied_names_and_values() {
-    let set = points(&["mss=512 B", "nagle=false", "host.b.tcp.mss=9140 B", "workload.sessions=3"], false);
+    let set = points(&["mss=512 B", "nagle=false", "host.b.tcp.mss=9140 B", "load.bulk.sessions=3"], false);
     assert_eq!(set.len(), 2, "nagle off skips one of three windows");
     let scenario = &set.first().unwrap().scenario;
     assert_eq!(scenario.host["a"].settings["tcp"]["mss"].as_str(), Some("512 B"));
     assert_eq!(scenario.host["b"].settings["tcp"]["mss"].as_str(), Some("9140 B"));
-    assert_eq!(scenario.workload.sessions, 3);
+    assert_eq!(scenario.load["bulk"].sessions, 3);
     assert_eq!(points(&["window=16 KiB", "nagle=true"], false).len(), 2, "two round trips");
     assert_eq!(points(&["rtt=0 ms .. 8 ms step 2 ms", "nagle=true"], false).len(), 15);
 }
@@ -141,14 +141,14 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
             r#"x.toml:11: host.a.profil = "zero": unknown key "profil"; did you mean profile? (one of like, profile, graph, kind, a table of settings for each node)"#,
         ),
         (
-            "[workload]",
-            "[workloads]",
-            r#"x.toml:25: workloads: unknown key "workloads"; did you mean workload? (one of title, about, paper, figure, define, host, switch, link, ring, workload, beside, vary, quick, skip, report, compare, trend)"#,
+            "[run]",
+            "[runs]",
+            r#"x.toml:25: runs: unknown key "runs"; did you mean run? (one of title, about, paper, figure, define, host, switch, link, ring, load, run, vary, quick, skip, report, compare, trend)"#,
         ),
         (
             "message = \"8 KiB\"",
             "message = \"8 KB\"",
-            r#"x.toml:29: workload.message = "8 KB": unit "KB" is not accepted, as it stands for 1000 as often as for 1024; try KiB (1024 octets) or kB (1000 octets)"#,
+            r#"x.toml:32: load.bulk.message = "8 KB": unit "KB" is not accepted, as it stands for 1000 as often as for 1024; try KiB (1024 octets) or kB (1000 octets)"#,
         ),
         (
             "rate = \"155.52 Mb/s\"",
@@ -158,12 +158,12 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "duration = \"10 s\"",
             "duration = 10",
-            r#"x.toml:31: workload.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "20 ms""#,
+            r#"x.toml:26: run.duration = 10: this is the integer 10; expected a string, with a unit where that is a quantity: "20 ms""#,
         ),
         (
             "count = 100",
             "count = -1",
-            r#"x.toml:30: workload.count = -1: the integer -1 is out of range; expected a whole number from 0"#,
+            r#"x.toml:33: load.bulk.count = -1: the integer -1 is out of range; expected a whole number from 0"#,
         ),
         (
             "window = \"${window}\"",
@@ -173,12 +173,12 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "from = \"a.ttcp\"",
             "from = \"c.ttcp\"",
-            r#"x.toml:27: workload.from = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#,
+            r#"x.toml:30: load.bulk.from = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#,
         ),
         (
             "to = \"b.ttcp\"",
             "to = \"b.tcpp\"",
-            r#"x.toml:28: workload.to = "b.tcpp": unknown layer of host b "tcpp"; did you mean "tcp"? (one of ttcp, tcp, ip, p2p0)"#,
+            r#"x.toml:31: load.bulk.to = "b.tcpp": unknown layer of host b "tcpp"; did you mean "tcp"? (one of ttcp, tcp, ip, p2p0)"#,
         ),
         (
             "\"b.p2p0\"]",
@@ -205,23 +205,23 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "x = \"window\"",
             "x = \"windows\"",
-            r#"x.toml:45: report.x = "windows": unknown varied name "windows"; did you mean "window"? (one of nagle, window, rtt)"#,
+            r#"x.toml:47: report.x = "windows": unknown varied name "windows"; did you mean "window"? (one of nagle, window, rtt)"#,
         ),
         (
             "at = { window = \"256 KiB\"",
             "at = { window = \"265 KiB\"",
-            r#"x.toml:51: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; did you mean "256 KiB"? (one of 8 KiB, 48 KiB, 256 KiB)"#,
+            r#"x.toml:53: compare.0.at.window = "265 KiB": unknown value of window "265 KiB"; did you mean "256 KiB"? (one of 8 KiB, 48 KiB, 256 KiB)"#,
         ),
         (
             "nagle = [true, false]",
             "nagle = \"on\"",
-            r#"x.toml:34: vary.nagle = "on": neither a list nor quantities; expected a list such as ["on"], or a range such as "0 ms .. 200 ms step 20 ms""#,
+            r#"x.toml:36: vary.nagle = "on": neither a list nor quantities; expected a list such as ["on"], or a range such as "0 ms .. 200 ms step 20 ms""#,
         ),
-        ("nagle = [true, false]", "nagle = []", r#"x.toml:34: vary.nagle: a list without values"#),
+        ("nagle = [true, false]", "nagle = []", r#"x.toml:36: vary.nagle: a list without values"#),
         (
             "\"window, rtt\" = [[\"8 KiB\", \"1 ms\"]",
             "\"window, rtt\" = [[\"8 KiB\"]",
-            r#"x.toml:35: vary.window, rtt: 1 values for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
+            r#"x.toml:37: vary.window, rtt: 1 values for 2 names; expected a list of lists, each with one value for each of the 2 names"#,
         ),
         (
             "mss = \"8192 B\"",
@@ -231,7 +231,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "[quick]\n\"window, rtt\"",
             "[quick]\n\"window,rtt,x\"",
-            r#"x.toml:38: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; did you mean "window, rtt"? (one of nagle, window, rtt, mss, stack_plain)"#,
+            r#"x.toml:40: quick.window,rtt,x = [["48 KiB", "20 ms"]]: unknown name "window,rtt,x"; did you mean "window, rtt"? (one of nagle, window, rtt, mss, stack_plain)"#,
         ),
         (
             "rtt / 2",
@@ -241,7 +241,7 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
         (
             "nagle = \"${nagle}\"",
             "nagle = true",
-            r#"x.toml:34: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
+            r#"x.toml:36: vary.nagle = [true, false]: nothing in the scenario uses ${nagle}, so all its values would give the same"#,
         ),
         (
             "graph = \"${stack_plain}\"",
@@ -265,9 +265,9 @@ fn wrong_scenarios_get_one_message_with_line_and_suggestion() {
 }
 
 #[test]
-fn a_load_beside_another_is_looked_at_as_that_one_is() {
+fn each_of_several_loads_has_nodes_of_its_own() {
     let beside = |text: &str| {
-        let text = format!("{TWO_HOSTS}\n[beside.other]\n{text}\n");
+        let text = format!("{TWO_HOSTS}\n[load.other]\n{text}\n");
         let document = Document::parse("x", "x.toml", &text);
         let points = document.and_then(|document| document.points(&Choice::default()));
         points.map(|_| ()).map_err(|fault| {
@@ -279,25 +279,20 @@ fn a_load_beside_another_is_looked_at_as_that_one_is() {
     };
     let other = "kind = \"netperf\"\nfrom = \"a.ttcp\"\nto = \"b.ttcp\"\nmessage = \"8 KiB\"";
     for (from, to, fault) in [
-        ("8 KiB", "0 B", r#"beside.other.message = "0 B": messages without octets"#),
-        (
-            "netperf",
-            "ping",
-            r#"beside.other.kind = "ping": unknown load that runs beside another "ping"; one of netperf, udp"#,
-        ),
-        ("b.ttcp", "c.ttcp", r#"beside.other.to = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#),
-        ("message", "start = \"2 d\"\nmessage", r#"beside.other.start = "2 d": unknown unit "d""#),
+        ("8 KiB", "0 B", r#"load.other.message = "0 B": messages without octets"#),
+        ("b.ttcp", "c.ttcp", r#"load.other.to = "c.ttcp": unknown host "c"; did you mean "a"? (one of a, b)"#),
+        ("message", "start = \"2 d\"\nmessage", r#"load.other.start = "2 d": unknown unit "d""#),
         (
             "message",
             "start = \"25 h\"\nmessage",
-            r#"beside.other.start = "25 h": longer than a day; expected at most 24 h"#,
+            r#"load.other.start = "25 h": longer than a day; expected at most 24 h"#,
         ),
         (
             "netperf",
             "netperf",
-            r#"beside.other.from = "a.ttcp": "a.ttcp" has another load; expected a node for each load"#,
+            r#"load.other.from = "a.ttcp": "a.ttcp" has another load; expected a node for each load"#,
         ),
-        ("a.ttcp", "a.tcp", r#"beside.other.to = "b.ttcp": "b.ttcp" has another load; expected a node for each load"#),
+        ("a.ttcp", "a.tcp", r#"load.other.to = "b.ttcp": "b.ttcp" has another load; expected a node for each load"#),
     ] {
         let found = beside(&other.replacen(from, to, 1)).unwrap_err();
         assert!(found.starts_with(fault), "{found}");
@@ -340,12 +335,12 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
         ),
         ("host.c.tcp.mss=3", r#"--set host.c.tcp.mss=3 (scenarios/x.toml): there is no host "c"; did you mean a?"#),
         (
-            "worklaod.sessions=3",
-            r#"--set worklaod.sessions=3 (scenarios/x.toml): "worklaod" cannot be set; did you mean workload? (one of host, switch, link, ring, workload, beside, report, title)"#,
+            "laod.bulk.sessions=3",
+            r#"--set laod.bulk.sessions=3 (scenarios/x.toml): "laod" cannot be set; did you mean load? (one of host, switch, link, ring, load, run, report, title)"#,
         ),
         (
-            "workload.sessions=many",
-            r#"--set workload.sessions=many (scenarios/x.toml): workload.sessions = "many": this is a string; expected a whole number from 0 to 4294967295"#,
+            "load.bulk.sessions=many",
+            r#"--set load.bulk.sessions=many (scenarios/x.toml): load.bulk.sessions = "many": this is a string; expected a whole number from 0 to 4294967295"#,
         ),
         (
             "rtt=5 ms .. 1 ms step 1 ms",
@@ -359,8 +354,8 @@ fn wrong_settings_get_one_message_with_a_suggestion() {
 #[test]
 fn a_wrong_value_from_set_is_said_to_be_from_there() {
     assert_eq!(
-        refused_set("workload.message=8 KB"),
-        "--set workload.message=8 KB (scenarios/x.toml): workload.message = \"8 KB\": unit \"KB\" is not accepted, as it stands for 1000 as \
+        refused_set("load.bulk.message=8 KB"),
+        "--set load.bulk.message=8 KB (scenarios/x.toml): load.bulk.message = \"8 KB\": unit \"KB\" is not accepted, as it stands for 1000 as \
          often as for 1024; try KiB (1024 octets) or kB (1000 octets)"
     );
     let text = TWO_HOSTS.replace("message = \"8 KiB\"", "message = \"${mss}\"");
@@ -368,7 +363,7 @@ fn a_wrong_value_from_set_is_said_to_be_from_there() {
         .and_then(|document| document.points(&choice(&["mss=[8KiB]"], false)))
         .map(|points| points.len())
         .unwrap_err();
-    assert!(fault.to_string().starts_with("--set mss=[8KiB] (x.toml): workload.message = \"[8KiB]\": "), "{fault}");
+    assert!(fault.to_string().starts_with("--set mss=[8KiB] (x.toml): load.bulk.message = \"[8KiB]\": "), "{fault}");
 }
 
 #[test]
@@ -545,7 +540,7 @@ fn what_is_too_much_is_counted_before_it_is_made() {
     let many = vec!["1"; 10_001].join(", ");
     assert_eq!(
         refused("[vary]\n", &format!("[vary]\nmore = [{many}]\n")),
-        "x.toml:34: vary.more: 10001 values make more than 10000 combinations"
+        "x.toml:36: vary.more: 10001 values make more than 10000 combinations"
     );
     let text = "x".repeat(LONGEST_FILE + 1);
     let told = Document::parse("x", "x.toml", &text).unwrap_err();

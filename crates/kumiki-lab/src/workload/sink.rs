@@ -35,6 +35,8 @@ pub struct SinkConfig {
 /// What one session brought.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Received {
+    /// Who called.
+    pub caller: Address,
     /// Octets read.
     pub octets: u64,
     /// When the first came.
@@ -183,7 +185,8 @@ impl Protocol for Sink {
             Indication::Offered(offered) => {
                 let index = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
                 let user = Handle { index, generation: 0 };
-                self.sessions.push(Session { provider: offered.provider, received: Received::default() });
+                let received = Received { caller: offered.remote, ..Received::default() };
+                self.sessions.push(Session { provider: offered.provider, received });
                 let quality = self.config.quality;
                 cx.charge(Work::Call, 1);
                 cx.down(

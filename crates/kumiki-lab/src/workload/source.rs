@@ -47,6 +47,10 @@ pub struct SourceConfig {
 pub struct Sent {
     /// When it was opened.
     pub opened: Option<Instant>,
+    /// Its address, once it is open.
+    pub local: Address,
+    /// The peer's.
+    pub remote: Address,
     /// Octets written.
     pub octets: u64,
     /// Messages written whole.
@@ -286,6 +290,7 @@ impl Protocol for Source {
                 if let Some(session) = self.session(opened.user) {
                     session.provider = Some(opened.provider);
                     session.sent.opened = Some(now);
+                    (session.sent.local, session.sent.remote) = (opened.local, opened.remote);
                 }
                 self.write(opened.user.index, cx);
             }

@@ -37,6 +37,8 @@ pub struct UdpSinkConfig {
 /// What one session brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceivedUnits {
+    /// Whose they are.
+    pub caller: Address,
     /// Units that came, duplicates not counted.
     pub units: u64,
     /// Their octets.
@@ -131,7 +133,8 @@ impl UdpSink {
         let next = self.sessions.len();
         let place = *self.by_peer.entry(unit.source).or_insert(next);
         if place == next {
-            self.sessions.push(Session::default());
+            let received = ReceivedUnits { caller: unit.source, ..ReceivedUnits::default() };
+            self.sessions.push(Session { received, ..Session::default() });
         }
         let Some(session) = self.sessions.get_mut(place) else {
             return;

@@ -46,6 +46,8 @@ pub struct UdpSourceConfig {
 /// What one session did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SentUnits {
+    /// Its address; that of the host may be open.
+    pub local: Address,
     /// When the first left.
     pub first: Option<Instant>,
     /// When the last left.
@@ -60,7 +62,6 @@ pub struct SentUnits {
 
 #[derive(Debug, Default)]
 struct Session {
-    local: Address,
     began: Instant,
     timer: TimerSlot,
     sent: SentUnits,
@@ -145,7 +146,7 @@ impl UdpSource {
         cx.charge(Work::Call, 1);
         cx.charge(Work::Map, transfer.pages_to_map(message));
         cx.charge(Work::Copy, u64::from(message) * transfer.copies);
-        cx.down(STACK, Request::Unit(Box::new(Unit { source: session.local, ..Unit::of(unit) })));
+        cx.down(STACK, Request::Unit(Box::new(Unit { source: session.sent.local, ..Unit::of(unit) })));
         // From the beginning on, so that no rounding adds up.
         let bits = u128::from(session.sent.units) * u128::from(message) * 8;
         let elapsed = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
@@ -196,7 +197,7 @@ impl Protocol for UdpSource {
         if let Indication::Opened(opened) = indication {
             let now = cx.now();
             if let Some(session) = self.session(opened.user.index) {
-                session.local = opened.local;
+                session.sent.local = opened.local;
                 session.began = now;
             }
             self.send(opened.user.index, cx);
@@ -210,7 +211,7 @@ impl Protocol for UdpSource {
             // A socket opened on no address in particular is named with the one that was used.
             let port = port(source);
             let mut sessions = self.sessions.iter_mut();
-            let session = sessions.find(|it| self::port(it.local) == port);
+            let session = sessions.find(|it| self::port(it.sent.local) == port);
             if let Some(session) = session {
                 session.sent.errors += 1;
             }

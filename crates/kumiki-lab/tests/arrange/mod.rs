@@ -47,7 +47,7 @@ pub(crate) fn run_point(point: &Point, profiles: &BTreeMap<String, Profile>, see
 pub(crate) fn run_captured(text: &str) -> Run {
     let options = Options { captures: Layers::Device, ..Options::default() };
     let run = run(&parse(text), &[], 1, &options);
-    assert_eq!(run.measured.wrong, None);
+    assert_eq!(run.measured.total.wrong, None);
     run
 }
 

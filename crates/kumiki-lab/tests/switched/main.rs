@@ -32,7 +32,7 @@ fn run(set: &[&str]) -> Measured {
     let built = Experiment::build(&point.scenario, &profiles, 1, &Options::default());
     let built = built.map_err(|fault| point.locate(fault));
     let run = built.unwrap_or_else(|fault| panic!("{fault}")).run();
-    assert_eq!(run.measured.wrong, None);
+    assert_eq!(run.measured.total.wrong, None);
     run.measured
 }
 
@@ -54,13 +54,13 @@ fn a_file_waits_for_its_call_and_then_fills_the_line() {
     let small = run(&["file=\"1 kB\""]);
     let large = run(&["file=\"1 MB\""]);
     for measured in [&small, &large] {
-        assert_eq!(measured.failure, None);
+        assert_eq!(measured.total.failure, None);
         assert_eq!(calls(measured), (1, 1));
     }
     // Three seconds until the other end is rung. The rest is SABM, RESTART, CALL and the association, each a few milliseconds there and back.
-    assert!(small.time > ms(3100) && small.time < ms(4500), "{small:?}");
+    assert!(small.total.time > ms(3100) && small.total.time < ms(4500), "{small:?}");
     // Of the line at 64 kbit/s the headers take some hundredths.
-    let rest = (large.time.as_secs_f64() - small.time.as_secs_f64()) * 64_000.0;
+    let rest = (large.total.time.as_secs_f64() - small.total.time.as_secs_f64()) * 64_000.0;
     assert!((1.0..1.05).contains(&(rest / (999_000.0 * 8.0))), "{rest}");
 }
 
@@ -68,11 +68,11 @@ fn a_file_waits_for_its_call_and_then_fills_the_line() {
 fn calling_back_costs_one_more_set_up_and_the_pause_before_it() {
     let straight = run(&[]);
     let back = run(&["call_back=true"]);
-    assert_eq!(back.failure, None);
+    assert_eq!(back.total.failure, None);
     assert_eq!(calls(&back), (2, 1));
     assert_eq!(count(&back, "refused"), 1);
     // Who has called is the DTE, so addresses of frames are others, and other bits are stuffed: by less than a millisecond in all.
-    let more = back.time.saturating_sub(straight.time);
+    let more = back.total.time.saturating_sub(straight.total.time);
     assert!(more > ms(4999) && more < ms(5001), "{more}");
 }
 
@@ -81,14 +81,14 @@ fn the_circuit_is_cleared_when_there_has_been_no_call_for_long() {
     let measured = run(&["host.sender.x25.idle=\"10 s\""]);
     // From the answer, three seconds after the request, to ten seconds after the clearing of the call; the world runs on a little after that.
     let stood = Duration::from_nanos(count(&measured, "stood_ns"));
-    assert!(stood >= measured.time.saturating_sub(ms(3000)), "{stood}");
+    assert!(stood >= measured.total.time.saturating_sub(ms(3000)), "{stood}");
     assert_eq!(count(&measured, "strangers"), 0);
 }
 
 #[test]
 fn a_foreign_caller_is_refused_each_time_until_it_gives_up() {
     let measured = run(&["host.receiver.x32.callers=[\"999\"]", "host.sender.x32.call_back_within=\"0 s\""]);
-    assert!(measured.failure.is_some());
+    assert!(measured.total.failure.is_some());
     // Once, and three times more.
     assert_eq!(calls(&measured), (4, 0));
     assert_eq!(count(&measured, "refused"), 4);
@@ -97,14 +97,14 @@ fn a_foreign_caller_is_refused_each_time_until_it_gives_up() {
 #[test]
 fn a_number_that_nobody_has_is_called_once() {
     let measured = run(&["host.sender.x32.number=\"999\""]);
-    assert!(measured.failure.is_some());
+    assert!(measured.total.failure.is_some());
     assert_eq!((calls(&measured), count(&measured, "unobtainable")), ((1, 0), 1));
 }
 
 #[test]
 fn a_wrong_network_user_identification_is_barred() {
     let measured = run(&["host.sender.x25.nui=\"SOMEBODY\""]);
-    let failure = measured.failure.unwrap();
+    let failure = measured.total.failure.unwrap();
     assert!(failure.contains("access barred (0b), NUI problem (84)"), "{failure}");
     assert!(!failure.contains("SOMEBODY"));
 }
@@ -112,7 +112,7 @@ fn a_wrong_network_user_identification_is_barred() {
 #[test]
 fn a_circuit_cleared_in_the_middle_of_a_file_ends_its_transfer() {
     let measured = run(&["link.line.switched.clears=[\"8 s\"]"]);
-    assert!(measured.failure.is_some());
+    assert!(measured.total.failure.is_some());
     assert_eq!(calls(&measured), (1, 1));
     assert_eq!(count(&measured, "cleared"), 1);
     assert!(count(&measured, "frames") > 30);
@@ -121,7 +121,7 @@ fn a_circuit_cleared_in_the_middle_of_a_file_ends_its_transfer() {
 #[test]
 fn a_run_can_be_repeated() {
     let runs = [(); 2].map(|()| run(&["call_back=true"]));
-    let [one, two] = runs.map(|it| (it.time, it.counters));
+    let [one, two] = runs.map(|it| (it.total.time, it.counters));
     assert_eq!(one, two);
 }
 

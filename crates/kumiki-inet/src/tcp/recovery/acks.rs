@@ -77,7 +77,7 @@ impl Session {
         let told = || self.trip_of_last_copy(segment, outcome, ctx.now());
         let rtt = outcome.rtt.or_else(told).or(sacked.rtt);
         if let Some(rtt) = rtt {
-            self.rtt.on_sample(rtt);
+            self.on_round_trip(rtt);
         }
         rtt.is_some()
     }
@@ -230,7 +230,7 @@ impl Session {
             self.rtt.reset_back_off();
             // It was under way all that time after all, and the next need not time out.
             if let Some(trip) = late {
-                self.rtt.on_sample(trip);
+                self.on_round_trip(trip);
             }
         } else {
             counters.spurious_recoveries += 1;
@@ -246,8 +246,8 @@ impl Session {
         let flight = u64::from(self.board.flight());
         if self.ecn.on_undone() {
             self.congestion.undo(flight + u64::from(acked).min(initial));
-            if let Some(limits) = &mut self.limits {
-                limits.undo_window();
+            if let Some(record) = &mut self.record {
+                record.limits.undo_window();
             }
         }
         if self.recovery.phase != Phase::None {
@@ -391,7 +391,7 @@ impl Session {
         if let Some(rtt) = outcome.rtt {
             // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
             // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
-            self.rtt.on_sample(rtt);
+            self.on_round_trip(rtt);
         }
         self.take_marks(segment, &outcome, self.board.flight(), ctx);
         let same_window = u32::from(segment.window) << self.send.shift == self.send.wnd;
@@ -474,8 +474,8 @@ impl Session {
         ctx.shared.counters.fast_retransmits += 1;
         let flight = self.loss_flight();
         self.congestion.save(flight);
-        if let Some(limits) = &mut self.limits {
-            limits.save_window();
+        if let Some(record) = &mut self.record {
+            record.limits.save_window();
         }
         self.recovery.undo.begin(false, self.recovery.duplicates);
         // Losses and marks of one window of data have one response together (RFC 3168 section 6.1.2).

@@ -22,6 +22,9 @@ impl Session {
             return;
         }
         ctx.shared.counters.timeouts += 1;
+        if let Some(record) = &mut self.record {
+            record.timeouts += 1;
+        }
         self.rtt.back_off();
         if self.state.is_before_established() {
             self.send_syn(ctx);
@@ -32,8 +35,8 @@ impl Session {
         let fresh = self.recovery.phase == Phase::None;
         if fresh {
             self.congestion.save(loss.flight);
-            if let Some(limits) = &mut self.limits {
-                limits.save_window();
+            if let Some(record) = &mut self.record {
+                record.limits.save_window();
             }
             self.recovery.undo.begin(true, 0);
         }
@@ -49,8 +52,8 @@ impl Session {
         self.congestion.on_timeout(&loss, again);
         self.window_by(Limit::Loss);
         let quiet = self.last_sent.max(self.patience.heard);
-        if let Some(limits) = &mut self.limits {
-            limits.set_timed_out(quiet, now);
+        if let Some(record) = &mut self.record {
+            record.limits.set_timed_out(quiet, now);
         }
         self.ecn.on_reduced(self.board.nxt());
         self.mark_timed_out(ctx);

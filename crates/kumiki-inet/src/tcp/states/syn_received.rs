@@ -82,7 +82,7 @@ impl Session {
         let outcome = self.board.on_cumulative_ack(segment.ack.min(self.iss + 1), ctx.now());
         let told = || self.echoed_trip(segment, ctx.now()).filter(|&trip| trip < PEER_REPEATS);
         if let Some(rtt) = outcome.rtt.or_else(told) {
-            self.rtt.on_sample(rtt);
+            self.on_round_trip(rtt);
         }
     }
 

@@ -8,12 +8,13 @@ use crate::tcp::congestion::InitialWindow;
 use crate::tcp::{Config, Limit};
 
 fn recorded() -> Config {
-    Config { limits: true, ..plain() }
+    Config { record: true, ..plain() }
 }
 
 /// What held host A from `from` on, in words: milliseconds and name.
 fn spans(pair: &Pair, from: Instant) -> Vec<String> {
-    let (_, _, limits) = pair.tcp(A).limits().next().unwrap();
+    let (_, _, record) = pair.tcp(A).records().next().unwrap();
+    let limits = &record.limits;
     let spans = limits.spans(from, pair.now);
     let whole: Duration = Limit::ALL.iter().fold(Duration::ZERO, |all, it| all + limits.time(*it, from, pair.now));
     let end = limits.spans(from, pair.now).last().map_or(from, |(_, until, _)| until);

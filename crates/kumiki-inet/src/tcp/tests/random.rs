@@ -65,7 +65,7 @@ pub(super) fn weather() -> impl Strategy<Value = Weather> {
 }
 
 pub(super) fn pair(a: Config, b: Config, weather: Weather) -> Pair {
-    let [a, b] = [a, b].map(|config| Config { limits: true, ..config });
+    let [a, b] = [a, b].map(|config| Config { record: true, ..config });
     let mut rng = Rng::new(weather.seed, 99);
     Pair::seeded(
         a,
@@ -123,7 +123,8 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
         }
     }
     for host in [A, B] {
-        for (_, _, limits) in pair.tcp(host).limits() {
+        for (_, _, record) in pair.tcp(host).records() {
+            let limits = &record.limits;
             let mut spans = limits.spans(Instant::ZERO, pair.now);
             let (_, mut end, mut last) = spans.next().unwrap();
             for (since, until, limit) in spans {

@@ -1,0 +1,69 @@
+//! What stands below a table.
+
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+
+use crate::experiment::{LoadResult, Measured};
+use crate::stats;
+
+/// Below this the fairness of sessions is worth a note.
+const UNFAIR: f64 = 0.95;
+
+/// What a reader of the table should know beside the rates.
+pub(super) fn notes(measured: &Measured) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, load) in &measured.loads {
+        let own = notes_of(load);
+        match measured.loads.len() {
+            1 => notes.extend(own),
+            _ => notes.extend(own.into_iter().map(|note| format!("{name}: {note}"))),
+        }
+    }
+    if measured.loads.len() > 1 {
+        notes.extend(unfair(measured.total.jain).map(|note| format!("all flows: {note}")));
+    }
+    notes
+}
+
+fn unfair(jain: Option<f64>) -> Option<String> {
+    jain.filter(|jain| *jain < UNFAIR).map(|jain| format!("Jain's index {jain:.3}"))
+}
+
+fn notes_of(load: &LoadResult) -> Vec<String> {
+    let sessions = load.flows.len();
+    let aborted = load.flows.iter().filter(|flow| flow.aborted.is_some());
+    let aborted = aborted.count();
+    let mut notes = Vec::new();
+    if aborted > 0 {
+        notes.push(format!("{aborted} of {sessions} sessions were aborted"));
+    }
+    if let Some(none) = &load.unconnected {
+        notes.push(format!("no connection was established: {}", none.why));
+    } else if load.stopped > 0 {
+        let stopped = load.stopped;
+        notes.push(format!("{stopped} of {sessions} connections transferred nothing for a second or more"));
+    }
+    notes.extend(unfair(load.jain));
+    notes.extend(load.units.map(|units| units.to_string()));
+    notes.extend(load.echoes.map(|echoes| echoes.to_string()));
+    notes
+}
+
+/// How busy the CPUs of each host were on average, and how long the writing program waited beside that.
+pub(super) fn cpu_use(measured: &Measured) -> String {
+    let mut hosts: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (cpu, busy) in &measured.cpu {
+        let host = cpu.split_once('.').map_or(cpu.as_str(), |(host, _)| host);
+        hosts.entry(host).or_default().push(*busy);
+    }
+    let mut text = "CPU use".to_owned();
+    for (host, busy) in hosts {
+        let mean = stats::mean(&busy).unwrap_or(0.0) * 100.0;
+        let _ = write!(text, ", {host} {mean:.0} % of {}", busy.len());
+    }
+    for (host, waited) in measured.total.waited.iter().filter(|(_, waited)| **waited > 0.0) {
+        let waited = waited * 100.0;
+        let _ = write!(text, "; the writing program of {host} waits {waited:.0} % of the time");
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! From what was measured to rows.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use kumiki_link::Occupancy;
+
+use crate::experiment::{Limit, LoadResult, Measured, Sender};
+use crate::limit;
+use crate::reproduce::Failure;
+use crate::rows::{Parameter, Row, Scope};
+use crate::scenario::{Point, Tasks, Workload};
+
+/// A row for all loads together, and for each with its flows.
+pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let known = point.row()?;
+    let ladder = |load: &Workload| limit::of_load(&point.scenario, load).ok().map(|it| it.goodput_mbps().as_f64());
+    let limits: BTreeMap<&String, Option<f64>> =
+        point.scenario.load.iter().map(|(name, load)| (name, ladder(load))).collect();
+    // Of several loads, each may go another way.
+    let only = limits.values().next().copied().flatten().filter(|_| limits.len() == 1);
+    let mut total = of_load(&known, measured, &measured.total, only);
+    total.counters.clone_from(&measured.counters);
+    total.queues = measured.queues.iter().map(|(name, queue)| (name.clone(), lengths(queue))).collect();
+    let mut rows = vec![total];
+    for (name, load) in &measured.loads {
+        let limit = limits.get(name).copied().flatten();
+        let mut row = of_load(&known, measured, load, limit);
+        (row.scope, row.load) = (Scope::Load, Some(name.clone()));
+        rows.push(row.clone());
+        for (number, flow) in (0..).zip(&load.flows) {
+            rows.push(Row {
+                scope: Scope::Flow,
+                flow: Some(number),
+                octets: flow.octets,
+                goodput_mbps: load.rate_mbps(flow.octets),
+                completion_s: flow.completion.map(|time| time.as_secs_f64()),
+                longest_gap_s: Some(flow.longest_gap.as_secs_f64()),
+                bound_by: measured.bound(load, Some(flow), limit).name().to_owned(),
+                jain: None,
+                held: named(&flow.held()),
+                ..with_sender(flow.sender.as_ref(), &row)
+            });
+        }
+    }
+    if let Some((_, load)) = point.scenario.load.iter().find(|(_, load)| load.times.is_some()) {
+        let times = load.times.unwrap_or(1);
+        for row in &mut rows {
+            row.varied.push(("raw_mbps".to_owned(), Parameter::Number(row.goodput_mbps)));
+            row.goodput_mbps *= f64::from(times);
+        }
+    }
+    Ok(rows)
+}
+
+/// The row with what its senders did.
+fn with_sender(sender: Option<&Sender>, row: &Row) -> Row {
+    Row {
+        segments_sent: sender.map(|it| it.segments_sent),
+        retransmissions: sender.map(|it| it.retransmissions),
+        timeouts: sender.map(|it| it.timeouts),
+        round_trip_ms: sender.map_or_else(BTreeMap::new, |it| quantiles_ms(&it.round_trips)),
+        ..row.clone()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "lengths of queues are small")]
+fn lengths(queue: &Occupancy) -> BTreeMap<String, f64> {
+    let at = |part| queue.quantile(part) as f64;
+    let all = [("mean", queue.mean()), ("p50", at(0.5)), ("p95", at(0.95)), ("p99", at(0.99)), ("max", at(1.0))];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// The least, the greatest, the mean and some quantiles of times in nanoseconds; nothing where there are none.
+fn quantiles_ms(times: &Histogram<u32>) -> BTreeMap<String, f64> {
+    const NANOS: f64 = 1e6;
+    if times.is_empty() {
+        return BTreeMap::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "times are known to 1 %")]
+    let at = |quantile| times.value_at_quantile(quantile) as f64 / NANOS;
+    let all = [
+        ("mean", times.mean() / NANOS),
+        ("min", at(0.0)),
+        ("p50", at(0.5)),
+        ("p95", at(0.95)),
+        ("p99", at(0.99)),
+        ("max", at(1.0)),
+    ];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// The row of a load, or of all together.
+fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Option<f64>) -> Row {
+    let known = with_sender(load.sender().as_ref(), known);
+    Row {
+        octets: load.flows.iter().map(|flow| flow.octets).sum(),
+        measured_s: load.time.as_secs_f64(),
+        goodput_mbps: load.goodput_mbps,
+        longest_gap_s: load.flows.iter().map(|flow| flow.longest_gap.as_secs_f64()).reduce(f64::max),
+        limit_mbps,
+        bound_by: measured.bound(load, None, limit_mbps).name().to_owned(),
+        jain: load.jain,
+        held: named(&load.held()),
+        ..known
+    }
+}
+
+fn named(held: &[(Limit, f64)]) -> BTreeMap<String, f64> {
+    held.iter().map(|(limit, share)| (limit.name().to_owned(), *share)).collect()
+}
+
+/// In the place of the row for all together, one for each task of each host.
+pub(super) fn task_rows(mut rows: Vec<Row>, tasks: &Tasks, measured: &Measured) -> Result<Vec<Row>, Failure> {
+    let mut of_tasks = Vec::new();
+    for (place, time) in &measured.tasks {
+        let Some((host, task)) = place.split_once('.') else {
+            continue;
+        };
+        let Some(rank) = tasks.names.iter().position(|name| name == task) else {
+            continue;
+        };
+        let mut row = rows.first().cloned().unwrap_or_default();
+        let cpu_ms = Parameter::Number(time.as_secs_f64() * 1e3);
+        for (name, value) in
+            [("side", Parameter::Text(host.to_owned())), ("task", Parameter::Text(task.to_owned())), ("cpu_ms", cpu_ms)]
+        {
+            row.varied.push((name.to_owned(), value));
+        }
+        of_tasks.push((host, rank, row));
+    }
+    if of_tasks.is_empty() {
+        let names: Vec<&str> = measured.tasks.keys().map(String::as_str).collect();
+        return Err(format!("no host has a task of report.tasks.names; there are {}", names.join(", ")).into());
+    }
+    of_tasks.sort_by_key(|(host, rank, _)| (!measured.writes(host), *host, *rank));
+    rows.splice(..1, of_tasks.into_iter().map(|(_, _, row)| row));
+    Ok(rows)
+}

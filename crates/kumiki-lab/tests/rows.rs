@@ -1,0 +1,86 @@
+//! What rows say of several loads and their flows.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
+
+use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::Runner as _;
+use kumiki_lab::rows::{Row, Scope};
+
+mod arrange;
+
+use arrange::{parse, point};
+
+/// Two connections and datagrams to one host, over 10 Mb/s.
+const SHARED: &str = r#"
+title = "Who gets what?"
+define = { start = "0 s" }
+host.a = { graph = { bulk = ["tcp"], app = ["udp"], tcp = ["ip"], udp = ["ip"], ip = ["l0"] }, ip = { address = "10.0.0.1/24" } }
+host.b = { like = "a", ip = { address = "10.0.0.2/24" } }
+link.line = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms", queue_frames = 100 }
+run = { warm_up = "2 s", duration = "4 s" }
+load.bulk = { kind = "netperf", from = "a.bulk", to = "b.bulk", message = "8 KiB", sessions = 2, jitter = "10 ms" }
+load.voice = { kind = "udp", from = "a.app", to = "b.app", message = "200 B", rate = "1 Mb/s", start = "${start}" }
+"#;
+
+fn rows(set: &[&str]) -> Vec<Row> {
+    Laboratory::default().run(&point(&parse(SHARED), set)).unwrap().rows
+}
+
+fn of(rows: &[Row], scope: Scope) -> Vec<&Row> {
+    rows.iter().filter(|row| row.scope == scope).collect()
+}
+
+#[test]
+fn there_is_a_row_for_all_for_each_load_and_for_each_flow() {
+    let rows = rows(&[]);
+    let names: Vec<_> = rows.iter().map(|row| (row.scope, row.load.as_deref(), row.flow)).collect();
+    assert_eq!(
+        names,
+        [
+            (Scope::Total, None, None),
+            (Scope::Load, Some("bulk"), None),
+            (Scope::Flow, Some("bulk"), Some(0)),
+            (Scope::Flow, Some("bulk"), Some(1)),
+            (Scope::Load, Some("voice"), None),
+            (Scope::Flow, Some("voice"), Some(0)),
+        ]
+    );
+    let [total] = of(&rows, Scope::Total)[..] else { unreachable!() };
+    for scope in [Scope::Load, Scope::Flow] {
+        let parts = of(&rows, scope);
+        assert_eq!(parts.iter().map(|row| row.octets).sum::<u64>(), total.octets, "{scope:?}");
+        let rates: f64 = parts.iter().map(|row| row.goodput_mbps).sum();
+        assert!((rates - total.goodput_mbps).abs() < 1e-9, "{rates}");
+        // All over the same time.
+        assert!(parts.iter().all(|row| row.measured_s == 4.0));
+    }
+    assert_eq!((total.bound_by.as_str(), total.counters.is_empty()), ("link", false));
+    // What was sent before 2 s is not counted: 10 Mb/s for 4 s, and what is in the queue at either end.
+    let octets = total.counters["line"]["a_octets"];
+    assert!((4_900_000..5_100_000).contains(&octets), "{octets}");
+    // The queue of the full line never runs empty for long, and holds 100 frames at most.
+    let queue = &total.queues["line.a"];
+    assert!(queue["mean"] > 10.0 && queue["p50"] <= queue["p95"] && queue["max"] <= 100.0, "{queue:?}");
+    let flows = of(&rows, Scope::Flow);
+    // A segment takes 1.2 ms, and the queue 120 at most; 10 ms are on the way.
+    let trips = &flows[0].round_trip_ms;
+    assert!(trips["min"] > 10.0 && trips["p50"] <= trips["p99"] && trips["max"] < 135.0, "{trips:?}");
+    assert_eq!(flows[2].retransmissions, None);
+    let held: f64 = flows[0].held.values().sum();
+    assert!((held - 1.0).abs() < 1e-9 && flows[2].held.is_empty());
+    // Over all three flows, and over the two of the load.
+    let of_two = flows[..2].iter().map(|row| row.octets as f64);
+    let jain = of_two.clone().sum::<f64>().powi(2) / (2.0 * of_two.map(|x| x * x).sum::<f64>());
+    assert!((rows[1].jain.unwrap() - jain).abs() < 1e-9);
+    assert!(total.jain.unwrap() < rows[1].jain.unwrap());
+}
+
+#[test]
+fn who_begins_too_late_has_a_row_all_the_same() {
+    let rows = rows(&["start=10 s"]);
+    let voice = rows.iter().rfind(|row| row.scope == Scope::Flow).unwrap();
+    assert_eq!((voice.load.as_deref(), voice.octets, voice.goodput_mbps), (Some("voice"), 0, 0.0));
+    // The other two had all of it.
+    let total = rows[0].jain.unwrap();
+    assert!(total < 0.67, "{total}");
+}
