@@ -42,7 +42,7 @@ use thiserror::Error;
 
 pub use exchange::Action;
 pub use form::{Form, Lengths};
-pub use guard::{Guard, Selection, RecoveryStore, Table};
+pub use guard::{Guard, RecoveryStore, Selection, Table};
 pub use memory::Memory;
 pub use name::Name;
 pub use newlines::{Globaliser, Localiser};
