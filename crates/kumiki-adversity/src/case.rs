@@ -353,16 +353,16 @@ impl End {
 
     /// What its send buffer may grow to by itself, in octets.
     #[must_use]
-    pub fn send_buffer_most(&self) -> u32 {
+    pub fn max_send_buffer(&self) -> u32 {
         let grows = self.xtp.is_none() && self.quality.send_buffer.is_none();
-        self.send_buffer().max(if grows { self.tcp.send_buffer_most } else { 0 })
+        self.send_buffer().max(if grows { self.tcp.max_send_buffer } else { 0 })
     }
 
     /// What its receive buffer may grow to by itself, in octets.
     #[must_use]
-    pub fn receive_buffer_most(&self) -> u32 {
+    pub fn max_receive_buffer(&self) -> u32 {
         let grows = self.xtp.is_none() && self.quality.receive_buffer.is_none();
-        self.receive_buffer().max(if grows { self.tcp.receive_buffer_most } else { 0 })
+        self.receive_buffer().max(if grows { self.tcp.max_receive_buffer } else { 0 })
     }
 
     /// What it sends is not sent again when it is lost.

@@ -407,7 +407,7 @@ impl User {
             return u64::from(xtp.receive_buffer.max(asked));
         }
         let tcp = &self.plan.tcp;
-        let own = tcp.receive_buffer.max(tcp.receive_buffer_most);
+        let own = tcp.receive_buffer.max(tcp.max_receive_buffer);
         let buffer = u64::from(own.max(asked));
         let unit = buffer.div_ceil(65_535).next_power_of_two() - 1;
         match self.plan.tcp.rounding {

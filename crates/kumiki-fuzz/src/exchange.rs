@@ -113,7 +113,7 @@ impl Exchange {
             ],
             circuits: vec![[place("p", 1), place("x", 1)], [place("x", 2), place("i", 1)]],
             always_up: vec!["x".to_owned()],
-            most: MOST,
+            max_calls: MOST,
             ..x25_switch::Config::default()
         };
         let switch = Box::new(Switch::new(config));

@@ -81,7 +81,7 @@ fn network(how: u8) -> Network {
     let driver = Sdh::new(driver).unwrap();
     graph.add_node("sdh", task, Box::new(driver)).unwrap();
     let mut config = resolver::Config::new(OURS);
-    (config.entries, config.queue) = (8, 4);
+    (config.max_entries, config.queue) = (8, 4);
     let mapos = Mapos::new(config).unwrap();
     let resolver = graph.add_node("mapos", task, Box::new(mapos)).unwrap();
     let mut config =

@@ -34,7 +34,7 @@ fn share(run: &Run, limits: &[Limit]) -> f64 {
 
 #[test]
 fn a_small_receive_buffer_is_the_window() {
-    let run = with(&["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.receive_buffer_most=64 KiB"]);
+    let run = with(&["host.b.tcp.receive_buffer=64 KiB", "host.b.tcp.max_receive_buffer=64 KiB"]);
     // 65,536 octets in 20 ms.
     let expected = 65_536.0 * 8.0 / 20e3;
     assert!((0.93..1.0).contains(&(run.measured.total.goodput_mbps / expected)), "{}", run.measured.total.goodput_mbps);

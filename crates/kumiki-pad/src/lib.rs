@@ -118,7 +118,7 @@ impl Network {
         let routes = self.gateway.map(|gateway| (Number::NONE, gateway));
         let xot = xot::Config {
             routes: routes.into_iter().collect(),
-            patience: begin.max(xot::PATIENCE),
+            timeout: begin.max(xot::PATIENCE),
             ..xot::Config::default()
         };
         Ok((x25, Xot::new(xot)))

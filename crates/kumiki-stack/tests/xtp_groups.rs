@@ -82,7 +82,7 @@ fn station(stack: &str, n: u8) -> Station {
             "arp"
         }
     };
-    let mut xtp = Settings::new().with("least_receivers", 2).with("rate", 200_000).with("burst", 5000);
+    let mut xtp = Settings::new().with("min_receivers", 2).with("rate", 200_000).with("burst", 5000);
     if stack == "arp" {
         xtp = xtp.with("address", own.as_str());
     }

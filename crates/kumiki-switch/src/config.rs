@@ -195,7 +195,7 @@ impl Config {
     /// The most calls.
     #[must_use]
     pub const fn most(&self) -> u32 {
-        self.switch.most
+        self.switch.max_calls
     }
 }
 
@@ -279,11 +279,11 @@ fn understand(file: File) -> Result<Config, Fault> {
         ..x25_switch::Config::default()
     };
     if let Some(general) = file.switch {
-        switch.most = general.most.unwrap_or(switch.most);
+        switch.max_calls = general.most.unwrap_or(switch.max_calls);
         if let Some(text) = general.retry {
             switch.retry = quantity_at(&["switch", "retry"], &text)?;
         }
-        if switch.retry.is_zero() || switch.most == 0 {
+        if switch.retry.is_zero() || switch.max_calls == 0 {
             return Err(Fault::at(["switch"], "`most` or `retry` is 0").expected("more than that"));
         }
     }

@@ -44,11 +44,11 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
     table.entry(key.to_owned()).or_insert_with(|| value.into());
 }
 
-/// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be without a packet for `patience`, unless the port says.
+/// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be without a packet for `timeout`, unless the port says.
 ///
 /// # Errors
 /// A [`Fault`] whose path leads to the setting.
-pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, patience: Duration) -> Result<Vec<Layer>, Fault> {
+pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration) -> Result<Vec<Layer>, Fault> {
     let mut layers: Vec<Layer> = Vec::new();
     let lower = |what: &str| format!("{}.{what}", port.name);
     let mut x25 = port.x25.clone();
@@ -85,7 +85,7 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, patience: Duration
             let routes: Vec<toml::Value> =
                 hosts.iter().map(|(number, host)| format!("{number} = {host}").into()).collect();
             unless(&mut xot, "routes", routes);
-            unless(&mut xot, "patience", format!("{} ns", patience.as_nanos()));
+            unless(&mut xot, "timeout", format!("{} ns", timeout.as_nanos()));
             match listens.or(*listen) {
                 Some(listen) => unless(&mut xot, "listen", listen.to_string()),
                 None => unless(&mut xot, "calls_only", true),

@@ -72,7 +72,7 @@ fn a_whole_configuration_is_understood() {
     let config = parse("x.toml", WHOLE).unwrap();
     assert_eq!(config.ports.len(), 5);
     assert_eq!(config.switch.always_up, ["paris"]);
-    assert_eq!(config.switch.most, 100);
+    assert_eq!(config.switch.max_calls, 100);
     let [first, second] = config.switch.routes.as_slice() else {
         panic!("{:?}", config.switch.routes);
     };

@@ -108,7 +108,7 @@ pub struct Config {
     /// How long a context that is over still answers.
     ///
     /// P14.
-    pub hold: Duration,
+    pub closed_timeout: Duration,
     /// Octets a second that a context sends at most, where the user does not say; 0: no limit.
     ///
     /// P29.
@@ -140,7 +140,7 @@ pub struct Config {
     ///
     /// P42.
     #[setting(0..=65_536)]
-    pub least_receivers: u32,
+    pub min_receivers: u32,
     /// A receiver that has not answered so many handshakes, each after WTIMER, is given up; so often one asks again to
     /// join.
     ///
@@ -206,7 +206,7 @@ impl Default for Config {
             ctimer: Duration::from_secs(60),
             ctimeout: Duration::from_secs(60),
             stall: Duration::ZERO,
-            hold: Duration::from_secs(60),
+            closed_timeout: Duration::from_secs(60),
             rate: 0,
             burst: 0,
             in_rate: 0,
@@ -214,7 +214,7 @@ impl Default for Config {
             total_rate: 0,
             total_burst: 0,
             receivers: 64,
-            least_receivers: 1,
+            min_receivers: 1,
             receiver_tries: 6,
             slot: Duration::from_millis(2),
             max_contexts: 65_536,

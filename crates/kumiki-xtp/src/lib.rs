@@ -213,7 +213,7 @@ impl Xtp {
         match remains {
             Some(remains) => {
                 let now = cx.now();
-                let until = now + self.shared.config.hold;
+                let until = now + self.shared.config.closed_timeout;
                 self.table.retire(handle, remains, until);
                 let most = usize::try_from(self.shared.config.max_held).unwrap_or(usize::MAX);
                 self.forget_held(now, most, cx);
@@ -222,7 +222,7 @@ impl Xtp {
             None => {
                 self.table.remove(handle);
                 if let Some((name, port)) = unwanted {
-                    let until = cx.now() + self.shared.config.hold;
+                    let until = cx.now() + self.shared.config.closed_timeout;
                     self.groups.deaf.turn(name, port, until);
                 }
                 if let Some(group) = group {

@@ -59,7 +59,7 @@ fn user_timeout(dice: &mut Dice, end: &mut End) {
     if dice.one_in(8) {
         end.tcp.user_timeout_option = true;
         end.tcp.user_timeout = dice.one_in(2).then(|| dice.time(s(10), s(600)));
-        end.tcp.user_timeout_least = dice.time(s(10), s(200));
+        end.tcp.min_user_timeout = dice.time(s(10), s(200));
     }
 }
 

@@ -156,7 +156,7 @@ fn patience(dice: &mut Dice, config: &mut Config) {
         config.stall = dice.time(s(1), s(300));
     }
     if dice.one_in(4) {
-        config.hold = dice.time(s(10), s(240));
+        config.closed_timeout = dice.time(s(10), s(240));
     }
 }
 

@@ -117,7 +117,7 @@ fn segment(from: &End, to: &End, black: bool) -> u64 {
         PathMtu::ProbeOnBlackHole | PathMtu::Probe => true,
         PathMtu::Off | PathMtu::Icmp => false,
     };
-    let least = u16::try_from(from.tcp.path_mtu_least.saturating_sub(HEADERS)).unwrap_or(u16::MAX);
+    let least = u16::try_from(from.tcp.min_path_mtu.saturating_sub(HEADERS)).unwrap_or(u16::MAX);
     let mss = if black && searches { mss.min(least) } else { mss };
     let route = if from.by_gateway || to.by_gateway { ROUTE } else { 0 };
     u64::from(mss).saturating_sub((TIMESTAMPS + route).into()).max(1)
@@ -301,7 +301,7 @@ pub(crate) fn allowed(case: &Case, reports: &[Report; 2], now: Instant) -> Allow
         octets: report.written,
         segment: segment(from, to, may_seem_black(case, from, to, report.written)),
         window: from.send_buffer().min(to.receive_buffer()).max(1).into(),
-        reach: from.send_buffer_most().min(to.receive_buffer_most()).max(1).into(),
+        reach: from.max_send_buffer().min(to.max_receive_buffer()).max(1).into(),
     });
     let through: u64 =
         ways.iter().map(|way| WHOLE - way.loss()).fold(WHOLE, |product, one| (product * one / WHOLE).max(1));

@@ -35,7 +35,7 @@ pub struct Config {
     #[setting(0..=65535)]
     pub queue: usize,
     /// How long a datagram may wait for its next hop.
-    pub hold: Duration,
+    pub max_wait: Duration,
 }
 
 impl Config {
@@ -50,7 +50,7 @@ impl Config {
             timeout: Duration::from_secs(15 * 60),
             retry: Duration::from_secs(5),
             queue: 64,
-            hold: Duration::from_secs(10),
+            max_wait: Duration::from_secs(10),
         }
     }
 }

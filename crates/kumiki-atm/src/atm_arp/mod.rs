@@ -18,7 +18,7 @@
 //! On start it asks on every circuit who is there (`InATMARP_Request`), and again every [`Config::retry`] until somebody
 //! says so. An entry is good for [`Config::timeout`]; from four fifths of that time on it is asked for again, so that a
 //! circuit in order never stops. What is for a next hop that nobody has claimed waits, at most [`Config::queue`] datagrams
-//! in all, and is forgotten after [`Config::hold`].
+//! in all, and is forgotten after [`Config::max_wait`].
 //!
 //! Requests are answered once for each address of ours, and teach us the asker's address. `ATMARP_Request` is answered too
 //! (section 8.5: clients must, for robustness).
@@ -190,7 +190,7 @@ impl AtmArp {
     /// Sends what has waited for a next hop that is known by now.
     fn release(&mut self, now: Instant, cx: &mut Context<'_>) {
         for waiting in core::mem::take(&mut self.waiting) {
-            if now.saturating_since(waiting.since) > self.config.hold {
+            if now.saturating_since(waiting.since) > self.config.max_wait {
                 self.unresolved(cx);
             } else if let Some(vc) = self.circuit(waiting.next_hop, now) {
                 transmit(waiting.user, vc, waiting.unit, cx);

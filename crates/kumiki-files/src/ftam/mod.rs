@@ -74,7 +74,7 @@ pub const SERVICE: Service = Service::CONNECTION.named("FTAM");
 /// Association control.
 const ACSE: Below = Below(0);
 
-/// The user of an association answers F-INITIALIZE within [`Config::patience`].
+/// The user of an association answers F-INITIALIZE within [`Config::timeout`].
 const PATIENCE: u32 = 0;
 
 /// What can be set.
@@ -88,7 +88,7 @@ pub struct Config {
     pub abstract_syntaxes: Vec<Oid>,
     /// The most octets of FPDUs in one value from a peer.
     #[setting(1024..=1 << 24, octets)]
-    pub longest_fpdu: u32,
+    pub max_fpdu: u32,
     /// The most values of a P-DATA from a peer.
     #[setting(1..=65_536)]
     pub values: u32,
@@ -96,7 +96,7 @@ pub struct Config {
     ///
     /// Less than the caller's session waits for an answer.
     #[setting(positive)]
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The most associations at a time.
     #[setting(1..=1_000_000)]
     pub associations: u32,
@@ -160,9 +160,9 @@ impl Default for Config {
                 oids::NBS_9_ENTRIES_OLD,
                 oids::FADU,
             ],
-            longest_fpdu: 64 * 1024,
+            max_fpdu: 64 * 1024,
             values: 256,
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
             associations: 1024,
         }
     }

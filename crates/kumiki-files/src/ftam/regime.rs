@@ -161,7 +161,7 @@ impl Ftam {
         connection.agreed(&association.session, association.session.tokens.unwrap_or_default());
         association.initialize = Some(Box::new(fpdu));
         let own = self.entries.keep(connection);
-        let deadline = cx.now() + self.config.patience;
+        let deadline = cx.now() + self.config.timeout;
         let token = Token { session: own, kind: PATIENCE };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.ends.timer, token, deadline);
@@ -538,7 +538,7 @@ impl Ftam {
     /// FPDUs, or why they cannot be read.
     pub(super) fn read(&mut self, data: &Message) -> Result<Vec<Fpdu>, String> {
         self.in_hand = ber::beginning(data);
-        let longest = self.config.longest_fpdu as usize;
+        let longest = self.config.max_fpdu as usize;
         if data.len() > longest {
             return Err(format!("{} octets, of {longest} at most", data.len()));
         }

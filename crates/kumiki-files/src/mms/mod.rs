@@ -73,7 +73,7 @@ fn initiate(initiate: &mut Initiate, reader: &Reader<'_>) -> Result<(), BuildErr
     const OUTSTANDING: &str =
         "The most services that either side may have asked for at a time, where the user says nothing.";
     let mut longest = initiate.local_detail.and_then(|longest| u32::try_from(longest).ok());
-    reader.octets(&Key::new("longest_pdu", LONGEST), 64..=1 << 20, &mut longest)?;
+    reader.octets(&Key::new("max_pdu", LONGEST), 64..=1 << 20, &mut longest)?;
     initiate.local_detail = longest.map(i64::from);
     let mut outstanding = u32::try_from(initiate.max_serv_outstanding_calling).unwrap_or_default();
     reader.number(&Key::new("outstanding", OUTSTANDING), 1..=32_767, &mut outstanding)?;

@@ -234,7 +234,7 @@ fn stack(
             let xot = xot::Config {
                 // All numbers are at the other end of the one connection.
                 routes: vec![(Number::NONE, ends.1)],
-                patience: lower.patience.max(xot::PATIENCE),
+                timeout: lower.patience.max(xot::PATIENCE),
                 ..xot::Config::default()
             };
             Some((made, Xot::new(xot)))
@@ -263,12 +263,13 @@ fn joined(
         call_user_data: lower.circuit.user_data,
         tpdu_size: lower.tpdu_size,
         preferred_size: lower.preferred_size,
-        longest: lower.longest,
-        longest_first: FIRST,
-        patience,
+        max_tsdu: lower.longest,
+        max_first_tsdu: FIRST,
+        timeout: patience,
         ..tp0::Config::default()
     };
-    let session = session::Config { functional_units: session::Config::ALL, patience, ..session::Config::default() };
+    let session =
+        session::Config { functional_units: session::Config::ALL, timeout: patience, ..session::Config::default() };
     let pipe = pipe::Config { local: local.into(), remote: remote.into(), ..pipe::Config::default() };
     let mut nodes: Vec<(&str, Box<dyn Protocol>)> = vec![
         (name, user),

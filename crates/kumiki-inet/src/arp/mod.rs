@@ -20,7 +20,7 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
+//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
 //! over the first bound costs the entry that was used longest ago, over the second the one that has been asked for longest, over the third the oldest datagram. So a station that
 //! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go. (One that answers for many
 //! addresses, and is sent to, can still put others out.)
@@ -57,7 +57,7 @@ pub struct Config {
     pub tries: u8,
     /// Next hops that are known or asked for at a time.
     #[setting(1..=65535)]
-    pub entries: usize,
+    pub max_entries: usize,
     /// Next hops among them that are asked for.
     #[setting(1..=65535)]
     pub unknown: usize,
@@ -74,7 +74,7 @@ impl Config {
             addresses: vec![address],
             timeout: Duration::from_secs(60),
             tries: 3,
-            entries: 512,
+            max_entries: 512,
             unknown: 64,
             queue: 64,
         }
@@ -137,7 +137,7 @@ impl Arp {
         let nothing = [
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
-            ("entries", config.entries == 0),
+            ("max_entries", config.max_entries == 0),
             ("unknown", config.unknown == 0),
         ];
         if let Some((what, _)) = nothing.into_iter().find(|(_, nothing)| *nothing) {
@@ -146,7 +146,7 @@ impl Arp {
         let bounds = Bounds {
             timeout: config.timeout,
             tries: config.tries,
-            entries: config.entries,
+            entries: config.max_entries,
             unknown: config.unknown,
             queue: config.queue,
             refresh: true,

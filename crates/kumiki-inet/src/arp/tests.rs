@@ -158,7 +158,7 @@ fn groups_need_not_be_asked_for() {
 
 #[test]
 fn a_flood_to_strangers_holds_no_more_than_is_allowed() {
-    let config = Config { entries: 8, queue: 2, ..Config::new(A) };
+    let config = Config { max_entries: 8, queue: 2, ..Config::new(A) };
     let (mut bench, _, user) = station(config);
     for n in 0..200_u8 {
         bench.send(user, to(Ipv4Addr::new(10, 0, 0, 100 + n % 50)));

@@ -13,7 +13,7 @@
 //! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much LLC may
 //! send, however large the MTU.
 //!
-//! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
+//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
 
 use crate::EtherType;
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};

@@ -11,7 +11,7 @@
 //! of an address are the other way round ([`kumiki_wire::inet::fddi`]). A frame for another station is dropped. Of groups all are taken:
 //! those above know which they are in.
 //!
-//! A user that asks by [`Manage::Route`] how units would travel learns our own address as their source.
+//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
 
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};
 use kumiki_graph::{Above, Address, Context, Key, Unit};

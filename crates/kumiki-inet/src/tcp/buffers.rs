@@ -129,13 +129,13 @@ impl Buffers {
         let first = config.receive_buffer;
         let shift = (first / 64).checked_ilog2().unwrap_or(0).min(14);
         let tellable = MAX_WINDOW << shift;
-        let most = config.receive_buffer_most.min(tellable);
+        let most = config.max_receive_buffer.min(tellable);
         Size::new(quality.receive_buffer, first, most)
     }
 
     /// The same for the send buffer.
     pub(crate) fn send(config: &Config, quality: &Quality) -> Size {
-        Size::new(quality.send_buffer, config.send_buffer, config.send_buffer_most)
+        Size::new(quality.send_buffer, config.send_buffer, config.max_send_buffer)
     }
 
     /// The user asks for sizes while the connection stands; receive buffers only grow (SHLD-14).

@@ -156,11 +156,11 @@ pub struct Config {
     /// What the send buffer may grow to by itself, with the congestion window, where the user does not ask for one; up
     /// to `send_buffer`: not at all.
     #[setting(0..=MAX_WINDOW, octets)]
-    pub send_buffer_most: u32,
+    pub max_send_buffer: u32,
     /// What the receive buffer may grow to by itself, with what the user takes in a round trip; up to `receive_buffer`:
     /// not at all.
     #[setting(0..=MAX_WINDOW, octets)]
-    pub receive_buffer_most: u32,
+    pub max_receive_buffer: u32,
     /// What all connections together may hold, about: from half of it on no buffer grows, beyond it each has 4 KiB, and
     /// from a quarter more on what comes is dropped; text ahead of its turn has a quarter of it; 0 B: no bound.
     #[setting(0..=1 << 50, octets)]
@@ -180,7 +180,7 @@ pub struct Config {
     pub path_mtu: PathMtu,
     /// Nothing that ICMP says, and no black hole, makes packets smaller than this; over IPv6 than 1280 B.
     #[setting(68..=65535, octets)]
-    pub path_mtu_least: u32,
+    pub min_path_mtu: u32,
     /// Packets of this size are taken to arrive where longer ones may not (BASE_PLPMTU of RFC 8899); over IPv6 at least
     /// 1280 B.
     #[setting(68..=65535, octets)]
@@ -293,10 +293,10 @@ pub struct Config {
     pub user_timeout_option: bool,
     /// What a peer tells cannot make the user timeout shorter than this (L_LIMIT of RFC 5482).
     #[setting(positive)]
-    pub user_timeout_least: Duration,
+    pub min_user_timeout: Duration,
     /// What a peer tells cannot make the user timeout longer than this (U_LIMIT of RFC 5482).
     #[setting(positive)]
-    pub user_timeout_most: Duration,
+    pub max_user_timeout: Duration,
     /// Ask idle peers whether they are still there, where the user does not say.
     pub keep_alive: bool,
     /// When `keep_alive` asks.

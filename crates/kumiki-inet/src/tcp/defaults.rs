@@ -35,8 +35,8 @@ pub const fn modern() -> Config {
         send_buffer: 512 * 1024,
         receive_buffer: 512 * 1024,
         // As Linux's tcp_wmem: 300 Mb/s over 100 ms.
-        send_buffer_most: 4 << 20,
-        receive_buffer_most: 4 << 20,
+        max_send_buffer: 4 << 20,
+        max_receive_buffer: 4 << 20,
         // Assumed; Linux has an eighth of the machine's memory, which no layer here can know.
         memory: 1 << 30,
         // Assumed: one buffer cluster.
@@ -46,7 +46,7 @@ pub const fn modern() -> Config {
         // RFC 4821 section 7.7: the rest is as without.
         path_mtu: PathMtu::ProbeOnBlackHole,
         // As Linux's net.ipv4.route.min_pmtu.
-        path_mtu_least: 552,
+        min_path_mtu: 552,
         // RFC 8899 section 5.1.2.
         path_mtu_base: 1200,
         // RFC 4821 section 7.3, RFC 1191 section 6.3.
@@ -120,9 +120,9 @@ pub const fn modern() -> Config {
         user_timeout: None,
         // RFC 5482 section 3: off; 100 s at least (section 3.1).
         user_timeout_option: false,
-        user_timeout_least: Duration::from_secs(100),
+        min_user_timeout: Duration::from_secs(100),
         // Assumed: a peer may ask for an hour.
-        user_timeout_most: Duration::from_secs(3600),
+        max_user_timeout: Duration::from_secs(3600),
         // RFC 9293 section 3.8.4 (MUST-25, MUST-28); interval and count as Linux.
         keep_alive: false,
         keep_alive_times: KeepAlive {
@@ -160,8 +160,8 @@ pub const fn bsd43() -> Config {
         send_buffer: 4096,
         receive_buffer: 4096,
         // Nothing tunes itself, and nobody counts.
-        send_buffer_most: 0,
-        receive_buffer_most: 0,
+        max_send_buffer: 0,
+        max_receive_buffer: 0,
         memory: 0,
         // Assumed: MCLBYTES of the later 4.3BSD socket layer.
         low_water: 2048,

@@ -13,7 +13,7 @@
 //! It is believed of a segment that is under way and longer than what it says (RFC 5927 section 4.1, RFC 8201 section 4), and of no other. RFC 5927
 //! section 7.2 would have a sender that has had longer segments acknowledged wait until that segment has timed out as well. That was weighed, and is left
 //! out. A forger who knows addresses and ports needs one guess in 2^32 / flight: 65,536 datagrams where 64 KiB are under way, a second of a fast line.
-//! What it gains is bounded: segments of [`Config::path_mtu_least`] (552 octets, IPv6: 1280) for [`Config::path_mtu_raise`] (10 minutes) at the most. That is 7 % more headers
+//! What it gains is bounded: segments of [`Config::min_path_mtu`] (552 octets, IPv6: 1280) for [`Config::path_mtu_raise`] (10 minutes) at the most. That is 7 % more headers
 //! than with 1460 octets, and nearly three times the packets; nothing is lost and nothing stands still. Waiting costs every connection on a path that truly narrows a
 //! retransmission time-out, the congestion window with it, and all that goes out meanwhile. Routes do narrow, where tunnels and fail-over are. Who thinks otherwise of a
 //! network has `path_mtu = "off"`.
@@ -143,7 +143,7 @@ impl Session {
 
     /// The least that anybody can make us send, where it is not the ends' own wish.
     fn least_text(&self, config: &Config) -> u32 {
-        self.text_of(config.path_mtu_least).min(self.path.most)
+        self.text_of(config.min_path_mtu).min(self.path.most)
     }
 
     /// Where a search begins (BASE_PLPMTU).

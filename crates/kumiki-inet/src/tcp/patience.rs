@@ -105,7 +105,7 @@ impl Patience {
         let (true, true, Some(remote)) = (config.user_timeout_option, self.changeable, self.remote) else {
             return self.user_timeout;
         };
-        let (lower, upper) = (config.user_timeout_least, config.user_timeout_most);
+        let (lower, upper) = (config.min_user_timeout, config.max_user_timeout);
         let adv = self.user_timeout.unwrap_or_default();
         Some(adv.max(remote).max(lower).min(upper).max(rto * 2))
     }

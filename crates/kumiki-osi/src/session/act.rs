@@ -190,7 +190,7 @@ impl Session {
             return cx.drop("a token is on the other side");
         }
         let finish = Finish { transport: Some(transport::RELEASE), data: Enclosed { enclosure: None, data } };
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         self.send(own, Spdu::Finish(finish), cx);
     }
 
@@ -215,7 +215,7 @@ impl Session {
             connection.collision = Collision::None;
             connection.ends.state = State::WaitDisconnect;
         }
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         if self.send(own, Spdu::Disconnect(data), cx)
             && !waits
             && let Some(connection) = self.connection(own)
@@ -428,7 +428,7 @@ impl Session {
         };
         let is_data = matches!(spdu, Spdu::TypedData(_));
         if matches!(spdu, Spdu::Resync(_)) {
-            self.wait(own, self.config.patience, cx);
+            self.wait(own, self.config.timeout, cx);
         }
         let sent = self.send(own, spdu, cx);
         self.counters.sent += u64::from(is_data && sent);

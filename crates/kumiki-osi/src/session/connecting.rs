@@ -42,7 +42,7 @@ impl Session {
             ..Cn::new(units)
         };
         connection.called = Some(Box::new(Cn { data: Enclosed::default(), ..spdu.clone() }));
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         self.send(own, Spdu::Connect(Box::new(spdu)), cx);
     }
 
@@ -71,7 +71,7 @@ impl Session {
         if cn.versions & version::TWO == 0 {
             return self.refuse(own, refusal::VERSION, None, cx);
         }
-        let longest = self.config.longest_connect as usize;
+        let longest = self.config.max_connect as usize;
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -89,7 +89,7 @@ impl Session {
             connection.ends.state = State::WaitOverflow;
         }
         let oa = Spdu::OverflowAccept { tsdu_maximum: None, version: version::TWO };
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         self.send(own, oa, cx);
     }
 
@@ -109,7 +109,7 @@ impl Session {
     }
 
     pub(super) fn take_cdo(&mut self, own: Handle, data: Enclosed, cx: &mut Context<'_>) {
-        let longest = self.config.longest_connect as usize;
+        let longest = self.config.max_connect as usize;
         let ends = data.ends();
         if !self.gather(own, data.data.unwrap_or_default(), longest, cx) {
             return;

@@ -17,7 +17,7 @@
 //! user has not answered.
 //!
 //! **Ending.** Who has said the last word (DN, RF, AB) waits for the peer to end the transport connection, and after
-//! [`Config::patience`] ends it itself. As long is waited for the answer to FN or RS, from the last that the peer has sent. User data that is too long for
+//! [`Config::timeout`] ends it itself. As long is waited for the answer to FN or RS, from the last that the peer has sent. User data that is too long for
 //! its SPDU ends the session: `Aborted` with `NoResources`.
 //!
 //! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
@@ -69,10 +69,10 @@ pub struct Config {
     ///
     /// An answer to CN, FN or RS, CN on a transport connection, the end of one.
     #[setting(positive)]
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The most octets of user data that a peer may send with CN.
     #[setting(512..=1 << 24, octets)]
-    pub longest_connect: u32,
+    pub max_connect: u32,
     /// The most connections at a time.
     #[setting(1..=1_000_000)]
     pub connections: u32,
@@ -114,8 +114,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             functional_units: FunctionalUnits::DUPLEX,
-            patience: Duration::from_secs(30),
-            longest_connect: 64 * 1024,
+            timeout: Duration::from_secs(30),
+            max_connect: 64 * 1024,
             connections: 1024,
         }
     }

@@ -22,7 +22,7 @@ impl Session {
         let own = self.entries.keep(connection);
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(TRANSPORT, Request::Accept(Box::new(accept)));
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
     }
 
     /// A TSDU: one SPDU, or some that are concatenated.
@@ -33,7 +33,7 @@ impl Session {
         // A peer that still sends has not fallen silent.
         let waits = |it: &Connection| matches!(it.ends.state, State::WaitDisconnect | State::WaitResyncAck);
         if self.connection(own).is_some_and(|it| waits(it)) {
-            self.wait(own, self.config.patience, cx);
+            self.wait(own, self.config.timeout, cx);
         }
         // What is not the user's to take is granted anew at once.
         let mut users = false;

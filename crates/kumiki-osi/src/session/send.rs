@@ -130,7 +130,7 @@ impl Session {
             connection.waiting.clear();
             connection.ends.state = State::WaitTransportEnd;
         }
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         self.send(own, spdu, cx);
     }
 }

@@ -41,7 +41,7 @@ fn end(bench: &mut Bench, name: &str, config: Config) -> (NodeId, DeviceId) {
     bench.node(&tpkt, &[&pipe], Tpkt::new(tpkt::Config::default()));
     let transport = tp0::Config {
         // What a CONNECT SPDU of the longest length takes.
-        longest_first: 65_539,
+        max_first_tsdu: 65_539,
         ..tp0::Config::default()
     };
     bench.node(&tp0, &[&tpkt], Tp0::new(transport));

@@ -14,8 +14,8 @@
 //! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an orderly end agrees
 //! on it above. A DR on an open connection is taken as an end, though the standard has none there: ISODE sends it before it closes.
 //!
-//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::longest`] octets,
-//! and [`Config::longest_first`] before the user asks for more. It takes memory in proportion to its octets, however small its TPDUs are, and one that comes in more
+//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::max_tsdu`] octets,
+//! and [`Config::max_first_tsdu`] before the user asks for more. It takes memory in proportion to its octets, however small its TPDUs are, and one that comes in more
 //! TPDUs than its octets are worth ends the connection ([`kumiki_octets::Gathering`]).
 //!
 //! **Memory.** Where the graph has a budget, what is gathered is claimed there. A caller that comes when it is short is refused with "the transport entity is
@@ -122,17 +122,17 @@ pub struct Config {
     pub window: u32,
     /// The longest TSDU that is taken.
     #[setting(1024..=1 << 30, octets)]
-    pub longest: u32,
+    pub max_tsdu: u32,
     /// The longest TSDU that is taken before session says that its connection stands.
     ///
     /// By [`Longest`]: a peer that nobody has let in yet is to have no more memory than that.
     #[setting(1024..=1 << 30, octets)]
-    pub longest_first: u32,
+    pub max_first_tsdu: u32,
     /// How long an answer is waited for.
     ///
     /// CC, CR on a connection that was accepted, and our own user's.
     #[setting(positive)]
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The most connections at a time.
     #[setting(1..=1_000_000)]
     pub connections: u32,
@@ -153,9 +153,9 @@ impl Default for Config {
             tpdu_size: 2048,
             preferred_size: 0,
             window: 4,
-            longest: 16 * 1024 * 1024,
-            longest_first: 1 << 30,
-            patience: Duration::from_secs(30),
+            max_tsdu: 16 * 1024 * 1024,
+            max_first_tsdu: 1 << 30,
+            timeout: Duration::from_secs(30),
             connections: 1024,
         }
     }
@@ -276,7 +276,7 @@ impl Tp0 {
             Mode::Active => {
                 let reference = self.reference();
                 let mut connection = Connection::new(Ends::new(above, user, State::WaitNetwork), reference);
-                connection.longest = self.config.longest_first;
+                connection.longest = self.config.max_first_tsdu;
                 connection.called = called;
                 connection.calling = association.and_then(|it| it.calling.transport);
                 connection.association = open.parameters.take();
@@ -366,7 +366,7 @@ impl Tp0 {
         let cr =
             Tpdu::Request(cotp::Connection { src_ref: connection.src_ref, parameters, ..cotp::Connection::default() });
         connection.first = Some(Message::owning(cr.emit()));
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
         self.flow(own, cx);
     }
 
@@ -418,7 +418,7 @@ impl Tp0 {
     }
 
     fn confirm(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let unit = self.config.longest;
+        let unit = self.config.max_tsdu;
         let Some(connection) = self.connection(own) else {
             return;
         };

@@ -72,7 +72,7 @@ impl Tp0 {
         }
         // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.
         let mut connection = Connection::new(Ends::new(Above(0), Handle::default(), State::WaitRequest), 0);
-        connection.longest = self.config.longest_first;
+        connection.longest = self.config.max_first_tsdu;
         connection.ends.lower = offered.provider;
         connection.remote = offered.remote;
         connection.local = offered.local;
@@ -80,7 +80,7 @@ impl Tp0 {
         let own = self.entries.keep(connection);
         let accept = Accept { session: offered.provider, user: own, ..Accept::default() };
         cx.down(NETWORK, Request::Accept(Box::new(accept)));
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
     }
 
     /// A message of the network: one TPDU.
@@ -176,7 +176,7 @@ impl Tp0 {
         mut data: Message,
         cx: &mut Context<'_>,
     ) {
-        let longest = self.config.longest;
+        let longest = self.config.max_tsdu;
         let Some(connection) = self.connection(own) else {
             return;
         };
@@ -282,7 +282,7 @@ impl Tp0 {
             Ok(taken) => taken,
             Err(code) => return self.refuse(own, code, cx),
         };
-        let longest = self.config.longest;
+        let longest = self.config.max_tsdu;
         let reference = self.reference();
         let Some(connection) = self.connection(own) else {
             return;
@@ -307,7 +307,7 @@ impl Tp0 {
             ..Offered::default()
         };
         cx.up(above, Indication::Offered(Box::new(offered)));
-        self.wait(own, self.config.patience, cx);
+        self.wait(own, self.config.timeout, cx);
     }
 
     /// The TPDU size for a caller's proposal: what it proposes, and not more than we would.

@@ -326,7 +326,7 @@ fn a_stream_that_is_no_tpkt_ends_at_once() {
 
 #[test]
 fn a_tsdu_longer_than_allowed_is_an_error() {
-    let config = Config { longest: 3000, ..Config::default() };
+    let config = Config { max_tsdu: 3000, ..Config::default() };
     let mut pair = pair([config; 2]);
     let [session, _] = pair.stand();
     let data = Message::from_page(Page::from(&[2; 5000][..]));
@@ -413,7 +413,7 @@ fn a_tsdu_in_more_tpdus_than_it_is_worth_ends_the_connection() {
 
 #[test]
 fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
-    let config = Config { longest_first: 65_539, ..Config::default() };
+    let config = Config { max_first_tsdu: 65_539, ..Config::default() };
     for (end, asks) in [(0, false), (0, true), (1, false), (1, true)] {
         let mut pair = pair([config; 2]);
         let sessions = pair.stand();

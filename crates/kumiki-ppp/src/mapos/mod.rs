@@ -26,7 +26,7 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is over a
+//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is over a
 //! bound costs what it does of ARP ([`kumiki_inet::arp`]).
 
 use core::net::Ipv4Addr;
@@ -66,7 +66,7 @@ pub struct Config {
     pub tries: u8,
     /// Next hops that are known or asked for at a time.
     #[setting(1..=65535)]
-    pub entries: usize,
+    pub max_entries: usize,
     /// Next hops among them that are asked for.
     #[setting(1..=65535)]
     pub unknown: usize,
@@ -90,7 +90,7 @@ impl Config {
             known: Vec::new(),
             timeout: Duration::from_secs(60),
             tries: 3,
-            entries: 512,
+            max_entries: 512,
             unknown: 64,
             queue: 64,
             unarps: 3,
@@ -201,7 +201,7 @@ impl Mapos {
         let nothing = [
             ("timeout", config.timeout.is_zero()),
             ("tries", config.tries == 0),
-            ("entries", config.entries == 0),
+            ("max_entries", config.max_entries == 0),
             ("unknown", config.unknown == 0),
             ("interval of UNARPs", config.unarp_interval.is_zero()),
         ];
@@ -211,7 +211,7 @@ impl Mapos {
         let bounds = Bounds {
             timeout: config.timeout,
             tries: config.tries,
-            entries: config.entries,
+            entries: config.max_entries,
             unknown: config.unknown,
             queue: config.queue,
             // In use or not, what is known is good for its time (RFC 2176 section 3.4).

@@ -275,7 +275,7 @@ fn next_hops_are_set_and_forgotten_by_hand() {
 
 #[test]
 fn a_flood_of_either_kind_holds_no_more_than_is_allowed() {
-    let config = Config { entries: 8, queue: 2, unarps: 0, ..Config::new(A) };
+    let config = Config { max_entries: 8, queue: 2, unarps: 0, ..Config::new(A) };
     let mut node = node(config);
     for n in 0..200_u8 {
         node.send(Ipv4Addr::new(10, 0, 0, 100 + n % 50));

@@ -32,7 +32,7 @@
 //! 5. A protocol that both may have, such as 0021, IPv4: it is PPP's while PPP passes it, and MAPOS's otherwise. A PPP peer
 //!    sends none before it has sent the Configure-Ack that opens our NCP too. The PPP driver says by [`LinkManage::Pass`] when it passes one.
 //!    While it does, our own frames of that protocol to all nodes are refused: the peer would take them for PPP's.
-//!    When PPP has closed, what it sent before may still be under way; for [`Config::hold`] the protocol stays PPP's,
+//!    When PPP has closed, what it sent before may still be under way; for [`Config::ppp_timeout`] the protocol stays PPP's,
 //!    which discards it.
 //!
 //! With addresses of 16 bits `FF 03` cannot begin a frame of MAPOS, for the last bit of the first octet is 0 there; all frames that
@@ -92,7 +92,7 @@ pub struct Config {
     /// How long a protocol that PPP has stopped to pass stays PPP's, where MAPOS may have it too.
     ///
     /// At least what a frame needs to cross the line.
-    pub hold: Duration,
+    pub ppp_timeout: Duration,
 }
 
 impl Default for Config {
@@ -103,7 +103,7 @@ impl Default for Config {
             address: None,
             mtu: u32::try_from(MAX_INFORMATION).unwrap_or(u32::MAX),
             nsp: Timers::default(),
-            hold: Duration::from_secs(3),
+            ppp_timeout: Duration::from_secs(3),
         }
     }
 }
@@ -196,7 +196,7 @@ impl Sdh {
         }
         let asks = config.address.is_none();
         Ok(Self {
-            sharing: Sharing::new(config.width, config.hold),
+            sharing: Sharing::new(config.width, config.ppp_timeout),
             line: Line::default(),
             client: asks.then(|| Client::new(config.width, config.nsp)),
             config,

@@ -80,7 +80,7 @@ pub struct Config {
     pub always_up: Vec<String>,
     /// The most calls.
     #[setting(1..=u32::MAX.into())]
-    pub most: u32,
+    pub max_calls: u32,
     /// After so long an end of a permanent circuit that is not to be had is asked for again; later less often.
     #[setting(positive)]
     pub retry: Duration,
@@ -133,7 +133,7 @@ impl Default for Config {
             routes: Vec::new(),
             circuits: Vec::new(),
             always_up: Vec::new(),
-            most: 4096,
+            max_calls: 4096,
             retry: Duration::from_secs(30),
             idle: None,
             memory: 32 * 1024,

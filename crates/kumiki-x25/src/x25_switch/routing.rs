@@ -71,7 +71,7 @@ impl Switch {
         let lower = offered.provider;
         let (named, from) = (call.named(), self.name(port));
         self.tell(named, Happened::Came { from }, cx);
-        let is_full = self.calls.len() >= usize::try_from(self.config.most).unwrap_or(usize::MAX);
+        let is_full = self.calls.len() >= usize::try_from(self.config.max_calls).unwrap_or(usize::MAX);
         let own = self.calls.insert(Box::new(call));
         self.occupy(port, true);
         self.occupy(port, true);

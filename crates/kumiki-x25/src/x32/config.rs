@@ -51,7 +51,7 @@ pub struct Config {
     ///
     /// And an answer of ours until the circuit stands.
     #[setting(positive)]
-    pub patience: Duration,
+    pub call_timeout: Duration,
     /// How often a call that has failed is made again.
     #[setting(0..=255)]
     pub redials: u8,
@@ -62,7 +62,7 @@ pub struct Config {
     pub redial_after: Duration,
     /// The longest such wait.
     #[setting(positive)]
-    pub redial_most: Duration,
+    pub max_redial: Duration,
     /// After so long without an I frame the circuit is cleared; 0: never.
     pub idle: Duration,
     /// How long a circuit may stand until identification, a node of an embedder's, has admitted the other end; 0: there
@@ -80,10 +80,10 @@ impl Default for Config {
             call_back_after: Duration::from_secs(2),
             call_back_within: Duration::ZERO,
             side: Side::ByCall,
-            patience: Duration::from_secs(60),
+            call_timeout: Duration::from_secs(60),
             redials: 3,
             redial_after: Duration::from_secs(5),
-            redial_most: Duration::from_secs(60),
+            max_redial: Duration::from_secs(60),
             idle: Duration::from_secs(120),
             identify: Duration::ZERO,
         }
@@ -128,14 +128,14 @@ impl Config {
             return Err(ConfigError::NobodyToCallBack);
         }
         for (what, time) in
-            [("the patience for a call", self.patience), ("the wait before a call is made again", self.redial_after)]
+            [("the timeout of a call", self.call_timeout), ("the wait before a call is made again", self.redial_after)]
         {
             if time.is_zero() {
                 return Err(ConfigError::Nothing(what));
             }
         }
-        if self.redial_most < self.redial_after {
-            return Err(ConfigError::Most(self.redial_most, self.redial_after));
+        if self.max_redial < self.redial_after {
+            return Err(ConfigError::Most(self.max_redial, self.redial_after));
         }
         Ok(())
     }

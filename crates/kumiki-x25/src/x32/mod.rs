@@ -165,7 +165,7 @@ impl X32 {
             Step::Answer => {
                 self.counters.answered += 1;
                 self.calling = false;
-                self.enter(State::Answering, self.config.patience, cx);
+                self.enter(State::Answering, self.config.call_timeout, cx);
                 Self::control(CircuitManage::Answer, cx);
             }
             Step::Refuse => {
@@ -208,7 +208,7 @@ impl X32 {
         self.calling = true;
         self.counters.redialled += u64::from(self.failures > 0);
         self.counters.called_back += u64::from(self.call_back.is_some());
-        self.enter(State::Dialling, self.config.patience, cx);
+        self.enter(State::Dialling, self.config.call_timeout, cx);
         Self::control(CircuitManage::Dial { number }, cx);
     }
 
@@ -298,7 +298,7 @@ impl X32 {
         }
         let doubled = self.config.redial_after.as_nanos();
         let doubled = doubled.saturating_mul(1 << u32::from(self.failures - 1).min(30));
-        let wait = doubled.min(self.config.redial_most.as_nanos());
+        let wait = doubled.min(self.config.max_redial.as_nanos());
         // Two that call each other at once find each other busy; they do not again.
         let wait = wait.saturating_add(cx.rng().below((wait / 4).max(1)));
         self.enter(State::Waiting, Duration::from_nanos(wait), cx);

@@ -440,7 +440,7 @@ fn what_makes_no_sense_is_refused() {
     let said = |config: Config| X32::new(config).err();
     let nobody = Config { call_back: true, ..Config::default() };
     assert_eq!(said(nobody), Some(ConfigError::NobodyToCallBack));
-    let shorter = Config { redial_most: secs(1), ..Config::default() };
+    let shorter = Config { max_redial: secs(1), ..Config::default() };
     assert_eq!(said(shorter), Some(ConfigError::Most(secs(1), secs(5))));
     let none = Config { number: Some(Number::NONE), ..Config::default() };
     assert_eq!(said(none), Some(ConfigError::NoDigits));

@@ -6,7 +6,7 @@ use kumiki_graph::{Coalesce, Duration};
 use kumiki_osi_service::x25::Number;
 use kumiki_settings::{BuildError, HasSettings, Key, Reader, Settings};
 
-/// [`Config::patience`], unless it is set.
+/// [`Config::timeout`], unless it is set.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A permanent virtual circuit; both ends must know it as the other does.
@@ -59,7 +59,7 @@ pub struct Config {
     pub receive: u32,
     /// How long a caller may be without a packet, and an answer to a set-up or the peer's end of a connection may take.
     #[setting(positive)]
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for Config {
@@ -71,7 +71,7 @@ impl Default for Config {
             permanent: Vec::new(),
             coalesce: Coalesce::Never,
             receive: 16,
-            patience: PATIENCE,
+            timeout: PATIENCE,
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
 //! there. A passive open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
-//! permanent circuit. Those of which no packet comes for [`Config::patience`] are closed.
+//! permanent circuit. Those of which no packet comes for [`Config::timeout`] are closed.
 //!
 //! # Permanent circuits
 //!
@@ -22,7 +22,7 @@
 //! Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
 //!
 //! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
-//! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::patience`].
+//! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::timeout`].
 
 use core::net::SocketAddr;
 use kumiki_graph::Parameters;
@@ -421,7 +421,7 @@ impl Xot {
     }
 
     fn wait(&mut self, own: Handle, cx: &mut Context<'_>) {
-        let deadline = cx.now() + self.config.patience;
+        let deadline = cx.now() + self.config.timeout;
         let token = Token { session: own, kind: 0 };
         if let Some(connection) = self.connection(own) {
             cx.set_timer(&mut connection.timer, token, deadline);

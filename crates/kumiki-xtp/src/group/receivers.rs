@@ -79,7 +79,7 @@ impl Receivers {
         Self {
             list: BTreeMap::new(),
             most: number(config.receivers),
-            least: number(config.least_receivers),
+            least: number(config.min_receivers),
             tries: config.receiver_tries,
             gathering: None,
             gathered: false,
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn nobody_says_nothing_unless_nobody_is_needed() {
-        let config = Config { least_receivers: 0, ..Config::default() };
+        let config = Config { min_receivers: 0, ..Config::default() };
         assert_eq!(of(&[]).together(5, 100, 10), None);
         let together = Receivers::new(&config).together(5, 100, 10).unwrap();
         assert_eq!((together.control.rseq, together.control.echo), (100, 5));

@@ -276,7 +276,7 @@ fn over_ipv6_a_call_has_longer_addresses() {
 
 #[test]
 fn what_is_over_answers_for_the_hold_time_and_only_so_many_do() {
-    let config = crate::Config { max_held: 3, hold: Duration::from_secs(10), ..plain() };
+    let config = crate::Config { max_held: 3, closed_timeout: Duration::from_secs(10), ..plain() };
     let mut pair = Pair::new(config.clone(), config, ms(1));
     pair.listen(B, 5);
     for _ in 0..8 {

@@ -171,7 +171,7 @@ fn who_missed_an_abort_learns_of_it_when_it_asks() {
 
 #[test]
 fn a_dead_key_is_answered_once_in_a_while() {
-    let forgetful = Config { hold: Duration::from_millis(1), ..plain() };
+    let forgetful = Config { closed_timeout: Duration::from_millis(1), ..plain() };
     let mut pair = Pair::new(forgetful, plain(), ms(10)).connected();
     pair.rule(|_| vec![]);
     pair.abort(A);

@@ -17,7 +17,7 @@ pub(super) fn group(port: u16) -> Address {
 
 /// Small buffers, and as many receivers as are said to be waited for.
 pub(super) fn of_group(receivers: u32) -> Config {
-    Config { least_receivers: receivers, ..plain() }
+    Config { min_receivers: receivers, ..plain() }
 }
 
 /// A transmitter, and so many hosts besides; what is sent arrives 10 ms later.
@@ -298,7 +298,7 @@ fn who_leaves_does_not_hold_up_the_others() {
     assert!(heard.contains(&left(3, Reason::User)), "{heard:?}");
     assert_eq!(heard.last().unwrap(), "aborted: TimedOut");
     // Where they need not be there, the stream goes on.
-    config.least_receivers = 1;
+    config.min_receivers = 1;
     let mut pair = hosts(&config, 3);
     pair.transmit(&numbered(100_000));
     pair.run_for(ms(300));

@@ -40,7 +40,7 @@ const ROOM: Control = Control { rseq: 0, alloc: 64_000, echo: 1 };
 
 /// Hosts 1 and 2 receive what host 0 sends. The key under which it is asked.
 fn sending() -> (Pair, Key) {
-    let config = Config { least_receivers: 1, receivers: 8, ..of_group(2) };
+    let config = Config { min_receivers: 1, receivers: 8, ..of_group(2) };
     let mut pair = hosts(&config, 2);
     pair.begin_to_transmit(&numbered(20_000));
     pair.run_for(ms(500));

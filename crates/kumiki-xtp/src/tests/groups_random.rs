@@ -42,7 +42,7 @@ fn case(rng: &mut Rng) -> Case {
     let factor = if calm { 0.0 } else { 0.15 };
     let late = (receivers > 1 && rng.chance(0.4)).then(|| (receivers, 1 + rng.below(1000)));
     let waited = receivers - usize::from(late.is_some());
-    config.least_receivers = waited as u32;
+    config.min_receivers = waited as u32;
     let some = |rng: &mut Rng, p| {
         let one = waited > 1 && rng.chance(p);
         one.then(|| (1 + rng.below(waited as u64) as usize, 1 + rng.below(1000)))
@@ -50,7 +50,7 @@ fn case(rng: &mut Rng) -> Case {
     let dead = some(rng, 0.2);
     let leaves = some(rng, 0.2);
     if dead.is_some() || leaves.is_some() {
-        config.least_receivers = 1;
+        config.min_receivers = 1;
     }
     Case {
         receivers,

@@ -127,7 +127,7 @@ fn a_group_of_two_receives_what_one_sends() {
         receiver
     });
     let transmit = format!(
-        "--transmit 239.1.2.3 -l {WRITE}B -n {} --set xtp.least_receivers=2 --pcap {}",
+        "--transmit 239.1.2.3 -l {WRITE}B -n {} --set xtp.min_receivers=2 --pcap {}",
         4 * MIB / WRITE,
         pcap.display()
     );

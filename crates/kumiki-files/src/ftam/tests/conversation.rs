@@ -252,7 +252,7 @@ fn a_user_that_does_not_answer_is_answered_for() {
     let config = Config::default();
     let mut pair = Pair::called(&config, None);
     pair.offered();
-    pair.bench.pass(config.patience);
+    pair.bench.pass(config.timeout);
     pair.exchange();
     let said = "aborted: file service: error 1013";
     assert_eq!(pair.heard(I), ["F-INITIALIZE response", said]);

@@ -17,9 +17,22 @@ use crate::tcp::trace::Event;
 const MOST_DUPLICATES: u32 = 64;
 
 impl Session {
+    /// An acknowledgment of something new. The order of the steps is the algorithm: each goes by what those before it have left.
+    ///
+    /// 1. Which copies it can be for (RFC 8985 section 6.2 step 2), before any is counted. The octet of a window probe counts as sent.
+    /// 2. The scoreboard hears what is acknowledged, by number and then by SACK (RFC 9293 section 3.10.7.4, RFC 6675 section 3).
+    /// 3. One sample of the round trip (RFC 6298, RFC 7323 section 4).
+    /// 4. Congestion marks (RFC 3168, RFC 9768), with what was in flight before.
+    /// 5. There was an answer: duplicates and waits for one count from here, and the path carries what came through (RFC 4821).
+    /// 6. What a tail loss probe has found (RFC 8985 section 7.4.2), and reordering.
+    /// 7. Whether nothing was lost at all (RFC 3522, RFC 3708, RFC 4015), or else how far recovery is (RFC 6582, RFC 6675); F-RTO's next
+    ///    step (RFC 5682).
+    /// 8. What is lost by its time (RFC 8985 section 6.2), which may begin recovery; then what may be sent in it (RFC 9937).
+    /// 9. The timers of what is still out (RFC 6298 rules 5.2 and 5.3).
     pub(crate) fn take_new_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let (ack, now) = (segment.ack, ctx.now());
-        self.believe_copies(segment, now);
+        // Step 1.
+        self.set_credible_send_time(segment, now);
         if ack.gt(self.board.nxt()) {
             // The octet of a window probe was taken: now it counts as sent. Only a timestamp tells which probe's (MUST-18).
             let probed_at = self.probed_at;
@@ -31,6 +44,7 @@ impl Session {
             let end = self.board.nxt();
             self.board.on_probed(Span { start, end }, probed_at);
         }
+        // Step 2.
         let flight = self.board.flight();
         ctx.shared.counters.new_acks += 1;
         ctx.shared.counters.flight_at_acks += u64::from(flight);
@@ -43,26 +57,32 @@ impl Session {
         };
         self.send.release(ack);
         let told = self.take_sack(segment, ctx);
+        // Step 3.
         let late = if self.sample(segment, &outcome, &told, ctx) { None } else { self.echoed_trip(segment, now) };
         let outcome = outcome.and(told);
+        // Step 4.
         self.take_marks(segment, &outcome, flight, ctx);
+        // Step 5.
         self.recovery.duplicates = 0;
         self.answered(ctx);
         self.progressed();
         self.take_path_answer(ctx);
         self.trust_path(carried, ctx);
         self.recovery.limited = 0;
+        // Step 6.
         self.take_probe_answer(segment, &outcome, false, ctx);
         let was = self.recovery.phase;
         self.take_reordering(&outcome, ctx);
-        // What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
+        // Step 7. What is undone stays as it is for this acknowledgment (RFC 4015 section 3.4).
         if !self.find_spurious(segment, &outcome, late, ctx) {
             self.advance_recovery(&outcome, flight, ctx);
         }
         self.step_frto(ctx);
+        // Step 8.
         let exiting = was != Phase::None && self.recovery.phase == Phase::None;
-        let losses = self.take_time(&outcome, exiting, ctx);
+        let losses = self.rack_update_and_detect_loss(&outcome, exiting, ctx);
         self.reduce_in_proportion(&outcome, losses + outcome.lost == 0);
+        // Step 9.
         if self.board.is_empty() {
             self.clear_loss_timers();
         } else {
@@ -111,7 +131,7 @@ impl Session {
     }
 
     /// Which copies of what was sent twice `segment` can be for (RFC 8985 section 6.2 step 2).
-    fn believe_copies(&mut self, segment: &Segment, now: Instant) {
+    fn set_credible_send_time(&mut self, segment: &Segment, now: Instant) {
         let Some(rack) = &self.recovery.rack else {
             return;
         };
@@ -284,9 +304,9 @@ impl Session {
         self.recovery.undo.frto = if goes_on { Frto::New(2) } else { Frto::Off };
     }
 
-    /// Steps 1 to 4 of RFC 8985 section 6.2, then step 5.
+    /// Steps 1 to 4 of RFC 8985 section 6.2 (RACK_update and what adapts the reordering window), then step 5 (RACK_detect_loss).
     /// Returns the octets newly lost.
-    fn take_time(&mut self, outcome: &AckOutcome, exiting: bool, ctx: &mut Ctx<'_, '_>) -> u32 {
+    fn rack_update_and_detect_loss(&mut self, outcome: &AckOutcome, exiting: bool, ctx: &mut Ctx<'_, '_>) -> u32 {
         let Some(rack) = &mut self.recovery.rack else {
             return 0;
         };
@@ -307,11 +327,11 @@ impl Session {
         let Some(rack) = &mut self.recovery.rack else {
             return 0;
         };
-        let (Some(latest), Some(patience)) = (rack.segment(), rack.patience(&conditions)) else {
+        let (Some(latest), Some(loss_timeout)) = (rack.segment(), rack.loss_timeout(&conditions)) else {
             return 0;
         };
         let now = ctx.now();
-        let overdue = self.board.mark_overdue(Some(latest), patience, now);
+        let overdue = self.board.mark_overdue(Some(latest), loss_timeout, now);
         rack.reordering_at = overdue.next;
         ctx.shared.counters.rack_lost += u64::from(overdue.octets);
         if self.board.pending() == 0 {
@@ -319,7 +339,7 @@ impl Session {
         }
         match self.recovery.phase {
             Phase::None => self.enter_recovery(delivered, ctx),
-            Phase::Timeout(_) if self.recovery.blameless && overdue.octets > 0 => {
+            Phase::Timeout(_) if self.recovery.not_congestion && overdue.octets > 0 => {
                 self.enter_recovery(delivered, ctx);
             }
             Phase::Fast(_) if self.recovery.prr.is_none() => {
@@ -386,7 +406,7 @@ impl Session {
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
     /// SACK says that something arrived.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
-        self.believe_copies(segment, ctx.now());
+        self.set_credible_send_time(segment, ctx.now());
         let outcome = self.take_sack(segment, ctx);
         if let Some(rtt) = outcome.rtt {
             // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
@@ -416,7 +436,7 @@ impl Session {
             ctx.shared.counters.duplicate_acks += 1;
         }
         if self.recovery.rack.is_some() {
-            self.take_time(&outcome, false, ctx);
+            self.rack_update_and_detect_loss(&outcome, false, ctx);
             if duplicate {
                 self.choose_timer(ctx);
             }
@@ -485,7 +505,7 @@ impl Session {
         }
         self.ecn.on_reduced(self.board.nxt());
         self.recovery.phase = Phase::Fast(self.board.nxt());
-        self.recovery.blameless = false;
+        self.recovery.not_congestion = false;
         self.recovery.forced = true;
         self.recovery.reduced_at = self.board.order();
         if let Some(tlp) = &mut self.recovery.tlp {

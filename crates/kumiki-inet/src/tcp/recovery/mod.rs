@@ -44,7 +44,7 @@ pub(crate) struct Recovery {
     /// The next segment of recovery goes whatever is under way.
     pub(crate) forced: bool,
     /// What is being made good was not lost for congestion, so that congestion control has not been told.
-    blameless: bool,
+    not_congestion: bool,
     /// When the retransmission timer expires, unless a timer that takes its place does before.
     pub(super) rto_at: Instant,
     /// Sendings there were when congestion control was last told of a loss in this recovery.
@@ -69,7 +69,7 @@ impl Recovery {
             phase: Phase::None,
             duplicates: 0,
             forced: false,
-            blameless: false,
+            not_congestion: false,
             rto_at: Instant::FAR_FUTURE,
             reduced_at: 0,
             limited: 0,
@@ -85,7 +85,7 @@ impl Recovery {
     pub(crate) fn resend_until(&mut self, nxt: Seq) {
         if self.phase == Phase::None {
             self.phase = Phase::Timeout(nxt);
-            self.blameless = true;
+            self.not_congestion = true;
             // Nothing was done to congestion control that could be undone.
             self.undo.disarm();
         }
@@ -100,7 +100,7 @@ impl Recovery {
     /// Everything that was outstanding when recovery began is acknowledged.
     fn end(&mut self) {
         self.phase = Phase::None;
-        (self.forced, self.blameless) = (false, false);
+        (self.forced, self.not_congestion) = (false, false);
         self.prr = None;
     }
 

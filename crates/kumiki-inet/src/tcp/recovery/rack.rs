@@ -143,7 +143,7 @@ impl Rack {
     }
 
     /// RACK.rtt + RACK.reo_wnd: how long after its sending a segment is lost, if one sent later was delivered.
-    pub(crate) fn patience(&self, conditions: &Conditions) -> Option<Duration> {
+    pub(crate) fn loss_timeout(&self, conditions: &Conditions) -> Option<Duration> {
         Some(self.rtt? + self.reo_wnd(conditions))
     }
 }
@@ -221,6 +221,6 @@ mod tests {
         rack.on_delivered(&told(sent(3, 30)), at(101));
         assert_eq!(rack.segment(), Some(&sent(7, 70)));
         // RACK.rtt is that of the last delivered (section 6.2 step 5).
-        assert_eq!(rack.patience(&conditions(true, 0)), Some(ms(71)));
+        assert_eq!(rack.loss_timeout(&conditions(true, 0)), Some(ms(71)));
     }
 }

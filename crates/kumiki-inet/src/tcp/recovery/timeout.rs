@@ -61,7 +61,7 @@ impl Session {
         self.recovery.limited = 0;
         self.recovery.prr = None;
         self.recovery.phase = Phase::Timeout(self.board.nxt());
-        self.recovery.blameless = false;
+        self.recovery.not_congestion = false;
         self.recovery.forced = true;
         self.note(Event::TimedOut, now);
         self.arm_retransmit(ctx);
@@ -83,11 +83,11 @@ impl Session {
         let conditions = self.rack_conditions(ctx);
         if let Some(rack) = &mut self.recovery.rack {
             rack.reordering_at = None;
-            if let Some(patience) = rack.patience(&conditions)
+            if let Some(loss_timeout) = rack.loss_timeout(&conditions)
                 && !reneged
             {
                 self.board.mark_first_lost(self.send.mss);
-                self.board.mark_overdue(None, patience, ctx.now());
+                self.board.mark_overdue(None, loss_timeout, ctx.now());
                 return;
             }
         }

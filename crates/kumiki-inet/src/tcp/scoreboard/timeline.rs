@@ -87,14 +87,14 @@ impl Scoreboard {
         self.timeline.on = true;
     }
 
-    /// Marks lost what was sent before `latest` (`None`: all) and at least `patience` before `now`, and is neither
-    /// SACKed nor marked already: RACK_detect_loss with `patience` = RACK.rtt + RACK.reo_wnd.
-    pub fn mark_overdue(&mut self, latest: Option<&Sent>, patience: Duration, now: Instant) -> Overdue {
+    /// Marks lost what was sent before `latest` (`None`: all) and at least `loss_timeout` before `now`, and is neither
+    /// SACKed nor marked already: RACK_detect_loss with `loss_timeout` = RACK.rtt + RACK.reo_wnd.
+    pub fn mark_overdue(&mut self, latest: Option<&Sent>, loss_timeout: Duration, now: Instant) -> Overdue {
         let mut overdue = Overdue::default();
         while let Some(sending) = self.timeline.sendings.front().copied() {
             let decided = latest.is_none_or(|latest| sending.order < latest.order);
             let undecided = latest.is_some_and(|latest| sending.order > latest.order);
-            if undecided || !self.mark_sending(sending, latest, patience, now, &mut overdue) {
+            if undecided || !self.mark_sending(sending, latest, loss_timeout, now, &mut overdue) {
                 break;
             }
             if !decided {
@@ -110,7 +110,7 @@ impl Scoreboard {
         &mut self,
         sending: Sending,
         latest: Option<&Sent>,
-        patience: Duration,
+        loss_timeout: Duration,
         now: Instant,
         overdue: &mut Overdue,
     ) -> bool {
@@ -124,8 +124,8 @@ impl Scoreboard {
             let waits = record.order == sending.order && !record.sacked && !record.is_pending();
             let eligible = latest.is_none_or(|latest| latest.is_after(&record.sent()));
             if waits && eligible {
-                if sending.at + patience > now {
-                    overdue.next = Some(sending.at + patience);
+                if sending.at + loss_timeout > now {
+                    overdue.next = Some(sending.at + loss_timeout);
                     return false;
                 }
                 overdue.octets += record.span.len();

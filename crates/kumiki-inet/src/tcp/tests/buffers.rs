@@ -61,7 +61,7 @@ fn a_long_line_is_filled_from_small_buffers() {
     let counters = pair.counters(A);
     assert_eq!((counters.timeouts, counters.over_credit), (0, 0));
 
-    let fixed = Config { send_buffer_most: 0, receive_buffer_most: 0, ..small() };
+    let fixed = Config { max_send_buffer: 0, max_receive_buffer: 0, ..small() };
     for (a, b) in [(fixed.clone(), small()), (small(), fixed.clone())] {
         let mut pair = over(a, b, ms(50));
         let reached = rate(&mut pair, 4);
@@ -83,7 +83,7 @@ fn buffers_grow_to_what_the_line_needs_and_not_with_the_queue() {
     assert!(rate(&mut pair, 3) >= 95);
     assert!(widest(&pair, B) <= 128 * KIB, "{}", widest(&pair, B));
     // At the largest there is an end.
-    let config = Config { receive_buffer_most: 200 * KIB, ..small() };
+    let config = Config { max_receive_buffer: 200 * KIB, ..small() };
     let mut pair = over(small(), config, ms(50));
     rate(&mut pair, 5);
     let widest = widest(&pair, B);
@@ -106,7 +106,7 @@ fn a_slow_readers_window_does_not_grow() {
 #[test]
 fn a_tiny_buffer_has_a_window_that_can_be_told() {
     for first in [1, 7, 100, 1000, 5000] {
-        let config = Config { receive_buffer: first, receive_buffer_most: 1 << 30, ..small() };
+        let config = Config { receive_buffer: first, max_receive_buffer: 1 << 30, ..small() };
         let mut pair = over(small(), config, ms(1));
         pair.write(A, &numbered(20 * first as usize));
         pair.run_for(ms(60_000));
@@ -231,7 +231,7 @@ fn what_was_offered_to_many_is_not_taken_beyond_the_bound_and_comes_once_there_i
 /// As an echo does: what its caller writes would be more that nobody takes.
 #[test]
 fn who_writes_more_than_is_taken_gets_nothing_more_while_memory_is_spent() {
-    let caller = Config { receive_buffer: 8 * KIB, receive_buffer_most: 8 * KIB, ..small() };
+    let caller = Config { receive_buffer: 8 * KIB, max_receive_buffer: 8 * KIB, ..small() };
     let tight = Config { memory: 16 * 1024, ..small() };
     let mut pair = Pair::new(caller, tight, ms(1)).connected();
     pair.app(A).idle = true;
@@ -289,7 +289,7 @@ fn what_is_ahead_of_its_turn_has_a_quarter_of_the_bound_and_the_rest_comes_again
 /// As an echo does whose caller sends an octet at a time and reads nothing.
 #[test]
 fn small_writes_take_about_twice_their_octets() {
-    let reader = Config { receive_buffer: KIB, receive_buffer_most: KIB, ..small() };
+    let reader = Config { receive_buffer: KIB, max_receive_buffer: KIB, ..small() };
     let mut pair = Pair::new(reader, small(), ms(1)).connected();
     pair.app(A).idle = true;
     for octet in numbered(20_000) {

@@ -108,7 +108,7 @@ fn ends_with_room_of_less_than_a_unit_of_the_scale_do_not_answer_each_other_for_
         mss: Some(40),
         window_scaling: true,
         receive_buffer: 64_100,
-        receive_buffer_most: 1 << 23,
+        max_receive_buffer: 1 << 23,
         window_update: crate::tcp::config::WindowUpdate { segments: 2, percent: 50 },
         ..plain()
     };

@@ -234,7 +234,7 @@ fn a_call_to_a_port_whose_link_rests_brings_it_up() {
 
 #[test]
 fn one_call_more_than_may_be_is_congestion() {
-    let config = Config { routes: vec![route("2", &["b"])], most: 1, ..Config::default() };
+    let config = Config { routes: vec![route("2", &["b"])], max_calls: 1, ..Config::default() };
     let mut net = Net::new(config, |_, _| {});
     net.set_up(0, 1, x25::Call::default());
     net.call(2, "277", b"", x25::Call::default());

@@ -34,17 +34,17 @@ fn what_was_sent_before_something_delivered_is_lost_after_its_time() {
     }
     let latest = board.on_sack(Seq(0), &[block(20, 30)], at(100)).latest.unwrap();
     assert_eq!((latest.at, latest.end), (at(20), Seq(30)));
-    let patience = Duration::from_nanos(100);
-    let overdue = board.mark_overdue(Some(&latest), patience, at(105));
+    let loss_timeout = Duration::from_nanos(100);
+    let overdue = board.mark_overdue(Some(&latest), loss_timeout, at(105));
     assert_eq!((overdue.octets, overdue.next), (10, Some(at(110))));
     assert_eq!(lost(&board), [0]);
     // Nothing new: the second segment still waits, the fourth was sent after.
-    assert_eq!(board.mark_overdue(Some(&latest), patience, at(109)).octets, 0);
-    assert_eq!(board.mark_overdue(Some(&latest), patience, at(110)).octets, 10);
+    assert_eq!(board.mark_overdue(Some(&latest), loss_timeout, at(109)).octets, 0);
+    assert_eq!(board.mark_overdue(Some(&latest), loss_timeout, at(110)).octets, 10);
     assert_eq!(lost(&board), [0, 10]);
     assert_eq!(board.pipe(), 10);
     // A time-out asks for no later delivery.
-    assert_eq!(board.mark_overdue(None, patience, at(130)).octets, 10);
+    assert_eq!(board.mark_overdue(None, loss_timeout, at(130)).octets, 10);
 }
 
 #[test]
@@ -52,15 +52,15 @@ fn a_lost_retransmission_is_noticed() {
     let mut board = board(Seq(0));
     (0..4).for_each(|_| board.on_send(SMSS, at(0), false));
     let latest = board.on_sack(Seq(0), &[block(20, 40)], at(50)).latest;
-    let patience = Duration::from_nanos(50);
-    let overdue = board.mark_overdue(latest.as_ref(), patience, at(50));
+    let loss_timeout = Duration::from_nanos(50);
+    let overdue = board.mark_overdue(latest.as_ref(), loss_timeout, at(50));
     assert_eq!((overdue.octets, overdue.retransmission), (20, None));
     let span = |start| Span { start: Seq(start), end: Seq(start + 10) };
     board.on_retransmit(span(0), at(60));
     board.on_retransmit(span(10), at(60));
     // The second copy of the second segment arrived, sent in the same instant as that of the first, but after it.
     let latest = board.on_sack(Seq(0), &[block(10, 40)], at(110)).latest;
-    let overdue = board.mark_overdue(latest.as_ref(), patience, at(110));
+    let overdue = board.mark_overdue(latest.as_ref(), loss_timeout, at(110));
     assert_eq!((overdue.octets, overdue.retransmission), (10, Some(4)));
     assert_eq!(lost(&board), [0]);
 }
@@ -91,11 +91,11 @@ fn what_turned_out_not_to_be_lost_can_be_lost_again() {
     let mut board = board(Seq(0));
     (0..3).for_each(|n| board.on_send(SMSS, at(n), false));
     let latest = board.on_sack(Seq(0), &[block(20, 30)], at(10)).latest;
-    let patience = Duration::from_nanos(5);
-    board.mark_overdue(latest.as_ref(), patience, at(10));
+    let loss_timeout = Duration::from_nanos(5);
+    board.mark_overdue(latest.as_ref(), loss_timeout, at(10));
     board.unmark_pending();
     assert_eq!((board.pending(), board.pipe()), (0, 20));
-    board.mark_overdue(latest.as_ref(), patience, at(10));
+    board.mark_overdue(latest.as_ref(), loss_timeout, at(10));
     assert_eq!(lost(&board), [0, 10]);
 }
 
@@ -149,7 +149,7 @@ impl Naive {
         }
     }
 
-    fn detect(&mut self, patience: u64, now: u64) -> Option<u64> {
+    fn detect(&mut self, loss_timeout: u64, now: u64) -> Option<u64> {
         let (latest, _) = self.segment?;
         let mut next = None;
         for segment in &mut self.segments {
@@ -159,10 +159,10 @@ impl Naive {
             if segment.sacked || segment.acked || segment.order >= latest {
                 continue;
             }
-            if xmit_ts + patience <= now {
+            if xmit_ts + loss_timeout <= now {
                 segment.xmit_ts = None;
             } else {
-                let due = xmit_ts + patience;
+                let due = xmit_ts + loss_timeout;
                 next = Some(next.map_or(due, |next: u64| next.min(due)));
             }
         }
