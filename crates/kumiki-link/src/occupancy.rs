@@ -34,7 +34,7 @@ impl Occupancy {
             self.times.resize(length + 1, Duration::ZERO);
         }
         if let Some(time) = self.times.get_mut(length) {
-            *time = *time + now.saturating_since(self.changed);
+            *time += now.saturating_since(self.changed);
         }
         self.changed = self.changed.max(now);
     }
@@ -77,7 +77,7 @@ impl Occupancy {
         let mut so_far = Duration::ZERO;
         let mut longest = 0;
         for (frames, time) in (0..).zip(&self.times).filter(|(_, time)| !time.is_zero()) {
-            so_far = so_far + *time;
+            so_far += *time;
             longest = frames;
             if part < 1.0 && so_far.as_secs_f64() >= wanted {
                 break;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kumiki_graph::Duration;
+use kumiki_inet::tcp::defaults;
 use kumiki_link::sonet::Level;
 use kumiki_octets::Pattern;
 use kumiki_octets::bit_stuffing::BitCounter;
@@ -261,9 +262,9 @@ fn extended(stack: &Stack<'_>, node: &str) -> bool {
 /// Whether the TCP node `node` puts timestamps into its segments: as it says, or as its defaults do.
 fn timestamps(stack: &Stack<'_>, node: &str) -> bool {
     let given = stack.setting(node, "timestamps").and_then(toml::Value::as_bool);
-    let defaults = stack.setting(node, "defaults").and_then(toml::Value::as_str);
-    // Before RFC 1323 there were none.
-    given.unwrap_or(!matches!(defaults, Some("bsd43" | "solaris23")))
+    let defaults_name = stack.setting(node, "defaults").and_then(toml::Value::as_str);
+    let own = defaults_name.and_then(defaults::named).unwrap_or_else(defaults::modern);
+    given.unwrap_or(own.timestamps)
 }
 
 /// The MTU of the IP node `node` on the layer `below`.
