@@ -1,7 +1,8 @@
 //! A TCP echo server over a TUN device: Kumiki's TCP and IP in real time, with Linux's TCP as the client.
 //!
 //! ```text
-//! unshare --user --map-root-user --net cargo run -p kumiki-examples --example tcp_echo
+//! cargo build -p kumiki-examples --example tcp_echo
+//! unshare --user --map-root-user --net target/debug/examples/tcp_echo
 //! ```
 //!
 //! It makes the device `kumiki0`, which takes the right to do so: that is why it runs in a network namespace of its own. Linux gets

@@ -481,8 +481,8 @@ pub struct Report {
     pub load: Option<String>,
     /// Decimals in the table; 2 unless given.
     pub decimals: Option<u8>,
-    /// Whether what bound each point stands behind its value in the table.
-    pub bound: bool,
+    /// Whether what bound each point stands behind its value in the table; unless given it does where the scenario repeats no paper.
+    pub bound: Option<bool>,
     /// Whether the use of the CPUs is told below the table, for each point.
     pub cpu: bool,
     /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.

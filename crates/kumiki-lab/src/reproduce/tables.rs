@@ -144,7 +144,7 @@ impl Results {
         for set in &self.choice.set {
             add(format!("changed: --set {set}"));
         }
-        if self.points.iter().any(|(point, _)| point.scenario.report.bound) {
+        if self.points.iter().any(|(point, _)| shows_bound(point)) {
             add("behind each value: what bound it (link, host, pages, or what held TCP back the longest)".to_owned());
         }
         let heads = self.heads();
@@ -211,10 +211,14 @@ fn number(point: &Point, summary: &Summary) -> Cell {
     if summary.n == 1 { Cell::number(summary.mean, decimals) } else { Cell::summary(summary, decimals) }
 }
 
+fn shows_bound(point: &Point) -> bool {
+    point.scenario.report.bound.unwrap_or_else(|| point.scenario.paper.is_none())
+}
+
 /// What bound a load, or all together, in the first run; nothing where that is not asked for.
 fn bound<'a>(point: &Point, done: &'a Done, load: Option<&String>) -> &'a str {
     let mut rows = done.rows.iter().filter(|row| row.scope != Scope::Flow && row.load.as_ref() == load);
-    let row = rows.next().filter(|_| point.scenario.report.bound);
+    let row = rows.next().filter(|_| shows_bound(point));
     row.map_or("", |row| row.bound_by.as_str())
 }
 
