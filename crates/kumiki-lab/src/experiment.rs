@@ -170,10 +170,10 @@ impl Experiment {
         }
         let end = began + self.duration;
         let (hosts, loads) = (&self.hosts, &self.loads);
-        if loads.values().any(|load| load.until_done) {
+        // What writes for a time is measured over all of it.
+        if loads.values().all(|load| load.until_done) {
             let every = Duration::from_millis(10);
-            let ends = loads.values().filter(|load| load.until_done);
-            let is_done = |world: &World| ends.clone().all(|load| measure::is_done(world, hosts, load));
+            let is_done = |world: &World| loads.values().all(|load| measure::is_done(world, hosts, load));
             self.world.run_until_done(end, every, is_done);
         } else {
             self.world.run_until(end);

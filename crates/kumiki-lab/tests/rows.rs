@@ -80,7 +80,26 @@ fn who_begins_too_late_has_a_row_all_the_same() {
     let rows = rows(&["start=10 s"]);
     let voice = rows.iter().rfind(|row| row.scope == Scope::Flow).unwrap();
     assert_eq!((voice.load.as_deref(), voice.octets, voice.goodput_mbps), (Some("voice"), 0, 0.0));
+    assert_eq!((voice.bound_by.as_str(), voice.longest_gap_s), ("opening", None));
     // The other two had all of it.
     let total = rows[0].jain.unwrap();
     assert!(total < 0.67, "{total}");
+}
+
+/// A transfer is measured from its opening to its end, the others over the time that is asked for.
+#[test]
+fn a_load_with_an_end_does_not_end_the_others() {
+    let text = SHARED.replace("kind = \"netperf\"", "kind = \"ttcp\", count = 20").replace("sessions = 2", "times = 2");
+    let rows = Laboratory::default().run(&point(&parse(&text), &[])).unwrap().rows;
+    let of_load =
+        |name: &str| rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some(name)).unwrap();
+    let (bulk, voice) = (of_load("bulk"), of_load("voice"));
+    // All of it came before 2 s, and 200 octets go every 1.6 ms.
+    assert_eq!(bulk.octets, 20 * 8192);
+    assert!(bulk.measured_s < 1.0 && voice.measured_s == 4.0, "{} {}", bulk.measured_s, voice.measured_s);
+    assert_eq!(voice.octets, 2500 * 200);
+    // What is shown twice is that load alone.
+    let rate = bulk.octets as f64 * 8e-6 / bulk.measured_s;
+    assert!((bulk.goodput_mbps - 2.0 * rate).abs() < 1e-9 && (voice.goodput_mbps - 1.0).abs() < 1e-9);
+    assert!((rows[0].goodput_mbps - bulk.goodput_mbps - voice.goodput_mbps).abs() < 1e-9);
 }

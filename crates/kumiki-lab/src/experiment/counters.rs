@@ -71,7 +71,8 @@ pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
         let earlier = before.get(place);
         let count = |(name, count): (&String, &u64)| {
             let earlier = earlier.and_then(|counts| counts.get(name)).filter(|_| !NO_COUNTS.contains(&name.as_str()));
-            (name.clone(), count - earlier.copied().unwrap_or(0))
+            // What a switch promised ahead it may take back.
+            (name.clone(), count.saturating_sub(earlier.copied().unwrap_or(0)))
         };
         (place.clone(), counts.iter().map(count).collect())
     };

@@ -58,6 +58,8 @@ pub struct Flow {
     pub aborted: Option<Reason>,
     /// Whether it was to write: some stay idle.
     pub writes: bool,
+    /// Whether it was opened at all.
+    pub opened: bool,
     /// What its sender did, where it is a connection of TCP.
     pub sender: Option<Sender>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
@@ -422,7 +424,9 @@ impl Measured {
     pub fn bound(&self, of: &LoadResult, flow: Option<&Flow>, limit_mbps: Option<f64>) -> Bound {
         const FULL: f64 = 0.99;
         const FULL_LINE: f64 = 0.98;
-        if of.page_waits > 0 {
+        if flow.is_some_and(|flow| !flow.opened) {
+            Bound::Held(Limit::Opening)
+        } else if of.page_waits > 0 {
             Bound::Pages
         } else if self.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
             Bound::Host
@@ -545,6 +549,10 @@ fn measure(
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
     let source = program::<Source>(world, hosts, &load.from);
+    // What has an end of its own is measured from its beginning, whatever the others wait for.
+    let beginning = Snapshot::default();
+    let whole_load = load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
+    let before = if whole_load { &beginning } else { before };
     let flows = flows(world, hosts, load, &sinks, (before, after));
     let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
@@ -574,7 +582,9 @@ fn measure(
         let waited = (after.waited - before.waited).as_secs_f64();
         waited / time.as_secs_f64() / source.map_or(1.0, |source| lossy(source.busy().max(1)))
     };
-    let stopped = stopped(&flows);
+    // Datagrams that were all sent are over, and have not stopped.
+    let over = load.kind == Kind::Units && is_done(world, hosts, load);
+    let stopped = if over { 0 } else { stopped(&flows) };
     let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
     let result = LoadResult {
         time,
@@ -663,6 +673,7 @@ fn flows(
         completion: it.ended.zip(writer.opened).map(|(ended, opened)| ended.saturating_since(opened)),
         aborted: it.aborted.clone(),
         writes: writer.writes,
+        opened: writer.opened.is_some(),
         sender: sender(&records, (writer.local, writer.remote), before),
         held: records.get(&(writer.local, writer.remote)).map_or_else(BTreeMap::new, |record| {
             let mut times = BTreeMap::new();

@@ -83,7 +83,10 @@ pub(super) fn of_scenario(
     let (mut loads, mut programs) = (BTreeMap::new(), Programs::default());
     for (name, workload) in &scenario.load {
         let made = of_workload(workload, scenario, profiles);
-        let (load, more) = made.map_err(|fault| fault.under(&["load", name]))?;
+        let (load, more) = made.map_err(|fault| match fault.path() {
+            [first, ..] if first == "host" => fault,
+            _ => fault.under(&["load", name]),
+        })?;
         programs.0.extend(more.0);
         loads.insert(name.clone(), load);
     }

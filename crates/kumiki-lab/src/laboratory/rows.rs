@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use kumiki_link::Occupancy;
 
-use crate::experiment::{Limit, LoadResult, Measured, Sender};
+use crate::experiment::{Flow, Limit, LoadResult, Measured, Sender};
 use crate::limit;
 use crate::reproduce::Failure;
 use crate::rows::{Parameter, Row, Scope};
@@ -35,7 +35,7 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 octets: flow.octets,
                 goodput_mbps: load.rate_mbps(flow.octets),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
-                longest_gap_s: Some(flow.longest_gap.as_secs_f64()),
+                longest_gap_s: gap(flow),
                 bound_by: measured.bound(load, Some(flow), limit).name().to_owned(),
                 jain: None,
                 held: named(&flow.held()),
@@ -43,14 +43,27 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
             });
         }
     }
-    if let Some((_, load)) = point.scenario.load.iter().find(|(_, load)| load.times.is_some()) {
-        let times = load.times.unwrap_or(1);
-        for row in &mut rows {
-            row.varied.push(("raw_mbps".to_owned(), Parameter::Number(row.goodput_mbps)));
-            row.goodput_mbps *= f64::from(times);
+    show_times(point, &mut rows);
+    Ok(rows)
+}
+
+/// Multiplies what is shown of loads that say so; the total is then the sum of what is shown.
+fn show_times(point: &Point, rows: &mut [Row]) {
+    let times = |name: &str| point.scenario.load.get(name).and_then(|load| load.times);
+    if point.scenario.load.values().all(|load| load.times.is_none()) {
+        return;
+    }
+    let mut sum = 0.0;
+    for row in rows.iter_mut() {
+        row.varied.push(("raw_mbps".to_owned(), Parameter::Number(row.goodput_mbps)));
+        row.goodput_mbps *= row.load.as_deref().and_then(times).map_or(1.0, f64::from);
+        if row.scope == Scope::Load {
+            sum += row.goodput_mbps;
         }
     }
-    Ok(rows)
+    if let Some(total) = rows.first_mut() {
+        total.goodput_mbps = sum;
+    }
 }
 
 /// The row with what its senders did.
@@ -97,13 +110,19 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
         measured_s: load.time.as_secs_f64(),
         goodput_mbps: load.goodput_mbps,
-        longest_gap_s: load.flows.iter().map(|flow| flow.longest_gap.as_secs_f64()).reduce(f64::max),
+        longest_gap_s: load.flows.iter().filter_map(gap).reduce(f64::max),
         limit_mbps,
         bound_by: measured.bound(load, None, limit_mbps).name().to_owned(),
         jain: load.jain,
         held: named(&load.held()),
         ..known
     }
+}
+
+/// The longest time without anything; nothing where nothing came at all.
+fn gap(flow: &Flow) -> Option<f64> {
+    let came = flow.octets > 0 || !flow.longest_gap.is_zero();
+    came.then(|| flow.longest_gap.as_secs_f64())
 }
 
 fn named(held: &[(Limit, f64)]) -> BTreeMap<String, f64> {
