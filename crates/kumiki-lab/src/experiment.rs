@@ -2,6 +2,7 @@
 
 mod counters;
 mod fault;
+mod flows;
 mod hosts;
 mod measure;
 mod media;
@@ -21,8 +22,9 @@ use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
 use fault::Fault;
+pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
-pub use measure::{Bound, Flow, LoadResult, Measured, Sender, Unconnected, Units};
+pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use programs::Load;
 pub use window::{ControlShare, WindowUse};
 
@@ -166,7 +168,7 @@ impl Experiment {
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
             self.world.run_until(began);
-            before = self.moment();
+            before = measure::Moment::begin(&self.world, &self.hosts, &self.loads);
         }
         let end = began + self.duration;
         let (hosts, loads) = (&self.hosts, &self.loads);
@@ -178,7 +180,8 @@ impl Experiment {
         } else {
             self.world.run_until(end);
         }
-        let measured = Measured::between(&self.world, &self.hosts, &self.loads, (&before, &self.moment()));
+        let after = measure::Moment::take(&self.world, &self.hosts, &self.loads);
+        let measured = Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after));
         let traces = trace::collect(self.world.hosts());
         let mut captured = self.captured;
         for (HostId(number), seen) in self.world.take_tapped() {
@@ -188,10 +191,6 @@ impl Experiment {
         }
         let standstill = self.world.standstill().cloned();
         Run { measured, captured, traces, standstill }
-    }
-
-    fn moment(&self) -> measure::Moment {
-        measure::Moment::take(&self.world, &self.hosts, &self.loads)
     }
 }
 

@@ -103,3 +103,24 @@ fn a_load_with_an_end_does_not_end_the_others() {
     assert!((bulk.goodput_mbps - 2.0 * rate).abs() < 1e-9 && (voice.goodput_mbps - 1.0).abs() < 1e-9);
     assert!((rows[0].goodput_mbps - bulk.goodput_mbps - voice.goodput_mbps).abs() < 1e-9);
 }
+
+/// Sessions go to each reader in turn, and each row has what its own reader got.
+#[test]
+fn a_flow_has_what_its_own_reader_got() {
+    let text = r#"
+title = "Two readers"
+host.a = { graph = { n = ["tcp"], tcp = ["ip"], ip = ["l0", "l1"] }, ip = { interface.l0 = { address = "10.0.1.1/24", peer = "10.0.1.2" }, interface.l1 = { address = "10.0.2.1/24", peer = "10.0.2.2" } } }
+host.b = { graph = ["n", "tcp", "ip", "l0"], ip = { address = "10.0.1.2/24", routes = { default = "10.0.1.1" } } }
+host.c = { graph = ["n", "tcp", "ip", "l0"], ip = { address = "10.0.2.2/24", routes = { default = "10.0.2.1" } } }
+link.fast = { ends = ["a.l0", "b.l0"], medium = "point-to-point", rate = "10 Mb/s", propagation = "1 ms", queue_frames = 100 }
+link.slow = { ends = ["a.l1", "c.l0"], medium = "point-to-point", rate = "4 Mb/s", propagation = "1 ms", queue_frames = 100 }
+run = { warm_up = "2 s", duration = "4 s" }
+load.bulk = { kind = "netperf", from = "a.n", to = ["b.n", "c.n"], message = "8 KiB", sessions = 3, jitter = "10 ms" }
+"#;
+    let rows = Laboratory::default().run(&point(&parse(text), &[])).unwrap().rows;
+    let rates: Vec<f64> = of(&rows, Scope::Flow).iter().map(|row| row.goodput_mbps).collect();
+    // Of 1500 octets 1448 are data; the first and the third share the fast line.
+    let full = 1448.0 / 1500.0;
+    assert!((rates[1] - 4.0 * full).abs() < 0.1, "{rates:?}");
+    assert!((rates[0] + rates[2] - 10.0 * full).abs() < 0.1 && rates[0].min(rates[2]) > 1.0, "{rates:?}");
+}

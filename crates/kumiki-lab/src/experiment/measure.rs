@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
-use kumiki_graph::{Address, Duration, Instant, Reason};
-use kumiki_inet::tcp::{Limit, Record, Tcp};
+use kumiki_graph::{Duration, Instant, Reason};
+use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
 use kumiki_sim::{HostId, World};
 
+use super::flows::{self, Flow, Pair, Progress, Sender, jain, progress, shares};
 use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
-use crate::stats;
 use crate::workload::ping::Echoes;
-use crate::workload::sink::Received;
-use crate::workload::{FileKeeper, FileUser, Ping, Sink, Source, UdpSink, UdpSource};
+use crate::workload::{FileUser, Ping, Source, UdpSink, UdpSource};
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,78 +40,6 @@ impl Bound {
             Self::Host => "host",
             Self::Pages => "pages",
         }
-    }
-}
-
-/// One session's part.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Flow {
-    /// Octets read while measuring.
-    pub octets: u64,
-    /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
-    pub longest_gap: Duration,
-    /// From its opening until its reader had all, where it had an end.
-    pub completion: Option<Duration>,
-    /// Why it ended, if it did not last.
-    pub aborted: Option<Reason>,
-    /// Whether it was to write: some stay idle.
-    pub writes: bool,
-    /// Whether it was opened at all.
-    pub opened: bool,
-    /// What its sender did, where it is a connection of TCP.
-    pub sender: Option<Sender>,
-    /// What held it, in seconds of the measured time, where it is a connection of TCP.
-    held: BTreeMap<Limit, f64>,
-}
-
-/// What a sender did while it was measured.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Sender {
-    /// Segments sent, those sent again among them.
-    pub segments_sent: u64,
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Times that the retransmission timer ran out.
-    pub timeouts: u64,
-    /// The round trips that it measured, in nanoseconds.
-    pub round_trips: Histogram<u32>,
-}
-
-impl Sender {
-    fn of(record: &Record) -> Self {
-        Self {
-            segments_sent: record.segments_sent,
-            retransmissions: record.retransmissions,
-            timeouts: record.timeouts,
-            round_trips: record.round_trips.clone(),
-        }
-    }
-
-    /// What came after `earlier`.
-    fn since(mut self, earlier: &Self) -> Self {
-        self.segments_sent -= earlier.segments_sent;
-        self.retransmissions -= earlier.retransmissions;
-        self.timeouts -= earlier.timeouts;
-        // All of it is in the later one, so nothing can go wrong.
-        let _ = self.round_trips.subtract(&earlier.round_trips);
-        self
-    }
-
-    /// With what another did.
-    fn add(&mut self, other: &Self) {
-        self.segments_sent += other.segments_sent;
-        self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
-        // It grows as it must.
-        let _ = self.round_trips.add(&other.round_trips);
-    }
-}
-
-impl Flow {
-    /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
-    #[must_use]
-    pub fn held(&self) -> Vec<(Limit, f64)> {
-        shares(core::slice::from_ref(self))
     }
 }
 
@@ -239,89 +165,29 @@ impl Units {
     }
 }
 
-/// What a session has brought so far.
-#[derive(Clone, Default)]
-struct Progress {
-    /// Who called, where that is known.
-    caller: Address,
-    octets: u64,
-    last: Option<Instant>,
-    longest_gap: Duration,
-    ended: Option<Instant>,
-    aborted: Option<Reason>,
-    wrong: Option<u64>,
-}
-
-/// The sessions of each reading program.
-fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Vec<Progress>> {
-    let stream = |received: Received| Progress {
-        caller: received.caller,
-        octets: received.octets,
-        last: received.last,
-        longest_gap: received.longest_gap,
-        ended: received.ended,
-        aborted: received.aborted,
-        wrong: received.wrong_at,
-    };
-    let streams = |sink: &Sink| sink.received().map(stream).collect();
-    let put = |keeper: &FileKeeper| keeper.received().map(|it| vec![stream(it)]);
-    let got = |user: &FileUser| user.received().map(|it| vec![stream(it)]);
-    let units = |sink: &UdpSink| {
-        let each = sink.received().map(|received| Progress {
-            caller: received.caller,
-            octets: received.octets,
-            last: received.last,
-            longest_gap: received.longest_gap,
-            wrong: received.wrong,
-            ..Progress::default()
-        });
-        each.collect()
-    };
-    let of = |to| {
-        let stream = program::<Sink>(world, hosts, to).map(streams);
-        let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).and_then(put));
-        let stream = stream.or_else(|| program::<FileUser>(world, hosts, to).and_then(got));
-        stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
-    };
-    load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
-}
-
 /// Who asks for a file to be moved: the writer, or the reader.
-fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileUser> {
+pub(super) fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileUser> {
     let mut ends = core::iter::once(&load.from).chain(&load.to);
     ends.find_map(|end| program::<FileUser>(world, hosts, end))
 }
 
-/// A session without progress for so long has stopped.
-pub(super) const STOPPED: Duration = Duration::from_secs(1);
-
-/// Flows that brought something and then stood still, and those that should have brought something and did not.
-fn stopped(flows: &[(Progress, Flow)]) -> u64 {
-    let still = |(progress, flow): &&(Progress, Flow)| {
-        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes }
-    };
-    flows.iter().filter(still).count() as u64
-}
-
 /// The state of the world at one moment, as far as measuring needs it: of a load.
 #[derive(Default)]
-struct Snapshot {
-    at: Instant,
+pub(super) struct Snapshot {
+    pub(super) at: Instant,
     /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
     /// clock stood.
     last: Option<Instant>,
     /// By reading program and session.
-    octets: Vec<Vec<u64>>,
+    pub(super) octets: Vec<Vec<u64>>,
     page_waits: u64,
     waited: Duration,
     /// How long each line on the way was busy, in nanoseconds.
     lines: BTreeMap<Crossed, u64>,
     units: Units,
-    senders: Vec<(Pair, Sender)>,
+    /// What each sender had done, where others are to be compared with it.
+    pub(super) senders: BTreeMap<Pair, Sender>,
 }
-
-/// A connection: the address of its sender, and of the peer.
-type Pair = (Address, Address);
 
 impl Snapshot {
     fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
@@ -340,13 +206,13 @@ impl Snapshot {
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
             page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
             units: Units::of(world, hosts, load),
-            senders: records(world, hosts, &load.from.0).map(|(pair, record)| (pair, Sender::of(record))).collect(),
             waited: source.into_iter().flat_map(Source::sent).fold(Duration::ZERO, |all, sent| all + sent.waited),
+            senders: BTreeMap::new(),
         }
     }
 }
 
-fn program<'a, T: kumiki_graph::Protocol>(
+pub(super) fn program<'a, T: kumiki_graph::Protocol>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
     (host, node): &(String, String),
@@ -396,6 +262,17 @@ impl Moment {
             counters: super::counters::of(world),
             queues: world.queues().map(|(line, queue, it)| (format!("{line}.{queue}"), it)).collect(),
         }
+    }
+
+    /// As [`Moment::take`], for one with which a later one is compared.
+    pub(super) fn begin(world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) -> Self {
+        let mut moment = Self::take(world, hosts, loads);
+        for (name, load) in loads {
+            if let Some(snapshot) = moment.loads.get_mut(name) {
+                snapshot.senders = flows::senders(world, hosts, load);
+            }
+        }
+        moment
     }
 }
 
@@ -521,25 +398,6 @@ impl LoadResult {
     }
 }
 
-/// Jain's index over those that were to write: who got nothing, or never opened, was treated least fairly of all.
-fn jain(flows: &[Flow]) -> Option<f64> {
-    let writes = flows.iter().filter(|flow| flow.writes);
-    let octets: Vec<f64> = writes.map(|flow| lossy(flow.octets)).collect();
-    stats::jain(&octets)
-}
-
-/// What held `flows`, as shares of their time.
-fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
-    let mut times = BTreeMap::new();
-    for (limit, seconds) in flows.iter().flat_map(|flow| &flow.held) {
-        *times.entry(*limit).or_insert(0.0) += seconds;
-    }
-    let whole: f64 = times.values().sum();
-    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
-    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
-    shares
-}
-
 /// Compares two moments of `load`; `is_alone`: there is no other.
 fn measure(
     world: &World,
@@ -553,7 +411,7 @@ fn measure(
     let beginning = Snapshot::default();
     let whole_load = load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
     let before = if whole_load { &beginning } else { before };
-    let flows = flows(world, hosts, load, &sinks, (before, after));
+    let flows = flows::flows(world, hosts, load, &sinks, before);
     let user = file_user(world, hosts, load);
     let time = match (before.last, after.last) {
         _ if load.kind == Kind::File => {
@@ -584,7 +442,7 @@ fn measure(
     };
     // Datagrams that were all sent are over, and have not stopped.
     let over = load.kind == Kind::Units && is_done(world, hosts, load);
-    let stopped = if over { 0 } else { stopped(&flows) };
+    let stopped = if over { 0 } else { flows::stopped(&flows) };
     let flows: Vec<Flow> = flows.into_iter().map(|(_, flow)| flow).collect();
     let result = LoadResult {
         time,
@@ -609,123 +467,6 @@ fn measure(
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
-}
-
-/// A session of a writer, as far as it is known.
-struct Writer {
-    local: Address,
-    remote: Address,
-    opened: Option<Instant>,
-    writes: bool,
-}
-
-/// The sessions of the writer, in the order of opening.
-fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Writer> {
-    let streams = program::<Source>(world, hosts, &load.from).into_iter().flat_map(|source| {
-        let each = (0..).zip(source.sent());
-        each.map(|(number, it)| Writer {
-            local: it.local,
-            remote: it.remote,
-            opened: it.opened,
-            writes: number < source.busy(),
-        })
-    });
-    let units = program::<UdpSource>(world, hosts, &load.from).into_iter().flat_map(|source| {
-        source.sent().map(|it| Writer { local: it.local, remote: Address::NONE, opened: it.first, writes: true })
-    });
-    let file = file_user(world, hosts, load).map(|user| Writer {
-        local: Address::NONE,
-        remote: Address::NONE,
-        opened: user.opened(),
-        writes: true,
-    });
-    streams.chain(units).chain(file).collect()
-}
-
-/// Whether one socket may be the other: that of a host may be open.
-fn same_socket(one: Address, other: Address) -> bool {
-    let (Some(one), Some(other)) = (one.socket(), other.socket()) else {
-        return false;
-    };
-    one.port() == other.port() && (one.ip() == other.ip() || one.ip().is_unspecified())
-}
-
-/// The sessions of `load`: what came of each, and that since the first of two moments. Sessions go to each reader in turn; which of a reader's is meant is known by the
-/// caller's socket, or else by the order.
-fn flows(
-    world: &World,
-    hosts: &BTreeMap<String, HostId>,
-    load: &Load,
-    sinks: &[Vec<Progress>],
-    (before, after): (&Snapshot, &Snapshot),
-) -> Vec<(Progress, Flow)> {
-    let octets = |snapshot: &Snapshot, sink: usize, number: usize| {
-        let sessions = snapshot.octets.get(sink);
-        sessions.and_then(|sessions| sessions.get(number)).copied().unwrap_or(0)
-    };
-    let records: BTreeMap<Pair, &Record> = records(world, hosts, &load.from.0).collect();
-    let flow = |place: Option<(usize, usize)>, it: &Progress, writer: &Writer| Flow {
-        octets: place.map_or(0, |(sink, number)| octets(after, sink, number) - octets(before, sink, number)),
-        longest_gap: match (it.last, it.ended) {
-            (Some(last), None) => it.longest_gap.max(after.at.saturating_since(last)),
-            (_, Some(_)) | (None, None) => it.longest_gap,
-        },
-        completion: it.ended.zip(writer.opened).map(|(ended, opened)| ended.saturating_since(opened)),
-        aborted: it.aborted.clone(),
-        writes: writer.writes,
-        opened: writer.opened.is_some(),
-        sender: sender(&records, (writer.local, writer.remote), before),
-        held: records.get(&(writer.local, writer.remote)).map_or_else(BTreeMap::new, |record| {
-            let mut times = BTreeMap::new();
-            for (since, until, limit) in record.limits.spans(before.at, after.at) {
-                *times.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
-            }
-            times
-        }),
-    };
-    let mut left: Vec<Vec<usize>> = sinks.iter().map(|sessions| (0..sessions.len()).collect()).collect();
-    let mut all = Vec::new();
-    for (number, writer) in writers(world, hosts, load).iter().enumerate() {
-        let sink = number % sinks.len().max(1);
-        let mut place = None;
-        if let (Some(left), Some(sessions)) = (left.get_mut(sink), sinks.get(sink)) {
-            let is_own = |at: &&usize| sessions.get(**at).is_some_and(|it| same_socket(writer.local, it.caller));
-            let unknown = |at: &&usize| {
-                writer.opened.is_some() && sessions.get(**at).is_some_and(|it| it.caller.socket().is_none())
-            };
-            let found = left.iter().find(is_own).or_else(|| left.iter().find(unknown)).copied();
-            left.retain(|at| Some(*at) != found);
-            place = found.map(|found| (sink, found));
-        }
-        let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
-        let flow = flow(place, &progress, writer);
-        all.push((progress, flow));
-    }
-    all
-}
-
-/// What the sender of a connection has done since `before`.
-fn sender(records: &BTreeMap<Pair, &Record>, pair: Pair, before: &Snapshot) -> Option<Sender> {
-    let now = Sender::of(records.get(&pair)?);
-    let earlier = before.senders.iter().find(|(other, _)| *other == pair);
-    Some(match earlier {
-        Some((_, earlier)) => now.since(earlier),
-        None => now,
-    })
-}
-
-/// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.
-fn records<'a>(
-    world: &'a World,
-    hosts: &BTreeMap<String, HostId>,
-    host: &str,
-) -> impl Iterator<Item = (Pair, &'a Record)> {
-    let host = hosts.get(host).and_then(|id| world.host(*id));
-    let nodes = host.into_iter().flat_map(|host| {
-        let names = host.graph.accounts();
-        names.filter_map(|(name, _)| host.graph.find::<Tcp>(name))
-    });
-    nodes.flat_map(|tcp| tcp.records().map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)))
 }
 
 /// Why `source` on `host` has never had a connection, where it has had none.
@@ -772,6 +513,6 @@ fn transfer_time(source: Option<&Source>, sinks: &[Vec<Progress>], cut_off: Opti
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
-const fn lossy(count: u64) -> f64 {
+pub(super) const fn lossy(count: u64) -> f64 {
     count as f64
 }

@@ -1,0 +1,299 @@
+//! The sessions of a load: what each brought, what its sender did, and what held it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hdrhistogram::Histogram;
+use kumiki_graph::{Address, Duration, Instant, Reason};
+use kumiki_inet::tcp::{Limit, Record, Tcp};
+use kumiki_sim::{HostId, World};
+
+use super::measure::{Snapshot, file_user, lossy, program};
+use super::programs::Load;
+use crate::stats;
+use crate::workload::sink::Received;
+use crate::workload::{FileKeeper, FileUser, Sink, Source, UdpSink, UdpSource};
+
+/// One session's part.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Flow {
+    /// Octets read while measuring.
+    pub octets: u64,
+    /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
+    pub longest_gap: Duration,
+    /// From its opening until its reader had all, where it had an end.
+    pub completion: Option<Duration>,
+    /// Why it ended, if it did not last.
+    pub aborted: Option<Reason>,
+    /// Whether it was to write: some stay idle.
+    pub writes: bool,
+    /// Whether it was opened at all.
+    pub opened: bool,
+    /// What its sender did, where it is a connection of TCP.
+    pub sender: Option<Sender>,
+    /// What held it, in seconds of the measured time, where it is a connection of TCP.
+    held: BTreeMap<Limit, f64>,
+}
+
+/// What a sender did while it was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sender {
+    /// Segments sent, those sent again among them.
+    pub segments_sent: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u64,
+    /// The round trips that it measured, in nanoseconds.
+    pub round_trips: Histogram<u32>,
+}
+
+impl Sender {
+    fn of(record: &Record) -> Self {
+        Self {
+            segments_sent: record.segments_sent,
+            retransmissions: record.retransmissions,
+            timeouts: record.timeouts,
+            round_trips: record.round_trips.clone(),
+        }
+    }
+
+    /// What came after `earlier`.
+    fn since(mut self, earlier: &Self) -> Self {
+        self.segments_sent -= earlier.segments_sent;
+        self.retransmissions -= earlier.retransmissions;
+        self.timeouts -= earlier.timeouts;
+        // All of it is in the later one, so nothing can go wrong.
+        let _ = self.round_trips.subtract(&earlier.round_trips);
+        self
+    }
+
+    /// With what another did.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.segments_sent += other.segments_sent;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        // It grows as it must.
+        let _ = self.round_trips.add(&other.round_trips);
+    }
+}
+
+impl Flow {
+    /// That of `writer`, which had brought `earlier` octets when it began to be measured.
+    fn of(
+        writer: &Writer,
+        came: &Progress,
+        earlier: u64,
+        (from, to): (Instant, Instant),
+        record: Option<&Record>,
+    ) -> Self {
+        let mut held = BTreeMap::new();
+        for (since, until, limit) in record.into_iter().flat_map(|record| record.limits.spans(from, to)) {
+            *held.entry(limit).or_insert(0.0) += until.saturating_since(since).as_secs_f64();
+        }
+        Self {
+            octets: came.octets - earlier,
+            longest_gap: match (came.last, came.ended) {
+                (Some(last), None) => came.longest_gap.max(to.saturating_since(last)),
+                (_, Some(_)) | (None, None) => came.longest_gap,
+            },
+            completion: came.ended.zip(writer.opened).map(|(ended, opened)| ended.saturating_since(opened)),
+            aborted: came.aborted.clone(),
+            writes: writer.writes,
+            opened: writer.opened.is_some(),
+            sender: None,
+            held,
+        }
+    }
+
+    /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
+    #[must_use]
+    pub fn held(&self) -> Vec<(Limit, f64)> {
+        shares(core::slice::from_ref(self))
+    }
+}
+
+/// What a session has brought so far.
+#[derive(Clone, Default)]
+pub(super) struct Progress {
+    /// Who called, where that is known.
+    caller: Address,
+    pub(super) octets: u64,
+    pub(super) last: Option<Instant>,
+    longest_gap: Duration,
+    pub(super) ended: Option<Instant>,
+    pub(super) aborted: Option<Reason>,
+    pub(super) wrong: Option<u64>,
+}
+
+/// The sessions of each reading program.
+pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Vec<Progress>> {
+    let stream = |received: Received| Progress {
+        caller: received.caller,
+        octets: received.octets,
+        last: received.last,
+        longest_gap: received.longest_gap,
+        ended: received.ended,
+        aborted: received.aborted,
+        wrong: received.wrong_at,
+    };
+    let streams = |sink: &Sink| sink.received().map(stream).collect();
+    let put = |keeper: &FileKeeper| keeper.received().map(|it| vec![stream(it)]);
+    let got = |user: &FileUser| user.received().map(|it| vec![stream(it)]);
+    let units = |sink: &UdpSink| {
+        let each = sink.received().map(|received| Progress {
+            caller: received.caller,
+            octets: received.octets,
+            last: received.last,
+            longest_gap: received.longest_gap,
+            wrong: received.wrong,
+            ..Progress::default()
+        });
+        each.collect()
+    };
+    let of = |to| {
+        let stream = program::<Sink>(world, hosts, to).map(streams);
+        let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).and_then(put));
+        let stream = stream.or_else(|| program::<FileUser>(world, hosts, to).and_then(got));
+        stream.or_else(|| program::<UdpSink>(world, hosts, to).map(units))
+    };
+    load.to.iter().map(|to| of(to).unwrap_or_default()).collect()
+}
+
+/// A session without progress for so long has stopped.
+const STOPPED: Duration = Duration::from_secs(1);
+
+/// Flows that brought something and then stood still, and those that should have brought something and did not.
+pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
+    let still = |(progress, flow): &&(Progress, Flow)| {
+        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes }
+    };
+    flows.iter().filter(still).count() as u64
+}
+
+/// A connection: the address of its sender, and of the peer.
+pub(super) type Pair = (Address, Address);
+
+/// Jain's index over those that were to write: who got nothing, or never opened, was treated least fairly of all.
+pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
+    let writes = flows.iter().filter(|flow| flow.writes);
+    let octets: Vec<f64> = writes.map(|flow| lossy(flow.octets)).collect();
+    stats::jain(&octets)
+}
+
+/// What held `flows`, as shares of their time.
+pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
+    let mut times = BTreeMap::new();
+    for (limit, seconds) in flows.iter().flat_map(|flow| &flow.held) {
+        *times.entry(*limit).or_insert(0.0) += seconds;
+    }
+    let whole: f64 = times.values().sum();
+    let mut shares: Vec<(Limit, f64)> = times.into_iter().map(|(limit, time)| (limit, time / whole)).collect();
+    shares.sort_by(|(_, one), (_, two)| two.total_cmp(one));
+    shares
+}
+
+/// A session of a writer, as far as it is known.
+struct Writer {
+    local: Address,
+    remote: Address,
+    opened: Option<Instant>,
+    writes: bool,
+}
+
+/// The sessions of the writer, in the order of opening.
+fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Writer> {
+    let streams = program::<Source>(world, hosts, &load.from).into_iter().flat_map(|source| {
+        let each = (0..).zip(source.sent());
+        each.map(|(number, it)| Writer {
+            local: it.local,
+            remote: it.remote,
+            opened: it.opened,
+            writes: number < source.busy(),
+        })
+    });
+    let units = program::<UdpSource>(world, hosts, &load.from).into_iter().flat_map(|source| {
+        source.sent().map(|it| Writer { local: it.local, remote: Address::NONE, opened: it.first, writes: true })
+    });
+    let file = file_user(world, hosts, load).map(|user| Writer {
+        local: Address::NONE,
+        remote: Address::NONE,
+        opened: user.opened(),
+        writes: true,
+    });
+    streams.chain(units).chain(file).collect()
+}
+
+/// The sessions of one reader that no writer has been found for yet. All of a load's sessions come from one host, so a port tells them apart.
+struct Unmatched {
+    by_port: BTreeMap<u16, usize>,
+    /// Those of callers without a socket, in the order of being accepted.
+    nameless: VecDeque<usize>,
+}
+
+impl Unmatched {
+    fn of(sessions: &[Progress]) -> Self {
+        let (mut by_port, mut nameless) = (BTreeMap::new(), VecDeque::new());
+        for (number, session) in sessions.iter().enumerate() {
+            match session.caller.socket() {
+                Some(caller) => drop(by_port.insert(caller.port(), number)),
+                None => nameless.push_back(number),
+            }
+        }
+        Self { by_port, nameless }
+    }
+
+    /// The number of the session that `writer` has there, if it got as far.
+    fn take(&mut self, writer: &Writer) -> Option<usize> {
+        match writer.local.socket() {
+            Some(local) => self.by_port.remove(&local.port()),
+            None => writer.opened.and_then(|_| self.nameless.pop_front()),
+        }
+    }
+}
+
+/// The sessions of `load`, in the order of opening: what came of each, and that since `before`. Sessions go to each reader in turn.
+pub(super) fn flows(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    sinks: &[Vec<Progress>],
+    before: &Snapshot,
+) -> Vec<(Progress, Flow)> {
+    let records: BTreeMap<Pair, &Record> = records(world, hosts, &load.from.0).collect();
+    let mut unmatched: Vec<Unmatched> = sinks.iter().map(|sessions| Unmatched::of(sessions)).collect();
+    let mut all = Vec::new();
+    for (number, writer) in writers(world, hosts, load).iter().enumerate() {
+        let sink = number % sinks.len().max(1);
+        let place = unmatched.get_mut(sink).and_then(|it| it.take(writer));
+        let progress = place.and_then(|number| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
+        let earlier = place.and_then(|number| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
+        let pair = (writer.local, writer.remote);
+        let flow = Flow::of(writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
+        let sender = records.get(&pair).map(|record| Sender::of(record));
+        let sender = sender.map(|now| match before.senders.get(&pair) {
+            Some(earlier) => now.since(earlier),
+            None => now,
+        });
+        all.push((progress, Flow { sender, ..flow }));
+    }
+    all
+}
+
+/// What the senders of `load`'s host have done so far.
+pub(super) fn senders(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, Sender> {
+    records(world, hosts, &load.from.0).map(|(pair, record)| (pair, Sender::of(record))).collect()
+}
+
+/// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.
+fn records<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    host: &str,
+) -> impl Iterator<Item = (Pair, &'a Record)> {
+    let host = hosts.get(host).and_then(|id| world.host(*id));
+    let nodes = host.into_iter().flat_map(|host| {
+        let names = host.graph.accounts();
+        names.filter_map(|(name, _)| host.graph.find::<Tcp>(name))
+    });
+    nodes.flat_map(|tcp| tcp.records().map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)))
+}
