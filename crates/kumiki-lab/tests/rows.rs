@@ -124,3 +124,15 @@ load.bulk = { kind = "netperf", from = "a.n", to = ["b.n", "c.n"], message = "8 
     assert!((rates[1] - 4.0 * full).abs() < 0.1, "{rates:?}");
     assert!((rates[0] + rates[2] - 10.0 * full).abs() < 0.1 && rates[0].min(rates[2]) > 1.0, "{rates:?}");
 }
+
+/// More comes than the line takes, so there is never less than one frame too few in the queue.
+#[test]
+fn the_queue_of_an_overloaded_line_is_full() {
+    let set = ["load.voice.rate=12 Mb/s", "load.bulk.start=1 h"];
+    let text = SHARED.replace("queue_frames = 100", "queue_frames = 50").replace("sessions = 2", "start = \"0 s\"");
+    let row = Laboratory::default().run(&point(&parse(&text), &set)).unwrap().rows.remove(0);
+    let queue = &row.queues["line.a"];
+    assert!(queue["mean"] > 49.0 && queue["p50"] >= 49.0 && queue["max"] == 50.0, "{queue:?}");
+    // Nothing comes back.
+    assert_eq!((row.queues["line.b"]["mean"], row.queues["line.b"]["max"]), (0.0, 0.0));
+}
