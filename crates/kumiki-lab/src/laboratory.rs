@@ -120,7 +120,7 @@ impl Runner for Laboratory {
                 return Err(format!("no connection was established{of}: {}", none.why).into());
             }
         }
-        let mut notes = notes::notes(measured);
+        let mut notes = notes::notes(measured, point.scenario.report.load.as_ref());
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }

@@ -269,6 +269,7 @@ fn repeat(
     let mut rows = Vec::new();
     let mut captures = Vec::new();
     let mut notes: Vec<String> = Vec::new();
+    let mut told: Vec<(String, Vec<u64>)> = Vec::new();
     let mut limits: Vec<(String, f64)> = Vec::new();
     let mut point = point.clone();
     for repetition in 0_u32.. {
@@ -279,13 +280,15 @@ fn repeat(
         let seed = known.seed.wrapping_add(repetition.into());
         point.scenario.run.seed = seed;
         let outcome = runner.run(&point).map_err(|why| why.to_string())?;
-        let own = outcome.rows.iter().find(|row| row.load == point.scenario.report.load);
+        let own = outcome.rows.iter().find(|row| is_own(row, &point));
         values.push(own.ok_or("the run gave no result")?.goodput_mbps);
         for row in outcome.rows {
+            // The paper's value is of the point, and not of a part of it.
+            let paper_mbps = known.paper_mbps.filter(|_| is_own(&row, &point));
             let mut varied = known.varied.clone();
             // What the run has to say of itself: the part of a host that the row is of, what was measured.
-            let own = row.varied.into_iter();
-            varied.extend(own.filter(|(name, _)| known.parameter(name).is_none()));
+            let said = row.varied.into_iter();
+            varied.extend(said.filter(|(name, _)| known.parameter(name).is_none()));
             let row = Row {
                 varied,
                 seed,
@@ -293,8 +296,7 @@ fn repeat(
                 paper: known.paper,
                 figure: known.figure.clone(),
                 series: known.series.clone(),
-                // The paper's value is of the point, and not of a part of it.
-                paper_mbps: known.paper_mbps.filter(|_| row.scope == Scope::Total),
+                paper_mbps,
                 profile: known.profile.clone(),
                 fitted: known.fitted,
                 fit_points: known.fit_points,
@@ -307,8 +309,9 @@ fn repeat(
         }
         captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
         for note in outcome.notes {
-            if !notes.contains(&note) {
-                notes.push(note);
+            match told.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, seeds)) => seeds.push(seed),
+                None => told.push((note, vec![seed])),
             }
         }
         for limit in outcome.limits {
@@ -332,6 +335,7 @@ fn repeat(
         }
     }
     let level = stopping.map_or(Level::P99, |stopping| stopping.level());
+    notes.extend(told.into_iter().map(|(note, seeds)| of_runs(note, &seeds, values.len())));
     if let Some(fixed) = &fixed {
         one_of(fixed, &mut values, &mut notes);
     }
@@ -339,6 +343,20 @@ fn repeat(
     let loads = of_loads(&point, &rows, fixed.as_ref(), level);
     let done = Done { rows, summary, loads, notes, limits };
     Ok((done, captures))
+}
+
+/// Whether the row is what the point is about: the load of `[report]`, or all together.
+fn is_own(row: &Row, point: &Point) -> bool {
+    row.scope != Scope::Flow && row.load == point.scenario.report.load
+}
+
+/// What the runs with `seeds` have said, of so many.
+fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
+    if seeds.len() == runs {
+        return note;
+    }
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!("seed {}: {note}", seeds.join(", "))
 }
 
 /// What the runs say of each load, where there are several and `[report]` names none.

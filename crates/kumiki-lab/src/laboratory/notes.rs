@@ -9,8 +9,11 @@ use crate::stats;
 /// Below this the fairness of sessions is worth a note.
 const UNFAIR: f64 = 0.95;
 
-/// What a reader of the table should know beside the rates.
-pub(super) fn notes(measured: &Measured) -> Vec<String> {
+/// What a reader of the table should know beside the rates, of the load `only` where that is all that is shown.
+pub(super) fn notes(measured: &Measured, only: Option<&String>) -> Vec<String> {
+    if let Some(load) = only.and_then(|name| measured.loads.get(name)) {
+        return notes_of(load);
+    }
     let mut notes = Vec::new();
     for (name, load) in &measured.loads {
         let own = notes_of(load);

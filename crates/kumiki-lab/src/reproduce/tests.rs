@@ -199,3 +199,9 @@ fn what_is_finished_when_an_end_is_wanted_is_kept_and_nothing_else_is_begun() {
     let whole = tests::results(TWO_HOSTS, 1, false);
     assert!(result.rows().eq(whole.rows().take(2)));
 }
+
+#[test]
+fn what_only_some_runs_say_has_their_seeds() {
+    assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 3], 3), "seed 1, 3: 1 of 2 aborted");
+    assert_eq!(of_runs("1 of 2 aborted".to_owned(), &[1, 2, 3], 3), "1 of 2 aborted");
+}
