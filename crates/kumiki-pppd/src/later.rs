@@ -1,4 +1,4 @@
-//! A program that begins when the link is up, and not with the graph.
+//! A program that begins when the link is up; one that only listens may begin with the graph.
 
 use core::net::IpAddr;
 
@@ -14,12 +14,21 @@ const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, ge
 /// The node: `program`, once it may begin.
 pub(super) struct Later<P> {
     program: P,
+    /// It begins with the graph.
+    at_once: bool,
     has_begun: bool,
 }
 
 impl<P: Protocol> Protocol for Later<P> {
     fn shape(&self) -> Shape {
         self.program.shape()
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        if self.at_once {
+            self.has_begun = true;
+            self.program.start(cx);
+        }
     }
 
     fn bind(&mut self, above: Above, keys: &[Key]) -> Result<(), String> {
@@ -60,6 +69,9 @@ pub(super) trait Upper {
     /// The node; asked for once.
     fn node(&mut self) -> Box<dyn Protocol>;
 
+    /// Has the program begin with the graph, whatever the addresses will be.
+    fn set_at_once(&mut self);
+
     /// The link is up, between these addresses, and nothing was begun before.
     fn begin(&mut self, graph: &mut Graph, node: NodeId, now: Instant, ends: (IpAddr, IpAddr));
 
@@ -74,6 +86,8 @@ pub(super) trait Upper {
 pub(super) struct Watched<'a, P, M, W> {
     /// Makes the program of our address and the peer's. Before they are known it is made once, of addresses that mean nothing.
     pub(super) make: M,
+    /// It begins with the graph.
+    pub(super) at_once: bool,
     /// Watches it.
     pub(super) watcher: &'a mut W,
     /// Which kind of program.
@@ -88,10 +102,17 @@ where
 {
     fn node(&mut self) -> Box<dyn Protocol> {
         let nowhere = IpAddr::from([0, 0, 0, 0]);
-        Box::new(Later { program: (self.make)(nowhere, nowhere), has_begun: false })
+        Box::new(Later { program: (self.make)(nowhere, nowhere), at_once: self.at_once, has_begun: false })
+    }
+
+    fn set_at_once(&mut self) {
+        self.at_once = true;
     }
 
     fn begin(&mut self, graph: &mut Graph, node: NodeId, now: Instant, ends: (IpAddr, IpAddr)) {
+        if self.at_once {
+            return;
+        }
         let program = (self.make)(ends.0, ends.1);
         if let Some(later) = graph.protocol_mut::<Later<P>>(node) {
             later.program = program;

@@ -6,8 +6,8 @@
 //! | Line | any [`Opening`], its octets kept where that is asked for |
 //! | Left out | programs over IPv6, though Linux uses it through the TUN device; several links at once, multilink |
 //!
-//! The daemon's log is what is told as it goes; [`Summary`] is what is left at the end. A program begins when IPCP has agreed on
-//! addresses, and the link is closed in order when it is done, or at Ctrl-C.
+//! The daemon's log is what is told as it goes; [`Summary`] is what is left at the end. A program that calls begins when IPCP has agreed on
+//! addresses, one that listens with the graph; the link is closed in order when it is done, or at Ctrl-C.
 
 use core::net::IpAddr;
 use kumiki_ppp::ppp::Agreement;
@@ -128,8 +128,18 @@ impl<'a> User<'a> {
         watcher: &'a mut impl Watcher<P>,
     ) -> Self {
         let kind = core::marker::PhantomData;
-        let watched = Watched { make, watcher, kind };
+        let watched = Watched { make, at_once: false, watcher, kind };
         Self(Use::Program(name, Box::new(watched)))
+    }
+
+    /// The same for a program that waits for calls to any address: it listens before the link is up. The peer's call may come right behind
+    /// the last word about addresses, and would be refused where nobody listened yet.
+    #[must_use]
+    pub fn that_listens(mut self) -> Self {
+        if let Use::Program(_, upper) = &mut self.0 {
+            upper.set_at_once();
+        }
+        self
     }
 }
 
@@ -515,7 +525,7 @@ impl Session<'_, '_> {
             self.has_begun = true;
             upper.begin(graph, node, now, (local, remote));
         }
-        self.has_finished = self.has_finished || upper.look(graph, node, now);
+        self.has_finished = self.has_finished || self.has_begun && upper.look(graph, node, now);
         self.has_finished
     }
 

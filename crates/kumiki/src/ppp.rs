@@ -463,7 +463,10 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
         Program::Sink => "sink",
         Program::Echo | Program::Ping => "echo",
     };
-    let user = User::program(name, make, &mut printer);
+    let mut user = User::program(name, make, &mut printer);
+    if above.to.is_none() {
+        user = user.that_listens();
+    }
     let summary = kumiki_pppd::run(&options, user, &mut tell)?;
     // A link that is lost takes its connections with it.
     ended(&summary)?;
