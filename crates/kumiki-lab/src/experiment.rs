@@ -21,6 +21,7 @@ use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers};
 use crate::profile::Profile;
 use crate::scenario::{Host, Scenario};
+use crate::topology::{Topology, place};
 use fault::Fault;
 pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
@@ -109,9 +110,11 @@ impl Experiment {
         let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
         let (mut loads, mut programs) = programs::of_scenario(scenario, &by_host)?;
-        for load in loads.values_mut() {
-            let ways = load.to.iter().flat_map(|(to, _)| path::between(scenario, &load.from.0, to));
-            load.path = ways.collect();
+        let topology = Topology::of(scenario);
+        for (name, load) in &mut loads {
+            let pairs = scenario.load.get(name).into_iter().flat_map(|load| load.pairs());
+            let ways = pairs.filter_map(|(from, to)| topology.way(place(from), place(to)));
+            load.path = ways.flatten().filter_map(|hop| path::Crossed::of(&hop)).collect();
         }
         let mut world = World::new();
         let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());

@@ -47,7 +47,7 @@ impl Laboratory {
         for (name, load) in &point.scenario.load {
             let ladder = limit::of_load(&point.scenario, load).map_err(|why| format!("load.{name}: {why}"))?;
             if point.scenario.load.len() > 1 {
-                let _ = writeln!(text, "{name}: {} -> {}", load.from, load.to.0.join(", "));
+                let _ = writeln!(text, "{name}: {} -> {}", load.from.0.join(", "), load.to.0.join(", "));
             }
             text += &limit::table(&ladder, printed).draw(Layout { lines: Lines::Unicode, width: None });
         }

@@ -15,4 +15,5 @@ pub mod rows;
 pub mod scenario;
 pub mod stats;
 pub mod table;
+mod topology;
 pub mod workload;

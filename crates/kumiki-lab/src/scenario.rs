@@ -50,14 +50,18 @@ use crate::medium;
 use crate::quantity::Octets;
 
 mod amount;
+mod arithmetic;
 mod builtin;
 mod check;
 mod drawing;
+mod ends;
 mod expand;
 pub(crate) mod fault;
+mod groups;
 pub(crate) mod label;
 pub(crate) mod like;
 mod load;
+mod network;
 mod read;
 pub(crate) mod settings;
 #[cfg(test)]
@@ -231,14 +235,17 @@ impl<'de> Visitor<'de> for GraphVisitor {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// How many ports, numbered from 0.
+    /// How many ports, numbered from 0; as many as lines end on it unless given.
+    #[serde(default)]
     pub ports: usize,
     /// Room in each output queue, in cells.
     pub queue_cells: u32,
     /// Time from a cell's arrival to the earliest slot it can leave in.
     #[serde(default)]
     pub latency: String,
-    /// Permanent channels, each `"port vpi/vci -> port vpi/vci"`, one way; `<->` makes both ways.
+    /// Permanent channels, each `"port vpi/vci -> port vpi/vci"`, one way; `<->` makes both ways. Without any there is one for each pair of hosts that
+    /// a load joins through this switch.
+    #[serde(default)]
     pub channels: Vec<String>,
     /// What to do when a queue fills: `tail` (drop cells), `ppd`, `epd`.
     #[serde(default)]
@@ -257,7 +264,7 @@ pub struct Switch {
 /// A line between two plugs.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Link {
-    /// The two ends, each `host.device` or `switch.port`.
+    /// The two ends, each `host.device` or `switch.port`; a host alone is its one device, and a switch its next free port.
     pub ends: [String; 2],
     /// What it is: a name of [`medium::LINES`].
     pub medium: String,
@@ -358,10 +365,14 @@ pub struct Workload {
     /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `ftam` (a file, put by the file service), `udp` (datagrams at a
     /// constant rate), `ping` (echoes of ICMP), or `limit` (nothing runs; octets are counted).
     pub kind: String,
-    /// The node that writes, as `host.node`.
-    pub from: String,
-    /// The node that reads, as `host.node`, or several: sessions go to each in turn. For `ping` the node that answers.
-    pub to: Targets,
+    /// The node that writes, as `host.node`, or several, each with so many `sessions`. A layer's node (`a.tcp`) or a host alone gets a program
+    /// on it; `s*.app` is every host `s` and a number.
+    pub from: Nodes,
+    /// The node that reads, or several: the sessions of one writer go to each in turn, and several writers have one reader or one each. For
+    /// `ping` the node that answers.
+    pub to: Nodes,
+    /// The port where readers listen; given out from 5001 on unless given.
+    pub port: Option<u16>,
     /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
     pub message: String,
     /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.
@@ -378,10 +389,10 @@ pub struct Workload {
     pub read: Option<String>,
     /// For `limit`: which step of the overhead ladder.
     pub step: Option<String>,
-    /// How many sessions.
+    /// How many sessions each writer opens.
     #[serde(default = "one")]
     pub sessions: u32,
-    /// How many of them write; all unless given.
+    /// How many of those of each writer write; all unless given.
     pub busy: Option<u32>,
     /// How long after the beginning the first of them opens.
     pub start: Option<String>,
@@ -403,35 +414,51 @@ pub struct Workload {
     pub coalesce: Option<String>,
 }
 
-/// One node or several, each as `host.node`. In a file a text alone is one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Targets(pub Vec<String>);
-
-impl<'de> Deserialize<'de> for Targets {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TargetsVisitor)
+impl Workload {
+    /// Each writer with each reader that it has: all where it is the only writer, the only one, or its own.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let (writers, readers) = (self.from.0.len(), self.to.0.len());
+        self.from.0.iter().enumerate().flat_map(move |(number, from)| {
+            let own = match (writers, readers) {
+                (1, all) => 0..all,
+                (_, 1) => 0..1,
+                _ => number..number.saturating_add(1),
+            };
+            let readers = self.to.0.get(own).unwrap_or_default();
+            readers.iter().map(|to| (from.as_str(), to.as_str()))
+        })
     }
 }
 
-struct TargetsVisitor;
+/// One node or several, each as `host.node`. In a file a text alone is one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nodes(pub Vec<String>);
 
-impl<'de> Visitor<'de> for TargetsVisitor {
-    type Value = Targets;
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodesVisitor)
+    }
+}
+
+struct NodesVisitor;
+
+impl<'de> Visitor<'de> for NodesVisitor {
+    type Value = Nodes;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"host.node\", or a list of such")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Targets, E> {
-        Ok(Targets(vec![name.to_owned()]))
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Nodes, E> {
+        Ok(Nodes(vec![name.to_owned()]))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Targets, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Nodes, A::Error> {
         let mut names = Vec::new();
         while let Some(name) = list.next_element()? {
             names.push(name);
         }
-        Ok(Targets(names))
+        Ok(Nodes(names))
     }
 }
 

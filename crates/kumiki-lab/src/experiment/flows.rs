@@ -1,6 +1,7 @@
 //! The sessions of a load: what each brought, what its sender did, and what held it.
 
-use std::collections::{BTreeMap, VecDeque};
+use core::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hdrhistogram::Histogram;
 use kumiki_graph::{Address, Duration, Instant, Reason};
@@ -16,6 +17,8 @@ use crate::workload::{FileKeeper, FileUser, Sink, Source, UdpSink, UdpSource};
 /// One session's part.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Flow {
+    /// The host that writes.
+    pub from: String,
     /// Octets read while measuring.
     pub octets: u64,
     /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
@@ -101,6 +104,7 @@ impl Flow {
             writes: writer.writes,
             opened: writer.opened.is_some(),
             sender: None,
+            from: String::new(),
             held,
         }
     }
@@ -200,9 +204,9 @@ struct Writer {
     writes: bool,
 }
 
-/// The sessions of the writer, in the order of opening.
-fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Writer> {
-    let streams = program::<Source>(world, hosts, &load.from).into_iter().flat_map(|source| {
+/// The sessions of the writing program at `from`, in the order of opening.
+fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &(String, String)) -> Vec<Writer> {
+    let streams = program::<Source>(world, hosts, from).into_iter().flat_map(|source| {
         let each = (0..).zip(source.sent());
         each.map(|(number, it)| Writer {
             local: it.local,
@@ -211,7 +215,7 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<
             writes: number < source.busy(),
         })
     });
-    let units = program::<UdpSource>(world, hosts, &load.from).into_iter().flat_map(|source| {
+    let units = program::<UdpSource>(world, hosts, from).into_iter().flat_map(|source| {
         source.sent().map(|it| Writer { local: it.local, remote: Address::NONE, opened: it.first, writes: true })
     });
     let file = file_user(world, hosts, load).map(|user| Writer {
@@ -223,35 +227,35 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<
     streams.chain(units).chain(file).collect()
 }
 
-/// The sessions of one reader that no writer has been found for yet. All of a load's sessions come from one host, so a port tells them apart.
+/// The sessions of one reader that no writer has been found for yet.
 struct Unmatched {
-    by_port: BTreeMap<u16, usize>,
+    by_caller: BTreeMap<SocketAddr, usize>,
     /// Those of callers without a socket, in the order of being accepted.
     nameless: VecDeque<usize>,
 }
 
 impl Unmatched {
     fn of(sessions: &[Progress]) -> Self {
-        let (mut by_port, mut nameless) = (BTreeMap::new(), VecDeque::new());
+        let (mut by_caller, mut nameless) = (BTreeMap::new(), VecDeque::new());
         for (number, session) in sessions.iter().enumerate() {
             match session.caller.socket() {
-                Some(caller) => drop(by_port.insert(caller.port(), number)),
+                Some(caller) => drop(by_caller.insert(caller, number)),
                 None => nameless.push_back(number),
             }
         }
-        Self { by_port, nameless }
+        Self { by_caller, nameless }
     }
 
     /// The number of the session that `writer` has there, if it got as far.
     fn take(&mut self, writer: &Writer) -> Option<usize> {
         match writer.local.socket() {
-            Some(local) => self.by_port.remove(&local.port()),
+            Some(local) => self.by_caller.remove(&local),
             None => writer.opened.and_then(|_| self.nameless.pop_front()),
         }
     }
 }
 
-/// The sessions of `load`, in the order of opening: what came of each, and that since `before`. Sessions go to each reader in turn.
+/// The sessions of `load`, writer by writer and in the order of opening: what came of each, and that since `before`.
 pub(super) fn flows(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
@@ -259,29 +263,34 @@ pub(super) fn flows(
     sinks: &[Vec<Progress>],
     before: &Snapshot,
 ) -> Vec<(Progress, Flow)> {
-    let records: BTreeMap<Pair, &Record> = records(world, hosts, &load.from.0).collect();
     let mut unmatched: Vec<Unmatched> = sinks.iter().map(|sessions| Unmatched::of(sessions)).collect();
     let mut all = Vec::new();
-    for (number, writer) in writers(world, hosts, load).iter().enumerate() {
-        let sink = number % sinks.len().max(1);
-        let place = unmatched.get_mut(sink).and_then(|it| it.take(writer));
-        let progress = place.and_then(|number| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
-        let earlier = place.and_then(|number| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
-        let pair = (writer.local, writer.remote);
-        let flow = Flow::of(writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
-        let sender = records.get(&pair).map(|record| Sender::of(record));
-        let sender = sender.map(|now| match before.senders.get(&pair) {
-            Some(earlier) => now.since(earlier),
-            None => now,
-        });
-        all.push((progress, Flow { sender, ..flow }));
+    for (place, from) in load.from.iter().enumerate() {
+        let records: BTreeMap<Pair, &Record> = records(world, hosts, &from.0).collect();
+        let mut readers = load.readers(place).cycle();
+        for writer in writers(world, hosts, load, from) {
+            let sink = readers.next().unwrap_or(0);
+            let place = unmatched.get_mut(sink).and_then(|it| it.take(&writer));
+            let progress = place.and_then(|number| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
+            let earlier = place.and_then(|number| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
+            let pair = (writer.local, writer.remote);
+            let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
+            let sender = records.get(&pair).map(|record| Sender::of(record));
+            let sender = sender.map(|now| match before.senders.get(&pair) {
+                Some(earlier) => now.since(earlier),
+                None => now,
+            });
+            all.push((progress, Flow { sender, from: from.0.clone(), ..flow }));
+        }
     }
     all
 }
 
-/// What the senders of `load`'s host have done so far.
+/// What the senders of `load`'s hosts have done so far.
 pub(super) fn senders(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, Sender> {
-    records(world, hosts, &load.from.0).map(|(pair, record)| (pair, Sender::of(record))).collect()
+    let writing: BTreeSet<&String> = load.from.iter().map(|(host, _)| host).collect();
+    let records = writing.into_iter().flat_map(|host| records(world, hosts, host));
+    records.map(|(pair, record)| (pair, Sender::of(record))).collect()
 }
 
 /// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.

@@ -150,9 +150,8 @@ impl Units {
     }
 
     fn of(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
-        let source = program::<UdpSource>(world, hosts, &load.from);
-        let mut all =
-            Self { sent: source.map_or(0, |source| source.sent().map(|sent| sent.units).sum()), ..Self::default() };
+        let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));
+        let mut all = Self { sent: sources.flat_map(UdpSource::sent).map(|sent| sent.units).sum(), ..Self::default() };
         let sinks = load.to.iter();
         let sinks = sinks.filter_map(|to| program::<UdpSink>(world, hosts, to));
         for received in sinks.flat_map(UdpSink::received) {
@@ -167,7 +166,7 @@ impl Units {
 
 /// Who asks for a file to be moved: the writer, or the reader.
 pub(super) fn file_user<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<&'a FileUser> {
-    let mut ends = core::iter::once(&load.from).chain(&load.to);
+    let mut ends = load.from.iter().chain(&load.to);
     ends.find_map(|end| program::<FileUser>(world, hosts, end))
 }
 
@@ -181,7 +180,8 @@ pub(super) struct Snapshot {
     /// By reading program and session.
     pub(super) octets: Vec<Vec<u64>>,
     page_waits: u64,
-    waited: Duration,
+    /// What each writing program waited between messages, all sessions together.
+    waited: Vec<Duration>,
     /// How long each line on the way was busy, in nanoseconds.
     lines: BTreeMap<Crossed, u64>,
     units: Units,
@@ -192,7 +192,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     fn take(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Self {
         let sinks = progress(world, hosts, load);
-        let source = program::<Source>(world, hosts, &load.from);
+        let sent = || sources(world, hosts, load).flat_map(|(_, source)| source.sent());
         let lines = load.path.iter().filter_map(|crossed| {
             let mut media = world.media();
             let (_, counters) = media.find(|(name, _)| *name == crossed.line)?;
@@ -204,9 +204,9 @@ impl Snapshot {
             lines: lines.collect(),
             last: sinks.iter().flatten().filter_map(|it| it.last).max(),
             octets: sinks.iter().map(|sessions| sessions.iter().map(|it| it.octets).collect()).collect(),
-            page_waits: source.map_or(0, |source| source.sent().map(|sent| sent.page_waits).sum()),
+            page_waits: sent().map(|sent| sent.page_waits).sum(),
             units: Units::of(world, hosts, load),
-            waited: source.into_iter().flat_map(Source::sent).fold(Duration::ZERO, |all, sent| all + sent.waited),
+            waited: waited(world, hosts, load),
             senders: BTreeMap::new(),
         }
     }
@@ -221,17 +221,43 @@ pub(super) fn program<'a, T: kumiki_graph::Protocol>(
     host.graph.protocol(host.graph.node(node)?)
 }
 
+/// The writing programs of a load of streams, each with the number of its place.
+pub(super) fn sources<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+) -> impl Iterator<Item = (usize, &'a Source)> {
+    let places = load.from.iter().enumerate();
+    places.filter_map(|(number, from)| Some((number, program::<Source>(world, hosts, from)?)))
+}
+
+fn waited(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<Duration> {
+    let of = |from| program::<Source>(world, hosts, from).into_iter().flat_map(Source::sent);
+    let sum = |from| of(from).fold(Duration::ZERO, |all, sent| all + sent.waited);
+    load.from.iter().map(sum).collect()
+}
+
+/// Whether all of the writing programs of kind `T` are `done`.
+fn all_done<T: kumiki_graph::Protocol>(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &Load,
+    done: impl Fn(&T) -> bool,
+) -> bool {
+    load.from.iter().all(|from| program::<T>(world, hosts, from).is_some_and(&done))
+}
+
 /// Whether the writing program has done all it was to do, and of streams the end has arrived.
 pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> bool {
     match load.kind {
         Kind::Stream => {
             let received = progress(world, hosts, load);
-            program::<Source>(world, hosts, &load.from).is_some_and(Source::is_done)
+            all_done(world, hosts, load, Source::is_done)
                 && received.iter().flatten().all(|it| it.ended.is_some() || it.aborted.is_some())
         }
         Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
-        Kind::Units => program::<UdpSource>(world, hosts, &load.from).is_some_and(UdpSource::is_done),
-        Kind::Ping => program::<Ping>(world, hosts, &load.from).is_some_and(Ping::is_done),
+        Kind::Units => all_done(world, hosts, load, UdpSource::is_done),
+        Kind::Ping => all_done(world, hosts, load, Ping::is_done),
     }
 }
 
@@ -406,7 +432,7 @@ fn measure(
     (load, is_alone): (&Load, bool),
 ) -> LoadResult {
     let sinks = progress(world, hosts, load);
-    let source = program::<Source>(world, hosts, &load.from);
+    let sources: Vec<(usize, &Source)> = sources(world, hosts, load).collect();
     // What has an end of its own is measured from its beginning, whatever the others wait for.
     let beginning = Snapshot::default();
     let whole_load = load.until_done && matches!(load.kind, Kind::Stream | Kind::File);
@@ -421,8 +447,8 @@ fn measure(
         }
         _ if load.until_done && load.kind == Kind::Stream => {
             let done = is_done(world, hosts, load);
-            let written = source.filter(|_| load.sender_clock).and_then(written);
-            transfer_time(source, &sinks, written.or_else(|| (!done).then_some(after.at)))
+            let written = if load.sender_clock { written(&sources) } else { None };
+            transfer_time(&sources, &sinks, written.or_else(|| (!done).then_some(after.at)))
         }
         // Several loads are compared, so the time is the same for all.
         (Some(first), Some(last)) if last > first && is_alone => last.saturating_since(first),
@@ -434,12 +460,14 @@ fn measure(
         let earlier = before.lines.get(line).copied().unwrap_or_default();
         if whole > 0.0 { lossy(busy.saturating_sub(earlier)) / 1e9 / whole } else { 0.0 }
     };
-    let waited = if time.is_zero() {
-        0.0
-    } else {
-        let waited = (after.waited - before.waited).as_secs_f64();
-        waited / time.as_secs_f64() / source.map_or(1.0, |source| lossy(source.busy().max(1)))
-    };
+    let mut waited = BTreeMap::new();
+    for (number, (host, _)) in load.from.iter().enumerate() {
+        let of = |snapshot: &Snapshot| snapshot.waited.get(number).copied().unwrap_or_default();
+        let source = sources.iter().find(|(place, _)| *place == number);
+        let busy = source.map_or(1.0, |(_, source)| lossy(source.busy().max(1)));
+        let share = (of(after) - of(before)).as_secs_f64() / time.as_secs_f64().max(1e-9) / busy;
+        *waited.entry(host.clone()).or_default() += if time.is_zero() { 0.0 } else { share };
+    }
     // Datagrams that were all sent are over, and have not stopped.
     let over = load.kind == Kind::Units && is_done(world, hosts, load);
     let stopped = if over { 0 } else { flows::stopped(&flows) };
@@ -448,7 +476,7 @@ fn measure(
         time,
         jain: jain(&flows),
         line: after.lines.iter().map(line_share).fold(0.0, f64::max),
-        waited: [(load.from.0.clone(), waited)].into(),
+        waited,
         page_waits: after.page_waits - before.page_waits,
         stopped,
         wrong: sinks.iter().flatten().find_map(|it| it.wrong),
@@ -460,17 +488,27 @@ fn measure(
             let failed = user.failure();
             failed.or_else(|| user.done().is_none().then(unfinished))
         }),
-        unconnected: source.and_then(|source| unconnected(&load.from.0, source)),
+        unconnected: unconnected(load, &sources),
         units: (load.kind == Kind::Units).then(|| after.units.since(before.units)),
-        echoes: program::<Ping>(world, hosts, &load.from).map(Ping::echoes),
+        echoes: load.from.first().and_then(|from| program::<Ping>(world, hosts, from)).map(Ping::echoes),
         flows,
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
 }
 
+/// Why `load` has never had a connection, where it has had none: what kept the first of its writers.
+fn unconnected(load: &Load, sources: &[(usize, &Source)]) -> Option<Unconnected> {
+    let mut all = sources.iter().map(|(number, source)| {
+        let (host, _) = load.from.get(*number)?;
+        never_connected(host, source)
+    });
+    let first = all.next()??;
+    all.all(|other| other.is_some()).then_some(first)
+}
+
 /// Why `source` on `host` has never had a connection, where it has had none.
-fn unconnected(host: &str, source: &Source) -> Option<Unconnected> {
+fn never_connected(host: &str, source: &Source) -> Option<Unconnected> {
     if source.sent().count() == 0 || source.sent().any(|sent| sent.opened.is_some()) {
         return None;
     }
@@ -496,14 +534,16 @@ fn tasks(world: &World) -> BTreeMap<String, Duration> {
 }
 
 /// When the last session had written all it was to write.
-fn written(source: &Source) -> Option<Instant> {
-    let all: Option<Vec<Instant>> = source.sent().map(|sent| sent.written).collect();
+fn written(sources: &[(usize, &Source)]) -> Option<Instant> {
+    let sent = sources.iter().flat_map(|(_, source)| source.sent());
+    let all: Option<Vec<Instant>> = sent.map(|sent| sent.written).collect();
     all?.into_iter().max()
 }
 
 /// From the opening of the first session to the end of the last, or to `cut_off`, where the run was over before that.
-fn transfer_time(source: Option<&Source>, sinks: &[Vec<Progress>], cut_off: Option<Instant>) -> Duration {
-    let opened = source.into_iter().flat_map(Source::sent).filter_map(|sent| sent.opened).min();
+fn transfer_time(sources: &[(usize, &Source)], sinks: &[Vec<Progress>], cut_off: Option<Instant>) -> Duration {
+    let sent = sources.iter().flat_map(|(_, source)| source.sent());
+    let opened = sent.filter_map(|sent| sent.opened).min();
     let progress = sinks.iter().flatten();
     let ended = cut_off.or_else(|| progress.filter_map(|it| it.ended.or(it.last)).max());
     match (opened, ended) {

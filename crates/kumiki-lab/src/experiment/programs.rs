@@ -18,9 +18,6 @@ use crate::workload::{
     Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
 
-/// The port that the reading program listens on; ttcp's own.
-const PORT: u16 = 5001;
-
 /// The port of ISO transport on TCP (RFC 1006).
 const TSAP_PORT: u16 = 102;
 
@@ -29,8 +26,8 @@ const TSAP_PORT: u16 = 102;
 pub(super) struct Load {
     /// What the programs do.
     pub(super) kind: Kind,
-    /// Host and node of the writing program.
-    pub(super) from: (String, String),
+    /// Hosts and nodes of the writing programs.
+    pub(super) from: Vec<(String, String)>,
     /// Hosts and nodes of the reading programs.
     pub(super) to: Vec<(String, String)>,
     /// The lines between them.
@@ -41,6 +38,17 @@ pub(super) struct Load {
     pub(super) sender_clock: bool,
     /// Whether the time of a file begins when the association is asked for, and not when it stands.
     pub(super) from_request: bool,
+}
+
+impl Load {
+    /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
+    pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
+        match (self.from.len(), self.to.len()) {
+            (1, all) => 0..all,
+            (_, 1) => 0..1,
+            _ => number..number + 1,
+        }
+    }
 }
 
 /// What the programs do.
@@ -111,7 +119,7 @@ fn of_workload(
     let (kind, until_done) = kind(workload)?;
     let load = Load {
         kind,
-        from: place(&workload.from, "from", hosts)?,
+        from: workload.from.0.iter().map(|from| place(from, "from", hosts)).collect::<Result<_, _>>()?,
         to: workload.to.0.iter().map(|to| place(to, "to", hosts)).collect::<Result<_, _>>()?,
         until_done,
         sender_clock: match workload.clock.as_deref() {
@@ -133,11 +141,12 @@ fn of_workload(
         path: BTreeSet::new(),
         from_request: workload.clock.as_deref() == Some("request"),
     };
-    if load.to.contains(&load.from) {
-        return Err(wrong("to", "this node writes, and cannot read as well"));
+    if let Some(number) = load.to.iter().position(|to| load.from.contains(to)).filter(|_| kind != Kind::Ping) {
+        let node = workload.to.0.get(number).map_or("", String::as_str);
+        return Err(wrong("to", format!("{node:?} writes, and cannot read as well")));
     }
-    let mut hosts_of = load.to.iter().map(|(host, _)| host).enumerate();
-    if hosts_of.any(|(n, host)| load.to.iter().take(n).any(|(other, _)| other == host)) {
+    let mut readers = BTreeSet::new();
+    if kind != Kind::Ping && load.to.iter().any(|(host, _)| !readers.insert(host)) {
         return Err(wrong("to", "two readers on one host would listen on the same port"));
     }
     if workload.times == Some(0) {
@@ -159,7 +168,8 @@ fn of_workload(
             stagger: time("stagger", workload.stagger.as_ref())?,
             jitter: time("jitter", workload.jitter.as_ref())?,
         },
-        local: address(&load.from.0, &load.from.1, hosts)?,
+        locals: load.from.iter().map(|(host, node)| address(host, node, hosts)).collect::<Result<_, _>>()?,
+        port: workload.port.unwrap_or(0),
         peers: peers.collect::<Result<_, _>>()?,
     };
     let mut programs = Programs::default();
@@ -233,9 +243,24 @@ struct Setup<'a> {
     message: u32,
     pattern: Pattern,
     opening: Opening,
-    /// Of the writing host, and of those that read: of IP, of X.25, or none where the stack has none. Without ports.
-    local: Address,
+    /// Of the hosts that write, and of those that read: of IP, of X.25, or none where the stack has none. Without ports.
+    locals: Vec<Address>,
     peers: Vec<Address>,
+    /// Where they listen, if they have ports.
+    port: u16,
+}
+
+/// A writing program.
+struct Writer<'a> {
+    place: &'a (String, String),
+    local: Address,
+    peers: &'a [Address],
+    opening: Opening,
+}
+
+/// An address of IP.
+fn ip(key: &str, address: &Address) -> Result<IpAddr, Fault> {
+    address.ip().ok_or_else(|| wrong(key, "this load goes over IP, and here is none"))
 }
 
 impl Setup<'_> {
@@ -243,51 +268,65 @@ impl Setup<'_> {
         self.profiles.get(host).map(|profile| transfer(&profile.transfer)).unwrap_or_default()
     }
 
-    /// The peers, which must have IP addresses.
-    fn hosts(&self) -> Result<Vec<IpAddr>, Fault> {
-        let ip = |peer: &Address| {
-            let problem = "this load goes over IP, and here is none";
-            peer.ip().ok_or_else(|| wrong("to", problem))
-        };
-        self.peers.iter().map(ip).collect()
+    /// The writers: their number, place and address, whom they call, and when their first session begins.
+    fn writers(&self) -> impl Iterator<Item = Writer<'_>> {
+        let places = self.load.from.iter().zip(&self.locals).enumerate();
+        places.map(|(number, (place, local))| {
+            let earlier = u64::try_from(number).unwrap_or(u64::MAX).saturating_mul(self.workload.sessions.into());
+            let stagger = Duration::from_nanos(self.opening.stagger.as_nanos().saturating_mul(earlier));
+            Writer {
+                place,
+                local: *local,
+                peers: self.peers.get(self.load.readers(number)).unwrap_or_default(),
+                opening: Opening { start: self.opening.start + stagger, ..self.opening },
+            }
+        })
     }
 
-    const fn any() -> SocketAddr {
-        SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT)
+    const fn any(&self) -> SocketAddr {
+        SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), self.port)
     }
 
     /// What the reading program listens on: all that there is.
     fn listening(&self) -> Address {
-        match self.local.ip() {
-            Some(_) => Self::any().into(),
+        match self.locals.first().and_then(Address::ip) {
+            Some(_) => self.any().into(),
             None => Address::NONE,
         }
+    }
+
+    /// How many may call a reader at once.
+    fn backlog(&self) -> u32 {
+        let writers = u32::try_from(self.load.from.len()).unwrap_or(u32::MAX);
+        self.workload.sessions.saturating_mul(writers).max(1)
     }
 
     fn stream(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
-        let source = Source::new(SourceConfig {
-            local: match self.local.ip() {
-                Some(ip) => Address::from(SocketAddr::new(ip, 0)),
-                None => Address::NONE,
-            },
-            peers: self.peers.iter().map(|peer| at_port(*peer, PORT)).collect(),
-            sessions: workload.sessions,
-            busy: workload.busy.unwrap_or(workload.sessions),
-            message: self.message,
-            count: workload.count.filter(|_| load.until_done),
-            pattern: self.pattern,
-            opening: self.opening,
-            quality,
-            transfer: self.transfer(&load.from.0),
-        });
-        programs.0.insert(load.from.clone(), Box::new(source));
+        for writer in self.writers() {
+            let source = Source::new(SourceConfig {
+                local: match writer.local.ip() {
+                    Some(ip) => Address::from(SocketAddr::new(ip, 0)),
+                    None => Address::NONE,
+                },
+                peers: writer.peers.iter().map(|peer| at_port(*peer, self.port)).collect(),
+                sessions: workload.sessions,
+                busy: workload.busy.unwrap_or(workload.sessions),
+                message: self.message,
+                count: workload.count.filter(|_| load.until_done),
+                pattern: self.pattern,
+                opening: writer.opening,
+                quality,
+                transfer: self.transfer(&writer.place.0),
+            });
+            programs.0.insert(writer.place.clone(), Box::new(source));
+        }
         let read = workload.read.as_ref().map(|read| octets("read", read)).transpose()?;
         for to in &load.to {
             let sink = Sink::new(SinkConfig {
                 local: self.listening(),
-                backlog: workload.sessions.max(1),
+                backlog: self.backlog(),
                 read: read.unwrap_or(self.message),
                 expect: Some(self.pattern),
                 quality,
@@ -300,6 +339,9 @@ impl Setup<'_> {
 
     fn file(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
+        let ([from], [local]) = (load.from.as_slice(), self.locals.as_slice()) else {
+            return Err(wrong("from", "a file comes from one host"));
+        };
         let ([peer], [to]) = (self.peers.as_slice(), load.to.as_slice()) else {
             return Err(wrong("to", "a file goes to one host"));
         };
@@ -320,8 +362,8 @@ impl Setup<'_> {
         let file = FileConfig { way, len: len.count(), element: self.message, pattern: self.pattern };
         // The data goes from `from` to `to`; who asks for that is the writer of a put and the reader of a get.
         let (asking, keeping, remote) = match way {
-            Way::Put => (&load.from, to, *peer),
-            Way::Get => (to, &load.from, self.local),
+            Way::Put => (from, to, *peer),
+            Way::Get => (to, from, *local),
         };
         let user = FileUser::new(FileUserConfig {
             remote: at_port(remote, TSAP_PORT),
@@ -349,21 +391,24 @@ impl Setup<'_> {
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
-        let source = UdpSource::new(UdpSourceConfig {
-            local: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0),
-            peers: self.hosts()?.into_iter().map(|peer| SocketAddr::new(peer, PORT)).collect(),
-            sessions: workload.sessions,
-            message: self.message,
-            count: workload.count,
-            bits_per_second: rate.bits_per_second(),
-            pattern: self.pattern,
-            opening: self.opening,
-            transfer: self.transfer(&load.from.0),
-        });
-        programs.0.insert(load.from.clone(), Box::new(source));
+        for writer in self.writers() {
+            let peers = writer.peers.iter().map(|peer| Ok(SocketAddr::new(ip("to", peer)?, self.port)));
+            let source = UdpSource::new(UdpSourceConfig {
+                local: SocketAddr::new(ip("from", &writer.local)?, 0),
+                peers: peers.collect::<Result<_, _>>()?,
+                sessions: workload.sessions,
+                message: self.message,
+                count: workload.count,
+                bits_per_second: rate.bits_per_second(),
+                pattern: self.pattern,
+                opening: writer.opening,
+                transfer: self.transfer(&writer.place.0),
+            });
+            programs.0.insert(writer.place.clone(), Box::new(source));
+        }
         for to in &load.to {
             let sink = UdpSink::new(UdpSinkConfig {
-                local: Self::any(),
+                local: self.any(),
                 expect: Some(self.pattern),
                 transfer: self.transfer(&to.0),
             });
@@ -373,11 +418,7 @@ impl Setup<'_> {
     }
 
     fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
-        let (workload, load) = (self.workload, self.load);
-        let hosts = self.hosts()?;
-        let [peer] = hosts.as_slice() else {
-            return Err(wrong("to", "one ping asks one host"));
-        };
+        let workload = self.workload;
         if workload.sessions != 1 {
             return Err(wrong("sessions", "one ping asks one host"));
         }
@@ -391,16 +432,21 @@ impl Setup<'_> {
         if workload.interval.is_some() && interval.is_zero() {
             return Err(wrong("interval", "no time from one echo to the next"));
         }
-        let ping = Ping::new(PingConfig {
-            peer: *peer,
-            data: self.message,
-            count: workload.count,
-            interval: if interval.is_zero() { Duration::from_secs(1) } else { interval },
-            pattern: self.pattern,
-            opening: self.opening,
-            transfer: self.transfer(&load.from.0),
-        });
-        programs.0.insert(load.from.clone(), Box::new(ping));
+        for writer in self.writers() {
+            let [peer] = writer.peers else {
+                return Err(wrong("to", "one ping asks one host"));
+            };
+            let ping = Ping::new(PingConfig {
+                peer: ip("to", peer)?,
+                data: self.message,
+                count: workload.count,
+                interval: if interval.is_zero() { Duration::from_secs(1) } else { interval },
+                pattern: self.pattern,
+                opening: writer.opening,
+                transfer: self.transfer(&writer.place.0),
+            });
+            programs.0.insert(writer.place.clone(), Box::new(ping));
+        }
         Ok(())
     }
 }

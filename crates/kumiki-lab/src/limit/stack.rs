@@ -42,7 +42,8 @@ const AAL34: &str = "3/4";
 /// In words, where the stack has a layer whose overhead is not known, the writing node has no way down to a line, or a quantity
 /// cannot be read.
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
-    let from = &load.from;
+    // Of several writers the first: they differ in more than their names where somebody has written so.
+    let from = load.from.0.first().map_or("", String::as_str);
     let (name, node) = from.split_once('.').ok_or_else(|| format!("from = \"{from}\": write it as host.node"))?;
     let stack =
         Stack::of(scenario, name).ok_or_else(|| format!("from = \"{from}\": there is no host called `{name}`"))?;

@@ -138,7 +138,7 @@ impl Page {
         let plug = format!("{host}.{node}");
         let mut loads = scenario.load.values();
         let role = match () {
-            () if loads.clone().any(|load| load.from == plug) => Some("writes"),
+            () if loads.clone().any(|load| load.from.0.contains(&plug)) => Some("writes"),
             () if loads.any(|load| load.to.0.contains(&plug)) => Some("reads"),
             () => None,
         };

@@ -38,7 +38,7 @@ pub fn svg(scenario: &Scenario) -> String {
 fn stacks(scenario: &Scenario) -> Vec<(&str, Stack<'_>)> {
     let host = |plug: &str| plug.split_once('.').map_or(plug, |(host, _)| host).to_owned();
     let loads = scenario.load.values();
-    let from: Vec<String> = loads.clone().map(|load| host(&load.from)).collect();
+    let from: Vec<String> = loads.clone().flat_map(|load| &load.from.0).map(|from| host(from)).collect();
     let to: Vec<String> = loads.flat_map(|load| &load.to.0).map(|to| host(to)).collect();
     let mut stacks: Vec<(&str, Stack<'_>)> =
         scenario.host.keys().filter_map(|name| Some((name.as_str(), Stack::of(scenario, name)?))).collect();

@@ -38,7 +38,7 @@ pub(super) fn document(scenario: &Scenario) -> String {
     }
     out.push_str("\nloads\n");
     for (name, load) in &scenario.load {
-        let (kind, from, to) = (&load.kind, &load.from, load.to.0.join(", "));
+        let (kind, from, to) = (&load.kind, load.from.0.join(", "), load.to.0.join(", "));
         let _ = writeln!(out, "  {name}: {kind}, {from} -> {to}");
     }
     out

@@ -76,6 +76,12 @@ impl Amount {
         }
     }
 
+    /// Whether both are of the same kind.
+    #[must_use]
+    pub fn is_like(self, other: Self) -> bool {
+        core::mem::discriminant(&self) == core::mem::discriminant(&other)
+    }
+
     /// So many base units of the same kind.
     #[must_use]
     pub fn with_base(self, base: u64) -> Self {

@@ -8,12 +8,12 @@ use kumiki_link::Impairment;
 use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
-use super::{Graph, Host, Report, Runs, Scenario, Workload};
+use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload};
 use crate::quantity::{Octets, Quantity, Rate};
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
-const HOST_KEYS: [&str; 5] = ["like", "profile", "free_below", "graph", "kind"];
+const HOST_KEYS: [&str; 6] = ["count", "like", "profile", "free_below", "graph", "kind"];
 
 /// The most sessions of a load: the dynamic ports of a host, 49152 to 65535 (RFC 6335 section 6).
 const MOST_SESSIONS: u32 = 16_384;
@@ -55,7 +55,8 @@ pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
             }
             let path = ["host", host.key.as_str(), entry.key.as_str()];
             let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
-            let fault = fault.one_of(&["like", "profile", "graph", "kind", "a table of settings for each node"]);
+            let fault =
+                fault.one_of(&["count", "like", "profile", "graph", "kind", "a table of settings for each node"]);
             return Err(source.locate(match nearest(&entry.key, &HOST_KEYS) {
                 Some(near) => fault.suggest(near),
                 None => fault,
@@ -238,33 +239,13 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
     runs(&scenario.run).map_err(|fault| fault.under(&["run"]))
 }
 
-/// The loads: each can be read, and no two have a node or a port in common.
+/// The loads, at least one, can be read.
 fn loads(scenario: &Scenario) -> Result<(), Fault> {
     if scenario.load.is_empty() {
         return Err(Fault::new("nothing to do").expected("a load, such as [load.bulk]"));
     }
-    // Where a program reads, it listens on the layer below it.
-    let port = |to: &String| {
-        let (host, node) = to.split_once('.')?;
-        let below = scenario.host.get(host)?.graph.as_ref()?.below(node);
-        Some(format!("{host}.{}", below.first()?))
-    };
-    let (mut taken, mut listening) = (Vec::new(), Vec::new());
     for (name, load) in &scenario.load {
-        let path = |key| ["load", name, key];
         workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;
-        let own: Vec<&String> = core::iter::once(&load.from).chain(&load.to.0).collect();
-        if let Some(node) = own.iter().find(|node| taken.contains(*node)) {
-            let key = if **node == load.from { "from" } else { "to" };
-            return Err(Fault::at(path(key), format!("{node:?} has another load")).expected("a node for each load"));
-        }
-        let own_ports: Vec<String> = load.to.0.iter().filter_map(port).collect();
-        if let Some(port) = own_ports.iter().find(|port| listening.contains(*port)) {
-            let problem = format!("another load's reader listens on the same port of {port:?}");
-            return Err(Fault::at(path("to"), problem).expected("a transport for each"));
-        }
-        taken.extend(own);
-        listening.extend(own_ports);
     }
     Ok(())
 }
@@ -465,20 +446,31 @@ fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
-    node(scenario, &["from"], &workload.from)?;
-    match workload.to.0.as_slice() {
-        [] => return Err(Fault::at(["to"], "nobody").expected("\"host.node\"")),
-        [only] => node(scenario, &["to"], only)?,
+/// The nodes `key` are there, each once.
+fn ends(scenario: &Scenario, key: &str, nodes: &Nodes) -> Result<(), Fault> {
+    match nodes.0.as_slice() {
+        [] => Err(Fault::at([key], "nobody").expected("\"host.node\"")),
+        [only] => node(scenario, &[key], only),
         several => {
+            let mut seen = BTreeSet::new();
             for (number, name) in several.iter().enumerate() {
-                let path = ["to", &number.to_string()];
+                let path = [key, &number.to_string()];
                 node(scenario, &path, name)?;
-                if several.iter().take(number).any(|earlier| earlier == name) {
+                if !seen.insert(name) {
                     return Err(Fault::at(path, format!("{name:?} is there twice")));
                 }
             }
+            Ok(())
         }
+    }
+}
+
+fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
+    ends(scenario, "from", &workload.from)?;
+    ends(scenario, "to", &workload.to)?;
+    let (writers, readers) = (workload.from.0.len(), workload.to.0.len());
+    if writers > 1 && readers > 1 && writers != readers {
+        return Err(Fault::at(["to"], format!("{readers} readers for {writers} writers")).expected("one, or as many"));
     }
     let message: Octets = quantity(&["message"], &workload.message)?;
     if message.count() == 0 {
@@ -502,7 +494,8 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     if workload.sessions == 0 {
         return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));
     }
-    let targets = u32::try_from(workload.to.0.len()).unwrap_or(u32::MAX);
+    // One writer's sessions are shared out, and several writers have one reader each.
+    let targets = u32::try_from(if writers == 1 { readers } else { 1 }).unwrap_or(u32::MAX);
     let most = MOST_SESSIONS.saturating_mul(targets);
     if workload.sessions > most {
         return Err(Fault::at(["sessions"], "each session has a port of its own toward its peer")

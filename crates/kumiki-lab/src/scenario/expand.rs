@@ -1,21 +1,25 @@
 //! Putting values in the place of `${name}`.
 //!
 //! `${name}` stands for a defined or varied value, as text; where it is all of a string, the value keeps its type, and may
-//! be a list or a table. `${name / 2}` and `${name * 2}` are for numbers and quantities. A name may be made of others:
-//! `${stack_${series}}`.
+//! be a list or a table. `${name / 2}` and `${100 + name * 2}` are for numbers and quantities (see [`arithmetic`]). A name may be made of others:
+//! `${stack_${series}}`. Within a group (see [`super::groups`]) `${i}` is the number of the member.
 
 use std::collections::BTreeSet;
 
 use super::amount::Amount;
+use super::arithmetic;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Origin, Source, Value};
 
 /// More than this is a definition that doubles itself rather than a value.
 const LONGEST_TEXT: usize = 1 << 16;
 /// The same for values that are lists and tables.
-const MOST_NODES: usize = 1 << 16;
+const MOST_NODES: usize = 1 << 18;
 /// Names within names and definitions within definitions, together.
 const DEEPEST: usize = 32;
+
+/// The name that stands for the number of a member of a group.
+pub(super) const NUMBER: &str = "i";
 
 /// The names that may be used, with their values.
 pub(super) struct Expander<'a> {
@@ -26,6 +30,8 @@ pub(super) struct Expander<'a> {
     pub(super) defined: &'a [Entry],
     /// The names that were used.
     pub(super) used: &'a mut BTreeSet<String>,
+    /// Within a group, the number of the member, which `${i}` stands for.
+    pub(super) number: Option<u32>,
     nodes: usize,
     depth: usize,
     /// The names whose values are being put in, outermost first.
@@ -40,12 +46,17 @@ impl<'a> Expander<'a> {
         defined: &'a [Entry],
         used: &'a mut BTreeSet<String>,
     ) -> Self {
-        Self { source, varied, defined, used, nodes: 0, depth: 0, open: Vec::new(), path: Vec::new() }
+        Self { source, varied, defined, used, number: None, nodes: 0, depth: 0, open: Vec::new(), path: Vec::new() }
     }
 
     /// `node`, which is the value of `key`, with all names replaced.
     pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, Fault> {
-        self.path = vec![key.to_owned()];
+        self.at(&[key], node)
+    }
+
+    /// The same of the value at `path`.
+    pub(super) fn at(&mut self, path: &[&str], node: &Node) -> Result<Node, Fault> {
+        self.path = path.iter().map(|part| (*part).to_owned()).collect();
         self.node(node)
     }
 
@@ -129,47 +140,40 @@ impl<'a> Expander<'a> {
         } else {
             expression
         };
-        let (name, operation) = match expression.split_once(['/', '*']) {
-            None => (expression.trim(), None),
-            Some((name, operand)) => {
-                let divide = expression.contains('/');
-                let Some(operand) = operand.trim().parse::<u64>().ok().filter(|&n| n > 0) else {
-                    return Err(self
-                        .fault(node, format!("${{{expression}}} cannot be worked out"))
-                        .expected("\"${name / 2}\" or \"${name * 2}\", with a whole number above 0"));
-                };
-                (name.trim(), Some((divide, operand)))
-            }
-        };
-        let value = self.value(node, name)?;
-        let Some((divide, operand)) = operation else {
-            return Ok(value);
-        };
-        let amount = value.plain().and_then(|text| Amount::parse(&text));
-        let result = amount.and_then(|amount| {
-            let base = amount.base();
-            if divide {
-                (base.checked_rem(operand) == Some(0)).then(|| base.checked_div(operand))?
-            } else {
-                base.checked_mul(operand)
-            }
-            .map(|base| amount.with_base(base))
-        });
-        let Some(result) = result else {
-            let shown = value.shown().unwrap_or_else(|| value.kind().to_owned());
+        if !arithmetic::has_operator(expression) {
+            return self.value(node, expression.trim());
+        }
+        let (mut amounts, mut values) = (Vec::new(), Vec::new());
+        let operands = arithmetic::operands(expression);
+        let operands = operands.ok_or_else(|| self.fault(node, "too long to be worked out"))?;
+        for operand in operands {
+            let amount = match Amount::parse(operand) {
+                Some(amount) => Some(amount),
+                None => {
+                    let value = self.value(node, operand)?;
+                    let amount = value.plain().and_then(|text| Amount::parse(&text));
+                    values.push((operand, value.shown().unwrap_or_else(|| value.kind().to_owned())));
+                    amount
+                }
+            };
+            amounts.push((operand, amount));
+        }
+        let of = |operand: &str| amounts.iter().find(|(name, _)| *name == operand).and_then(|(_, amount)| *amount);
+        let Some(result) = arithmetic::evaluate(expression, &of) else {
+            let values: Vec<String> = values.iter().map(|(name, value)| format!("{name} is {value}")).collect();
+            let why = if values.is_empty() { String::new() } else { format!(", as {}", values.join(" and ")) };
             return Err(self
-                .fault(node, format!("${{{expression}}} cannot be worked out, as {name} is {shown}"))
-                .expected("a quantity that this leaves whole"));
+                .fault(node, format!("${{{expression}}} cannot be worked out{why}"))
+                .expected("numbers or quantities that go together, and a result that is whole"));
         };
-        let value = match (&value.value, i64::try_from(result.base())) {
-            (Value::Integer(_), Ok(n)) => Value::Integer(n),
-            _ => Value::Text(result.to_string()),
-        };
-        Ok(Node { at: node.at, value })
+        Ok(super::vary::of_amount(result, node.at))
     }
 
     /// The value of a name, with the names in it replaced.
     fn value(&mut self, node: &Node, name: &str) -> Result<Node, Fault> {
+        if let Some(number) = self.number.filter(|_| name == NUMBER) {
+            return Ok(Node { at: node.at, value: Value::Integer(number.into()) });
+        }
         let varied = self.varied.iter().find(|(n, _)| n == name).map(|(_, v)| v);
         let defined = self.defined.iter().find(|e| e.key == name).map(|e| &e.node);
         let section = if varied.is_some() { "vary" } else { "define" };
@@ -194,6 +198,9 @@ impl<'a> Expander<'a> {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
         let fault = self.fault(node, format!("unknown name ${{{name}}}"));
+        if name == NUMBER {
+            return fault.expected("`count` in the same host, switch or link, whose number it then is");
+        }
         match super::fault::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),
             None if known.is_empty() => fault.expected("a name from [define] or [vary]"),
@@ -201,7 +208,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn fault(&self, node: &Node, problem: impl Into<String>) -> Fault {
+    pub(super) fn fault(&self, node: &Node, problem: impl Into<String>) -> Fault {
         let mut fault = Fault::at(&self.path, problem);
         if let Some(shown) = node.shown() {
             fault = fault.found(shown);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::expand::Expander;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Source, Value};
 
@@ -9,7 +10,7 @@ use super::tree::{Entry, Node, Source, Value};
 const LONGEST_ROW: usize = 32;
 
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
-/// value: part of another host's graph is nothing.
+/// value: part of another host's graph is nothing. How many there are (`count`) is no part of what a host is.
 pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault> {
     let given: BTreeMap<String, Node> =
         hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();
@@ -45,6 +46,19 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
     Ok(())
 }
 
+/// Replaces the names in what says whom each host is like.
+pub(super) fn choose(expander: &mut Expander<'_>, hosts: &mut Node) -> Result<(), Fault> {
+    let Value::Table(entries) = &mut hosts.value else {
+        return Ok(());
+    };
+    for entry in entries {
+        if let Some(like) = entry.node.child_mut("like") {
+            *like = expander.at(&["host", &entry.key, "like"], like)?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn model(host: &Node) -> Option<String> {
     match host.child("like")?.value {
         Value::Text(ref name) => Some(name.clone()),
@@ -58,7 +72,7 @@ pub(crate) fn complete(node: &mut Node, other: &Node, is_host: bool) {
     let Value::Table(entries) = &mut node.value else {
         return;
     };
-    for theirs in other.entries() {
+    for theirs in other.entries().iter().filter(|theirs| !(is_host && theirs.key == super::groups::COUNT)) {
         match entries.iter_mut().find(|entry| entry.key == theirs.key) {
             Some(own) if is_host && own.key == "graph" => {}
             Some(own) => complete(&mut own.node, &theirs.node, false),

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::amount::Amount;
-use super::expand::Expander;
+use super::expand::{Expander, NUMBER};
 use super::fault::{Fault, nearest};
 use super::tree::{Entry, Node, Origin, Source, Value, nearest_key};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same, values};
-use super::{Compare, Report, Scenario, Trend, check};
+use super::{Compare, Report, Scenario, Trend, check, ends, groups, network};
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -236,22 +236,29 @@ impl Document {
         choice: &Choice,
         used: &mut BTreeSet<String>,
     ) -> Result<PointOrigin, Fault> {
+        let mut settled = root.clone();
         let source = Source { file: &self.file, root, sets: &choice.set };
+        if !is_settled && let Some(hosts) = settled.child_mut("host") {
+            let mut expander = Expander::new(source.clone(), combination, defines, used);
+            super::like::choose(&mut expander, hosts)?;
+            super::like::fill_in(&source, hosts)?;
+        }
+        let root = &settled;
+        let source = Source { root, ..source };
         let mut entries = Vec::with_capacity(root.entries().len());
         for entry in root.entries() {
-            let node = if APART.contains(&entry.key.as_str()) {
+            let key = entry.key.as_str();
+            let mut expander = Expander::new(source.clone(), combination, defines, used);
+            let node = if APART.contains(&key) {
                 entry.node.clone()
+            } else if groups::GROUPED.contains(&key) {
+                groups::expand(&mut expander, key, &entry.node)?
             } else {
-                Expander::new(source.clone(), combination, defines, used).top(&entry.key, &entry.node)?
+                expander.top(key, &entry.node)?
             };
             entries.push(Entry { key: entry.key.clone(), at: entry.at, node });
         }
-        let mut resolved = Node { at: root.at, value: Value::Table(entries) };
-        let plain = resolved.clone();
-        let source = Source { root: &plain, ..source };
-        if let Some(hosts) = resolved.child_mut("host").filter(|_| !is_settled) {
-            super::like::fill_in(&source, hosts)?;
-        }
+        let resolved = Node { at: root.at, value: Value::Table(entries) };
         Ok(PointOrigin { file: self.file.clone(), sets: choice.set.clone(), root: resolved })
     }
 
@@ -263,6 +270,10 @@ impl Document {
     fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), Fault> {
         let mut seen = BTreeSet::new();
         for name in axes.iter().flat_map(|axis| &axis.names) {
+            if name == NUMBER {
+                let fault = Fault::at(["vary"], "${i} is the number within a group").expected("another name");
+                return Err(source.locate(fault));
+            }
             if !seen.insert(name.as_str()) {
                 return Err(source.locate(Fault::at(["vary"], format!("{name:?} varies twice"))));
             }
@@ -272,6 +283,11 @@ impl Document {
             if !is_name(&entry.key) {
                 return Err(fault_at(source, &path, entry.at, format!("{:?} is not a name", entry.key))
                     .expected("letters, digits, _ and -"));
+            }
+            if entry.key == NUMBER {
+                return Err(
+                    fault_at(source, &path, entry.at, "${i} is the number within a group").expected("another name")
+                );
             }
             if seen.contains(entry.key.as_str()) {
                 return Err(fault_at(source, &path, entry.at, format!("{:?} is both defined and varied", entry.key)));
@@ -353,8 +369,10 @@ impl Point {
     fn new(origin: PointOrigin, varied: Vec<(String, toml::Value)>, index: usize) -> Result<Self, Fault> {
         let source = origin.source();
         check::keys(&source)?;
-        let scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
-        check::scenario(&scenario).map_err(|fault| source.locate(fault))?;
+        let mut scenario: Scenario = origin.root.read().map_err(|problem| problem.fault(&source, &[]))?;
+        ends::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
+        network::settle(&mut scenario).map_err(|fault| source.locate(fault))?;
+        check::scenario(&scenario).and_then(|()| network::ways(&scenario)).map_err(|fault| source.locate(fault))?;
         Ok(Self { scenario, varied, index, origin: Arc::new(origin) })
     }
 
@@ -497,6 +515,7 @@ fn set<'a>(
     if matches!(first, "host" | "switch" | "link" | "ring" | "load")
         && let Some(second) = path.get(1)
         && source.root.child(first).and_then(|table| table.child(second)).is_none()
+        && !source.root.child(first).is_some_and(|table| groups::has_member(table, second))
     {
         let fault = fault_at(source, &[], at, format!("there is no {first} {second:?}"));
         return Err(match source.root.child(first).and_then(|table| nearest_key(table, second)) {

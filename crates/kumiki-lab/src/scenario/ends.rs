@@ -1,0 +1,307 @@
+//! The ends of loads: from what a file says to a node of its own for each.
+//!
+//! An end is written as `host.node`. A star stands for all members of a group (`s*.app`), and three things save writing nodes that only a load needs:
+//!
+//! - A node of the graph that is a layer (`a.tcp`) gets a program on it.
+//! - A host alone (`a`) is its one layer that the kind of load stands on: TCP or XTP for streams, UDP for datagrams, ICMP for echoes. Where it has none, that layer is put on its one IP.
+//! - A program's node that another load has already gets another one beside it, on the same layers.
+//!
+//! Nodes that are made so are called as the load is. Readers on one transport get ports of their own, from 5001 on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fault::Fault;
+use super::{Graph, Host, Nodes, Scenario, groups};
+
+/// The port of the first reader on a transport; ttcp's own.
+const FIRST_PORT: u16 = 5001;
+
+/// For each kind of load the kinds of layers it stands on, the first of which is made where a host alone is named and has none.
+const STANDS_ON: [(&str, &[&str]); 4] =
+    [("netperf", &["tcp", "xtp"]), ("ttcp", &["tcp", "xtp"]), ("udp", &["udp"]), ("ping", &["icmp"])];
+
+/// The kinds of layers that tell their users apart by ports.
+const WITH_PORTS: [&str; 3] = ["tcp", "udp", "xtp"];
+
+/// The kind of load that has no program at its other end.
+const PING: &str = "ping";
+
+/// The kind of load of which nothing runs.
+const LIMIT: &str = "limit";
+
+/// Gives each end of each load a node of its own, and each reader a port.
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
+    let names: Vec<String> = scenario.load.keys().cloned().collect();
+    let mut taken = BTreeSet::new();
+    for name in &names {
+        let Some(mut load) = scenario.load.get(name).cloned() else {
+            continue;
+        };
+        let kind = load.kind.clone();
+        for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
+            let under = |fault: Fault| fault.under(&["load", name, key]);
+            let at = End { load: name, kind: &kind, key };
+            *ends = all_of(ends, &scenario.host).map_err(under)?;
+            for end in &mut ends.0 {
+                *end = at.node(end, scenario, &mut taken).map_err(under)?;
+            }
+        }
+        if let Some(own) = scenario.load.get_mut(name) {
+            *own = load;
+        }
+    }
+    ports(scenario)
+}
+
+/// `ends` with the members of groups in the place of stars.
+fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, Fault> {
+    let mut all = Vec::new();
+    for end in &ends.0 {
+        let (host, node) = end.split_once('.').map_or((end.as_str(), None), |(host, node)| (host, Some(node)));
+        let Some(group) = host.strip_suffix('*') else {
+            all.push(end.clone());
+            continue;
+        };
+        let members = hosts.keys().filter_map(|name| Some((groups::number(name, group)?, name)));
+        let members: BTreeMap<u32, &String> = members.collect();
+        if members.is_empty() {
+            let problem = format!("no host is called {group:?} and a number");
+            return Err(Fault::new(problem).expected("a host with `count`, which stands for so many"));
+        }
+        all.extend(members.values().map(|host| match node {
+            Some(node) => format!("{host}.{node}"),
+            None => (*host).clone(),
+        }));
+    }
+    Ok(Nodes(all))
+}
+
+/// An end of a load.
+struct End<'a> {
+    load: &'a str,
+    kind: &'a str,
+    key: &'a str,
+}
+
+impl End<'_> {
+    /// The node for `end`, made where that must be.
+    fn node(&self, end: &str, scenario: &mut Scenario, taken: &mut BTreeSet<String>) -> Result<String, Fault> {
+        let (name, node) = end.split_once('.').map_or((end, None), |(host, node)| (host, Some(node)));
+        // What is not there is told by who checks the scenario.
+        let Some(host) = scenario.host.get_mut(name).filter(|host| host.graph.is_some()) else {
+            return Ok(end.to_owned());
+        };
+        let answers = self.kind == PING && self.key == "to";
+        let below = match node {
+            None => vec![self.layer(name, host)?],
+            Some(_) if answers || self.kind == LIMIT => return Ok(end.to_owned()),
+            Some(node) if !host.graph.as_ref().is_some_and(|graph| graph.nodes().contains(&node)) => {
+                return Ok(end.to_owned());
+            }
+            Some(node) if is_layer(host, node) => vec![node.to_owned()],
+            Some(_) if taken.insert(end.to_owned()) => return Ok(end.to_owned()),
+            Some(node) => below(host, node),
+        };
+        if answers {
+            return Ok(format!("{name}.{}", below.first().map_or("", String::as_str)));
+        }
+        let own = free_name(host, self.load);
+        // What a profile says of programs it says by the names that they have there.
+        let kind = node
+            .filter(|node| !is_layer(host, node))
+            .map(|node| host.kind.get(node).map_or(node, String::as_str).to_owned());
+        let kind = kind.or_else(|| (self.kind != "udp").then(|| self.kind.to_owned()));
+        add(host, &own, below);
+        if let Some(kind) = kind.filter(|kind| *kind != own) {
+            host.kind.insert(own.clone(), kind);
+        }
+        let end = format!("{name}.{own}");
+        taken.insert(end.clone());
+        Ok(end)
+    }
+
+    /// The layer of `host`, called `name`, that the load stands on.
+    fn layer(&self, name: &str, host: &mut Host) -> Result<String, Fault> {
+        let known = STANDS_ON.iter().find(|(kind, _)| *kind == self.kind);
+        let Some((_, kinds)) = known else {
+            return Err(Fault::new("a host alone").expected("\"host.node\""));
+        };
+        let (wanted, ip) = (of_kind(host, kinds), of_kind(host, &["ip"]));
+        let tell = |layers: &[String]| {
+            layers.iter().map(|layer| format!("\"{name}.{layer}\"")).collect::<Vec<_>>().join(" or ")
+        };
+        match (wanted.as_slice(), ip.as_slice(), kinds) {
+            ([only], ..) => Ok(only.clone()),
+            ([], [ip], [kind, ..]) => {
+                let own = free_name(host, kind);
+                add(host, &own, vec![ip.clone()]);
+                if own != *kind {
+                    host.kind.insert(own.clone(), (*kind).to_owned());
+                }
+                Ok(own)
+            }
+            ([], ..) => {
+                let problem = format!("host {name} has no layer {} and not one `ip` to put it on", kinds.join(" or "));
+                Err(Fault::new(problem).expected("\"host.node\""))
+            }
+            (several, ..) => Err(Fault::new(format!("host {name} has several layers for it")).expected(tell(several))),
+        }
+    }
+}
+
+/// Whether `node` is a protocol's, and no program's.
+fn is_layer(host: &Host, node: &str) -> bool {
+    let kind = host.kind.get(node).map_or(node, String::as_str);
+    kumiki_stack::kinds().any(|known| known == kind)
+}
+
+/// The layers of `host` of one of these kinds, by name.
+fn of_kind(host: &Host, kinds: &[&str]) -> Vec<String> {
+    let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
+    let is_one = |node: &&str| kinds.contains(&host.kind.get(*node).map_or(*node, String::as_str));
+    nodes.into_iter().filter(is_one).map(str::to_owned).collect()
+}
+
+fn below(host: &Host, node: &str) -> Vec<String> {
+    let layers = host.graph.as_ref().map(|graph| graph.below(node)).unwrap_or_default();
+    layers.into_iter().map(str::to_owned).collect()
+}
+
+/// `wanted`, or that with a number behind it, where a node is called so already.
+fn free_name(host: &Host, wanted: &str) -> String {
+    let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
+    let numbered = (2_u32..).map(|number| format!("{wanted}-{number}"));
+    let mut names = core::iter::once(wanted.to_owned()).chain(numbered);
+    names.find(|name| !nodes.contains(&name.as_str())).unwrap_or_default()
+}
+
+/// Puts the node `name` on the layers `below`.
+fn add(host: &mut Host, name: &str, below: Vec<String>) {
+    let Some(graph) = &mut host.graph else {
+        return;
+    };
+    match graph {
+        Graph::Chain(chain) if chain.first() == below.first() && below.len() == 1 => chain.insert(0, name.to_owned()),
+        Graph::Chain(chain) => {
+            let pairs = chain.iter().zip(chain.iter().skip(1));
+            let mut all: BTreeMap<String, Vec<String>> =
+                pairs.map(|(upper, lower)| (upper.clone(), vec![lower.clone()])).collect();
+            all.insert(name.to_owned(), below);
+            *graph = Graph::Below(all);
+        }
+        Graph::Below(all) => drop(all.insert(name.to_owned(), below)),
+    }
+}
+
+/// Gives each load a port that no other reader on the same transport has.
+fn ports(scenario: &mut Scenario) -> Result<(), Fault> {
+    let Scenario { host: hosts, load: loads, .. } = scenario;
+    let mut taken: BTreeSet<(String, u16)> = BTreeSet::new();
+    // Those that are given come first.
+    let mut names: Vec<String> = loads.keys().cloned().collect();
+    names.sort_by_key(|name| loads.get(name).is_none_or(|load| load.port.is_none()));
+    for name in names {
+        let Some(load) = loads.get_mut(&name).filter(|load| load.kind != LIMIT && load.kind != PING) else {
+            continue;
+        };
+        // Several readers of one load on one transport are refused elsewhere.
+        let transports: BTreeSet<String> = load.to.0.iter().filter_map(|to| transport(hosts, to)).collect();
+        let has_ports = |transport: &String| {
+            let (host, node) = transport.split_once('.').unwrap_or_default();
+            hosts.get(host).is_some_and(|host| WITH_PORTS.contains(&host.kind.get(node).map_or(node, String::as_str)))
+        };
+        // Where there are none, all are the same one.
+        let slot = |transport: &String, port| (transport.clone(), if has_ports(transport) { port } else { 0 });
+        let is_free = |port: &u16| !transports.iter().any(|it| taken.contains(&slot(it, *port)));
+        let first = load.port.unwrap_or(FIRST_PORT);
+        let last = load.port.unwrap_or(u16::MAX);
+        let Some(port) = (first..=last).find(is_free) else {
+            let (key, expected) =
+                if load.port.is_some() { ("port", "another port") } else { ("to", "a transport for each") };
+            let problem = "another load's reader listens on the same port of the same transport";
+            return Err(Fault::at(["load", &name, key], problem).expected(expected));
+        };
+        taken.extend(transports.iter().map(|transport| slot(transport, port)));
+        load.port = Some(port);
+    }
+    Ok(())
+}
+
+/// The layer right below the node `end`, as `host.node`.
+fn transport(hosts: &BTreeMap<String, Host>, end: &str) -> Option<String> {
+    let (host, node) = end.split_once('.')?;
+    let below = hosts.get(host)?.graph.as_ref()?.below(node);
+    Some(format!("{host}.{}", below.first()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::groups::tests::read;
+    use crate::scenario::{Graph, Scenario};
+
+    const TWO: &str = r#"
+title = "Two"
+host.a = { graph = ["app", "tcp", "ip", "l0"] }
+host.b = { like = "a" }
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a.app", to = "b.app", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+
+    fn with(load: &str) -> Result<Scenario, String> {
+        read(&format!("{TWO}load.more = {{ {load}, message = \"100 B\" }}"), &[])
+    }
+
+    fn graph(scenario: &Scenario, host: &str) -> Vec<(String, String)> {
+        let graph = scenario.host[host].graph.as_ref().unwrap();
+        let pairs = graph.nodes().into_iter().flat_map(|node| graph.below(node).into_iter().map(move |it| (node, it)));
+        let mut pairs: Vec<_> = pairs.map(|(upper, lower)| (upper.to_owned(), lower.to_owned())).collect();
+        pairs.sort();
+        pairs
+    }
+
+    #[test]
+    fn a_second_load_on_a_node_gets_one_beside_it_and_a_port_of_its_own() {
+        let scenario = with("kind = \"netperf\", from = \"a.app\", to = \"b.app\"").unwrap();
+        let (bulk, more) = (&scenario.load["bulk"], &scenario.load["more"]);
+        assert_eq!((more.from.0[0].as_str(), more.to.0[0].as_str()), ("a.more", "b.more"));
+        assert_eq!((bulk.port, more.port), (Some(5001), Some(5002)));
+        let pairs = [("app", "tcp"), ("ip", "l0"), ("more", "tcp"), ("tcp", "ip")];
+        assert_eq!(graph(&scenario, "a"), pairs.map(|(upper, lower)| (upper.to_owned(), lower.to_owned())));
+        // What a profile says of `app` holds for it too.
+        assert_eq!(scenario.host["a"].kind["more"], "app");
+    }
+
+    #[test]
+    fn a_host_alone_is_the_layer_that_the_load_stands_on() {
+        for (kind, layer) in [("netperf", "tcp"), ("udp\", rate = \"1 Mb/s", "udp"), ("ping", "icmp")] {
+            let scenario = with(&format!("kind = \"{kind}\", from = \"b\", to = \"a\"")).unwrap();
+            assert_eq!(scenario.load["more"].from.0, ["b.more"]);
+            let below = scenario.host["b"].graph.as_ref().map(|graph| graph.below("more"));
+            assert_eq!(below, Some(vec![layer]), "{kind}");
+            let answers = scenario.host["a"].graph.as_ref().map(Graph::nodes).unwrap_or_default();
+            assert!(answers.contains(&layer), "{answers:?}");
+        }
+    }
+
+    #[test]
+    fn ends_that_mean_nothing_or_too_much_are_refused() {
+        for (load, words) in [
+            (
+                "kind = \"ftam\", from = \"a\", to = \"b\"",
+                "load.more.from = \"a\": a host alone; expected \"host.node\"",
+            ),
+            ("kind = \"netperf\", from = \"c\", to = \"b\"", "load.more.from = \"c\""),
+            ("kind = \"netperf\", from = [\"a\", \"b\"], to = [\"a\", \"b\", \"a.ip\"]", "3 readers for 2 writers"),
+        ] {
+            let found = with(load).unwrap_err();
+            assert!(found.contains(words), "{found}");
+        }
+        let own = "kind = \"netperf\", port = 5001, from = \"a\", to = \"b\"";
+        assert_eq!(with(own).unwrap().load["bulk"].port, Some(5002), "what is given comes first");
+        let text =
+            format!("{TWO}load.more = {{ {own}, message = \"1 B\" }}").replace("b.app\"", "b.app\", port = 5001");
+        let found = read(&text, &[]).unwrap_err();
+        assert!(found.contains("load.more.port = 5001: another load's reader listens on the same port"), "{found}");
+    }
+}

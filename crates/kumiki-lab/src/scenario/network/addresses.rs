@@ -1,0 +1,313 @@
+//! Addresses.
+
+use core::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::fault::Fault;
+use super::super::{Graph, Host, Scenario};
+use super::{kind_of, natural};
+
+/// An interface of an `ip` that a line ends below.
+pub(super) struct Interface {
+    pub(super) host: String,
+    /// The node of IP.
+    pub(super) ip: String,
+    /// The layers from right below it to right above the device.
+    layers: Vec<String>,
+    /// The layer right below it, the device where nothing is between.
+    pub(super) below: String,
+    /// `host.device`.
+    pub(super) plug: String,
+    /// The number of what is connected without a router.
+    pub(super) network: usize,
+    /// Its address, once it is known.
+    pub(super) address: Option<Ipv4Addr>,
+    /// How many bits of it name the network.
+    pub(super) prefix: u8,
+}
+
+impl Interface {
+    /// The settings of the interface in those of its host: of its own where IP has several, else those of IP.
+    pub(super) fn settings<'a>(&self, host: &'a mut Host) -> Option<&'a mut toml::Table> {
+        let graph = host.graph.as_ref();
+        let is_one = graph.is_some_and(|graph| graph.below(&self.ip).len() == 1);
+        let own = host.settings.entry(self.ip.clone()).or_default();
+        if is_one && !own.contains_key("interface") {
+            return Some(own);
+        }
+        own_table(own_table(own, "interface")?, &self.below)
+    }
+
+    /// The kind of the layer right below it.
+    pub(super) fn neighbour_kind<'a>(&'a self, host: &'a Host) -> &'a str {
+        kind_of(host, &self.below)
+    }
+}
+
+/// The table at `key`, made where there is none; `None` where something else is there, which is judged when the node is built.
+pub(super) fn own_table<'a>(table: &'a mut toml::Table, key: &str) -> Option<&'a mut toml::Table> {
+    let value = table.entry(key.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    value.as_table_mut()
+}
+
+/// Finds all interfaces, and gives each an address that has none.
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
+    let mut all = interfaces(scenario);
+    let networks = Networks::of(scenario, &mut all);
+    let mut given = Vec::new();
+    for interface in &mut all {
+        let Some(host) = scenario.host.get(&interface.host) else {
+            continue;
+        };
+        if let Some(text) = written(host, interface) {
+            // "negotiated" has none, and what is no address is judged elsewhere.
+            let Some((address, prefix)) = text.split_once('/') else {
+                continue;
+            };
+            if let (Ok(address), Ok(prefix)) = (address.parse(), prefix.parse::<u8>()) {
+                (interface.address, interface.prefix) = (Some(address), prefix.min(32));
+                given.push((interface.network, network(address, interface.prefix), interface.prefix));
+            }
+        }
+    }
+    networks.give(scenario, &mut all, &given)?;
+    for (number, interface) in (1_u32..).zip(&all) {
+        if let Some(host) = scenario.host.get_mut(&interface.host) {
+            lower_layers(host, interface, number);
+        }
+    }
+    Ok(all)
+}
+
+/// The address that is written for `interface`.
+fn written<'a>(host: &'a Host, interface: &Interface) -> Option<&'a str> {
+    let own = host.settings.get(&interface.ip)?;
+    let of_interface = own.get("interface").and_then(|it| it.get(&interface.below)?.get("address"));
+    of_interface.or_else(|| own.get("address")).and_then(toml::Value::as_str)
+}
+
+/// The network of an address.
+pub(super) fn network(address: Ipv4Addr, prefix: u8) -> u32 {
+    let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into())).unwrap_or(0);
+    address.to_bits() & mask
+}
+
+/// The interfaces of all hosts, in the order of their names.
+fn interfaces(scenario: &Scenario) -> Vec<Interface> {
+    let plugs: BTreeSet<&String> = scenario.link.values().flat_map(|link| &link.ends).collect();
+    let plugs: BTreeSet<&String> =
+        plugs.into_iter().chain(scenario.ring.values().flat_map(|ring| &ring.ends)).collect();
+    let mut hosts: Vec<(&String, &Host)> = scenario.host.iter().collect();
+    hosts.sort_by(|(one, _), (other, _)| natural(one).cmp(&natural(other)));
+    let mut all = Vec::new();
+    for (name, host) in hosts {
+        let Some(graph) = &host.graph else {
+            continue;
+        };
+        for ip in graph.nodes().into_iter().filter(|node| kind_of(host, node) == "ip") {
+            for below in graph.below(ip) {
+                let mut layers = Vec::new();
+                let is_plugged = |device: &str| plugs.contains(&format!("{name}.{device}"));
+                let Some(device) = way_down(host, graph, below, &is_plugged, &mut layers) else {
+                    continue;
+                };
+                all.push(Interface {
+                    host: name.clone(),
+                    ip: ip.to_owned(),
+                    layers: layers.iter().map(|layer| (*layer).to_owned()).collect(),
+                    below: below.to_owned(),
+                    plug: format!("{name}.{device}"),
+                    network: 0,
+                    address: None,
+                    prefix: 0,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The first device below `node` on which a line ends, and the layers down to it. What goes through another IP ends on no line of its own.
+fn way_down<'a>(
+    host: &Host,
+    graph: &'a Graph,
+    node: &'a str,
+    is_plugged: &impl Fn(&str) -> bool,
+    layers: &mut Vec<&'a str>,
+) -> Option<&'a str> {
+    let below = graph.below(node);
+    if below.is_empty() && is_plugged(node) {
+        return Some(node);
+    }
+    // A circle is refused elsewhere; here it must only end.
+    if layers.contains(&node) || ["ip", "ipv6", "sim_ether"].contains(&kind_of(host, node)) {
+        return None;
+    }
+    layers.push(node);
+    for lower in below {
+        if let Some(device) = way_down(host, graph, lower, is_plugged, layers) {
+            return Some(device);
+        }
+    }
+    layers.pop();
+    None
+}
+
+/// What is connected without a router.
+struct Networks {
+    /// How many interfaces each has.
+    sizes: BTreeMap<usize, usize>,
+}
+
+impl Networks {
+    /// Finds them, and says of each interface to which it belongs.
+    fn of(scenario: &Scenario, interfaces: &mut [Interface]) -> Self {
+        let mut groups = Groups::default();
+        for link in scenario.link.values() {
+            let [a, b] = &link.ends;
+            groups.join(&plug_of(scenario, a), &plug_of(scenario, b));
+        }
+        for ring in scenario.ring.values() {
+            for end in ring.ends.iter().skip(1) {
+                groups.join(ring.ends.first().map_or("", String::as_str), end);
+            }
+        }
+        let (mut numbers, mut sizes) = (BTreeMap::new(), BTreeMap::new());
+        for interface in interfaces {
+            let next = numbers.len();
+            interface.network = *numbers.entry(groups.root(&interface.plug)).or_insert(next);
+            *sizes.entry(interface.network).or_insert(0) += 1;
+        }
+        Self { sizes }
+    }
+
+    /// Gives addresses, where networks `given` are left as they are.
+    fn give(
+        &self,
+        scenario: &mut Scenario,
+        interfaces: &mut [Interface],
+        given: &[(usize, u32, u8)],
+    ) -> Result<(), Fault> {
+        let mut next = Ipv4Addr::new(10, 0, 0, 0).to_bits();
+        let mut prefixes: BTreeMap<usize, (u32, u8)> = BTreeMap::new();
+        let mut taken: BTreeSet<Ipv4Addr> = interfaces.iter().filter_map(|it| it.address).collect();
+        for interface in interfaces {
+            let Some(host) = scenario.host.get_mut(&interface.host) else {
+                continue;
+            };
+            if written(host, interface).is_some() {
+                continue;
+            }
+            let fault = |problem: String| Fault::at(["host", &interface.host, &interface.ip, "address"], problem);
+            let known = prefixes.get(&interface.network).copied();
+            let (base, prefix) = match known {
+                Some(known) => known,
+                None => {
+                    let size = self.sizes.get(&interface.network).copied().unwrap_or(1);
+                    let found = of_neighbours(interface.network, given)
+                        .map_err(|()| {
+                            fault("its neighbours have addresses of several networks".to_owned()).expected("an address")
+                        })?
+                        .or_else(|| free(&mut next, size, given));
+                    found.ok_or_else(|| fault("no address is left in 10.0.0.0/8".to_owned()).expected("an address"))?
+                }
+            };
+            prefixes.insert(interface.network, (base, prefix));
+            let hosts =
+                1_u32.checked_shl(32_u32.saturating_sub(prefix.into())).map_or(u32::MAX, |all| all.saturating_sub(1));
+            // A network of one or two addresses has no room for one of its own and a broadcast (RFC 3021).
+            let mut numbers = if prefix >= 31 { 0..=hosts } else { 1..=hosts.saturating_sub(1) };
+            let free = numbers.find(|number| !taken.contains(&Ipv4Addr::from_bits(base | number)));
+            let number = free.ok_or_else(|| {
+                fault(format!("no address is left in {}/{prefix}", Ipv4Addr::from_bits(base)))
+                    .expected("a larger network")
+            })?;
+            let address = Ipv4Addr::from_bits(base | number);
+            taken.insert(address);
+            (interface.address, interface.prefix) = (Some(address), prefix);
+            let text = format!("{address}/{prefix}");
+            if let Some(own) = interface.settings(host) {
+                own.insert("address".to_owned(), toml::Value::String(text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The network that neighbours have, if any has one; an error where they have several.
+fn of_neighbours(number: usize, given: &[(usize, u32, u8)]) -> Result<Option<(u32, u8)>, ()> {
+    let mut of_network =
+        given.iter().filter(|(network, ..)| *network == number).map(|(_, base, prefix)| (*base, *prefix));
+    let first = of_network.next();
+    if of_network.any(|other| Some(other) != first) { Err(()) } else { Ok(first) }
+}
+
+/// The next free network from `next` on with room for `size` interfaces: 256 addresses, or more.
+fn free(next: &mut u32, size: usize, given: &[(usize, u32, u8)]) -> Option<(u32, u8)> {
+    let wanted = u32::try_from(size).ok()?.checked_add(2)?.max(256).checked_next_power_of_two()?;
+    let prefix = u8::try_from(wanted.leading_zeros()).ok()?.checked_add(1)?;
+    loop {
+        let base = next.checked_next_multiple_of(wanted)?;
+        let end = base.checked_add(wanted)?;
+        if end > Ipv4Addr::new(11, 0, 0, 0).to_bits() {
+            return None;
+        }
+        *next = end;
+        let overlaps = |(_, other, length): &(usize, u32, u8)| {
+            let shorter = prefix.min(*length);
+            network(Ipv4Addr::from_bits(*other), shorter) == network(Ipv4Addr::from_bits(base), shorter)
+        };
+        if !given.iter().any(overlaps) {
+            return Some((base, prefix));
+        }
+    }
+}
+
+/// All ports of a switch are one.
+fn plug_of(scenario: &Scenario, end: &str) -> String {
+    let place = crate::topology::place(end);
+    if scenario.switch.contains_key(place) { place.to_owned() } else { end.to_owned() }
+}
+
+/// Names that belong together.
+#[derive(Default)]
+struct Groups(BTreeMap<String, String>);
+
+impl Groups {
+    fn root(&self, name: &str) -> String {
+        let mut at = name;
+        while let Some(above) = self.0.get(at) {
+            at = above;
+        }
+        at.to_owned()
+    }
+
+    fn join(&mut self, one: &str, other: &str) {
+        let (one, other) = (self.root(one), self.root(other));
+        if one != other {
+            self.0.insert(one, other);
+        }
+    }
+}
+
+/// What layers below `interface`, the `number`th of all, want to know of addresses.
+fn lower_layers(host: &mut Host, interface: &Interface, number: u32) {
+    let (below, kind) = (interface.below.clone(), interface.neighbour_kind(host).to_owned());
+    if let Some(address) = interface.address.filter(|_| ["arp", "atm_arp"].contains(&kind.as_str())) {
+        let own = host.settings.entry(below).or_default();
+        let addresses = toml::Value::Array(vec![toml::Value::String(address.to_string())]);
+        own.entry("addresses".to_owned()).or_insert(addresses);
+        if let Some(own) = interface.settings(host) {
+            own.entry("neighbours".to_owned()).or_insert_with(|| "below".into());
+        }
+    }
+    for layer in &interface.layers {
+        if ["eth", "fddi"].contains(&kind_of(host, layer)) {
+            // Locally administered (IEEE 802).
+            let [a, b, c, d] = number.to_be_bytes();
+            let mac = format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}");
+            let own = host.settings.entry(layer.clone()).or_default();
+            own.entry("address".to_owned()).or_insert_with(|| mac.into());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Permanent virtual channels between the hosts that loads join.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Scenario;
+use super::super::fault::Fault;
+use super::addresses::{Interface, own_table};
+use crate::medium::Line;
+use crate::topology::{Hop, Topology, place};
+
+/// The first VCI that is given out: those below 32 have other uses (ITU-T I.361), and a round number reads well.
+const FIRST: u32 = 100;
+
+/// The last VCI of a VPI that is given out.
+const LAST: u32 = 65_535;
+
+/// A channel at a port of a switch, `vpi/vci`.
+type At = (String, usize, String);
+
+/// A pair of interfaces that speak without a router between them.
+struct Leg {
+    ends: [usize; 2],
+    /// The switches between them, each with the ports where it is entered and left.
+    switches: Vec<(String, usize, usize)>,
+}
+
+/// Makes the channels that loads need and nobody gave.
+pub(super) fn settle(scenario: &mut Scenario, interfaces: &mut [Interface]) -> Result<(), Fault> {
+    let legs = legs(scenario, interfaces);
+    let given: BTreeSet<String> =
+        scenario.switch.iter().filter(|(_, it)| !it.channels.is_empty()).map(|(name, _)| name.clone()).collect();
+    let known = channels(scenario);
+    for (number, leg) in (0..).zip(&legs) {
+        let own = format!("{}/{}", number / (LAST - FIRST + 1), FIRST + number % (LAST - FIRST + 1));
+        let circuits = if leg.switches.iter().any(|(switch, ..)| given.contains(switch)) {
+            // Where some are given, all must be: what lacks is seen when it is used.
+            let Some(found) = through(leg, &known) else {
+                continue;
+            };
+            found
+        } else {
+            for (switch, from, to) in &leg.switches {
+                if let Some(switch) = scenario.switch.get_mut(switch) {
+                    switch.channels.push(format!("{from} {own} <-> {to} {own}"));
+                }
+            }
+            [own.clone(), own]
+        };
+        let [a, b] = leg.ends;
+        for ((this, other), circuit) in [(a, b), (b, a)].into_iter().zip(circuits) {
+            let (Some(this), Some(other)) = (interfaces.get(this), interfaces.get(other)) else {
+                continue;
+            };
+            tell(scenario, this, other, circuit);
+        }
+    }
+    Ok(())
+}
+
+/// Tells `this` that `other` is at the other end of `circuit`, unless it knows its neighbours otherwise.
+fn tell(scenario: &mut Scenario, this: &Interface, other: &Interface, circuit: String) {
+    let (Some(host), Some(address)) = (scenario.host.get_mut(&this.host), other.address) else {
+        return;
+    };
+    let circuit = toml::Value::String(circuit);
+    if this.neighbour_kind(host) == "atm_arp" {
+        let arp = host.settings.entry(this.below.clone()).or_default();
+        if !arp.contains_key("circuits")
+            && let Some(known) = own_table(arp, "known")
+        {
+            known.entry(address.to_string()).or_insert(circuit);
+        }
+    } else if let Some(known) = this.settings(host).and_then(|own| own_table(own, "neighbours")) {
+        known.entry(address.to_string()).or_insert(circuit);
+    }
+}
+
+/// The parts of the ways of all loads that lie between two hosts and carry cells.
+fn legs(scenario: &Scenario, interfaces: &[Interface]) -> Vec<Leg> {
+    let by_plug: BTreeMap<&str, usize> =
+        interfaces.iter().enumerate().map(|(number, it)| (it.plug.as_str(), number)).collect();
+    let cells: BTreeSet<&str> = scenario
+        .link
+        .iter()
+        .filter(|(_, link)| matches!(link.line(), Ok(Line::Cells(_))))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let (mut seen, mut legs) = (BTreeSet::new(), Vec::new());
+    if cells.is_empty() {
+        return legs;
+    }
+    let topology = Topology::of(scenario);
+    for (from, to) in scenario.load.values().flat_map(|load| load.pairs()) {
+        let way = topology.way(place(from), place(to)).unwrap_or_default();
+        // A host ends a leg; a switch does not.
+        for leg in way.split_inclusive(|hop| scenario.host.contains_key(place(hop.into))) {
+            let (Some(first), Some(last)) = (leg.first(), leg.last()) else {
+                continue;
+            };
+            let ends = [first.out, last.into].map(|plug| by_plug.get(plug).copied());
+            let ([Some(a), Some(b)], true) = (ends, leg.iter().all(|hop| cells.contains(hop.line))) else {
+                continue;
+            };
+            if seen.insert([a.min(b), a.max(b)]) {
+                legs.push(Leg { ends: [a, b], switches: switches(leg) });
+            }
+        }
+    }
+    legs
+}
+
+/// The switches between the hops of `leg`.
+fn switches(leg: &[Hop<'_>]) -> Vec<(String, usize, usize)> {
+    let port = |end: &str| end.split_once('.').and_then(|(_, port)| port.parse().ok());
+    let pairs = leg.iter().zip(leg.iter().skip(1));
+    pairs.filter_map(|(in_, out)| Some((place(in_.into).to_owned(), port(in_.into)?, port(out.out)?))).collect()
+}
+
+/// The channels that are given, both ways where they say so.
+fn channels(scenario: &Scenario) -> BTreeMap<At, (usize, String)> {
+    let mut all = BTreeMap::new();
+    for (name, switch) in &scenario.switch {
+        for text in &switch.channels {
+            let both = text.split_once("<->");
+            let ends = both.or_else(|| text.split_once("->"));
+            let end = |text: &str| {
+                let (port, vc) = text.trim().split_once(' ')?;
+                Some((port.parse::<usize>().ok()?, vc.trim().to_owned()))
+            };
+            // What cannot be read is refused where the switch is built.
+            let Some((from, to)) = ends.and_then(|(from, to)| Some((end(from)?, end(to)?))) else {
+                continue;
+            };
+            if both.is_some() {
+                all.insert((name.clone(), to.0, to.1.clone()), from.clone());
+            }
+            all.insert((name.clone(), from.0, from.1), to);
+        }
+    }
+    all
+}
+
+/// The circuits at both ends of the first channel that leads through all switches of `leg`.
+fn through(leg: &Leg, channels: &BTreeMap<At, (usize, String)>) -> Option<[String; 2]> {
+    let (first, entered, _) = leg.switches.first()?;
+    let starts = channels.keys().filter(|(switch, port, _)| switch == first && port == entered);
+    starts.map(|(_, _, vc)| vc).find_map(|start| {
+        let mut vc = start.clone();
+        for (switch, from, to) in &leg.switches {
+            let (port, next) = channels.get(&(switch.clone(), *from, vc.clone()))?;
+            if port != to {
+                return None;
+            }
+            vc.clone_from(next);
+        }
+        Some([start.clone(), vc])
+    })
+}

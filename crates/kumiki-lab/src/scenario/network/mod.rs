@@ -1,0 +1,66 @@
+//! What a file does not say of its network and what follows from its lines: ports, addresses, channels and routes.
+//!
+//! Only what is not given is filled in, and only for IPv4:
+//!
+//! - An end of a line that names a host or a switch alone is its one device, or the switch's next port; a switch has as many ports as lines end on it.
+//! - An `ip` without an address gets one: of the network of its neighbours where one of them has, else of 10.0.0.0/8, a network for all that is connected
+//!   without a router. `eth` and `fddi` get a MAC address, `arp` and `atm_arp` the address of the `ip` on them.
+//! - Hosts that speak over an ATM line without ATMARP get a permanent channel for each pair that a load joins (VCI 100 and up), through switches whose
+//!   `channels` are not given; where they are, the first that leads there is used.
+//! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
+//!
+//! Whether there is a way for each load is said here, too.
+
+mod addresses;
+mod circuits;
+mod plugs;
+mod routes;
+#[cfg(test)]
+mod tests;
+
+use super::fault::Fault;
+use super::{Host, Scenario};
+use crate::topology::{Topology, place};
+
+/// Fills in what is not given.
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
+    plugs::settle(scenario)?;
+    let mut interfaces = addresses::settle(scenario)?;
+    circuits::settle(scenario, &mut interfaces)?;
+    routes::settle(scenario, &interfaces);
+    Ok(())
+}
+
+/// For each load there is a way to each of its readers.
+pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
+    let topology = Topology::of(scenario);
+    for (name, load) in &scenario.load {
+        for (from, to) in load.pairs() {
+            let [from, to] = [from, to].map(place);
+            let are_there = [from, to].iter().all(|host| scenario.host.contains_key(*host));
+            if !are_there || from == to || topology.way(from, to).is_some() {
+                continue;
+            }
+            let path = ["load", name, "to"];
+            return Err(match topology.obstacle(from, to) {
+                Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
+                    .expected(format!("forwarding = true for the ip of {host}")),
+                None => Fault::at(path, format!("no line leads from {from} to {to}"))
+                    .expected("lines, switches and hosts with forwarding = true between them"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The kind of node that `name` is.
+fn kind_of<'a>(host: &'a Host, name: &'a str) -> &'a str {
+    host.kind.get(name).map_or(name, String::as_str)
+}
+
+/// A name with its number, so that s10 comes behind s9.
+fn natural(name: &str) -> (&str, u64, &str) {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name.get(stem.len()..).and_then(|digits| digits.parse().ok());
+    (stem, number.map_or(0, |number: u64| number.saturating_add(1)), name)
+}

@@ -1,0 +1,157 @@
+use std::fmt::Write as _;
+
+use crate::scenario::Scenario;
+use crate::scenario::groups::tests::read;
+
+/// Two hosts at each side of two routers.
+const DUMBBELL: &str = r#"
+title = "Dumbbell"
+host.a = { count = 2, graph = ["ip", "l0"] }
+host.b = { like = "a", count = 2 }
+host.left = { graph = { ip = ["l0", "l1", "out"] }, ip.forwarding = true }
+host.right = { like = "left" }
+link.in = { count = 2, ends = ["a${i}", "left.l${i}"], medium = "point-to-point", rate = "1 Gb/s" }
+link.out = { count = 2, ends = ["right.l${i}", "b${i}"], medium = "point-to-point", rate = "1 Gb/s" }
+link.mid = { ends = ["left.out", "right.out"], medium = "point-to-point", rate = "10 Mb/s" }
+load.bulk = { kind = "netperf", from = "a*", to = "b*", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+
+/// What `ip` of `host` is set to.
+fn ip(scenario: &Scenario, host: &str) -> String {
+    let mut text = String::new();
+    for (key, value) in &scenario.host[host].settings["ip"] {
+        let _ = write!(text, "{key} = {value}; ");
+    }
+    text
+}
+
+#[test]
+fn each_line_is_a_network_and_routes_lead_to_all() {
+    let scenario = read(DUMBBELL, &[]).unwrap();
+    let of_a = "address = \"10.0.0.1/24\"; routes = { default = \"10.0.0.2\" }; ";
+    assert_eq!(ip(&scenario, "a0"), of_a);
+    let left = &scenario.host["left"].settings["ip"];
+    assert_eq!(left["interface"]["l1"]["address"].as_str(), Some("10.0.1.2/24"));
+    let right = left["routes"]["default"].as_str().unwrap();
+    let out = scenario.host["right"].settings["ip"]["interface"]["out"]["address"].as_str().unwrap();
+    assert_eq!(out.split_once('/'), Some((right, "24")));
+}
+
+#[test]
+fn what_is_given_is_left_as_it_is_and_neighbours_get_the_same_network() {
+    let more = "host.a1.ip = { address = \"192.168.7.9/28\", routes = { default = \"192.168.7.1\" } }\n";
+    let scenario = read(&format!("{more}{DUMBBELL}"), &[]).unwrap();
+    assert_eq!(ip(&scenario, "a1"), "address = \"192.168.7.9/28\"; routes = { default = \"192.168.7.1\" }; ");
+    let left = &scenario.host["left"].settings["ip"]["interface"]["l1"];
+    assert_eq!(left["address"].as_str(), Some("192.168.7.1/28"));
+    let two = ["host.a1.ip.address=10.1.0.1/24", "host.left.ip.interface.l1.address=10.2.0.1/24"];
+    let scenario = read(DUMBBELL, &two).unwrap();
+    assert_eq!(scenario.host["a1"].settings["ip"]["address"].as_str(), Some("10.1.0.1/24"), "nobody lacks one there");
+}
+
+#[test]
+fn a_load_without_a_way_is_refused_with_what_lacks() {
+    for (from, to, words) in [
+        (
+            "ip.forwarding = true",
+            "ip.ttl = 9",
+            "load.bulk.to = \"b*\": left, on the way from a0 to b0, does not forward; expected forwarding = true for the ip of left",
+        ),
+        (
+            "ends = [\"a${i}\", \"left.l${i}\"]",
+            "ends = [\"a${i}\", \"left\"]",
+            "host left has several devices; one of left.l0, left.l1, left.out",
+        ),
+    ] {
+        assert!(DUMBBELL.contains(from), "{from}");
+        let found = read(&DUMBBELL.replace(from, to), &[]).unwrap_err();
+        assert!(found.contains(words), "{found}");
+    }
+}
+
+#[test]
+fn hosts_that_no_line_joins_are_told_apart_from_those_that_do_not_forward() {
+    let apart = r#"
+title = "Apart"
+host.a = { count = 4, graph = ["ip", "l0"] }
+link.one = { ends = ["a0", "a1"], medium = "point-to-point", rate = "1 Mb/s" }
+link.two = { ends = ["a2", "a3"], medium = "point-to-point", rate = "1 Mb/s" }
+load.bulk = { kind = "netperf", from = "a0", to = "a3", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+    let found = read(apart, &[]).unwrap_err();
+    assert!(found.starts_with("x.toml:6: load.bulk.to = \"a3\": no line leads from a0 to a3"), "{found}");
+}
+
+/// Two pairs of hosts on two switches.
+const CELLS: &str = r#"
+title = "Cells"
+host.s = { count = 2, graph = ["ip", "llc_snap", "atm0"] }
+host.r = { like = "s", count = 2 }
+switch.one = { queue_cells = 100 }
+switch.two = { queue_cells = 100 }
+link.in = { count = 2, ends = ["s${i}", "one"], medium = "oc3c-atm" }
+link.mid = { ends = ["one", "two"], medium = "oc3c-atm" }
+link.out = { count = 2, ends = ["two", "r${i}"], medium = "oc3c-atm" }
+load.bulk = { kind = "netperf", from = "s*", to = "r*", message = "8 KiB" }
+run.duration = "1 s"
+"#;
+
+#[test]
+fn pairs_that_speak_over_cells_get_channels_through_the_switches() {
+    let scenario = read(CELLS, &[]).unwrap();
+    assert_eq!((scenario.switch["one"].ports, scenario.switch["two"].ports), (3, 3));
+    assert_eq!(scenario.switch["one"].channels, ["0 0/100 <-> 2 0/100", "1 0/101 <-> 2 0/101"]);
+    assert_eq!(scenario.switch["two"].channels, ["0 0/100 <-> 1 0/100", "0 0/101 <-> 2 0/101"]);
+    assert_eq!(ip(&scenario, "s1"), "address = \"10.0.0.4/24\"; neighbours = { \"10.0.0.2\" = \"0/101\" }; ");
+    assert_eq!(ip(&scenario, "r1"), "address = \"10.0.0.2/24\"; neighbours = { \"10.0.0.4\" = \"0/101\" }; ");
+}
+
+#[test]
+fn channels_that_are_given_are_followed() {
+    let given = CELLS
+        .replace("switch.one = {", "switch.one = { channels = [\"1 0/40 <-> 2 0/41\", \"0 0/50 <-> 2 0/51\"], ")
+        .replace("switch.two = {", "switch.two = { channels = [\"0 0/41 <-> 2 0/42\", \"0 0/51 <-> 1 0/52\"], ");
+    let scenario = read(&given, &[]).unwrap();
+    assert!(ip(&scenario, "s1").contains("\"0/40\""), "{}", ip(&scenario, "s1"));
+    assert!(ip(&scenario, "r1").contains("\"0/42\""), "{}", ip(&scenario, "r1"));
+    assert!(ip(&scenario, "r0").contains("\"0/52\""), "{}", ip(&scenario, "r0"));
+    let asks = CELLS.replace("\"ip\", \"llc_snap\"", "\"ip\", \"atm_arp\", \"llc_snap\"");
+    let scenario = read(&asks, &[]).unwrap();
+    let arp = &scenario.host["s0"].settings["atm_arp"];
+    assert_eq!(arp["known"]["10.0.0.1"].as_str(), Some("0/100"), "{arp:?}");
+    assert!(ip(&scenario, "s0").contains("neighbours = \"below\""));
+}
+
+#[test]
+fn who_asks_for_link_addresses_is_told_its_own() {
+    let lan = r#"
+title = "A line of Ethernet"
+host.a = { graph = ["ip", "arp", "llc", "eth", "lan"] }
+host.b = { like = "a", eth.address = "02:00:00:00:00:77" }
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s" }
+load.probe = { kind = "ping", from = "a", to = "b", message = "56 B" }
+run.duration = "1 s"
+"#;
+    let scenario = read(lan, &[]).unwrap();
+    let of = |host: &str, node: &str, key: &str| scenario.host[host].settings[node][key].to_string();
+    assert_eq!(of("a", "eth", "address"), "\"02:00:00:00:00:01\"");
+    assert_eq!(of("b", "eth", "address"), "\"02:00:00:00:00:77\"");
+    assert_eq!(of("b", "arp", "addresses"), "[\"10.0.0.2\"]");
+    assert_eq!(of("a", "ip", "neighbours"), "\"below\"");
+}
+
+#[test]
+fn a_network_of_many_has_room_for_all() {
+    let many = CELLS
+        .replace("host.s = { count = 2", "host.s = { count = 300")
+        .replace("link.in = { count = 2", "link.in = { count = 300");
+    let many = many.replace("to = \"r*\"", "to = \"r0\"");
+    let scenario = read(&many, &[]).unwrap();
+    let addresses: std::collections::BTreeSet<String> =
+        scenario.host.keys().map(|host| scenario.host[host].settings["ip"]["address"].to_string()).collect();
+    assert_eq!(addresses.len(), 302);
+    assert!(addresses.contains("\"10.0.1.46/23\""), "{addresses:?}");
+    assert_eq!(scenario.switch["one"].channels.len(), 300);
+}
