@@ -10,6 +10,7 @@ mod path;
 mod programs;
 mod protocols;
 mod rings;
+mod series;
 mod window;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub use flows::{Flow, Sender};
 pub use kumiki_inet::tcp::Limit;
 pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use programs::Load;
+pub use series::{Sample, SampleOf, Samples};
 pub use window::{ControlShare, WindowUse};
 
 /// What else a run should bring.
@@ -78,6 +80,8 @@ pub struct Experiment {
     warm_up: Duration,
     /// How long is measured, or the longest that loads with an end may take.
     duration: Duration,
+    /// How often values over time are taken.
+    interval: Option<Duration>,
     captured: Vec<Captured>,
 }
 
@@ -89,6 +93,8 @@ pub struct Run {
     pub captured: Vec<Captured>,
     /// The traces of connections, by host.
     pub traces: Vec<Connection>,
+    /// Values over time, where they were asked for.
+    pub samples: Option<Samples>,
     /// Set where the world stopped at one instant because something went round without time passing; the figures then
     /// mean nothing.
     pub standstill: Option<Standstill>,
@@ -160,6 +166,7 @@ impl Experiment {
             loads,
             warm_up: warm_up.unwrap_or_default(),
             duration: fault::quantity(&["run", "duration"], &runs.duration)?,
+            interval: runs.interval.as_ref().map(|text| fault::quantity(&["run", "interval"], text)).transpose()?,
             captured,
         })
     }
@@ -168,20 +175,27 @@ impl Experiment {
     #[must_use]
     pub fn run(mut self) -> Run {
         let began = Instant::ZERO + self.warm_up;
+        let mut sampler = self.interval.map(series::Sampler::new);
         let mut before = measure::Moment::default();
         if !self.warm_up.is_zero() {
-            self.world.run_until(began);
+            self.run_to(began, &mut sampler, |world, end| {
+                world.run_until(end);
+                false
+            });
             before = measure::Moment::begin(&self.world, &self.hosts, &self.loads);
         }
         let end = began + self.duration;
-        let (hosts, loads) = (&self.hosts, &self.loads);
         // What writes for a time is measured over all of it.
-        if loads.values().all(|load| load.until_done) {
+        if self.loads.values().all(|load| load.until_done) {
             let every = Duration::from_millis(10);
-            let is_done = |world: &World| loads.values().all(|load| measure::is_done(world, hosts, load));
-            self.world.run_until_done(end, every, is_done);
+            let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
+            let is_done = |world: &World| loads.values().all(|load| measure::is_done(world, &hosts, load));
+            self.run_to(end, &mut sampler, |world, end| world.run_until_done(end, every, is_done));
         } else {
-            self.world.run_until(end);
+            self.run_to(end, &mut sampler, |world, end| {
+                world.run_until(end);
+                false
+            });
         }
         let after = measure::Moment::take(&self.world, &self.hosts, &self.loads);
         let measured = Measured::between(&self.world, &self.hosts, &self.loads, (&before, &after));
@@ -193,7 +207,27 @@ impl Experiment {
             }
         }
         let standstill = self.world.standstill().cloned();
-        Run { measured, captured, traces, standstill }
+        let samples = sampler.map(series::Sampler::finish);
+        Run { measured, captured, traces, samples, standstill }
+    }
+
+    /// Lets `run` go on to `end`, with a stop at the end of each interval to look at everything, until it says that all is done.
+    fn run_to(
+        &mut self,
+        end: Instant,
+        sampler: &mut Option<series::Sampler>,
+        mut run: impl FnMut(&mut World, Instant) -> bool,
+    ) {
+        loop {
+            let next = sampler.as_ref().map_or(end, |sampler| sampler.next().min(end));
+            let is_done = run(&mut self.world, next);
+            if let Some(sampler) = sampler.as_mut().filter(|sampler| self.world.now() >= sampler.next()) {
+                sampler.take(&self.world, &self.hosts, &self.loads);
+            }
+            if is_done || next >= end || self.world.standstill().is_some() {
+                return;
+            }
+        }
     }
 }
 

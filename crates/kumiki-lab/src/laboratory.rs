@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::capture::{self, Layers, trace};
 use crate::experiment::{ControlShare, Experiment, Options, Run, WindowUse};
+use crate::figure::Figure;
 use crate::limit;
 use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Outcome, Runner};
@@ -154,6 +155,10 @@ fn files(run: &Run) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
         let octets = capture::pcapng(core::slice::from_ref(host), Vec::new())?;
         files.push((format!("{}.pcapng", host.host), octets));
+    }
+    if let Some(samples) = &run.samples {
+        files.push(("series.csv".to_owned(), samples.to_csv()?.into_bytes()));
+        files.push(("series.svg".to_owned(), Figure::stacked(&samples.figures()).into_bytes()));
     }
     if run.traces.is_empty() {
         return Ok(files);

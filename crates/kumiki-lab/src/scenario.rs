@@ -356,6 +356,8 @@ pub struct Runs {
     /// Seed of the first run.
     #[serde(default = "first_seed")]
     pub seed: u64,
+    /// How often loads, flows and queues are looked at, from the beginning on: for values over time.
+    pub interval: Option<String>,
 }
 
 /// A load: a program that writes, and one or several that read.

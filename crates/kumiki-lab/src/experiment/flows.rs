@@ -197,9 +197,9 @@ pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
 }
 
 /// A session of a writer, as far as it is known.
-struct Writer {
-    local: Address,
-    remote: Address,
+pub(super) struct Writer {
+    pub(super) local: Address,
+    pub(super) remote: Address,
     opened: Option<Instant>,
     writes: bool,
 }
@@ -263,24 +263,49 @@ pub(super) fn flows(
     sinks: &[Vec<Progress>],
     before: &Snapshot,
 ) -> Vec<(Progress, Flow)> {
+    let mut all = Vec::new();
+    let mut records_of: BTreeMap<&str, BTreeMap<Pair, &Record>> = BTreeMap::new();
+    for matched in matched(world, hosts, load, sinks) {
+        let Matched { from, writer, place } = matched;
+        let records = records_of.entry(from).or_insert_with(|| records(world, hosts, from).collect());
+        let progress = place.and_then(|(sink, number)| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
+        let earlier = place.and_then(|(sink, number)| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
+        let pair = (writer.local, writer.remote);
+        let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
+        let sender = records.get(&pair).map(|record| Sender::of(record));
+        let sender = sender.map(|now| match before.senders.get(&pair) {
+            Some(earlier) => now.since(earlier),
+            None => now,
+        });
+        all.push((progress, Flow { sender, from: from.to_owned(), ..flow }));
+    }
+    all
+}
+
+/// A session of a writer, and that of a reader which is its other end.
+pub(super) struct Matched<'a> {
+    /// The host that writes.
+    pub(super) from: &'a str,
+    pub(super) writer: Writer,
+    /// The number of the reader among those of the load, and that of the session there; `None` before it got as far.
+    pub(super) place: Option<(usize, usize)>,
+}
+
+/// The sessions of `load`, writer by writer and in the order of opening, each with that of its reader among `sinks`.
+pub(super) fn matched<'a>(
+    world: &World,
+    hosts: &BTreeMap<String, HostId>,
+    load: &'a Load,
+    sinks: &[Vec<Progress>],
+) -> Vec<Matched<'a>> {
     let mut unmatched: Vec<Unmatched> = sinks.iter().map(|sessions| Unmatched::of(sessions)).collect();
     let mut all = Vec::new();
-    for (place, from) in load.from.iter().enumerate() {
-        let records: BTreeMap<Pair, &Record> = records(world, hosts, &from.0).collect();
-        let mut readers = load.readers(place).cycle();
+    for (number, from) in load.from.iter().enumerate() {
+        let mut readers = load.readers(number).cycle();
         for writer in writers(world, hosts, load, from) {
             let sink = readers.next().unwrap_or(0);
-            let place = unmatched.get_mut(sink).and_then(|it| it.take(&writer));
-            let progress = place.and_then(|number| sinks.get(sink)?.get(number)).cloned().unwrap_or_default();
-            let earlier = place.and_then(|number| before.octets.get(sink)?.get(number)).copied().unwrap_or(0);
-            let pair = (writer.local, writer.remote);
-            let flow = Flow::of(&writer, &progress, earlier, (before.at, world.now()), records.get(&pair).copied());
-            let sender = records.get(&pair).map(|record| Sender::of(record));
-            let sender = sender.map(|now| match before.senders.get(&pair) {
-                Some(earlier) => now.since(earlier),
-                None => now,
-            });
-            all.push((progress, Flow { sender, from: from.0.clone(), ..flow }));
+            let place = unmatched.get_mut(sink).and_then(|it| it.take(&writer)).map(|number| (sink, number));
+            all.push(Matched { from: &from.0, writer, place });
         }
     }
     all
@@ -293,16 +318,32 @@ pub(super) fn senders(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
     records.map(|(pair, record)| (pair, Sender::of(record))).collect()
 }
 
+/// How many segments each sender of `load`'s hosts has sent again.
+pub(super) fn retransmissions(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> BTreeMap<Pair, u64> {
+    let writing: BTreeSet<&String> = load.from.iter().map(|(host, _)| host).collect();
+    let records = writing.into_iter().flat_map(|host| records(world, hosts, host));
+    records.map(|(pair, record)| (pair, record.retransmissions)).collect()
+}
+
+/// The TCPs of `host`.
+pub(super) fn tcps<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    host: &str,
+) -> impl Iterator<Item = &'a Tcp> {
+    let host = hosts.get(host).and_then(|id| world.host(*id));
+    host.into_iter().flat_map(|host| {
+        let names = host.graph.accounts();
+        names.filter_map(|(name, _)| host.graph.find::<Tcp>(name))
+    })
+}
+
 /// What each connection of TCP on `host` did. An address may come again, where one is over: then the last counts.
 fn records<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
     host: &str,
 ) -> impl Iterator<Item = (Pair, &'a Record)> {
-    let host = hosts.get(host).and_then(|id| world.host(*id));
-    let nodes = host.into_iter().flat_map(|host| {
-        let names = host.graph.accounts();
-        names.filter_map(|(name, _)| host.graph.find::<Tcp>(name))
-    });
-    nodes.flat_map(|tcp| tcp.records().map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)))
+    tcps(world, hosts, host)
+        .flat_map(|tcp| tcp.records().map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)))
 }

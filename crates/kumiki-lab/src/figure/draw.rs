@@ -51,7 +51,31 @@ impl Plot {
     }
 }
 
-pub(super) fn document(figure: &Figure) -> String {
+/// The figures below each other on one page.
+pub(super) fn document(figures: &[Figure]) -> String {
+    let (mut page, mut height) = (Group::new(), 0.0);
+    for figure in figures {
+        let (panel, own) = panel(figure);
+        // A page of one figure has no need to move it.
+        page =
+            page.add(if height > 0.0 { panel.set("transform", format!("translate(0 {})", at(height))) } else { panel });
+        height += own;
+    }
+    let titles: Vec<String> = figures.iter().map(|figure| clean(&figure.title)).collect();
+    let document = Document::new()
+        .set("width", at(WIDTH))
+        .set("height", at(height))
+        .set("viewBox", ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "))
+        .set("role", "img")
+        .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
+        .add(Title::new(titles.join("; ")))
+        .add(Rectangle::new().set("width", at(WIDTH)).set("height", at(height)).set("fill", "#ffffff"));
+    let document = page.get_children().iter().fold(document, |document, panel| document.add(panel.clone()));
+    format!("{document}\n")
+}
+
+/// One figure, and how high it is.
+fn panel(figure: &Figure) -> (Group, f64) {
     let mut page = Group::new();
     let mut top = PAD;
     for line in wrap(&clean(&figure.title), TITLE * 1.16, WIDTH - 2.0 * PAD) {
@@ -93,17 +117,7 @@ pub(super) fn document(figure: &Figure) -> String {
         page = page.add(words(&line, PAD, bottom + CAPTION, CAPTION, GREY));
         bottom += CAPTION * 1.35;
     }
-    let height = bottom + PAD * 0.6;
-    let document = Document::new()
-        .set("width", at(WIDTH))
-        .set("height", at(height))
-        .set("viewBox", ["0".to_owned(), "0".to_owned(), at(WIDTH), at(height)].join(" "))
-        .set("role", "img")
-        .set("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
-        .add(Title::new(clean(&figure.title)))
-        .add(Rectangle::new().set("width", at(WIDTH)).set("height", at(height)).set("fill", "#ffffff"))
-        .add(page);
-    format!("{document}\n")
+    (page, bottom + PAD * 0.6)
 }
 
 /// The plot's frame, with room for what is written around it.

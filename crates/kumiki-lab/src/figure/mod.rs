@@ -129,6 +129,12 @@ impl Figure {
     /// The figure as an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        draw::document(self)
+        draw::document(core::slice::from_ref(self))
+    }
+
+    /// Several figures below each other, as one SVG document.
+    #[must_use]
+    pub fn stacked(figures: &[Self]) -> String {
+        draw::document(figures)
     }
 }

@@ -21,6 +21,9 @@ const MOST_SESSIONS: u32 = 16_384;
 /// The longest times of a load. What is longer is a slip, and the run would seem to hang.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
+/// The most intervals of a run: more than a picture or an eye can tell apart.
+const MOST_INTERVALS: u64 = 100_000;
+
 /// The most ports of a switch: each takes memory, used or not.
 const MOST_PORTS: usize = 4096;
 
@@ -260,6 +263,19 @@ fn runs(runs: &Runs) -> Result<(), Fault> {
         return Err(too_long("duration"));
     }
     optional_time("warm_up", runs.warm_up.as_ref())?;
+    if let Some(interval) = &runs.interval {
+        let interval: Duration = quantity(&["interval"], interval)?;
+        let warm_up: Duration =
+            runs.warm_up.as_ref().map_or(Ok(Duration::ZERO), |time| quantity(&["warm_up"], time))?;
+        let whole = duration.as_nanos().saturating_add(warm_up.as_nanos());
+        if whole / MOST_INTERVALS > interval.as_nanos() {
+            let expected = format!("at least {}", Duration::from_nanos(whole.div_ceil(MOST_INTERVALS)));
+            return Err(Fault::at(["interval"], format!("more than {MOST_INTERVALS} in a run")).expected(expected));
+        }
+        if interval.is_zero() {
+            return Err(Fault::at(["interval"], "no time at all"));
+        }
+    }
     if let Some(repeat) = &runs.repeat {
         let path = ["repeat", "runs"];
         if !(1..=1000).contains(&repeat.runs) {

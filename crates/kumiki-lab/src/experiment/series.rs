@@ -1,0 +1,296 @@
+//! Values over time: of loads, flows and queues, at the end of each interval.
+
+use std::collections::BTreeMap;
+
+use kumiki_graph::{Address, Duration, Instant};
+use kumiki_inet::tcp::Snapshot;
+use kumiki_link::Occupancy;
+use kumiki_sim::{HostId, World};
+use serde::Serialize;
+
+use super::flows::{self, Pair, matched, progress, tcps};
+use super::programs::Load;
+use crate::figure::{Axis, Figure, Point, Series, Shape};
+
+/// What was seen over time.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Samples(pub Vec<Sample>);
+
+/// What a value over time is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleOf {
+    /// Of a load.
+    Load,
+    /// Of one of its flows.
+    Flow,
+    /// Of a queue.
+    Queue,
+}
+
+/// One line of a series: what was so in the interval that ended at its time, or at that time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Sample {
+    /// The end of the interval, in seconds since the beginning of the run, the warm-up included.
+    pub time_s: f64,
+    /// What it is of.
+    pub scope: SampleOf,
+    /// The load, or the queue as `line.a`.
+    pub name: String,
+    /// The number of the flow among those of its load.
+    pub flow: Option<u32>,
+    /// The host that writes.
+    pub from: Option<String>,
+    /// What was read in the interval, in 10^6 bit/s.
+    pub goodput_mbps: Option<f64>,
+    /// The congestion window, in octets.
+    pub cwnd_octets: Option<u64>,
+    /// The slow start threshold, in octets; `None` as long as nothing was lost.
+    pub ssthresh_octets: Option<u64>,
+    /// The window that the reader offers, in octets.
+    pub snd_wnd_octets: Option<u32>,
+    /// The smoothed round-trip time, in milliseconds.
+    pub srtt_ms: Option<f64>,
+    /// Segments sent again in the interval.
+    pub retransmissions: Option<u64>,
+    /// How many frames the queue held, the mean over the interval.
+    pub queue_mean: Option<f64>,
+    /// The most that it held.
+    pub queue_max: Option<u64>,
+    /// What it had no room for in the interval.
+    pub drops: Option<u64>,
+}
+
+impl Sample {
+    fn of(time: Instant, scope: SampleOf, name: &str) -> Self {
+        Self {
+            time_s: time.saturating_since(Instant::ZERO).as_secs_f64(),
+            scope,
+            name: name.to_owned(),
+            flow: None,
+            from: None,
+            goodput_mbps: None,
+            cwnd_octets: None,
+            ssthresh_octets: None,
+            snd_wnd_octets: None,
+            srtt_ms: None,
+            retransmissions: None,
+            queue_mean: None,
+            queue_max: None,
+            drops: None,
+        }
+    }
+}
+
+/// Takes samples.
+pub(super) struct Sampler {
+    interval: Duration,
+    last: Instant,
+    next: Instant,
+    /// What each flow had brought and sent again, by load.
+    flows: BTreeMap<String, Vec<(u64, u64)>>,
+    queues: BTreeMap<String, Occupancy>,
+    drops: BTreeMap<String, u64>,
+    samples: Vec<Sample>,
+}
+
+impl Sampler {
+    pub(super) fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            last: Instant::ZERO,
+            next: Instant::ZERO + interval,
+            flows: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            drops: BTreeMap::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// When the interval ends.
+    pub(super) const fn next(&self) -> Instant {
+        self.next
+    }
+
+    pub(super) fn finish(self) -> Samples {
+        Samples(self.samples)
+    }
+
+    /// Looks at everything, and begins the next interval.
+    pub(super) fn take(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
+        for (name, load) in loads {
+            self.load(world, hosts, name, load);
+        }
+        self.queues(world);
+        (self.last, self.next) = (self.next, self.next + self.interval);
+    }
+
+    fn rate_mbps(&self, octets: u64) -> f64 {
+        let time = self.next.saturating_since(self.last).as_secs_f64();
+        super::measure::lossy(octets) * 8.0 / time / 1e6
+    }
+
+    fn load(&mut self, world: &World, hosts: &BTreeMap<String, HostId>, name: &str, load: &Load) {
+        let sinks = progress(world, hosts, load);
+        let mut states: BTreeMap<&str, BTreeMap<Pair, Snapshot>> = BTreeMap::new();
+        let sent = flows::retransmissions(world, hosts, load);
+        let mut earlier = self.flows.remove(name).unwrap_or_default();
+        let mut sum = 0;
+        let mut of_flows = Vec::new();
+        for (number, flow) in matched(world, hosts, load, &sinks).into_iter().enumerate() {
+            let octets = flow.place.and_then(|(sink, at)| sinks.get(sink)?.get(at)).map_or(0, |it| it.octets);
+            let pair = (flow.writer.local, flow.writer.remote);
+            let again = sent.get(&pair).copied();
+            let state = states.entry(flow.from).or_insert_with(|| snapshots(world, hosts, flow.from)).get(&pair);
+            if earlier.len() <= number {
+                earlier.resize(number + 1, (0, 0));
+            }
+            let Some(before) = earlier.get_mut(number) else {
+                continue;
+            };
+            let (came, sent_again) = (octets.saturating_sub(before.0), again.map(|it| it.saturating_sub(before.1)));
+            *before = (octets, again.unwrap_or(before.1));
+            sum += came;
+            of_flows.push(Sample {
+                flow: u32::try_from(number).ok(),
+                from: Some(flow.from.to_owned()),
+                goodput_mbps: Some(self.rate_mbps(came)),
+                cwnd_octets: state.map(|it| it.cwnd).filter(bounded),
+                ssthresh_octets: state.map(|it| it.ssthresh).filter(bounded),
+                snd_wnd_octets: state.map(|it| it.snd_wnd),
+                srtt_ms: state.and_then(|it| it.srtt).map(|it| it.as_secs_f64() * 1e3),
+                retransmissions: sent_again,
+                ..Sample::of(self.next, SampleOf::Flow, name)
+            });
+        }
+        self.flows.insert(name.to_owned(), earlier);
+        let of_load = Sample::of(self.next, SampleOf::Load, name);
+        self.samples.push(Sample { goodput_mbps: Some(self.rate_mbps(sum)), ..of_load });
+        self.samples.extend(of_flows);
+    }
+
+    fn queues(&mut self, world: &World) {
+        let drops: BTreeMap<String, u64> = world
+            .media()
+            .flat_map(|(line, counters)| {
+                let drops = counters.into_iter().filter_map(|(key, count)| Some((key.strip_suffix("_drops")?, count)));
+                drops.map(move |(queue, count)| (format!("{line}.{queue}"), count))
+            })
+            .collect();
+        for (line, queue, occupancy) in world.queues() {
+            let name = format!("{line}.{queue}");
+            let earlier = self.queues.insert(name.clone(), occupancy.clone()).unwrap_or_default();
+            let own = occupancy.since(&earlier);
+            let dropped = drops.get(&name).copied();
+            let before = dropped.and_then(|count| self.drops.insert(name.clone(), count)).unwrap_or(0);
+            self.samples.push(Sample {
+                queue_mean: Some(own.mean()),
+                queue_max: Some(own.quantile(1.0)),
+                drops: dropped.map(|count| count.saturating_sub(before)),
+                ..Sample::of(self.next, SampleOf::Queue, &name)
+            });
+        }
+    }
+}
+
+/// A window; none where it is beyond what sequence numbers can count, which stands for "no bound".
+const fn bounded(window: &u64) -> bool {
+    *window < 1 << 32
+}
+
+/// How each connection of TCP on `host` stands.
+fn snapshots(world: &World, hosts: &BTreeMap<String, HostId>, host: &str) -> BTreeMap<Pair, Snapshot> {
+    let all = tcps(world, hosts, host).flat_map(|tcp| tcp.snapshots());
+    all.map(|(local, remote, it)| ((Address::from(local), Address::from(remote)), it)).collect()
+}
+
+/// So many curves can be told apart.
+const MOST_CURVES: usize = 8;
+
+impl Samples {
+    /// All lines as CSV with a header.
+    ///
+    /// # Errors
+    /// [`csv::Error`], which no sample gives cause for.
+    pub fn to_csv(&self) -> Result<String, csv::Error> {
+        let mut out = csv::Writer::from_writer(Vec::new());
+        for sample in &self.0 {
+            out.serialize(sample)?;
+        }
+        let octets = out.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+        Ok(String::from_utf8_lossy(&octets).into_owned())
+    }
+
+    /// Goodput, congestion windows, round trips and queues over time, below each other: of all flows where they are few, else of loads.
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        let flows = self.names(SampleOf::Flow).len();
+        let scope = if flows > MOST_CURVES { SampleOf::Load } else { SampleOf::Flow };
+        let panels = [
+            self.panel("goodput", "Mb/s", scope, |it| it.goodput_mbps),
+            self.panel("congestion window", "KiB", SampleOf::Flow, |it| {
+                it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
+            }),
+            self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
+            self.panel("queue, the longest", "frames", SampleOf::Queue, |it| it.queue_max.map(super::measure::lossy)),
+        ];
+        panels.into_iter().filter(|figure| !figure.series.is_empty()).collect()
+    }
+
+    /// The names of what there is of `scope`, in the order of the samples.
+    fn names(&self, scope: SampleOf) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for sample in self.0.iter().filter(|it| it.scope == scope) {
+            let name = sample.label();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// A figure of those of `scope` that have a value above zero, the first few by their greatest.
+    fn panel(&self, what: &str, unit: &str, scope: SampleOf, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
+        let mut curves: Vec<(f64, Series)> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for sample in self.0.iter().filter(|it| it.scope == scope) {
+            let Some(y) = value(sample) else {
+                continue;
+            };
+            let place = *places.entry(sample.label()).or_insert(curves.len());
+            if place == curves.len() {
+                curves.push((0.0, Series { label: sample.label(), shape: Shape::Curve, ..Series::default() }));
+            }
+            if let Some((most, series)) = curves.get_mut(place) {
+                *most = most.max(y);
+                series.points.push(Point::new(sample.time_s, y));
+            }
+        }
+        curves.retain(|(most, _)| *most > 0.0);
+        let all = curves.len();
+        if all > MOST_CURVES {
+            curves.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+            curves.truncate(MOST_CURVES);
+        }
+        let axis = |label: &str, unit: &str| Axis { label: label.to_owned(), unit: unit.to_owned(), ..Axis::default() };
+        let caption = if all > MOST_CURVES { format!("The {MOST_CURVES} highest of {all}.") } else { String::new() };
+        Figure {
+            title: format!("{what} over time"),
+            x: axis("time", "s"),
+            y: axis(what, unit),
+            series: curves.into_iter().map(|(_, series)| series).collect(),
+            limits: Vec::new(),
+            caption,
+        }
+    }
+}
+
+impl Sample {
+    /// What a legend calls it.
+    fn label(&self) -> String {
+        match (self.flow, &self.from) {
+            (Some(flow), Some(from)) => format!("{} {flow}, {from}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+}
