@@ -377,6 +377,8 @@ pub struct Workload {
     pub port: Option<u16>,
     /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
     pub message: String,
+    /// Octets of a session, for `ttcp` in the place of `count`: drawn for each (see [`crate::quantity::Distribution`]).
+    pub size: Option<String>,
     /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.
     pub file: Option<String>,
     /// Who asks for the file, for `ftam`: `put`, the node that writes, or `get`, the one that reads; `put` unless given.
@@ -385,6 +387,12 @@ pub struct Workload {
     pub count: Option<u64>,
     /// The rate of messages in each session, for `udp`: their octets per time.
     pub rate: Option<String>,
+    /// Whether messages of `udp` come evenly (`periodic`, the default) or at random, with `rate` as the mean (`poisson`).
+    pub arrivals: Option<String>,
+    /// How long `udp` sends before it is silent, drawn for each burst.
+    pub on: Option<String>,
+    /// How long it is silent after that, drawn each time.
+    pub off: Option<String>,
     /// From one echo to the next, for `ping`; 1 s unless given.
     pub interval: Option<String>,
     /// Octets asked for by one read; the message size unless given.
@@ -398,7 +406,9 @@ pub struct Workload {
     pub busy: Option<u32>,
     /// How long after the beginning the first of them opens.
     pub start: Option<String>,
-    /// How long after the one before it each session opens.
+    /// How long after the beginning nothing more is opened or written.
+    pub stop: Option<String>,
+    /// How long after the one before it each session opens, drawn for each: `exponential 10 ms` makes it a Poisson process.
     pub stagger: Option<String>,
     /// Each opening is put off by a random time below this.
     pub jitter: Option<String>,

@@ -6,6 +6,8 @@
 use kumiki_graph::{Context, Credit, Duration, Instant};
 use kumiki_octets::Message;
 
+use crate::quantity::Distribution;
+
 pub mod files;
 pub mod idle;
 pub mod ping;
@@ -24,22 +26,52 @@ pub use talker::{Talker, TalkerConfig};
 pub use udp_sink::{UdpSink, UdpSinkConfig};
 pub use udp_source::{UdpSource, UdpSourceConfig};
 
-/// When the sessions of a program begin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// When the sessions of a program begin, and when they are to end.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Opening {
     /// When the first does.
     pub start: Duration,
     /// How long after the one before it each does.
-    pub stagger: Duration,
+    pub stagger: Distribution<Duration>,
     /// Each is put off by a random time below this, so that repetitions differ.
     pub jitter: Duration,
+    /// From then on nothing new is opened or written.
+    pub stop: Option<Duration>,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        let (start, jitter) = (Duration::ZERO, Duration::ZERO);
+        Self { start, stagger: Distribution::Constant(Duration::ZERO), jitter, stop: None }
+    }
 }
 
 impl Opening {
-    /// When session `number` begins; draws a random number.
-    fn at(&self, number: u32, cx: &mut Context<'_>) -> Instant {
-        let put_off = Duration::from_nanos(cx.rng().below(self.jitter.as_nanos()));
-        cx.now() + self.start + self.stagger * u64::from(number) + put_off
+    /// When each of so many sessions begins; draws random numbers.
+    fn times(&self, sessions: u32, cx: &mut Context<'_>) -> Vec<Instant> {
+        let mut next = cx.now() + self.start;
+        let mut time = |number| {
+            if number > 0 {
+                next += self.stagger.draw(cx.rng());
+            }
+            next + Duration::from_nanos(cx.rng().below(self.jitter.as_nanos()))
+        };
+        (0..sessions).map(&mut time).collect()
+    }
+
+    /// When the only session begins; draws a random number.
+    fn first(&self, cx: &mut Context<'_>) -> Instant {
+        self.times(1, cx).first().copied().unwrap_or_default()
+    }
+
+    /// Whether it is time to open and write nothing more.
+    fn is_over(&self, now: Instant) -> bool {
+        self.stop.is_some_and(|stop| now >= Instant::ZERO + stop)
+    }
+
+    /// When that is.
+    fn end(&self) -> Option<Instant> {
+        self.stop.map(|stop| Instant::ZERO + stop)
     }
 }
 

@@ -29,6 +29,7 @@ fn program(own: Ipv4Addr, messages: u64) -> Box<dyn kumiki_graph::Protocol> {
             busy: 2,
             message: MESSAGE,
             count: Some(messages),
+            size: None,
             pattern: PATTERN,
             opening: Opening::default(),
             quality: Quality::default(),

@@ -12,6 +12,7 @@ use kumiki_inet::ip::{self, Ip, Neighbours};
 use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_io::executor::{Ended, Executor, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
+use kumiki_lab::quantity::Distribution;
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};
@@ -51,8 +52,9 @@ fn source(load: Load) -> Source {
         busy: load.sessions,
         message: MESSAGE,
         count: Some(load.messages),
+        size: None,
         pattern: PATTERN,
-        opening: Opening { stagger: Duration::from_micros(300), ..Opening::default() },
+        opening: Opening { stagger: Distribution::Constant(Duration::from_micros(300)), ..Opening::default() },
         quality: Quality::default(),
         transfer: Transfer::default(),
     })

@@ -6,6 +6,7 @@ use kumiki_graph::{Coalesce, Duration, Graph, GraphError, Protocol, Quality, Ser
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::congestion::Algorithm;
 use kumiki_inet::tcp::{Tcp, defaults};
+use kumiki_lab::quantity::Distribution;
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;
@@ -115,11 +116,12 @@ impl<'a> Builder<'a> {
             busy: sessions,
             message: WRITE,
             count: None,
+            size: None,
             pattern: Pattern::Zeros,
             opening: Opening {
                 start: Duration::from_millis(u64::from(first % 1000)),
-                stagger: Duration::from_millis(1),
-                jitter: Duration::ZERO,
+                stagger: Distribution::Constant(Duration::from_millis(1)),
+                ..Opening::default()
             },
             quality: self.quality(),
             transfer: Transfer::default(),

@@ -252,11 +252,11 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
     match load.kind {
         Kind::Stream => {
             let received = progress(world, hosts, load);
-            all_done(world, hosts, load, Source::is_done)
+            all_done(world, hosts, load, |it: &Source| it.is_done(world.now()))
                 && received.iter().flatten().all(|it| it.ended.is_some() || it.aborted.is_some())
         }
         Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
-        Kind::Units => all_done(world, hosts, load, UdpSource::is_done),
+        Kind::Units => all_done(world, hosts, load, |it: &UdpSource| it.is_done(world.now())),
         Kind::Ping => all_done(world, hosts, load, Ping::is_done),
     }
 }
@@ -333,6 +333,8 @@ impl Measured {
             Bound::Pages
         } else if self.cpu.iter().any(|(cpu, busy)| Self::taken(of, cpu, *busy) >= FULL) {
             Bound::Host
+        } else if of.is_all_there() {
+            Bound::Held(Limit::Application)
         } else if limit_mbps.is_some_and(|limit| of.goodput_mbps >= limit * FULL) || of.line >= FULL_LINE {
             Bound::Link
         } else {
@@ -390,6 +392,17 @@ impl LoadResult {
             all.add(sender);
         }
         Some(all)
+    }
+
+    /// Whether it is of datagrams or echoes alone, and almost all arrived: then there were no more of them.
+    fn is_all_there(&self) -> bool {
+        let sent = match (self.units, self.echoes) {
+            (Some(units), None) => Some((units.sent, units.received)),
+            (None, Some(echoes)) => Some((echoes.sent, echoes.answered)),
+            (Some(_), Some(_)) | (None, None) => None,
+        };
+        let is_all = |(sent, came): (u64, u64)| came.saturating_mul(100) >= sent.saturating_mul(99);
+        sent.is_some_and(is_all) && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
     /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP.

@@ -10,9 +10,9 @@ use super::fault::{Fault, fault, quantity, unknown};
 use super::path::Crossed;
 use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
-use crate::quantity::{self, Octets};
+use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Host, Scenario, Workload};
-use crate::workload::udp_source::NUMBER_LEN;
+use crate::workload::udp_source::{Bursts, NUMBER_LEN};
 use crate::workload::{
     FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink, SinkConfig,
     Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
@@ -165,8 +165,9 @@ fn of_workload(
         pattern: pattern(workload, scenario.run.seed, message)?,
         opening: Opening {
             start: time("start", workload.start.as_ref())?,
-            stagger: time("stagger", workload.stagger.as_ref())?,
+            stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
             jitter: time("jitter", workload.jitter.as_ref())?,
+            stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
         },
         locals: load.from.iter().map(|(host, node)| address(host, node, hosts)).collect::<Result<_, _>>()?,
         port: workload.port.unwrap_or(0),
@@ -186,8 +187,8 @@ fn of_workload(
 fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
     let counts = workload.count.is_some();
     let kind = match workload.kind.as_str() {
-        "ttcp" if !counts => {
-            return Err(wrong("kind", "ttcp writes a number of messages; give `count`"));
+        "ttcp" if counts == workload.size.is_some() => {
+            return Err(wrong("kind", "ttcp writes a number of messages or octets; give `count` or `size`"));
         }
         "ttcp" => (Kind::Stream, true),
         "netperf" => (Kind::Stream, false),
@@ -203,6 +204,10 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
     let (units, stream) = (kind.0 == Kind::Units, kind.0 == Kind::Stream);
     let apart = [
         ("rate", workload.rate.is_some(), units, "udp"),
+        ("arrivals", workload.arrivals.is_some(), units, "udp"),
+        ("on", workload.on.is_some(), units, "udp"),
+        ("off", workload.off.is_some(), units, "udp"),
+        ("size", workload.size.is_some(), kind == (Kind::Stream, true), "ttcp"),
         ("interval", workload.interval.is_some(), kind.0 == Kind::Ping, "ping"),
         (
             "file",
@@ -233,6 +238,11 @@ fn time(key: &str, text: Option<&String>) -> Result<Duration, Fault> {
         Some(text) => quantity::<Duration>(&[key], text),
         None => Ok(Duration::ZERO),
     }
+}
+
+fn drawn<Q: quantity::Quantity>(key: &str, text: Option<&String>) -> Result<Option<Distribution<Q>>, Fault> {
+    let read = |text: &String| Distribution::parse(text).map_err(|invalid| Fault::quantity([key], &invalid));
+    text.map(read).transpose()
 }
 
 /// All that programs are made from.
@@ -273,7 +283,8 @@ impl Setup<'_> {
         let places = self.load.from.iter().zip(&self.locals).enumerate();
         places.map(|(number, (place, local))| {
             let earlier = u64::try_from(number).unwrap_or(u64::MAX).saturating_mul(self.workload.sessions.into());
-            let stagger = Duration::from_nanos(self.opening.stagger.as_nanos().saturating_mul(earlier));
+            let mean = self.opening.stagger.mean();
+            let stagger = Duration::from_nanos(mean.as_nanos().saturating_mul(earlier));
             Writer {
                 place,
                 local: *local,
@@ -315,6 +326,7 @@ impl Setup<'_> {
                 busy: workload.busy.unwrap_or(workload.sessions),
                 message: self.message,
                 count: workload.count.filter(|_| load.until_done),
+                size: drawn("size", workload.size.as_ref())?,
                 pattern: self.pattern,
                 opening: writer.opening,
                 quality,
@@ -391,6 +403,21 @@ impl Setup<'_> {
         if rate.bits_per_second() == 0 {
             return Err(wrong("rate", "nothing would ever be sent"));
         }
+        let poisson = match workload.arrivals.as_deref().unwrap_or("periodic") {
+            "periodic" => false,
+            "poisson" => true,
+            other => return Err(unknown(&["arrivals"], "kind of arrivals", other, &["periodic", "poisson"])),
+        };
+        let bursts =
+            match (drawn::<Duration>("on", workload.on.as_ref())?, drawn::<Duration>("off", workload.off.as_ref())?) {
+                (Some(on), Some(off)) if on.mean().is_zero() && off.mean().is_zero() => {
+                    return Err(wrong("on", "bursts and silences without time"));
+                }
+                (Some(on), Some(off)) => Some(Bursts { on, off }),
+                (None, None) => None,
+                (Some(_), None) => return Err(wrong("on", "bursts without a time between them; give `off`")),
+                (None, Some(_)) => return Err(wrong("off", "times of silence without those of sending; give `on`")),
+            };
         for writer in self.writers() {
             let peers = writer.peers.iter().map(|peer| Ok(SocketAddr::new(ip("to", peer)?, self.port)));
             let source = UdpSource::new(UdpSourceConfig {
@@ -400,6 +427,8 @@ impl Setup<'_> {
                 message: self.message,
                 count: workload.count,
                 bits_per_second: rate.bits_per_second(),
+                poisson,
+                bursts,
                 pattern: self.pattern,
                 opening: writer.opening,
                 transfer: self.transfer(&writer.place.0),

@@ -16,6 +16,8 @@
 //! A list is values between commas, and any of them may be a range: `0 ms .. 200 ms step 20 ms` (the end belongs to
 //! it where a step meets it) or `8 KiB .. 256 KiB times 2`.
 //!
+//! What differs from time to time is a [`Distribution`]: `exponential 5 ms`.
+//!
 //! Left out: signs, exponents, arithmetic, and units of anything else.
 
 use std::fmt;
@@ -23,10 +25,12 @@ use std::str::FromStr;
 
 use kumiki_graph::Duration;
 
+mod distribution;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use distribution::Distribution;
 pub use parse::{Invalid, LONGEST_LIST, parse, parse_list};
 
 /// A transmission rate in bits per second.

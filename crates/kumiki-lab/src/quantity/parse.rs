@@ -29,7 +29,11 @@ impl Invalid {
     }
 
     fn new<Q: Quantity>(found: &str, problem: impl Into<String>) -> Self {
-        Self { found: found.to_owned(), problem: problem.into(), expected: Q::EXPECTED, suggestion: None }
+        Self::with_forms(found, problem, Q::EXPECTED)
+    }
+
+    pub(super) fn with_forms(found: &str, problem: impl Into<String>, expected: &'static str) -> Self {
+        Self { found: found.to_owned(), problem: problem.into(), expected, suggestion: None }
     }
 
     fn suggest(mut self, suggestion: impl Into<String>) -> Self {

@@ -9,7 +9,7 @@ use super::fault::{Fault, nearest, quantity};
 use super::tree::{Node, Source, Value};
 use super::vary::{Axis, fault_at, same};
 use super::{Graph, Host, Nodes, Report, Runs, Scenario, Workload};
-use crate::quantity::{Octets, Quantity, Rate};
+use crate::quantity::{Distribution, Octets, Quantity, Rate};
 use crate::{medium, profile};
 
 /// The keys of a host that are not settings of its nodes.
@@ -501,11 +501,21 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     optional::<Octets>(&["socket_buffer"], workload.socket_buffer.as_deref())?;
     for (key, time) in [
         ("start", &workload.start),
-        ("stagger", &workload.stagger),
+        ("stop", &workload.stop),
         ("jitter", &workload.jitter),
         ("interval", &workload.interval),
     ] {
         optional_time(key, time.as_ref())?;
+    }
+    for (key, time) in [("stagger", &workload.stagger), ("on", &workload.on), ("off", &workload.off)] {
+        if let Some(time) = time
+            && distribution::<Duration>(key, time)?.mean() > LONGEST
+        {
+            return Err(too_long(key));
+        }
+    }
+    if let Some(size) = &workload.size {
+        distribution::<Octets>("size", size)?;
     }
     if workload.sessions == 0 {
         return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));
@@ -522,6 +532,10 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
             .expected(format!("1 to {}", workload.sessions)));
     }
     Ok(())
+}
+
+fn distribution<Q: Quantity>(key: &str, text: &str) -> Result<Distribution<Q>, Fault> {
+    Distribution::parse(text).map_err(|invalid| Fault::quantity([key], &invalid))
 }
 
 fn too_long(key: &str) -> Fault {

@@ -163,7 +163,6 @@ run.duration = "1 s"
                 "like = \"s\"",
                 "host.r.ip.mtu = \"${1000 + i * 100} B\": unknown name ${i}; expected `count`",
             ),
-            ("host.s1 = {", "host.s1 = { count = 2,", "a member"),
             ("define.n = 3", "define.n = 3\ndefine.i = 4", "${i} is the number within a group"),
             ("ports = 4", "ports = \"${i}\"", "unknown name ${i}; expected `count` in the same host, switch or link"),
             ("s*.app", "t*.app", "load.bulk.from = \"t*.app\": no host is called \"t\" and a number"),
@@ -178,6 +177,9 @@ run.duration = "1 s"
             let found = read(&GROUPS.replace(from, to), &[]).unwrap_err();
             assert!(found.contains(words), "{found}");
         }
+        let twice = GROUPS.replace("define.n = 3", "define.n = 11").replace("host.s1 = {", "host.s1 = { count = 1,");
+        let found = read(&twice, &[]).unwrap_err();
+        assert!(found.contains("another group has a member s10 too"), "{found}");
         let found = read(GROUPS, &["host.s9.ip.ttl=9"]).unwrap_err();
         assert!(found.contains("host.s9"), "{found}");
         let found = read(GROUPS, &["host.q0.ip.ttl=9"]).unwrap_err();

@@ -238,7 +238,7 @@ impl Protocol for FileUser {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        let at = self.config.opening.at(0, cx);
+        let at = self.config.opening.first(cx);
         cx.set_timer(&mut self.timer, BEGIN, at);
     }
 

@@ -116,7 +116,7 @@ impl Ping {
         self.echoes
     }
 
-    /// Whether all echoes have been answered.
+    /// Whether all echoes have been answered, where their number is given.
     #[must_use]
     pub fn is_done(&self) -> bool {
         let Echoes { sent, errors, .. } = self.echoes;
@@ -132,7 +132,7 @@ impl Ping {
 
     fn ask(&mut self, cx: &mut Context<'_>) {
         let PingConfig { data, count, interval, pattern, transfer, .. } = self.config;
-        if count.is_some_and(|count| self.echoes.sent >= count) {
+        if self.config.opening.is_over(cx.now()) || count.is_some_and(|count| self.echoes.sent >= count) {
             return;
         }
         let now = cx.now();
@@ -176,7 +176,7 @@ impl Protocol for Ping {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        self.began = self.config.opening.at(0, cx);
+        self.began = self.config.opening.first(cx);
         cx.set_timer(&mut self.timer, Token::default(), self.began);
     }
 

@@ -16,6 +16,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::{Opening, Transfer, in_turn, taken};
+use crate::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct SourceConfig {
     pub message: u32,
     /// Messages in a session, which then ends; without end where `None`.
     pub count: Option<u64>,
+    /// Octets in a session, drawn for each, which then ends.
+    pub size: Option<Distribution<Octets>>,
     /// The content.
     pub pattern: Pattern,
     /// When sessions open.
@@ -76,6 +79,8 @@ struct Session {
     messages: u32,
     /// What is left of the message being written.
     left: u32,
+    /// All that it writes, where that is drawn.
+    size: Option<u64>,
     waits_for_page: bool,
     released: bool,
     /// It waits until then before it writes again.
@@ -90,6 +95,7 @@ enum Kind {
     Open = 0,
     Write = 1,
     Page = 2,
+    Stop = 3,
 }
 
 /// The program; see the module.
@@ -99,6 +105,8 @@ pub struct Source {
     sessions: Vec<Session>,
     /// The session whose process ran last.
     last: Option<u32>,
+    /// When all are to end.
+    end: TimerSlot,
 }
 
 const STACK: Below = Below(0);
@@ -108,7 +116,7 @@ impl Source {
     #[must_use]
     pub fn new(config: SourceConfig) -> Self {
         let sessions = (0..config.sessions).map(|_| Session::default()).collect();
-        Self { config, sessions, last: None }
+        Self { config, sessions, last: None, end: TimerSlot::default() }
     }
 
     /// What each session did.
@@ -134,10 +142,12 @@ impl Source {
         self.config.busy.min(self.config.sessions).into()
     }
 
-    /// Whether every session has ended.
+    /// Whether every session has ended; those that had not begun when it was time to stop never do.
     #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.sessions.iter().all(|session| session.sent.closed.is_some() || session.sent.aborted.is_some())
+    pub fn is_done(&self, now: Instant) -> bool {
+        let is_over = self.config.opening.is_over(now);
+        let has_ended = |sent: &Sent| sent.closed.is_some() || sent.aborted.is_some();
+        self.sessions.iter().all(|it| has_ended(&it.sent) || (is_over && it.sent.opened.is_none()))
     }
 
     fn session(&mut self, handle: Handle) -> Option<&mut Session> {
@@ -145,6 +155,9 @@ impl Source {
     }
 
     fn open(&mut self, number: u32, cx: &mut Context<'_>) {
+        if self.config.opening.is_over(cx.now()) {
+            return;
+        }
         let Some(peer) = in_turn(&self.config.peers, number) else {
             return;
         };
@@ -197,20 +210,25 @@ impl Source {
         if !self.may_write(number, cx.now()) {
             return false;
         }
-        let SourceConfig { message, count, pattern, transfer, .. } = self.config;
+        let SourceConfig { message, count, pattern, transfer, opening, .. } = self.config;
+        let now = cx.now();
         let Some(session) = self.session(handle(number)) else {
             return false;
         };
         let Some(provider) = session.provider else {
             return false;
         };
-        if count.is_some_and(|count| session.sent.messages >= count) {
+        let written = count.is_some_and(|count| session.sent.messages >= count);
+        let written = written || session.size.is_some_and(|size| session.sent.octets >= size);
+        if written || (session.left == 0 && opening.is_over(now)) {
+            session.sent.written = session.sent.written.or(Some(now));
             session.released = true;
             cx.down(STACK, Request::Release { session: provider, data: None });
             return false;
         }
         if session.left == 0 {
-            session.left = message;
+            let rest = session.size.map_or(u64::MAX, |size| size - session.sent.octets);
+            session.left = u32::try_from(rest).unwrap_or(u32::MAX).min(message);
             cx.charge(Work::Call, 1);
             cx.charge(Work::Map, transfer.pages_to_map(message));
         }
@@ -270,8 +288,14 @@ impl Protocol for Source {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let opening = self.config.opening;
-        for number in 0..self.config.sessions {
-            let at = opening.at(number, cx);
+        if let Some(end) = opening.end() {
+            cx.set_timer(&mut self.end, Token { session: handle(u32::MAX), kind: Kind::Stop as u32 }, end);
+        }
+        for (number, at) in (0..).zip(opening.times(self.config.sessions, cx)) {
+            if let (Some(size), Some(session)) = (self.config.size, self.session(handle(number))) {
+                // Nothing at all cannot be waited for.
+                session.size = Some(size.draw(cx.rng()).count().max(1));
+            }
             let token = Token { session: handle(number), kind: Kind::Open as u32 };
             if let Some(session) = self.session(handle(number)) {
                 cx.set_timer(&mut session.timer, token, at);
@@ -332,7 +356,9 @@ impl Protocol for Source {
     }
 
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
-        if token.kind == Kind::Open as u32 {
+        if token.kind == Kind::Stop as u32 {
+            (0..self.config.sessions).for_each(|number| self.write(number, cx));
+        } else if token.kind == Kind::Open as u32 {
             self.open(token.session.index, cx);
         } else {
             self.write(token.session.index, cx);

@@ -1,4 +1,4 @@
-//! A program that sends datagrams at a constant rate.
+//! A program that sends datagrams: at a constant rate, at random times, in bursts.
 //!
 //! | | |
 //! |---|---|
@@ -16,6 +16,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::{Opening, Transfer, in_turn};
+use crate::quantity::Distribution;
 
 /// Octets of the number that each datagram begins with, most significant first.
 pub const NUMBER_LEN: usize = 8;
@@ -33,14 +34,27 @@ pub struct UdpSourceConfig {
     pub message: u32,
     /// Datagrams in a session; without end where `None`.
     pub count: Option<u64>,
-    /// From one datagram to the next, as so many octets at so many bits per second; not 0.
+    /// From one datagram to the next, as so many octets at so many bits per second; not 0. The mean, where they come at random.
     pub bits_per_second: u64,
+    /// Whether they come at random: a Poisson process.
+    pub poisson: bool,
+    /// How long it sends, and how long it then is silent, by turns; all the time where `None`.
+    pub bursts: Option<Bursts>,
     /// The content behind the number.
     pub pattern: Pattern,
     /// When sessions begin.
     pub opening: Opening,
     /// How data gets into the stack's memory.
     pub transfer: Transfer,
+}
+
+/// Times of sending and of silence, by turns.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bursts {
+    /// How long it sends.
+    pub on: Distribution<Duration>,
+    /// How long it then is silent.
+    pub off: Distribution<Duration>,
 }
 
 /// What one session did.
@@ -62,7 +76,12 @@ pub struct SentUnits {
 
 #[derive(Debug, Default)]
 struct Session {
+    /// When the burst began, all of which is one where there are none.
     began: Instant,
+    /// Datagrams in it so far.
+    of_burst: u64,
+    /// When it ends.
+    until: Option<Instant>,
     timer: TimerSlot,
     sent: SentUnits,
 }
@@ -96,11 +115,12 @@ impl UdpSource {
         self.sessions.iter().map(|session| session.sent.clone())
     }
 
-    /// Whether all has been sent.
+    /// Whether all has been sent that was to be.
     #[must_use]
-    pub fn is_done(&self) -> bool {
+    pub fn is_done(&self, now: Instant) -> bool {
         let count = self.config.count;
-        self.sent().all(|sent| sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
+        let is_over = self.config.opening.is_over(now);
+        self.sent().all(|sent| is_over || sent.refused.is_some() || count.is_some_and(|count| sent.units >= count))
     }
 
     fn session(&mut self, number: u32) -> Option<&mut Session> {
@@ -124,13 +144,14 @@ impl UdpSource {
     }
 
     fn send(&mut self, number: u32, cx: &mut Context<'_>) {
-        let UdpSourceConfig { message, count, bits_per_second, pattern, transfer, .. } = self.config;
+        let UdpSourceConfig { message, count, pattern, transfer, .. } = self.config;
         let now = cx.now();
+        let is_over = self.config.opening.is_over(now);
         let Some(session) = self.session(number) else {
             return;
         };
         let sent = &mut session.sent;
-        if count.is_some_and(|count| sent.units >= count) {
+        if is_over || count.is_some_and(|count| sent.units >= count) {
             return;
         }
         let octets = usize::try_from(message).unwrap_or(0).saturating_sub(NUMBER_LEN);
@@ -147,12 +168,38 @@ impl UdpSource {
         cx.charge(Work::Map, transfer.pages_to_map(message));
         cx.charge(Work::Copy, u64::from(message) * transfer.copies);
         cx.down(STACK, Request::Unit(Box::new(Unit { source: session.sent.local, ..Unit::of(unit) })));
-        // From the beginning on, so that no rounding adds up.
-        let bits = u128::from(session.sent.units) * u128::from(message) * 8;
-        let elapsed = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
-        let elapsed = Duration::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX));
-        let at = (session.began + elapsed).max(now);
-        cx.set_timer(&mut session.timer, token(number, Kind::Send), at);
+        session.of_burst += 1;
+        let at = self.next(number, cx);
+        if let Some(session) = self.session(number) {
+            cx.set_timer(&mut session.timer, token(number, Kind::Send), at);
+        }
+    }
+
+    /// When the next datagram leaves; begins a burst where that is after the end of one.
+    fn next(&mut self, number: u32, cx: &mut Context<'_>) -> Instant {
+        let now = cx.now();
+        let UdpSourceConfig { message, bits_per_second, poisson, bursts, .. } = self.config;
+        let gap = |units: u64| {
+            let bits = u128::from(units) * u128::from(message) * 8;
+            let time = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));
+            Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
+        };
+        let Some(session) = self.session(number) else {
+            return now;
+        };
+        let at = if poisson {
+            now + Distribution::Exponential(gap(1)).draw(cx.rng())
+        } else {
+            // From the beginning on, so that no rounding adds up.
+            (session.began + gap(session.of_burst)).max(now)
+        };
+        let Some((bursts, until)) = bursts.zip(session.until).filter(|(_, until)| at >= *until) else {
+            return at;
+        };
+        let began = until + bursts.off.draw(cx.rng());
+        (session.began, session.of_burst) = (began, 0);
+        session.until = Some(began + bursts.on.draw(cx.rng()));
+        began
     }
 }
 
@@ -181,8 +228,7 @@ impl Protocol for UdpSource {
 
     fn start(&mut self, cx: &mut Context<'_>) {
         let opening = self.config.opening;
-        for number in 0..self.config.sessions {
-            let at = opening.at(number, cx);
+        for (number, at) in (0..).zip(opening.times(self.config.sessions, cx)) {
             if let Some(session) = self.session(number) {
                 cx.set_timer(&mut session.timer, token(number, Kind::Open), at);
             }
@@ -196,9 +242,10 @@ impl Protocol for UdpSource {
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {
         if let Indication::Opened(opened) = indication {
             let now = cx.now();
+            let until = self.config.bursts.map(|bursts| now + bursts.on.draw(cx.rng()));
             if let Some(session) = self.session(opened.user.index) {
                 session.sent.local = opened.local;
-                session.began = now;
+                (session.began, session.until) = (now, until);
             }
             self.send(opened.user.index, cx);
         } else if let Indication::Aborted { session, reason, .. } = indication {

@@ -125,6 +125,7 @@ fn source(peer: SocketAddr, sessions: u32, count: Option<u64>, start: Duration) 
         local: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0).into(),
         peers: vec![peer.into()],
         sessions,
+        size: None,
         busy: sessions,
         message: OCTETS,
         count,
