@@ -33,41 +33,56 @@ pub(crate) fn place(end: &str) -> &str {
     end.split_once('.').map_or(end, |(place, _)| place)
 }
 
-/// The lines and rings of a scenario, by the places where they end.
+/// The lines and rings of a scenario, and who leads from one to the next.
 pub(crate) struct Topology<'a> {
+    /// By the plug where each begins.
     hops: BTreeMap<&'a str, Vec<Hop<'a>>>,
+    /// The plugs of each host and switch on which lines end.
+    plugs: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// The hosts that send nothing on.
     ends: BTreeSet<&'a str>,
+    /// Of switches with channels, the plugs to which these lead from each of their plugs.
+    channels: BTreeMap<&'a str, BTreeSet<String>>,
 }
 
 impl<'a> Topology<'a> {
     pub(crate) fn of(scenario: &'a Scenario) -> Self {
-        let mut hops: BTreeMap<&str, Vec<Hop<'_>>> = BTreeMap::new();
-        let mut add =
-            |line, kind, out: &'a str, into| hops.entry(place(out)).or_default().push(Hop { line, kind, out, into });
+        let mut topology = Self {
+            hops: BTreeMap::new(),
+            plugs: BTreeMap::new(),
+            ends: scenario.host.iter().filter(|(_, host)| is_end(host)).map(|(name, _)| name.as_str()).collect(),
+            channels: BTreeMap::new(),
+        };
         for (line, link) in &scenario.link {
             let [a, b] = link.ends.each_ref().map(String::as_str);
-            add(line, HopKind::FromA, a, b);
-            add(line, HopKind::FromB, b, a);
+            topology.add(Hop { line, kind: HopKind::FromA, out: a, into: b });
+            topology.add(Hop { line, kind: HopKind::FromB, out: b, into: a });
         }
         for (line, ring) in &scenario.ring {
             for out in &ring.ends {
                 for into in ring.ends.iter().filter(|into| *into != out) {
-                    add(line, HopKind::Ring, out, into);
+                    topology.add(Hop { line, kind: HopKind::Ring, out, into });
                 }
             }
         }
-        // What has no IP may switch at a layer below.
-        let has_ip = |host: &Host| {
-            let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
-            nodes.iter().any(|node| ["ip", "ipv6"].contains(&host.kind.get(*node).map_or(*node, String::as_str)))
-        };
-        let forwards = |table: &toml::Table| table.get("forwarding").and_then(toml::Value::as_bool) == Some(true);
-        let ends = scenario.host.iter().filter(|(_, host)| has_ip(host) && !host.settings.values().any(forwards));
-        Self { hops, ends: ends.map(|(name, _)| name.as_str()).collect() }
+        for (name, switch) in scenario.switch.iter().filter(|(_, switch)| !switch.channels.is_empty()) {
+            let leads = channels(&switch.channels);
+            for plug in topology.plugs.get(name.as_str()).into_iter().flatten() {
+                let port = plug.split_once('.').and_then(|(_, port)| port.parse().ok());
+                let to = port.and_then(|port: usize| leads.get(&port)).into_iter().flatten();
+                topology.channels.insert(plug, to.map(|to| format!("{name}.{to}")).collect());
+            }
+        }
+        topology
     }
 
-    /// The way with the fewest hops, of several as short the first by the names of lines; routes that say otherwise are not looked at.
+    fn add(&mut self, hop: Hop<'a>) {
+        self.plugs.entry(place(hop.out)).or_default().insert(hop.out);
+        self.hops.entry(hop.out).or_default().push(hop);
+    }
+
+    /// The way with the fewest hops, of several as short the first by the names of plugs; routes that say otherwise are not looked at. Channels of a switch are:
+    /// a line may lead back to the switch that it comes from.
     pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         self.search(from, to, |place| self.ends.contains(place))
     }
@@ -78,8 +93,20 @@ impl<'a> Topology<'a> {
         way.iter().map(|hop| place(hop.into)).find(|place| *place != to && self.ends.contains(place))
     }
 
+    /// Where one is after `hop`: at a plug of a switch with channels, else at the host or switch.
+    fn node(&self, hop: &Hop<'a>) -> &'a str {
+        if self.channels.contains_key(hop.into) { hop.into } else { place(hop.into) }
+    }
+
+    /// The hops that begin at `node`.
+    fn hops_from(&self, node: &str) -> impl Iterator<Item = &Hop<'a>> {
+        let led = self.channels.get(node).into_iter().flatten().map(String::as_str);
+        let own = self.plugs.get(node).into_iter().flatten().copied();
+        led.chain(own).filter_map(|plug| self.hops.get(plug)).flatten()
+    }
+
     fn search(&self, from: &str, to: &str, ends: impl Fn(&str) -> bool) -> Option<Vec<Hop<'a>>> {
-        let mut came: BTreeMap<&str, Hop<'a>> = BTreeMap::new();
+        let mut came: BTreeMap<&str, (&str, Hop<'a>)> = BTreeMap::new();
         let mut next = VecDeque::from([from]);
         while let Some(here) = next.pop_front() {
             if here == to {
@@ -88,10 +115,10 @@ impl<'a> Topology<'a> {
             if here != from && ends(here) {
                 continue;
             }
-            for hop in self.hops.get(here).into_iter().flatten() {
-                let far = place(hop.into);
+            for hop in self.hops_from(here) {
+                let far = self.node(hop);
                 if far != from && !came.contains_key(far) {
-                    came.insert(far, *hop);
+                    came.insert(far, (here, *hop));
                     next.push_back(far);
                 }
             }
@@ -99,11 +126,38 @@ impl<'a> Topology<'a> {
         let mut way = Vec::new();
         let mut at = to;
         while at != from {
-            let hop = came.get(at)?;
+            let (before, hop) = came.get(at)?;
             way.push(*hop);
-            at = place(hop.out);
+            at = before;
         }
         way.reverse();
         Some(way)
     }
+}
+
+/// Whether a host sends nothing on. What has no IP may switch at a layer below.
+fn is_end(host: &Host) -> bool {
+    let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
+    let is_ip = |node: &&str| ["ip", "ipv6"].contains(&host.kind.get(*node).map_or(*node, String::as_str));
+    let forwards = |table: &toml::Table| table.get("forwarding").and_then(toml::Value::as_bool) == Some(true);
+    nodes.iter().any(is_ip) && !host.settings.values().any(forwards)
+}
+
+/// The ports to which channels lead from each port. What cannot be read is refused where the switch is built.
+fn channels(texts: &[String]) -> BTreeMap<usize, BTreeSet<usize>> {
+    let port = |end: &str| end.trim().split_once(' ').and_then(|(port, _)| port.parse().ok());
+    let mut all: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for text in texts {
+        let both = text.split_once("<->");
+        let Some((from, to)) = both.or_else(|| text.split_once("->")) else {
+            continue;
+        };
+        if let (Some(from), Some(to)) = (port(from), port(to)) {
+            all.entry(from).or_default().insert(to);
+            if both.is_some() {
+                all.entry(to).or_default().insert(from);
+            }
+        }
+    }
+    all
 }

@@ -1,6 +1,6 @@
 //! From a scenario to the ladder of its stack.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 use kumiki_inet::tcp::defaults;
@@ -21,6 +21,7 @@ use crate::medium::{self, Framed, Slotted};
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets};
 use crate::scenario::{Link, Ring, Scenario, Workload};
+use crate::topology::{Hop, HopKind, Topology, place};
 
 /// Kinds of nodes that a packet passes without growing, or whose octets are counted with the cells.
 const FREE: [&str; 10] = ["vc_mux", "vnet", "aal5", "aal34", "arp", "sdh", "hif", "lif", "acse", "x32"];
@@ -32,48 +33,140 @@ const XTP_HEADER: u32 = 32;
 const AAL34: &str = "3/4";
 
 /// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
-/// there through switches.
+/// there through switches and routers. Of several writers it is that of the first.
 ///
-/// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP node leaves
+/// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP nodes on the way leaves
 /// (1500 unless given), less what options take. Over UDP it is the message of the load, and so it is where layers between cut messages: OSI and X.25.
 /// Where these stand on TCP its segments are full, and the last of a message is shorter.
 ///
 /// # Errors
-/// In words, where the stack has a layer whose overhead is not known, the writing node has no way down to a line, or a quantity
+/// In words, where the stack has a layer whose overhead is not known, the writing node has no way to the one that reads, or a quantity
 /// cannot be read.
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
-    // Of several writers the first: they differ in more than their names where somebody has written so.
-    let from = load.from.0.first().map_or("", String::as_str);
+    let topology = Topology::of(scenario);
+    let (from, to) = load.pairs().next().ok_or("nobody writes")?;
+    let ladders = of_pair(scenario, load, &topology, (from, to))?;
+    let slowest = ladders.into_iter().map(|(_, ladder)| ladder).reduce(slower);
+    slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
+}
+
+/// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike.
+///
+/// # Errors
+/// As [`of_load`].
+pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
+    let topology = Topology::of(scenario);
+    let pairs = load.pairs().map(|pair| of_pair(scenario, load, &topology, pair));
+    let pairs = pairs.collect::<Result<Vec<_>, String>>()?;
+    let mut users: BTreeMap<&Direction<'_>, f64> = BTreeMap::new();
+    for (direction, _) in pairs.iter().flatten() {
+        *users.entry(direction).or_default() += 1.0;
+    }
+    let share = |(direction, ladder): &(Direction<'_>, Ladder)| {
+        ladder.goodput_mbps().as_f64() / users.get(direction).copied().unwrap_or(1.0)
+    };
+    Ok(pairs.iter().filter_map(|lines| lines.iter().map(share).reduce(f64::min)).sum())
+}
+
+fn slower(one: Ladder, other: Ladder) -> Ladder {
+    if other.goodput_mbps().as_f64() < one.goodput_mbps().as_f64() { other } else { one }
+}
+
+/// A direction of a line; both of a ring are one.
+type Direction<'a> = (&'a str, bool);
+
+/// The ladders of all lines from one node to another.
+fn of_pair<'a>(
+    scenario: &'a Scenario,
+    load: &Workload,
+    topology: &Topology<'a>,
+    (from, to): (&str, &str),
+) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
     let (name, node) = from.split_once('.').ok_or_else(|| format!("from = \"{from}\": write it as host.node"))?;
     let stack =
         Stack::of(scenario, name).ok_or_else(|| format!("from = \"{from}\": there is no host called `{name}`"))?;
     if !stack.has(node) {
         return Err(format!("from = \"{from}\": `{name}` has no node called `{node}`"));
     }
+    let way = topology.way(name, place(to)).filter(|way| !way.is_empty());
+    let way = way.ok_or_else(|| format!("no line leads from `{from}` to `{to}`"))?;
+    // A host ends a leg; a switch does not.
+    let mut legs = way.split_inclusive(|hop| scenario.host.contains_key(place(hop.into)));
+    let first = legs.next().unwrap_or_default();
+    let path = down_to(&stack, node, first).ok_or_else(|| format!("`{from}` has no way down to the line to `{to}`"))?;
+    let mut routers = Vec::new();
+    for leg in legs {
+        let router = place(leg.first().map_or("", |hop| hop.out));
+        let stack = Stack::of(scenario, router).ok_or_else(|| format!("there is no host called `{router}`"))?;
+        routers.push(Forwarded::of(stack, router, leg)?);
+    }
+    let path_mtu = routers.iter().filter_map(|router| router.mtu).min();
+    let (upper, payload) = layers_above(load, &stack, &path, path_mtu)?;
+    // Below the writer's IP the layers are its own; on a further leg those of the router.
+    let count = upper.below_ip;
+    let mut all = lines_of(scenario, load, &stack, first, (&upper.layers, payload))?;
+    for router in &routers {
+        let mut layers = router.layers.clone();
+        layers.extend(upper.layers.iter().skip(count).cloned());
+        all.extend(lines_of(scenario, load, &router.stack, router.leg, (&layers, payload))?);
+    }
+    Ok(all)
+}
+
+/// What a host does to packets that it sends on.
+struct Forwarded<'a, 'w> {
+    stack: Stack<'a>,
+    leg: &'w [Hop<'a>],
+    /// What its layers below IP take, lowest first.
+    layers: Vec<Overhead>,
+    /// The largest packet, where it has an IP.
+    mtu: Option<u32>,
+}
+
+impl<'a, 'w> Forwarded<'a, 'w> {
+    fn of(stack: Stack<'a>, name: &str, leg: &'w [Hop<'a>]) -> Result<Self, String> {
+        let ips = stack.nodes().into_iter().filter(|node| ["ip", "ipv6"].contains(&stack.kind(node)));
+        let found = ips.into_iter().find_map(|ip| Some((ip, down_to(&stack, ip, leg)?)));
+        let Some((ip, path)) = found else {
+            return Err(format!("what `{name}` sends on has no IP, and what that adds is not known"));
+        };
+        let below = path.get(1).copied().unwrap_or_default();
+        let mut mtu = ip_mtu(&stack, ip, below)?;
+        let mut layers = Vec::new();
+        for node in path.iter().skip(1) {
+            let kind = stack.kind(node);
+            if let Some((overhead, carries)) = link_layer(&stack, node)? {
+                layers.push(overhead);
+                mtu = carries.map_or(mtu, |carries| mtu.min(carries));
+            } else if !FREE.contains(&kind) {
+                return Err(format!(
+                    "what `{name}.{node}`, a node of kind `{kind}`, adds to what is sent on is not known"
+                ));
+            }
+        }
+        layers.reverse();
+        Ok(Self { stack, leg, layers, mtu: Some(mtu) })
+    }
+}
+
+/// The layers from `node` down to right above the device at which `leg` begins.
+fn down_to<'a>(stack: &Stack<'a>, node: &str, leg: &[Hop<'_>]) -> Option<Vec<&'a str>> {
+    let (_, wanted) = leg.first()?.out.split_once('.')?;
     let mut path = Vec::new();
-    let plugged = |device: &str| {
-        scenario.link.values().any(|link| link.ends.contains(&format!("{name}.{device}")))
-            || ring_of(scenario, &format!("{name}.{device}")).is_some()
-    };
-    if !way_down(&stack, node, &plugged, &mut path) {
-        return Err(format!("`{from}` has no way down to a device on which a line ends"));
-    }
-    let device = path.pop().unwrap_or_default();
-    let (upper, payload) = layers_above(load, &stack, &path)?;
-    let plug = format!("{name}.{device}");
-    let lines = lines_from(scenario, &plug);
-    let ring = ring_of(scenario, &plug);
-    let reached = |to: &String| {
-        let owner = |end: &str| end.split_once('.').map(|(owner, _)| owner.to_owned());
-        let around = ring.into_iter().flat_map(|ring| &ring.ends);
-        let mut ends = lines.iter().flat_map(|link| &link.ends).chain(around);
-        ends.any(|end| owner(end) == owner(to))
-    };
-    if let Some(to) = load.to.0.iter().find(|to| !reached(to)) {
-        return Err(format!(
-            "no line leads from `{name}.{device}` to `{to}` without a router; `limit` supports paths of one hop"
-        ));
-    }
+    let is_there = way_down(stack, node, &|device| device == wanted, &mut path);
+    path.pop();
+    is_there.then_some(path)
+}
+
+/// The ladders of the lines of `leg`, with `layers` above them.
+fn lines_of<'a>(
+    scenario: &'a Scenario,
+    load: &Workload,
+    stack: &Stack<'_>,
+    leg: &[Hop<'a>],
+    (layers, payload): (&[Overhead], u32),
+) -> Result<Vec<(Direction<'a>, Ladder)>, String> {
+    let device = leg.first().and_then(|hop| hop.out.split_once('.')).map_or("", |(_, device)| device);
     let aal = stack.setting(device, "aal").and_then(toml::Value::as_str);
     let cells = if aal == Some(AAL34) {
         vec![cell_headers(), aal34_segments(), aal34_padding(), aal34_frame()]
@@ -83,21 +176,38 @@ pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let stuffed = |bits| {
         if bits { bits_stuffed(load) } else { stuffed(load) }
     };
-    let lines = lines.into_iter().map(|link| medium(link, &cells, &stuffed)).chain(ring.map(around));
-    let ladders = lines.map(|line| {
-        let (line, mut layers) = line?;
-        layers.extend(upper.iter().cloned());
-        ladder(&line, &layers, payload).map_err(|error| error.to_string())
-    });
-    let mut slowest: Option<Ladder> = None;
-    for ladder in ladders {
-        let ladder = ladder?;
-        let slower = |than: &Ladder| ladder.goodput_mbps().as_f64() < than.goodput_mbps().as_f64();
-        if slowest.as_ref().is_none_or(slower) {
-            slowest = Some(ladder);
-        }
-    }
-    slowest.ok_or_else(|| format!("no line ends on `{name}.{device}`"))
+    let of_hop = |hop: &Hop<'a>| {
+        let (line, mut own) = match (hop.kind, scenario.link.get(hop.line), scenario.ring.get(hop.line)) {
+            (HopKind::Ring, _, Some(ring)) => around(ring)?,
+            (_, Some(link), _) => medium(link, &cells, &stuffed)?,
+            _ => return Err(format!("there is no line `{}`", hop.line)),
+        };
+        own.extend(layers.iter().cloned());
+        let ladder = ladder(&line, &own, payload).map_err(|error| error.to_string())?;
+        Ok(((hop.line, hop.kind == HopKind::FromB), ladder))
+    };
+    leg.iter().map(of_hop).collect()
+}
+
+/// What the layers above a line take, lowest first.
+struct Upper {
+    layers: Vec<Overhead>,
+    /// How many of them are below IP.
+    below_ip: usize,
+}
+
+/// What a layer between IP and the device adds, and the largest packet that it carries, where it has one; `None` of other layers.
+fn link_layer(stack: &Stack<'_>, node: &str) -> Result<Option<(Overhead, Option<u32>)>, String> {
+    Ok(Some(match stack.kind(node) {
+        "eth" => (eth(), Some(octets(stack, node, "mtu")?.unwrap_or(1500))),
+        // LLC and SNAP are among the octets of a frame.
+        "fddi" => (fddi(), Some(octets(stack, node, "mtu")?.unwrap_or(4360).saturating_sub(8))),
+        "llc" => (llc(), None),
+        "llc_snap" => (llc_snap(), None),
+        "ppp" => (ppp(), None),
+        "mapos" => (mapos(), None),
+        _ => return Ok(None),
+    }))
 }
 
 /// Finds a way from `node` down to a device for which `plugged` holds, the first one where there are several.
@@ -123,8 +233,14 @@ fn way_down<'a>(stack: &Stack<'a>, node: &str, plugged: &impl Fn(&str) -> bool, 
 }
 
 /// What the nodes of `path` take, lowest first, and how much user data the largest packet has.
-fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Result<(Vec<Overhead>, u32), String> {
+fn layers_above<'a>(
+    load: &Workload,
+    stack: &Stack<'a>,
+    path: &[&'a str],
+    path_mtu: Option<u32>,
+) -> Result<(Upper, u32), String> {
     let mut layers = Vec::new();
+    let mut to_ip = 0;
     let (mut mtu, mut mss, mut options) = (None, None, 0);
     let mut datagrams = false;
     // Layers above that cut and frame messages themselves, and where TCP stands below them.
@@ -139,6 +255,11 @@ fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Res
     };
     // The first is the program that writes.
     for (depth, node) in path.iter().enumerate().skip(1) {
+        if let Some((overhead, carries)) = link_layer(stack, node)? {
+            layers.push(overhead);
+            mtu = carries.map_or(mtu, |carries| Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries))));
+            continue;
+        }
         match stack.kind(node) {
             "sim_ether" => in_datagrams = true,
             "udp" if in_datagrams => layers.push(udp()),
@@ -166,23 +287,14 @@ fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Res
                 mtu = Some(ip_mtu(stack, node, below)?);
                 ip_header = 20;
                 layers.push(ipv4());
+                to_ip = layers.len();
             }
             "ipv6" => {
                 let below = path.get(depth + 1).copied().unwrap_or_default();
                 mtu = Some(ip_mtu(stack, node, below)?);
                 ip_header = 40;
                 layers.push(ipv6());
-            }
-            "eth" => {
-                let carries = octets(stack, node, "mtu")?.unwrap_or(1500);
-                mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
-                layers.push(eth());
-            }
-            "fddi" => {
-                // LLC and SNAP are among the octets of a frame.
-                let carries = octets(stack, node, "mtu")?.unwrap_or(4360).saturating_sub(8);
-                mtu = Some(mtu.map_or(carries, |mtu: u32| mtu.min(carries)));
-                layers.push(fddi());
+                to_ip = layers.len();
             }
             "lapb" => layers.push(lapb(extended(stack, node))),
             "ftam" => layers.push(value(message()?)),
@@ -217,10 +329,6 @@ fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Res
                 layers.push(x25_packets(size));
                 layers.push(x25(extended(stack, node)));
             }
-            "llc" => layers.push(llc()),
-            "llc_snap" => layers.push(llc_snap()),
-            "ppp" => layers.push(ppp()),
-            "mapos" => layers.push(mapos()),
             kind if FREE.contains(&kind) => {}
             kind => {
                 return Err(format!(
@@ -230,12 +338,17 @@ fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Res
             }
         }
     }
+    let mtu = match (mtu, path_mtu) {
+        (Some(own), Some(path)) => Some(own.min(path)),
+        (own, _) => own,
+    };
     let fits = mtu.map(|mtu| mtu.saturating_sub(ip_header + transport));
     let segment = match (mss, fits) {
         (Some(mss), Some(fits)) => Some(mss.min(fits)),
         (size, None) | (None, size) => size,
     };
     let segment = segment.map(|size| size.saturating_sub(options));
+    let below_ip = layers.len() - to_ip;
     if let (Some(place), Some(size)) = (stream, segment) {
         layers.insert(place, segments(size));
     }
@@ -251,7 +364,7 @@ fn layers_above<'a>(load: &Workload, stack: &Stack<'a>, path: &[&'a str]) -> Res
             mtu.saturating_sub(headers)
         ));
     }
-    Ok((layers, payload))
+    Ok((Upper { layers, below_ip }, payload))
 }
 
 /// Whether the node `node` numbers modulo 128.
@@ -285,39 +398,6 @@ fn octets(stack: &Stack<'_>, node: &str, key: &str) -> Result<Option<u32>, Strin
 fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
     let octets: Octets = quantity::parse(text).map_err(|error| format!("{place} = \"{text}\": {error}"))?;
     u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": 4 GiB or more in a packet"))
-}
-
-/// The lines that lead on from `end`, through switches.
-fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
-    let mut found: Vec<&Link> = Vec::new();
-    let mut names = BTreeSet::new();
-    let mut reached = vec![end.to_owned()];
-    while let Some(end) = reached.pop() {
-        let switch =
-            end.split_once('.').map(|(switch, _)| switch).filter(|switch| scenario.switch.contains_key(*switch));
-        for (name, link) in &scenario.link {
-            let touches = link.ends.iter().any(|other| match switch {
-                Some(switch) => other.split_once('.').is_some_and(|(owner, _)| owner == switch),
-                None => *other == end,
-            });
-            if touches && names.insert(name) {
-                found.push(link);
-                let [one, other] = &link.ends;
-                // A host at the other end ends the way; another port of a switch goes on from it.
-                let onward = [one, other].into_iter().filter(|other| {
-                    other.split_once('.').is_some_and(|(owner, _)| scenario.switch.contains_key(owner))
-                });
-                reached.extend(onward.cloned());
-            }
-        }
-    }
-    found
-}
-
-/// The ring that `plug` is a station of.
-fn ring_of<'a>(scenario: &'a Scenario, plug: &str) -> Option<&'a Ring> {
-    let mut rings = scenario.ring.values();
-    rings.find(|ring| ring.ends.iter().any(|end| end == plug))
 }
 
 /// A ring and what it takes, lowest first.

@@ -218,8 +218,9 @@ fn without_an_mss_a_segment_fills_the_mtu() {
     assert_eq!((found.payload_octets, found.cells), (9140, Some(192)));
     let stamped = changed("mss = \"8192 B\"", "timestamps = true").unwrap();
     assert_eq!((stamped.payload_octets, stamped.cells), (9128, Some(192)));
-    let host = changed("from = \"sender.bench\"", "from = \"receiver.bench\"").unwrap();
-    assert_eq!(host.payload_octets, 8192);
+    let ends = "from = \"sender.bench\"\nto = \"receiver.bench\"";
+    let back = changed(ends, "from = \"receiver.bench\"\nto = \"sender.bench\"").unwrap();
+    assert_eq!(back.payload_octets, 8192);
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn ways(scenario: &Scenario) -> Result<(), Fault> {
                 Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
                     .expected(format!("forwarding = true for the ip of {host}")),
                 None => Fault::at(path, format!("no line leads from {from} to {to}"))
-                    .expected("lines, switches and hosts with forwarding = true between them"),
+                    .expected("lines, channels of switches, and hosts with forwarding = true between them"),
             });
         }
     }
