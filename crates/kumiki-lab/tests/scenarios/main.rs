@@ -1,9 +1,11 @@
 //! The scenarios that repeat no paper: each runs and keeps what it promises.
 
+mod theory;
+
 use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
-use kumiki_lab::experiment::{Experiment, Measured, Options, Units};
+use kumiki_lab::experiment::{Experiment, Measured, Options, SampleOf, Units};
 use kumiki_lab::profile;
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 
@@ -51,7 +53,8 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
     let tested = "beside-tcp buffers classical-ip delayed-line fddi ftam-stall interleaved-vcs lossy mapos \
-        marked-queue oc48 path-mtu pos router udp-over-atm x32-dialup";
+        marked-queue oc48 path-mtu pos router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
+        udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();
     let found = found.iter().map(Document::name);
     let found: Vec<&str> = found.filter(|name| !name.starts_with("paper")).collect();
@@ -495,15 +498,101 @@ fn two_loads_run_beside_each_other_and_each_is_measured() {
     assert!(near(measured.loads["bulk"].goodput_mbps, left, 0.02), "{measured:?}");
 }
 
+/// Two on one transport have a port each; a ping and datagrams of their own nodes. Ends that are hosts alone, or that other loads have, get nodes of their own.
 #[test]
-fn two_loads_do_not_listen_on_one_port() {
-    let text = BESIDE
-        .replace("udp_program = [\"udp\"]", "udp_program = [\"tcp\"]")
-        .replace("kind = \"udp\"", "kind = \"netperf\"");
-    let document = Document::parse("beside", "beside.toml", &text).unwrap();
-    let fault = document.points(&Choice::default()).unwrap_err().to_string();
-    let words = "another load's reader listens on the same port of \"b.tcp\"";
-    assert!(fault.contains(words), "{fault}");
+fn loads_share_nodes_transports_and_hosts() {
+    let more = r#"
+[load.second]
+kind = "netperf"
+from = "a.tcp_program"
+to = "b.tcp_program"
+message = "8 KiB"
+socket_buffer = "16 KiB"
+
+[load.back]
+kind = "netperf"
+from = "b"
+to = "a"
+message = "8 KiB"
+socket_buffer = "16 KiB"
+
+[load.probe]
+kind = "ping"
+from = "a"
+to = "b"
+message = "56 B"
+interval = "50 ms"
+"#;
+    let document = Document::parse("beside", "beside.toml", &format!("{BESIDE}{more}")).unwrap();
+    let points = document.points(&Choice::default()).unwrap();
+    let measured = build(&points[0], 1).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+    assert_eq!(measured.total.wrong, None);
+    let rate = |load: &str| measured.loads[load].goodput_mbps;
+    let left = (10.0 - 4.0 * 1.028) * 1448.0 / 1500.0;
+    assert!(near(rate("bulk") + rate("second"), left, 0.05), "{} {}", rate("bulk"), rate("second"));
+    assert!(rate("bulk") > 1.0 && rate("second") > 1.0 && rate("back") > 2.0, "{measured:?}");
+    let echoes = measured.loads["probe"].echoes.unwrap();
+    assert!(echoes.sent >= 60 && echoes.sent - echoes.answered <= 1, "{echoes:?}");
+}
+
+/// What comes and goes: datagrams of one second on and one off, from 1 s to 5 s; then twenty transfers that end, of sizes that are drawn.
+#[test]
+fn loads_come_in_bursts_stop_and_end() {
+    let text = r#"
+title = "Coming and going"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "5 ms" }
+run = { duration = "10 s", interval = "500 ms" }
+load.bursts = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "4 Mb/s", on = "1 s", off = "1 s", start = "1 s", stop = "4500 ms" }
+load.flows = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", size = "uniform 10 kB .. 30 kB", sessions = 20, start = "6 s", stagger = "exponential 100 ms" }
+"#;
+    let document = Document::parse("x", "x.toml", text).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let run = build(&point, 1).unwrap_or_else(|fault| panic!("{fault}")).run();
+    let of = |name: &str, from: f64, to: f64| -> Vec<f64> {
+        let samples = run.samples.as_ref().unwrap().0.iter();
+        let own = samples.filter(|it| it.scope == SampleOf::Load && it.name == name);
+        own.filter(|it| it.time_s > from && it.time_s <= to).map(|it| it.goodput_mbps.unwrap()).collect()
+    };
+    assert!(
+        of("bursts", 0.0, 1.0)
+            .iter()
+            .chain(&of("bursts", 2.5, 3.0))
+            .chain(&of("bursts", 5.0, 10.0))
+            .all(|rate| *rate == 0.0)
+    );
+    let on = [of("bursts", 1.0, 2.0), of("bursts", 3.0, 4.0)].concat();
+    assert!(on.len() == 4 && on.iter().all(|rate| near(*rate, 4.0, 0.03)), "{on:?}");
+    let flows = &run.measured.loads["flows"].flows;
+    assert!(flows.iter().all(|flow| (10_000..=30_000).contains(&flow.octets) && flow.completion.is_some()));
+    let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.octets).collect();
+    sizes.dedup();
+    assert!(sizes.len() > 15, "{sizes:?}");
+    assert_eq!(run.measured.total.wrong, None);
+}
+
+/// Those with a title; the others are parts.
+#[test]
+fn the_examples_of_the_language_can_be_built() {
+    let text = include_str!("../../../../docs/language.md");
+    let blocks = text.split("```toml\n").skip(1).filter_map(|block| block.split("```").next());
+    let whole: Vec<&str> = blocks.filter(|block| block.starts_with("title")).collect();
+    assert_eq!(whole.len(), 4);
+    for block in whole {
+        let points = Document::parse("language", "language.md", block).and_then(|it| it.points(&Choice::default()));
+        for point in points.unwrap_or_else(|fault| panic!("{fault}")) {
+            build(&point, 1).unwrap_or_else(|fault| panic!("{fault}"));
+        }
+    }
+}
+
+/// Looking at a run changes nothing of it.
+#[test]
+fn values_over_time_leave_a_run_as_it_is() {
+    let plain = run_with("marked-queue", &[], 1);
+    let looked_at = run_with("marked-queue", &["run.interval=10 ms"], 1);
+    assert_eq!(plain, looked_at);
 }
 
 /// Acknowledgments cost the ring what the limit, which has only data, does not know.
