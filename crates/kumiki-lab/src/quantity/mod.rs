@@ -14,7 +14,7 @@
 //! is a rate in `MB/s`.
 //!
 //! A list is values between commas, and any of them may be a range: `0 ms .. 200 ms step 20 ms` (the end belongs to
-//! it where a step meets it) or `8 KiB .. 256 KiB times 2`.
+//! it where a step meets it) or `8 KiB .. 256 KiB times 2`; a range of bare numbers needs no step, `1 .. 5`.
 //!
 //! What differs from time to time is a [`Distribution`]: `exponential 5 ms`.
 //!

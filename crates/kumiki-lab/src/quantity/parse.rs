@@ -108,13 +108,15 @@ fn too_long<Q: Quantity>(item: &str) -> Invalid {
     Invalid::new::<Q>(item, format!("more than {LONGEST_LIST} values")).suggest("a larger step")
 }
 
-/// Appends `from .. rest`, where `rest` is `END step STEP` or `END times FACTOR`.
+/// Appends `from .. rest`, where `rest` is `END step STEP` or `END times FACTOR`; what is counted goes from one to the next where it is `END` alone.
 fn range<Q: Quantity>(item: &str, from: &str, rest: &str, list: &mut Vec<Q>) -> Result<(), Invalid> {
     let start: Q = parse(from)?;
     let (end, next): (Q, Advance) = if let Some((end, step)) = rest.split_once("step") {
         (parse(end)?, Advance::Step(parse::<Q>(step)?.base()))
     } else if let Some((end, factor)) = rest.split_once("times") {
         (parse(end)?, Advance::Times(parse(factor)?))
+    } else if Q::UNITS.is_empty() {
+        (parse(rest)?, Advance::Step(1))
     } else {
         let end: Q = parse(rest)?;
         let example = format!("\"{start} .. {end} step ...\" or \"{start} .. {end} times 2\"");

@@ -96,6 +96,7 @@ fn lists_and_ranges_are_written_out() {
 fn ranges_that_make_no_list_are_refused() {
     let problem = |text: &str| parse_list::<Duration>(text).unwrap_err().problem;
     assert_eq!(problem("0 ms .. 9 ms"), "the range has no step");
+    assert_eq!(parse_list::<u64>("1 .. 4, 9").unwrap(), [1, 2, 3, 4, 9]);
     assert_eq!(problem("9 ms .. 1 ms step 1 ms"), "the range runs backwards");
     assert_eq!(problem("1 ms .. 9 ms step 0"), "the range does not advance");
     assert_eq!(problem("0 .. 9 ms times 2"), "the range does not advance");

@@ -38,6 +38,9 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
             continue;
         };
         let kind = load.kind.clone();
+        if let Some(end) = load.to.0.iter().find(|end| load.from.0.contains(end)) {
+            return Err(Fault::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well")));
+        }
         for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
             let under = |fault: Fault| fault.under(&["load", name, key]);
             let at = End { load: name, kind: &kind, key };
@@ -73,7 +76,11 @@ fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, Fault> 
             None => (*host).clone(),
         }));
     }
-    Ok(Nodes(all))
+    let mut seen = BTreeSet::new();
+    match all.iter().find(|end| !seen.insert(*end)) {
+        Some(twice) => Err(Fault::new(format!("{twice:?} is there twice"))),
+        None => Ok(Nodes(all)),
+    }
 }
 
 /// An end of a load.
@@ -292,7 +299,10 @@ run.duration = "1 s"
                 "load.more.from = \"a\": a host alone; expected \"host.node\"",
             ),
             ("kind = \"netperf\", from = \"c\", to = \"b\"", "load.more.from = \"c\""),
-            ("kind = \"netperf\", from = [\"a\", \"b\"], to = [\"a\", \"b\", \"a.ip\"]", "3 readers for 2 writers"),
+            (
+                "kind = \"netperf\", from = [\"a.app\", \"b.app\"], to = [\"a\", \"b\", \"a.ip\"]",
+                "3 readers for 2 writers",
+            ),
         ] {
             let found = with(load).unwrap_err();
             assert!(found.contains(words), "{found}");

@@ -106,7 +106,7 @@ define.n = 3
 host.s = { count = "${n}", graph = ["app", "tcp", "ip", "atm0"], ip.mtu = "${1000 + i * 100} B" }
 host.s1 = { ip.ttl = 7 }
 host.r = { like = "s", ip.mtu = "9180 B" }
-switch.sw = { queue_cells = 100, ports = 4, channels = ["0 0/100 <-> 1 0/100"] }
+switch.sw = { queue_cells = 100, ports = 4 }
 link.in = { count = "${n}", ends = ["s${i}.atm0", "sw.${i}"], medium = "oc3c-atm" }
 link.out = { ends = ["sw.3", "r.atm0"], medium = "oc3c-atm" }
 load.bulk = { kind = "netperf", from = "s*.app", to = "r.app", message = "8 KiB" }
