@@ -16,6 +16,7 @@ use super::{Compare, Report, Scenario, Trend, check, ends, groups, network};
 pub struct Document {
     name: String,
     file: String,
+    text: Arc<str>,
     root: Node,
 }
 
@@ -65,7 +66,7 @@ fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
 }
 
 /// The tables that say how a scenario becomes points; no names are replaced in them.
-const APART: [&str; 6] = ["define", "vary", "quick", "skip", "compare", "trend"];
+const APART: [&str; 7] = ["define", "vary", "quick", "skip", "compare", "trend", "claim"];
 
 /// The most octets of a file: forty times the longest of ours. Each value that is read takes hundreds.
 pub(super) const LONGEST_FILE: usize = 256 * 1024;
@@ -97,7 +98,7 @@ impl Document {
             return Err(Fault::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        Ok(Self { name: name.to_owned(), file: file.to_owned(), root })
+        Ok(Self { name: name.to_owned(), file: file.to_owned(), text: text.into(), root })
     }
 
     /// The scenario that the command line names: a path where it has a slash or ends in `.toml`, otherwise one of those
@@ -159,6 +160,12 @@ impl Document {
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The text, as it was read.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The paper it says it repeats, before anything else of it is read.
@@ -305,7 +312,8 @@ impl Document {
         for (number, node) in section_list(source, "compare")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["compare", number.as_str()];
-            let _: Compare = node.read().map_err(|problem| problem.fault(source, &path))?;
+            let compare: Compare = node.read().map_err(|problem| problem.fault(source, &path))?;
+            super::claim::reading(source, &path, compare.reading.as_ref())?;
             if let Some(at) = node.child("at") {
                 check::values_of(source, &["compare", &number, "at"], at, axes)?;
             }
@@ -313,13 +321,15 @@ impl Document {
         for (number, node) in section_list(source, "trend")?.iter().enumerate() {
             let number = number.to_string();
             let path = ["trend", number.as_str()];
-            let _: Trend = node.read().map_err(|problem| problem.fault(source, &path))?;
+            let trend: Trend = node.read().map_err(|problem| problem.fault(source, &path))?;
+            super::claim::reading(source, &path, trend.reading.as_ref())?;
             for key in ["of", "at"] {
                 if let Some(table) = node.child(key) {
                     check::values_of(source, &["trend", &number, key], table, axes)?;
                 }
             }
         }
+        super::claim::check(source, section_list(source, "claim")?, axes)?;
         if let Some(node) = self.root.child("report") {
             let report: Report = node.read().map_err(|problem| problem.fault(source, &["report"]))?;
             check::report(source, &report, axes)?;
@@ -380,6 +390,13 @@ impl Point {
     #[must_use]
     pub fn file(&self) -> &str {
         &self.origin.file
+    }
+
+    /// The text of the point: all of the scenario, with names and `--set` put in, but for the tables that make points of it or judge them.
+    #[must_use]
+    pub fn resolved(&self) -> toml::Table {
+        let entries = self.origin.root.entries().iter().filter(|entry| !APART.contains(&entry.key.as_str()));
+        entries.map(|entry| (entry.key.clone(), entry.node.to_toml())).collect()
     }
 
     /// `fault` with the file, and the line and the value that its path leads to.
