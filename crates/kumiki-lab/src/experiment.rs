@@ -28,6 +28,11 @@ pub use measure::{Bound, LoadResult, Measured, Unconnected, Units};
 use programs::Load;
 pub use window::{ControlShare, WindowUse};
 
+/// The names of the lines between the hosts `from` and `to`, where there is a way of lines.
+pub(crate) fn lines_between(scenario: &Scenario, from: &str, to: &str) -> Vec<String> {
+    path::between(scenario, from, to).into_iter().map(|crossed| crossed.line).collect()
+}
+
 /// What else a run should bring.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {

@@ -17,6 +17,7 @@ use super::{
     lapb, lapb_ether, llc, llc_snap, mapos, oc, ppp, presentation, segments, session, sonet, stuffing, tcp, token, tp0,
     tpdus, tpkt, udp, value, x25, x25_iface, x25_packets, xot, xtp,
 };
+use crate::experiment::lines_between;
 use crate::medium::{self, Framed, Slotted};
 use crate::picture::stack::Stack;
 use crate::quantity::{self, Octets};
@@ -65,7 +66,7 @@ pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let reached = |to: &String| {
         let owner = |end: &str| end.split_once('.').map(|(owner, _)| owner.to_owned());
         let around = ring.into_iter().flat_map(|ring| &ring.ends);
-        let mut ends = lines.iter().flat_map(|link| &link.ends).chain(around);
+        let mut ends = lines.iter().flat_map(|(_, link)| &link.ends).chain(around);
         ends.any(|end| owner(end) == owner(to))
     };
     if let Some(to) = load.to.0.iter().find(|to| !reached(to)) {
@@ -82,7 +83,11 @@ pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let stuffed = |bits| {
         if bits { bits_stuffed(load) } else { stuffed(load) }
     };
-    let lines = lines.into_iter().map(|link| medium(link, &cells, &stuffed)).chain(ring.map(around));
+    // Of all that a switch leads on to only what is on the way to a reader matters.
+    let hosts = load.to.0.iter().filter_map(|to| to.split_once('.'));
+    let ways: BTreeSet<String> = hosts.flat_map(|(to, _)| lines_between(scenario, name, to)).collect();
+    let lines = lines.into_iter().filter(|(line, _)| ways.is_empty() || ways.contains(*line));
+    let lines = lines.map(|(_, link)| medium(link, &cells, &stuffed)).chain(ring.map(around));
     let ladders = lines.map(|line| {
         let (line, mut layers) = line?;
         layers.extend(upper.iter().cloned());
@@ -286,9 +291,9 @@ fn parse_octets(place: &str, text: &str) -> Result<u32, String> {
     u32::try_from(octets.count()).map_err(|_| format!("{place} = \"{text}\": 4 GiB or more in a packet"))
 }
 
-/// The lines that lead on from `end`, through switches.
-fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
-    let mut found: Vec<&Link> = Vec::new();
+/// The lines that lead on from `end`, through switches, by name.
+fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<(&'a str, &'a Link)> {
+    let mut found = Vec::new();
     let mut names = BTreeSet::new();
     let mut reached = vec![end.to_owned()];
     while let Some(end) = reached.pop() {
@@ -300,7 +305,7 @@ fn lines_from<'a>(scenario: &'a Scenario, end: &str) -> Vec<&'a Link> {
                 None => *other == end,
             });
             if touches && names.insert(name) {
-                found.push(link);
+                found.push((name.as_str(), link));
                 let [one, other] = &link.ends;
                 // A host at the other end ends the way; another port of a switch goes on from it.
                 let onward = [one, other].into_iter().filter(|other| {
