@@ -94,7 +94,7 @@ pub struct Scenario {
     pub define: BTreeMap<String, toml::Value>,
     /// The hosts.
     pub host: BTreeMap<String, Host>,
-    /// The ATM switches.
+    /// The switches.
     #[serde(default)]
     pub switch: BTreeMap<String, Switch>,
     /// The lines.
@@ -236,34 +236,55 @@ impl<'de> Visitor<'de> for GraphVisitor {
     }
 }
 
-/// An ATM switch with permanent virtual channels.
+/// A switch.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Switch {
     /// How many ports, numbered from 0; as many as lines end on it unless given.
     #[serde(default)]
     pub ports: usize,
-    /// Room in each output queue, in cells.
-    pub queue_cells: u32,
-    /// Time from a cell's arrival to the earliest slot it can leave in.
-    #[serde(default)]
-    pub latency: String,
-    /// Permanent channels, each `"port vpi/vci -> port vpi/vci"`, one way; `<->` makes both ways. Without any there is one for each pair of hosts that
-    /// a load joins through this switch.
-    #[serde(default)]
-    pub channels: Vec<String>,
-    /// What to do when a queue fills: `tail` (drop cells), `ppd`, `epd`.
-    #[serde(default)]
-    pub discard: Option<String>,
-    /// For `epd`: from how many waiting cells on no new PDU is let in; half the queue unless given.
-    #[serde(default)]
-    pub epd_cells: Option<u32>,
-    /// From how many waiting cells on a cell is marked (EFCI); none is unless given.
-    #[serde(default)]
-    pub efci_cells: Option<u32>,
-    /// What its ports are, as for a link; without it each port is what its line is.
-    #[serde(default)]
-    pub medium: Option<String>,
+    /// What it is: a name of [`medium::SWITCHES`].
+    #[serde(default = "atm")]
+    pub kind: String,
+    /// Settings of the switch.
+    #[serde(flatten)]
+    pub settings: toml::Table,
+}
+
+fn atm() -> String {
+    "atm".to_owned()
+}
+
+impl Switch {
+    /// What it is, with its settings.
+    ///
+    /// # Errors
+    /// A [`Fault`] whose path begins at the keys of the switch.
+    pub fn switch(&self) -> Result<medium::Switch, Fault> {
+        medium::read_switch(&self.kind, &self.settings)
+    }
+
+    /// What waits for each port, in a few words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let queue = |key, what| Some(format!("{} {what} in a queue", self.settings.get(key)?));
+        let queue = queue("queue_cells", "cells").or_else(|| queue("queue_frames", "frames"));
+        queue.unwrap_or_else(|| self.kind.clone())
+    }
+
+    /// The permanent channels through it; what is none is refused when it is built.
+    pub fn channels(&self) -> impl Iterator<Item = medium::Channel> {
+        let channels = self.settings.get("channels").and_then(toml::Value::as_array);
+        channels.into_iter().flatten().filter_map(|it| it.as_str()?.parse().ok())
+    }
+
+    /// Adds a permanent channel.
+    pub(crate) fn add_channel(&mut self, channel: medium::Channel) {
+        let channels = self.settings.entry("channels").or_insert_with(|| toml::Value::Array(Vec::new()));
+        // What is no list is refused when the switch is built.
+        if let Some(channels) = channels.as_array_mut() {
+            channels.push(toml::Value::String(channel.to_string()));
+        }
+    }
 }
 
 /// A line between two plugs.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::medium::Channel;
 use crate::scenario::{Graph, Host, Scenario};
 
 /// From one place to the next.
@@ -65,8 +66,8 @@ impl<'a> Topology<'a> {
                 }
             }
         }
-        for (name, switch) in scenario.switch.iter().filter(|(_, switch)| !switch.channels.is_empty()) {
-            let leads = channels(&switch.channels);
+        for (name, switch) in scenario.switch.iter().filter(|(_, switch)| switch.channels().next().is_some()) {
+            let leads = leads(switch.channels());
             for plug in topology.plugs.get(name.as_str()).into_iter().flatten() {
                 let port = plug.split_once('.').and_then(|(_, port)| port.parse().ok());
                 let to = port.and_then(|port: usize| leads.get(&port)).into_iter().flatten();
@@ -143,20 +144,13 @@ fn is_end(host: &Host) -> bool {
     nodes.iter().any(is_ip) && !host.settings.values().any(forwards)
 }
 
-/// The ports to which channels lead from each port. What cannot be read is refused where the switch is built.
-fn channels(texts: &[String]) -> BTreeMap<usize, BTreeSet<usize>> {
-    let port = |end: &str| end.trim().split_once(' ').and_then(|(port, _)| port.parse().ok());
+/// The ports to which channels lead from each port.
+fn leads(channels: impl Iterator<Item = Channel>) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut all: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for text in texts {
-        let both = text.split_once("<->");
-        let Some((from, to)) = both.or_else(|| text.split_once("->")) else {
-            continue;
-        };
-        if let (Some(from), Some(to)) = (port(from), port(to)) {
-            all.entry(from).or_default().insert(to);
-            if both.is_some() {
-                all.entry(to).or_default().insert(from);
-            }
+    for Channel { from, to, both } in channels {
+        all.entry(from.port).or_default().insert(to.port);
+        if both {
+            all.entry(to.port).or_default().insert(from.port);
         }
     }
     all

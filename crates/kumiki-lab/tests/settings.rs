@@ -51,6 +51,13 @@ A link has two `ends`, each `host.device` or `switch.port`, and a `medium`. What
 `[link.NAME]`; what another medium has is refused.
 ";
 
+const SWITCHES: &str = "
+# Switches
+
+A switch has `ports`, so many, which `ends` of links name as `switch.0`, `switch.1` and so on, and a `kind`, which is `atm` unless given; it is set under
+`[switch.NAME]`.
+";
+
 fn table(text: &mut String, settings: &[Setting]) {
     text.push_str(COLUMNS);
     for setting in settings {
@@ -88,6 +95,8 @@ fn document() -> String {
         "\n# Rings\n\nA ring has `ends`, two stations at least, and a `medium`; it is set under `[ring.NAME]`.\n",
     );
     media(&mut text, &medium::RINGS);
+    text.push_str(SWITCHES);
+    media(&mut text, &medium::SWITCHES);
     text
 }
 
@@ -111,7 +120,8 @@ fn every_setting_says_what_it_means_and_has_a_name_of_its_own() {
     let nodes = kumiki_stack::kinds().map(|kind| (kind, kumiki_stack::settings(kind, &Settings::new())));
     let lines = medium::LINES.iter().map(|(name, _)| (*name, medium::settings_of(&medium::LINES, name)));
     let rings = medium::RINGS.iter().map(|(name, _)| (*name, medium::settings_of(&medium::RINGS, name)));
-    for (kind, settings) in nodes.chain(lines).chain(rings) {
+    let switches = medium::SWITCHES.iter().map(|(name, _)| (*name, medium::settings_of(&medium::SWITCHES, name)));
+    for (kind, settings) in nodes.chain(lines).chain(rings).chain(switches) {
         for (number, setting) in settings.iter().enumerate() {
             assert!(!setting.meaning.is_empty(), "{kind} {:?}", setting.path);
             let twice = settings.iter().take(number).any(|it| it.path == setting.path);

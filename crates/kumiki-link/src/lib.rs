@@ -8,6 +8,7 @@
 pub mod atm;
 mod circuit;
 mod element;
+pub mod ethernet;
 #[cfg(feature = "ppp")]
 mod exchange;
 pub mod fddi;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use kumiki_graph::Instant;
 
-use crate::{Element, Outlet, Unit};
+use crate::{Element, Occupancy, Outlet, Unit};
 
 type Plug = (usize, usize);
 
@@ -36,6 +36,11 @@ impl Bench {
     }
 
     pub(crate) fn run(&mut self) {
+        self.run_until(Instant::from_nanos(u64::MAX));
+    }
+
+    /// Runs until nothing is due by `end`.
+    pub(crate) fn run_until(&mut self, end: Instant) {
         let mut out = Outlet::default();
         loop {
             let due = self
@@ -44,7 +49,8 @@ impl Bench {
                 .enumerate()
                 .filter_map(|(number, element)| Some((element.next_deadline()?, number)))
                 .min();
-            let offer = self.offers.front().map(|(at, ..)| *at);
+            let offer = self.offers.front().map(|(at, ..)| *at).filter(|at| *at <= end);
+            let due = due.filter(|(at, _)| *at <= end);
             let mut under_way = VecDeque::new();
             match (due, offer) {
                 (due, Some(at)) if due.is_none_or(|(due, _)| at <= due) => {
@@ -80,6 +86,11 @@ impl Bench {
     /// All that has left by free ports.
     pub(crate) fn take(&mut self) -> Vec<(Instant, usize, Unit)> {
         core::mem::take(&mut self.left)
+    }
+
+    /// How long the queues of `element` were.
+    pub(crate) fn queues(&self, element: usize) -> Vec<(&'static str, Occupancy)> {
+        self.elements[element].queues(self.now)
     }
 
     pub(crate) fn counters(&self, element: usize) -> Vec<(&'static str, u64)> {

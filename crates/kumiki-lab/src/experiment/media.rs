@@ -1,28 +1,25 @@
 //! From the lines and switches of a scenario to media in the world.
 
 use core::hash::Hasher as _;
-use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
 
-use kumiki_graph::{DeviceId, Duration};
-use kumiki_link::atm::{self, Adaptation, OutputConfig, PortVc, Sar, SarConfig, Slots, sar};
-use kumiki_link::{Impaired, Impairment, Rate};
-use kumiki_settings::Word as _;
+use kumiki_graph::DeviceId;
+use kumiki_link::atm::{Adaptation, Sar, SarConfig, Slots, sar};
+use kumiki_link::{Element, Impaired, Impairment, Rate};
 use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
-use super::fault::{Fault, fault, quantity, unknown};
+use super::fault::{Fault, fault, unknown};
 use super::hosts::kind_of;
-use super::protocols::channel;
-use crate::medium::{self, Device, Line, Slotted};
-use crate::scenario::{Host, Link, Scenario, Switch};
+use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Slotted};
+use crate::scenario::{Host, Link, Scenario};
 
 /// What the ends of a line can be.
 pub(super) struct Ends<'a> {
     /// Hosts and their devices by name.
     pub(super) hosts: &'a BTreeMap<String, (HostId, BTreeMap<String, DeviceId>)>,
-    /// The plugs of switches, by `switch.port`.
-    pub(super) switches: &'a BTreeMap<String, Plug>,
+    /// The switches and their plugs.
+    pub(super) switches: &'a Switches,
     /// Whether the hosts' adapters sum on the fly, by host.
     pub(super) checksum_units: &'a BTreeMap<String, bool>,
     /// Seed of all random numbers.
@@ -34,6 +31,7 @@ pub(super) struct Ends<'a> {
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
+    ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
         add_link(name, link, scenario, ends, world).map_err(|fault| fault.under(&["link", name]))?;
     }
@@ -42,12 +40,16 @@ pub(super) fn add_links(scenario: &Scenario, ends: &Ends<'_>, world: &mut World)
 
 fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<(), Fault> {
     let medium = link.line()?;
-    let line = world.add_element(name, medium.element(seed_of(ends.seed, name, Random::Medium))?);
+    let element = match (&medium, link.ends.each_ref().map(|end| ends.switches.ethernet_at(end))) {
+        (Line::Frames(frames), switches @ ([Some(_), _] | [_, Some(_)])) => bridged(frames, link, switches, scenario)?,
+        _ => medium.element(seed_of(ends.seed, name, Random::Medium))?,
+    };
+    let line = world.add_element(name, element);
     let impairment = medium.impairment();
     for (port, end) in link.ends.iter().enumerate() {
         let plug = match &medium {
             Line::Cells(cells) => cell_end(end, cells.slotted.rate(), scenario, ends, world)?,
-            Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, ends)?,
+            Line::Pos(_) | Line::Synchronous(_) | Line::Frames(_) => frame_end(end, (&link.medium, &medium), ends)?,
         };
         plug_in(
             name,
@@ -59,6 +61,31 @@ fn add_link(name: &str, link: &Link, scenario: &Scenario, ends: &Ends<'_>, world
         );
     }
     Ok(())
+}
+
+/// A line that ends at one or two Ethernet switches, which say what waits for it there.
+fn bridged(
+    frames: &Frames,
+    link: &Link,
+    switches: [Option<&EthernetSwitch>; 2],
+    scenario: &Scenario,
+) -> Result<Box<dyn Element>, Fault> {
+    if let [Some(_), Some(_)] = switches {
+        let own = ["queue_frames", "mark_frames"].into_iter().find(|key| link.settings.contains_key(*key));
+        if let Some(key) = own {
+            let problem = "at both ends is a switch, and each says how much waits for its ports";
+            return Err(fault(&[key], problem).expected("nothing, or another value at one of the switches"));
+        }
+    }
+    for (number, end) in link.ends.iter().enumerate() {
+        let host = end.split_once('.').and_then(|(host, device)| Some((scenario.host.get(host)?, device)));
+        if let Some((_, device)) = host.filter(|(host, device)| !stands_on(host, "eth", device)) {
+            let problem = format!("the line leads to an Ethernet switch, and on {device} stands no layer `eth`");
+            let number = number.to_string();
+            return Err(fault(&["ends", &number], problem).expected(format!("such as [\"ip\", \"eth\", {device:?}]")));
+        }
+    }
+    Ok(frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue))))
 }
 
 /// Plugs the end `end` of the medium called `name` in at `plug`, with what goes wrong on the way there between them.
@@ -156,7 +183,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
 /// stop it for good.
 fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
     for (name, switch) in &scenario.switch {
-        if switch.discard.as_ref().is_some_and(|it| it != "tail") {
+        if matches!(switch.switch(), Ok(medium::Switch::Atm(atm)) if atm.discard != Discard::Tail) {
             let problem = "a switch sees where PDUs of AAL5 end, and here is a device with AAL3/4";
             return Err(fault(&["switch", name, "discard"], problem).expected("\"tail\""));
         }
@@ -173,22 +200,37 @@ pub(super) fn device(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
         Some(Plug::Device(*id, *devices.get(device)?))
     });
     found.ok_or_else(|| {
-        let known: Vec<String> = names().chain(ends.switches.keys().cloned()).collect();
+        let known: Vec<String> = names().chain(ends.switches.plugs.keys().cloned()).collect();
         unknown(&["ends"], "end", end, &known.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 
-fn frame_end(end: &str, ends: &Ends<'_>) -> Result<Plug, Fault> {
-    if ends.switches.contains_key(end) {
-        return Err(fault(&["ends"], format!("`{end}` is a port of an ATM switch, and this line carries no cells")));
+fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &Ends<'_>) -> Result<Plug, Fault> {
+    let Some((switch, plug)) = ends.switches.find(end) else {
+        return device(end, ends);
+    };
+    match switch {
+        medium::Switch::Atm(_) => {
+            Err(fault(&["ends"], format!("`{end}` is a port of an ATM switch, and this line carries no cells")))
+        }
+        medium::Switch::Ethernet(_) if !matches!(line, Line::Frames(_)) => {
+            let problem =
+                format!("`{end}` is a port of an Ethernet switch, and {medium} carries no frames of Ethernet");
+            Err(fault(&["medium"], problem).expected("a medium such as \"point-to-point\""))
+        }
+        medium::Switch::Ethernet(_) => Ok(plug),
     }
-    device(end, ends)
 }
 
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
 fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: &mut World) -> Result<Plug, Fault> {
-    if let Some(plug) = ends.switches.get(end) {
-        return Ok(*plug);
+    match ends.switches.find(end) {
+        Some((medium::Switch::Atm(_), plug)) => return Ok(plug),
+        Some((medium::Switch::Ethernet(_), _)) => {
+            let problem = format!("`{end}` is a port of an Ethernet switch, and this line carries cells");
+            return Err(fault(&["medium"], problem).expected("a medium such as \"point-to-point\""));
+        }
+        None => {}
     }
     let device = device(end, ends)?;
     let host = end.split_once('.').map_or(end, |(host, _)| host);
@@ -205,112 +247,104 @@ fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &Ends<'_>, world: 
     Ok(Plug::Port(element, sar::LINE))
 }
 
-/// Puts the switches of `scenario` into `world`; their plugs by `switch.port`.
+/// The switches of a scenario.
+pub(super) struct Switches {
+    /// What each is, by name.
+    kinds: BTreeMap<String, medium::Switch>,
+    /// By `switch.port`.
+    plugs: BTreeMap<String, Plug>,
+}
+
+impl Switches {
+    /// The switch of which `end` is a port, and its plug.
+    fn find(&self, end: &str) -> Option<(&medium::Switch, Plug)> {
+        let (switch, _) = end.split_once('.')?;
+        Some((self.kinds.get(switch)?, *self.plugs.get(end)?))
+    }
+
+    /// The Ethernet switch of which `end` is a port.
+    fn ethernet_at(&self, end: &str) -> Option<&EthernetSwitch> {
+        match self.find(end)? {
+            (medium::Switch::Ethernet(switch), _) => Some(switch),
+            (medium::Switch::Atm(_), _) => None,
+        }
+    }
+
+    /// There is one way at most between two Ethernet switches: no spanning tree would break a loop.
+    fn judge_loops(&self, scenario: &Scenario) -> Result<(), Fault> {
+        // For each switch one that it is joined to, by whatever lines; the last is joined to none but itself.
+        let mut joined: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, link) in &scenario.link {
+            let [Some(one), Some(other)] = link.ends.each_ref().map(|end| {
+                let (switch, _) = end.split_once('.').filter(|_| self.ethernet_at(end).is_some())?;
+                Some(switch)
+            }) else {
+                continue;
+            };
+            let last = |from: &'_ str| {
+                let mut at = self.kinds.get_key_value(from).map_or("", |(name, _)| name.as_str());
+                while let Some(next) = joined.get(at) {
+                    at = next;
+                }
+                at
+            };
+            let [near, far] = [last(one), last(other)];
+            if near == far {
+                let problem = format!(
+                    "with this line there are two ways between the Ethernet switches {one} and {other}, \
+                     and no spanning tree: frames would go round for ever"
+                );
+                return Err(fault(&["link", name, "ends"], problem).expected("one way between two switches"));
+            }
+            joined.insert(near, far);
+        }
+        Ok(())
+    }
+}
+
+/// Puts the switches of `scenario` into `world`.
 ///
 /// # Errors
 /// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<BTreeMap<String, Plug>, Fault> {
-    let mut plugs = BTreeMap::new();
+pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Switches, Fault> {
+    let mut switches = Switches { kinds: BTreeMap::new(), plugs: BTreeMap::new() };
     for (name, spec) in &scenario.switch {
-        let switch = build_switch(name, spec, scenario).map_err(|fault| fault.under(&["switch", name]))?;
-        let element = world.add_element(name, Box::new(switch));
-        for port in 0..spec.ports {
-            plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
-        }
-    }
-    Ok(plugs)
-}
-
-/// The most ports of a switch: more than any had, and few enough to have memory for each.
-const MOST_PORTS: usize = 65536;
-
-/// The medium of the line that ends on `port` of the switch `name`; `None` where none does.
-fn medium_of<'a>(name: &str, port: usize, scenario: &'a Scenario) -> Option<&'a str> {
-    let end = format!("{name}.{port}");
-    let mut links = scenario.link.values();
-    links.find(|link| link.ends.contains(&end)).map(|link| link.medium.as_str())
-}
-
-fn build_switch(name: &str, spec: &Switch, scenario: &Scenario) -> Result<atm::Switch, Fault> {
-    if spec.ports > MOST_PORTS {
-        let problem = format!("no switch has {} ports", spec.ports);
-        return Err(fault(&["ports"], problem).expected(format!("at most {MOST_PORTS}")));
-    }
-    let own = spec.medium.as_deref();
-    let slotted = own.map_or_else(
-        || Ok(Slotted::default()),
-        |medium| {
-            let known: Vec<&str> = Slotted::WORDS.iter().map(|(name, _)| *name).collect();
-            Slotted::named(medium).ok_or_else(|| unknown(&["medium"], "medium with cells", medium, &known))
-        },
-    )?;
-    let latency = match spec.latency.as_str() {
-        "" => Duration::ZERO,
-        text => quantity(&["latency"], text)?,
-    };
-    let queue = u64::from(spec.queue_cells);
-    let mut output = OutputConfig::new(Slots::new(slotted.rate()), queue);
-    match spec.discard.as_deref().unwrap_or("tail") {
-        "tail" => {}
-        "ppd" => output.ppd = true,
-        // Romanow and Floyd: the threshold must leave room for the PDUs that are let in; half the queue is assumed.
-        "epd" => (output.ppd, output.epd) = (true, Some(spec.epd_cells.map_or(queue / 2, u64::from))),
-        other => {
-            return Err(unknown(&["discard"], "way to discard", other, &["tail", "ppd", "epd"]));
-        }
-    }
-    output.efci = spec.efci_cells.map(u64::from);
-    for (key, cells) in [("epd_cells", spec.epd_cells), ("efci_cells", spec.efci_cells)] {
-        if cells.is_some_and(|cells| u64::from(cells) >= queue) {
-            let problem = "the queue never holds so many cells before one comes";
-            return Err(fault(&[key], problem).expected(format!("less than queue_cells, {queue}")));
-        }
-    }
-    if spec.epd_cells.is_some() && output.epd.is_none() {
-        return Err(fault(&["epd_cells"], "only early packet discard has a threshold").expected("discard = \"epd\""));
-    }
-    let mut outputs = vec![output; spec.ports];
-    for (port, output) in outputs.iter_mut().enumerate() {
-        // A port sends as its line does. A line that carries no cells is refused where it is plugged in.
-        let medium = medium_of(name, port, scenario);
-        if let Some((medium, line)) = medium.and_then(|medium| Some((medium, Slotted::named(medium)?))) {
-            if own.is_some_and(|own| own != medium) {
-                let problem = format!("the line at port {port} is {medium}");
-                return Err(fault(&["medium"], problem)
-                    .expected("none, or that of all its lines: each port sends as its line does"));
+        let under = |fault: Fault| fault.under(&["switch", name]);
+        let kind = spec.switch().map_err(under)?;
+        let element: Box<dyn Element> = match &kind {
+            medium::Switch::Atm(atm) => {
+                let lines = slots_of(name, spec.ports, atm, scenario).map_err(under)?;
+                Box::new(atm.element(&lines).map_err(under)?)
             }
-            output.slots = Slots::new(line.rate());
+            medium::Switch::Ethernet(ethernet) => Box::new(ethernet.element(spec.ports)),
+        };
+        let element = world.add_element(name, element);
+        for port in 0..spec.ports {
+            switches.plugs.insert(format!("{name}.{port}"), Plug::Port(element, port));
         }
+        switches.kinds.insert(name.clone(), kind);
     }
-    let mut switch = atm::Switch::new(latency, &outputs);
-    for text in &spec.channels {
-        connect(&mut switch, text, spec.ports)?;
-    }
-    Ok(switch)
+    Ok(switches)
 }
 
-/// `port vpi/vci -> port vpi/vci`, or with `<->` both ways.
-fn connect(switch: &mut atm::Switch, text: &str, ports: usize) -> Result<(), Fault> {
-    let fault = |why: &str| {
-        let form = "write \"port vpi/vci <-> port vpi/vci\", as in \"0 0/100 <-> 1 0/100\"";
-        fault(&["channels"], format!("\"{text}\": {why}; {form}"))
-    };
-    let (both, ends) = match text.split_once("<->") {
-        Some(ends) => (true, Some(ends)),
-        None => (false, text.split_once("->")),
-    };
-    let (from, to) = ends.ok_or_else(|| fault("no `->` and no `<->`"))?;
-    let end = |text: &str| {
-        let (port, vc) = text.trim().split_once(' ')?;
-        let port: usize = port.parse().ok().filter(|port| *port < ports)?;
-        let Vc { vpi, vci } = channel(&[], vc.trim()).ok()?.get()?;
-        Some(PortVc { port, vpi, vci })
-    };
-    let (Some(from), Some(to)) = (end(from), end(to)) else {
-        return Err(fault(&format!("an end is no channel of ports 0 to {}", ports.saturating_sub(1))));
-    };
-    let added = if both { switch.connect_both(from, to) } else { switch.connect(from, to) };
-    if added { Ok(()) } else { Err(fault("it is there twice")) }
+/// The slots in which the ports of the switch `name` send: a port sends as its line does. A line that carries no cells is refused where
+/// it is plugged in.
+fn slots_of(name: &str, ports: usize, switch: &AtmSwitch, scenario: &Scenario) -> Result<Vec<Option<Slots>>, Fault> {
+    let mut slots = vec![None; ports];
+    for (port, slots) in slots.iter_mut().enumerate() {
+        let end = format!("{name}.{port}");
+        let link = scenario.link.values().find(|link| link.ends.contains(&end));
+        let Some((link, slotted)) = link.and_then(|link| Some((link, Slotted::named(&link.medium)?))) else {
+            continue;
+        };
+        if switch.medium.is_some_and(|own| own != slotted) {
+            let problem = format!("the line at port {port} is {}", link.medium);
+            return Err(fault(&["medium"], problem)
+                .expected("none, or that of all its lines: each port sends as its line does"));
+        }
+        *slots = Some(Slots::new(slotted.rate()));
+    }
+    Ok(slots)
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 //! [`kumiki_stack`] does the rest.
 
 use core::net::{IpAddr, Ipv4Addr};
-use kumiki_wire::atm::cell::Vc;
 
-use kumiki_graph::{Address, Coalesce, Protocol};
+use kumiki_graph::{Coalesce, Protocol};
 use kumiki_osi_service::x25::Number;
 use kumiki_stack::Settings;
 
@@ -64,15 +63,6 @@ fn mtu(place: Place<'_>) -> Option<u32> {
         Some(tables) => tables.values().filter_map(|it| of(it.as_table()?)).max(),
         None => of(settings),
     }
-}
-
-/// `vpi/vci`.
-///
-/// # Errors
-/// A [`Fault`] at `path`.
-pub(super) fn channel(path: &[&str], text: &str) -> Result<Address, Fault> {
-    let no_channel = || fault(path, format!("\"{text}\" is no channel")).expected("vpi/vci, as in \"0/100\"");
-    Vc::circuit(text).ok_or_else(no_channel)
 }
 
 /// The number of an `x25` node, by which it is called.

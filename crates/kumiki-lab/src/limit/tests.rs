@@ -240,6 +240,22 @@ fn the_slowest_line_on_the_way_is_the_limit() {
 }
 
 #[test]
+fn a_slow_line_that_a_switch_leads_to_is_no_limit_where_nobody_reads_behind_it() {
+    let switch = |third: &str| {
+        let ports = "kind = \"ethernet\"\nports = 3\nqueue_frames = 9";
+        let text = PAPER_2_FIGURE_6
+            .replace("ports = 2\nqueue_cells = 1024\nchannels = [\"0 0/100 <-> 1 0/100\"]", ports)
+            .replace("\"llc_snap\", \"atm0\"", "\"eth\", \"atm0\"")
+            .replace("medium = \"oc3c-atm\"", "medium = \"point-to-point\"\nrate = \"100 Mb/s\"")
+            .replace("[run]", &format!("[host.third]\nlike = \"sender\"\n{third}\n[run]"));
+        let scenario: Scenario = toml::from_str(&text).unwrap();
+        only(&scenario).unwrap().steps[0].rate_mbps.to_string()
+    };
+    let slow = "medium = \"point-to-point\"\nrate = \"1 Mb/s\"";
+    assert_eq!(switch(&format!("[link.three]\nends = [\"exchange.2\", \"third.atm0\"]\n{slow}")), "100.000");
+}
+
+#[test]
 fn graphs_that_are_not_chains_and_lines_of_any_rate_are_understood() {
     let text = r#"
         title = "x"

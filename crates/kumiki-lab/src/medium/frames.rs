@@ -74,10 +74,11 @@ impl Frames {
         }
     }
 
-    pub(super) fn element(&self) -> Box<dyn Element> {
+    /// The line, at whose ends this waits.
+    pub(crate) fn element(&self, queues: [Queue; 2]) -> Box<dyn Element> {
         let carrier = Carrier::Plain { rate: self.rate(), overhead: self.framing };
         let config = SerialConfig { carrier, propagation: self.propagation, say_sent: true };
-        let [from_0, from_1] = [(); 2].map(|()| self.queue.discipline());
+        let [from_0, from_1] = queues.map(Queue::discipline);
         Box::new(Serial::with_disciplines(config, from_0, from_1))
     }
 }

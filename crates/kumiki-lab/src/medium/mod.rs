@@ -7,8 +7,9 @@
 //! | [`Synchronous`] | `sync-64k`, `sync-2m`, `synchronous` | HDLC frames bit by bit (LAPB) |
 //! | [`Frames`] | `oc3c`, `oc12c`, `oc48c`, `point-to-point` | frames of no particular form |
 //! | [`Ring`] | `fddi` | frames, when the token comes |
+//! | [`Switch`] | `atm`, `ethernet` | cells; frames of Ethernet |
 //!
-//! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`] or [`RINGS`]; what its octets
+//! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`], [`RINGS`] or [`SWITCHES`]; what its octets
 //! cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
 
 mod cells;
@@ -16,6 +17,7 @@ mod frames;
 mod impair;
 mod pos;
 mod ring;
+mod switch;
 mod synchronous;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ use kumiki_settings::{BuildError, Duration, HasSettings, Reader, Setting, Settin
 use kumiki_wire::ppp::hdlc::FcsKind;
 pub use pos::Pos;
 pub use ring::Ring;
+pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
 
 use crate::scenario::{Fault, settings};
@@ -99,12 +102,30 @@ pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
 /// # Errors
 /// A [`Fault`] whose path begins at the keys of the link or ring.
 pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Table) -> Result<T, Fault> {
-    let found = media.iter().find(|(name, _)| *name == medium);
-    let Some((name, make)) = found else {
-        let known: Vec<&str> = media.iter().map(|(name, _)| *name).collect();
-        return Err(Fault::unknown(["medium"], "medium", medium, &known));
+    named(media, ("medium", "medium"), medium, |name| name.to_owned(), table)
+}
+
+/// The switch of the kind `kind`, of the settings in `table`.
+///
+/// # Errors
+/// A [`Fault`] whose path begins at the keys of the switch.
+pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, Fault> {
+    named(&SWITCHES, ("kind", "kind of switch"), kind, |name| format!("a switch of the kind {name}"), table)
+}
+
+/// What is called `name` among `all` and says so by `key`, of the settings in `table`.
+fn named<T>(
+    all: &[(&str, Make<T>)],
+    (key, what): (&str, &str),
+    name: &str,
+    words: impl Fn(&str) -> String,
+    table: &toml::Table,
+) -> Result<T, Fault> {
+    let Some((name, make)) = all.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        return Err(Fault::unknown([key], what, name, &known));
     };
-    settings::read(name, table, make)
+    settings::read(&words(name), table, make)
 }
 
 impl Line {
@@ -117,7 +138,7 @@ impl Line {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed)),
             Self::Synchronous(synchronous) => synchronous.element(),
-            Self::Frames(frames) => Ok(frames.element()),
+            Self::Frames(frames) => Ok(frames.element([frames.queue; 2])),
         }
     }
 

@@ -97,13 +97,7 @@ impl Page {
             let wide = (38.0 * count(switch.ports)).max(name_width(name));
             let step = wide / count(switch.ports.max(1));
             let ports = (0..switch.ports).map(|port| (port, free + step * (count(port) + 0.5)));
-            placed.push(Placed {
-                name,
-                cells: switch.queue_cells,
-                ports: ports.collect(),
-                left: free,
-                right: free + wide,
-            });
+            placed.push(Placed { name, about: switch.words(), ports: ports.collect(), left: free, right: free + wide });
             free += wide + APART;
         }
         // In the middle below the hosts, where that is not too far left.
@@ -128,8 +122,7 @@ impl Page {
         }
         let middle = f64::midpoint(switch.left, switch.right);
         self.note(centred(&clean(switch.name), middle, top + 27.0, NAME, INK));
-        let about = format!("{} cells in a queue", switch.cells);
-        self.note(centred(&about, middle, top + 43.0, SMALL, GREY));
+        self.note(centred(&clean(&switch.about), middle, top + 43.0, SMALL, GREY));
         self.right = self.right.max(switch.right);
         self.bottom = self.bottom.max(top + BOX + 10.0);
     }
@@ -138,7 +131,7 @@ impl Page {
 /// A switch and where it goes.
 struct Placed<'s> {
     name: &'s str,
-    cells: u32,
+    about: String,
     ports: Vec<(usize, f64)>,
     left: f64,
     right: f64,
@@ -169,7 +162,7 @@ impl<'s> Placed<'s> {
         }
         let half = ((last - first) / 2.0 + 28.0).max(name_width(name) / 2.0);
         let middle = f64::midpoint(first, last);
-        Some(Self { name, cells: switch.queue_cells, ports, left: middle - half, right: middle + half })
+        Some(Self { name, about: switch.words(), ports, left: middle - half, right: middle + half })
     }
 
     /// The place of the port that an end of a line names.

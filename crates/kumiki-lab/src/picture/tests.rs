@@ -78,7 +78,7 @@ host receiver, profile atm-board
         └─ llc_snap: unit data
            └─ atm0: device on line two
 
-switch exchange, 2 ports, 1024 cells in each queue
+switch exchange, atm, 2 ports, 1024 cells in a queue
   0 0/100 <-> 1 0/100
 
 lines

@@ -17,8 +17,9 @@ pub(super) fn document(scenario: &Scenario) -> String {
         tree.roots();
     }
     for (name, switch) in &scenario.switch {
-        let _ = writeln!(out, "\nswitch {name}, {} ports, {} cells in each queue", switch.ports, switch.queue_cells);
-        for channel in &switch.channels {
+        let (kind, ports) = (&switch.kind, switch.ports);
+        let _ = writeln!(out, "\nswitch {name}, {kind}, {ports} ports, {}", switch.words());
+        for channel in switch.channels() {
             let _ = writeln!(out, "  {channel}");
         }
     }

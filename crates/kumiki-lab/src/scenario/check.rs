@@ -33,18 +33,24 @@ const MOST_DECIMALS: u8 = 9;
 /// What `x_scale` may be.
 const SCALES: [&str; 3] = ["linear", "log2", "octets"];
 
-/// A host's own keys are the only ones whose values are no tables, and what a link or a ring must have may be misspelt among the
+/// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be misspelt among the
 /// settings of its medium; serde cannot say so well.
 pub(super) fn keys(source: &Source<'_>) -> Result<(), Fault> {
     const MEDIUM_KEYS: [&str; 3] = ["ends", "medium", "a setting of the medium"];
-    for section in ["link", "ring"] {
+    const SWITCH_KEYS: [&str; 3] = ["ports", "kind", "a setting of the switch"];
+    let sections: [(&str, &[&str], _); 3] = [
+        ("link", &["ends", "medium"], &MEDIUM_KEYS),
+        ("ring", &["ends", "medium"], &MEDIUM_KEYS),
+        ("switch", &["ports"], &SWITCH_KEYS),
+    ];
+    for (section, must, all) in sections {
         for line in source.root.child(section).map(Node::entries).unwrap_or_default() {
-            for wanted in ["ends", "medium"].iter().filter(|wanted| line.node.child(wanted).is_none()) {
+            for wanted in must.iter().filter(|wanted| line.node.child(wanted).is_none()) {
                 let mut keys = line.node.entries().iter();
                 if let Some(entry) = keys.find(|entry| nearest(&entry.key, &[wanted]).is_some()) {
                     let path = [section, line.key.as_str(), entry.key.as_str()];
                     let fault = fault_at(source, &path, entry.at, format!("unknown key {:?}", entry.key));
-                    return Err(source.locate(fault.one_of(&MEDIUM_KEYS).suggest(*wanted)));
+                    return Err(source.locate(fault.one_of(all).suggest(*wanted)));
                 }
             }
         }
@@ -184,6 +190,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             let fault = Fault::at(["switch", name, "ports"], "no such switch");
             return Err(fault.expected(format!("1 to {MOST_PORTS} ports")));
         }
+        switch.switch().map_err(|fault| fault.under(&["switch", name]))?;
     }
     for (name, host) in &scenario.host {
         graph(name, host)?;

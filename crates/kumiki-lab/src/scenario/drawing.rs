@@ -38,8 +38,8 @@ impl Scenario {
             }
         }
         for (name, switch) in &self.switch {
-            let _ = writeln!(text, "\nswitch {name}, {} ports", switch.ports);
-            for channel in &switch.channels {
+            let _ = writeln!(text, "\nswitch {name}, {}, {} ports", switch.kind, switch.ports);
+            for channel in switch.channels() {
                 let _ = writeln!(text, "  {channel}");
             }
         }

@@ -52,8 +52,8 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 /// Those whose test is not here: `ftam-stall` is with paper 4, `x32-dialup` in `switched`.
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
-    let tested = "beside-tcp buffers classical-ip delayed-line fddi ftam-stall interleaved-vcs lossy mapos \
-        marked-queue oc48 path-mtu pos router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
+    let tested = "beside-tcp buffers classical-ip delayed-line ethernet fddi ftam-stall interleaved-vcs lossy \
+        mapos marked-queue oc48 path-mtu pos router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
         udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();
     let found = found.iter().map(Document::name);
@@ -159,6 +159,104 @@ fn a_switch_that_looks_for_the_ends_of_pdus_is_refused_for_aal34() {
     for discard in ["ppd", "epd"] {
         let said = said(discard).unwrap_or_default();
         assert!(said.contains("switch.e7550.discard") && said.contains("AAL3/4"), "{said}");
+    }
+}
+
+#[test]
+fn two_senders_share_a_port_of_an_ethernet_switch_and_its_queue() {
+    let measured = run_with("ethernet", &["queue=50", "run.warm_up=0 s"], 1);
+    let of = |name| count(&measured, "sw", name);
+    // Three stations are learned from ARP, whose requests go everywhere; nothing else does.
+    assert_eq!((of("learned"), of("flooded"), of("moved"), of("strangers")), (3, 2, 0, 0));
+    assert_eq!(of("frames_in"), of("forwarded") + of("flooded"));
+    assert_eq!(of("copies"), of("forwarded") + 2 * of("flooded"));
+    let came: u64 = [("a", "a_frames"), ("b", "a_frames"), ("c", "a_frames")]
+        .map(|(line, n)| count(&measured, line, n))
+        .iter()
+        .sum();
+    // What is on the lines at the end has not come.
+    assert!((0..=3).contains(&(came - of("frames_in"))), "{came} {}", of("frames_in"));
+    let drops = count(&measured, "c", "b_drops");
+    assert!(drops > 100, "{drops}");
+    assert_eq!(of("dropped"), drops);
+    assert_eq!(measured.queues["c.b"].quantile(1.0), 50);
+    assert_eq!(measured.queues["a.b"].quantile(1.0), 0);
+    let udp = &measured.loads["voice"];
+    assert!(udp.units.unwrap().lost > 0);
+    // 1538 octets of the line for 1448 of TCP, and 1466 for 1400 of UDP.
+    let line = measured.loads["bulk"].goodput_mbps * 1538.0 / 1448.0 + udp.goodput_mbps * 1466.0 / 1400.0;
+    assert!((98.0..100.1).contains(&line), "{line}");
+}
+
+#[test]
+fn the_port_of_an_ethernet_switch_marks_where_it_should() {
+    let measured = run_with("ethernet", &["queue=250", "switch.sw.mark_frames=20", "run.warm_up=0 s"], 1);
+    let [marks, echoes] = [count(&measured, "c", "b_marks"), count(&measured, "a.tcp", "ecn_reductions")];
+    assert!(marks > 0 && echoes > 0, "{marks} {echoes}");
+    assert_eq!(count(&measured, "a", "b_marks"), 0);
+}
+
+#[test]
+fn lines_that_do_not_go_with_an_ethernet_switch_are_refused() {
+    let said = |set: &[&str]| {
+        let set = [&["queue=50"], set].concat();
+        let points = points("ethernet", &set).map_err(|fault| fault.to_string())?;
+        build(&points[0], 1).map(|_| ()).map_err(|fault| fault.to_string())
+    };
+    assert_eq!(said(&[]), Ok(()));
+    for (set, words) in [
+        (&["link.c.medium=oc3c-atm", "link.c.rate="][..], "link.c"),
+        (&["host.c.graph=[\"bulk\", \"tcp\", \"ip\", \"eth0\"]"], "host.c"),
+        (&["switch.sw.queue_cells=100"], "switch.sw.queue_cells"),
+        (&["switch.sw.kind=token"], "unknown kind of switch \"token\"; one of atm, ethernet"),
+        (&["switch.sw.ports=2"], "switch sw has no port \"2\""),
+        (&["switch.sw.ageing=0 s"], "switch.sw.ageing"),
+    ] {
+        let said = said(set).err().unwrap_or_default();
+        assert!(said.contains(words), "{set:?}: {said}");
+    }
+}
+
+/// Two hosts, and two switches between them.
+const TWO_SWITCHES: &str = r#"
+title = "Two switches"
+host.a = { graph = ["app", "udp", "ip", "arp", "eth", "l0"], ip = { address = "10.0.0.1/24", neighbours = "below" }, arp = { addresses = ["10.0.0.1"] }, eth = { address = "02:00:00:00:00:01" } }
+host.b = { like = "a", ip = { address = "10.0.0.2/24" }, arp = { addresses = ["10.0.0.2"] }, eth = { address = "02:00:00:00:00:02" } }
+switch.s = { kind = "ethernet", ports = 4, queue_frames = 9 }
+switch.t = { kind = "ethernet", ports = 4, queue_frames = 9 }
+link.a = { ends = ["a.l0", "s.0"], medium = "point-to-point", rate = "100 Mb/s" }
+link.b = { ends = ["b.l0", "t.0"], medium = "point-to-point", rate = "100 Mb/s" }
+link.between = { ends = ["s.1", "t.1"], medium = "point-to-point", rate = "100 Mb/s" }
+run = { duration = "10 ms" }
+load.bulk = { kind = "udp", from = "a.app", to = "b.app", message = "1000 B", rate = "10 Mb/s", count = 5 }
+"#;
+
+#[test]
+fn switches_may_be_joined_one_way_and_not_two() {
+    let built = |text: &str| {
+        let document = Document::parse("two", "two.toml", text)?;
+        let point = document.points(&Choice { set: Vec::new(), quick: false, runs: None })?.remove(0);
+        build(&point, 1)
+    };
+    let measured = built(TWO_SWITCHES).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+    assert_eq!(measured.total.units.unwrap().received, 5);
+    assert_eq!(["s", "t"].map(|switch| count(&measured, switch, "flooded")), [1, 1]);
+    let joined = |one: &str, other: &str| {
+        let line =
+            format!("link.x = {{ ends = [\"{one}\", \"{other}\"], medium = \"point-to-point\", rate = \"1 Gb/s\" }}");
+        format!("{TWO_SWITCHES}{line}")
+    };
+    for (text, words) in [
+        (joined("t.2", "s.2"), "link.x.ends"),
+        (joined("t.2", "s.2"), "two ways between the Ethernet switches t and s, and no spanning tree"),
+        (joined("t.2", "t.3"), "two ways between the Ethernet switches t and t"),
+        (
+            TWO_SWITCHES.replace("[\"s.1\", \"t.1\"],", "[\"s.1\", \"t.1\"], queue_frames = 5,"),
+            "link.between.queue_frames",
+        ),
+    ] {
+        let said = built(&text).err().map(|fault| fault.to_string()).unwrap_or_default();
+        assert!(said.contains(words), "{said}");
     }
 }
 

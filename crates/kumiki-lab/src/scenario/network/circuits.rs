@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Scenario;
-use super::super::fault::Fault;
 use super::addresses::{Interface, own_table};
-use crate::medium::Line;
+use kumiki_link::atm::PortVc;
+use kumiki_wire::atm::cell::Vc;
+
+use crate::medium::{Channel, Line};
 use crate::topology::{Hop, Topology, place};
 
 /// The first VCI that is given out: those below 32 have other uses (ITU-T I.361), and a round number reads well.
@@ -13,9 +15,6 @@ const FIRST: u32 = 100;
 
 /// The last VCI of a VPI that is given out.
 const LAST: u32 = 65_535;
-
-/// A channel at a port of a switch, `vpi/vci`.
-type At = (String, usize, String);
 
 /// A pair of interfaces that speak without a router between them.
 struct Leg {
@@ -25,36 +24,52 @@ struct Leg {
 }
 
 /// Makes the channels that loads need and nobody gave.
-pub(super) fn settle(scenario: &mut Scenario, interfaces: &mut [Interface]) -> Result<(), Fault> {
+pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) {
     let legs = legs(scenario, interfaces);
     let given: BTreeSet<String> =
-        scenario.switch.iter().filter(|(_, it)| !it.channels.is_empty()).map(|(name, _)| name.clone()).collect();
+        scenario.switch.iter().filter(|(_, it)| it.channels().next().is_some()).map(|(name, _)| name.clone()).collect();
     let known = channels(scenario);
-    for (number, leg) in (0..).zip(&legs) {
-        let own = format!("{}/{}", number / (LAST - FIRST + 1), FIRST + number % (LAST - FIRST + 1));
-        let circuits = if leg.switches.iter().any(|(switch, ..)| given.contains(switch)) {
-            // Where some are given, all must be: what lacks is seen when it is used.
-            let Some(found) = through(leg, &known) else {
-                continue;
-            };
-            found
-        } else {
-            for (switch, from, to) in &leg.switches {
-                if let Some(switch) = scenario.switch.get_mut(switch) {
-                    switch.channels.push(format!("{from} {own} <-> {to} {own}"));
-                }
+    let found: Vec<Option<[Vc; 2]>> = legs.iter().map(|leg| through(leg, &known)).collect();
+    for ((leg, found), number) in legs.iter().zip(found).zip(0..) {
+        // Where some are given, all must be: what lacks is seen when it is used.
+        let is_given = leg.switches.iter().any(|(switch, ..)| given.contains(switch));
+        let circuits = match (is_given, own(number)) {
+            (true, _) => found,
+            (false, Some(own)) => {
+                connect(scenario, leg, own);
+                Some([own, own])
             }
-            [own.clone(), own]
+            (false, None) => None,
+        };
+        let Some(circuits) = circuits else {
+            continue;
         };
         let [a, b] = leg.ends;
         for ((this, other), circuit) in [(a, b), (b, a)].into_iter().zip(circuits) {
             let (Some(this), Some(other)) = (interfaces.get(this), interfaces.get(other)) else {
                 continue;
             };
-            tell(scenario, this, other, circuit);
+            tell(scenario, this, other, format!("{}/{}", circuit.vpi, circuit.vci));
         }
     }
-    Ok(())
+}
+
+/// The `number`th circuit that is given out.
+fn own(number: u32) -> Option<Vc> {
+    let each = LAST - FIRST + 1;
+    let (vpi, vci) = (number / each, FIRST + number % each);
+    // At a host a VPI has 8 bits.
+    Some(Vc { vpi: u8::try_from(vpi).ok()?.into(), vci: u16::try_from(vci).ok()? })
+}
+
+/// Makes a channel through all switches of `leg`.
+fn connect(scenario: &mut Scenario, leg: &Leg, Vc { vpi, vci }: Vc) {
+    for (switch, from, to) in &leg.switches {
+        let [from, to] = [*from, *to].map(|port| PortVc { port, vpi, vci });
+        if let Some(switch) = scenario.switch.get_mut(switch) {
+            switch.add_channel(Channel { from, to, both: true });
+        }
+    }
 }
 
 /// Tells `this` that `other` is at the other end of `circuit`, unless it knows its neighbours otherwise.
@@ -116,43 +131,31 @@ fn switches(leg: &[Hop<'_>]) -> Vec<(String, usize, usize)> {
     pairs.filter_map(|(in_, out)| Some((place(in_.into).to_owned(), port(in_.into)?, port(out.out)?))).collect()
 }
 
-/// The channels that are given, both ways where they say so.
-fn channels(scenario: &Scenario) -> BTreeMap<At, (usize, String)> {
+/// The channels that are given, both ways where they say so, by the switch and where cells come in.
+fn channels(scenario: &Scenario) -> BTreeMap<(&str, PortVc), PortVc> {
     let mut all = BTreeMap::new();
     for (name, switch) in &scenario.switch {
-        for text in &switch.channels {
-            let both = text.split_once("<->");
-            let ends = both.or_else(|| text.split_once("->"));
-            let end = |text: &str| {
-                let (port, vc) = text.trim().split_once(' ')?;
-                Some((port.parse::<usize>().ok()?, vc.trim().to_owned()))
-            };
-            // What cannot be read is refused where the switch is built.
-            let Some((from, to)) = ends.and_then(|(from, to)| Some((end(from)?, end(to)?))) else {
-                continue;
-            };
-            if both.is_some() {
-                all.insert((name.clone(), to.0, to.1.clone()), from.clone());
+        for Channel { from, to, both } in switch.channels() {
+            if both {
+                all.insert((name.as_str(), to), from);
             }
-            all.insert((name.clone(), from.0, from.1), to);
+            all.insert((name.as_str(), from), to);
         }
     }
     all
 }
 
 /// The circuits at both ends of the first channel that leads through all switches of `leg`.
-fn through(leg: &Leg, channels: &BTreeMap<At, (usize, String)>) -> Option<[String; 2]> {
+fn through(leg: &Leg, channels: &BTreeMap<(&str, PortVc), PortVc>) -> Option<[Vc; 2]> {
     let (first, entered, _) = leg.switches.first()?;
-    let starts = channels.keys().filter(|(switch, port, _)| switch == first && port == entered);
-    starts.map(|(_, _, vc)| vc).find_map(|start| {
-        let mut vc = start.clone();
+    let starts = channels.keys().filter(|(switch, at)| switch == first && at.port == *entered);
+    starts.map(|(_, at)| Vc { vpi: at.vpi, vci: at.vci }).find_map(|start| {
+        let mut vc = start;
         for (switch, from, to) in &leg.switches {
-            let (port, next) = channels.get(&(switch.clone(), *from, vc.clone()))?;
-            if port != to {
-                return None;
-            }
-            vc.clone_from(next);
+            let at = PortVc { port: *from, vpi: vc.vpi, vci: vc.vci };
+            let next = channels.get(&(switch.as_str(), at)).filter(|next| next.port == *to)?;
+            vc = Vc { vpi: next.vpi, vci: next.vci };
         }
-        Some([start.clone(), vc])
+        Some([start, vc])
     })
 }

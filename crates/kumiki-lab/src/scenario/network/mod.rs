@@ -25,8 +25,8 @@ use crate::topology::{Topology, place};
 /// Fills in what is not given.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     plugs::settle(scenario)?;
-    let mut interfaces = addresses::settle(scenario)?;
-    circuits::settle(scenario, &mut interfaces)?;
+    let interfaces = addresses::settle(scenario)?;
+    circuits::settle(scenario, &interfaces);
     routes::settle(scenario, &interfaces);
     Ok(())
 }
