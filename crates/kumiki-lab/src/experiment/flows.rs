@@ -33,6 +33,8 @@ pub struct Flow {
     pub opened: bool,
     /// What its sender did, where it is a connection of TCP.
     pub sender: Option<Sender>,
+    /// How long its datagrams were under way, in nanoseconds, where it is made of them.
+    pub delays: Option<Histogram<u32>>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
 }
@@ -105,6 +107,7 @@ impl Flow {
             opened: writer.opened.is_some(),
             sender: None,
             from: String::new(),
+            delays: None,
             held,
         }
     }
@@ -277,9 +280,26 @@ pub(super) fn flows(
             Some(earlier) => now.since(earlier),
             None => now,
         });
-        all.push((progress, Flow { sender, from: from.to_owned(), ..flow }));
+        let delays = place.and_then(|(sink, number)| delays(world, hosts, load.to.get(sink)?).nth(number));
+        let delays = delays.map(|delays| {
+            let earlier = place.and_then(|(sink, number)| before.delays.get(sink)?.get(number));
+            let mut own = delays.clone();
+            // All of what was so earlier is in it, so nothing can go wrong.
+            let _ = earlier.map(|earlier| own.subtract(earlier));
+            own
+        });
+        all.push((progress, Flow { sender, from: from.to_owned(), delays, ..flow }));
     }
     all
+}
+
+/// How long datagrams were under way to the reader `to`, by session.
+pub(super) fn delays<'a>(
+    world: &'a World,
+    hosts: &BTreeMap<String, HostId>,
+    to: &(String, String),
+) -> impl Iterator<Item = &'a Histogram<u32>> {
+    program::<UdpSink>(world, hosts, to).into_iter().flat_map(UdpSink::delays)
 }
 
 /// A session of a writer, and that of a reader which is its other end.

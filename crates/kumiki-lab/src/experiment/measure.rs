@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_inet::tcp::Limit;
 use kumiki_link::Occupancy;
@@ -73,6 +74,8 @@ pub struct LoadResult {
     pub units: Option<Units>,
     /// What became of echoes since the start, where the load is made of them.
     pub echoes: Option<Echoes>,
+    /// The round trips of echoes while measuring, in nanoseconds.
+    pub round_trips: Option<Histogram<u32>>,
 }
 
 /// Why a load had no connection.
@@ -185,6 +188,10 @@ pub(super) struct Snapshot {
     /// How long each line on the way was busy, in nanoseconds.
     lines: BTreeMap<Crossed, u64>,
     units: Units,
+    /// How long datagrams had been under way, by reading program and session, where others are to be compared with it.
+    pub(super) delays: Vec<Vec<Histogram<u32>>>,
+    /// The round trips of echoes, the same.
+    round_trips: Option<Histogram<u32>>,
     /// What each sender had done, where others are to be compared with it.
     pub(super) senders: BTreeMap<Pair, Sender>,
 }
@@ -208,6 +215,8 @@ impl Snapshot {
             units: Units::of(world, hosts, load),
             waited: waited(world, hosts, load),
             senders: BTreeMap::new(),
+            delays: Vec::new(),
+            round_trips: None,
         }
     }
 }
@@ -296,6 +305,9 @@ impl Moment {
         for (name, load) in loads {
             if let Some(snapshot) = moment.loads.get_mut(name) {
                 snapshot.senders = flows::senders(world, hosts, load);
+                let delays = load.to.iter().map(|to| flows::delays(world, hosts, to).cloned().collect());
+                snapshot.delays = delays.collect();
+                snapshot.round_trips = round_trips(world, hosts, load);
             }
         }
         moment
@@ -503,11 +515,27 @@ fn measure(
         }),
         unconnected: unconnected(load, &sources),
         units: (load.kind == Kind::Units).then(|| after.units.since(before.units)),
+        round_trips: round_trips(world, hosts, load).map(|mut all| {
+            // All of what was so earlier is in it, so nothing can go wrong.
+            let _ = before.round_trips.as_ref().map(|earlier| all.subtract(earlier));
+            all
+        }),
         echoes: load.from.first().and_then(|from| program::<Ping>(world, hosts, from)).map(Ping::echoes),
         flows,
         ..LoadResult::default()
     };
     LoadResult { goodput_mbps: result.rate_mbps(octets), ..result }
+}
+
+/// The round trips of the echoes of `load`, where it is made of them.
+fn round_trips(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Histogram<u32>> {
+    let mut pings = load.from.iter().filter_map(|from| program::<Ping>(world, hosts, from));
+    let mut all = pings.next()?.round_trips().clone();
+    for ping in pings {
+        // It grows as it must.
+        let _ = all.add(ping.round_trips());
+    }
+    Some(all)
 }
 
 /// Why `load` has never had a connection, where it has had none: what kept the first of its writers.

@@ -12,7 +12,7 @@ use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Host, Scenario, Workload};
-use crate::workload::udp_source::{Bursts, NUMBER_LEN};
+use crate::workload::udp_source::{Bursts, HEADER_LEN};
 use crate::workload::{
     FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink, SinkConfig,
     Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
@@ -391,10 +391,10 @@ impl Setup<'_> {
 
     fn units(&self, programs: &mut Programs) -> Result<(), Fault> {
         let (workload, load) = (self.workload, self.load);
-        let number = u32::try_from(NUMBER_LEN).unwrap_or(u32::MAX);
+        let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX);
         let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
-            let problem = format!("{} octets, the number of each datagram included", self.message);
+            let problem = format!("{} octets, the number and the time of each datagram included", self.message);
             return Err(wrong("message", problem).expected(format!("{number} B to {most} B")));
         }
         let rate = workload.rate.as_deref();

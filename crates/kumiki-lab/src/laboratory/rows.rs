@@ -10,6 +10,7 @@ use crate::limit;
 use crate::reproduce::Failure;
 use crate::rows::{Parameter, Row, Scope};
 use crate::scenario::{Point, Tasks, Workload};
+use crate::stats;
 
 /// A row for all loads together, and for each with its flows.
 pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failure> {
@@ -32,6 +33,9 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
             rows.push(Row {
                 scope: Scope::Flow,
                 flow: Some(number),
+                from: Some(flow.from.clone()),
+                delay_ms: flow.delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
+                completion_ms: BTreeMap::new(),
                 octets: flow.octets,
                 goodput_mbps: load.rate_mbps(flow.octets),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
@@ -105,8 +109,13 @@ fn quantiles_ms(times: &Histogram<u32>) -> BTreeMap<String, f64> {
 
 /// The row of a load, or of all together.
 fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Option<f64>) -> Row {
-    let known = with_sender(load.sender().as_ref(), known);
+    let mut known = with_sender(load.sender().as_ref(), known);
+    if let Some(round_trips) = &load.round_trips {
+        known.round_trip_ms = quantiles_ms(round_trips);
+    }
     Row {
+        completion_ms: completions_ms(&load.flows),
+        delay_ms: delays(&load.flows).as_ref().map_or_else(BTreeMap::new, quantiles_ms),
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
         measured_s: load.time.as_secs_f64(),
         goodput_mbps: load.goodput_mbps,
@@ -117,6 +126,34 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
         held: named(&load.held()),
         ..known
     }
+}
+
+/// How long the datagrams of all flows were under way.
+fn delays(flows: &[Flow]) -> Option<Histogram<u32>> {
+    let mut each = flows.iter().filter_map(|flow| flow.delays.as_ref());
+    let mut all = each.next()?.clone();
+    for delays in each {
+        // It grows as it must.
+        let _ = all.add(delays);
+    }
+    Some(all)
+}
+
+/// How long flows that have an end took: the least, the greatest, the mean and some quantiles; nothing where none has one.
+fn completions_ms(flows: &[Flow]) -> BTreeMap<String, f64> {
+    let times = flows.iter().filter_map(|flow| flow.completion).map(|time| time.as_secs_f64() * 1e3);
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    let Some(mean) = stats::mean(&times) else {
+        return BTreeMap::new();
+    };
+    // The least time that so many per cent of them do not exceed.
+    let at = |percent: usize| {
+        let rank = (times.len() * percent).div_ceil(100).max(1);
+        times.get(rank - 1).copied().unwrap_or(mean)
+    };
+    let all = [("mean", mean), ("min", at(0)), ("p50", at(50)), ("p95", at(95)), ("p99", at(99)), ("max", at(100))];
+    all.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 /// The longest time without anything; nothing where nothing came at all.

@@ -186,15 +186,17 @@ pub(super) fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
 
 /// What the runs say of each load, where there are several and `[report]` names none.
 fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -> Vec<(String, Summary)> {
-    let names =
-        point.scenario.load.keys().filter(|_| point.scenario.report.load.is_none() && point.scenario.load.len() > 1);
-    let of_load = |name: &String| {
-        let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(name));
+    let loads = &point.scenario.load;
+    // Echoes have no goodput; a note says what became of them.
+    let loads = loads.iter().filter(|(_, load)| loads.len() > 1 && load.kind != "ping");
+    let names = loads.map(|(name, _)| name.clone()).filter(|_| point.scenario.report.load.is_none());
+    let of_load = |name: String| {
+        let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(&name));
         let mut values: Vec<f64> = own.map(|row| row.goodput_mbps).collect();
         if let Some(fixed) = fixed {
             one_of(fixed, &mut values, &mut Vec::new());
         }
-        Some((name.clone(), Summary::of(&values, level)?))
+        Some((name, Summary::of(&values, level)?))
     };
     names.filter_map(of_load).collect()
 }

@@ -1,11 +1,11 @@
 //! The same rows as one flat table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Row, RowError};
 
 /// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// round trips as `round_trip_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// times as `round_trip_ms.name`, `delay_ms.name` and `completion_ms.name`, what held the connections as `held.name`, queues as `queues.queue.name`, and counters as `layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -13,7 +13,7 @@ use super::{Row, RowError};
 pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     let mut varied: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
-    let (mut trips, mut held) = (BTreeSet::new(), BTreeSet::new());
+    let mut maps: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     let (mut queues, mut counters) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {
         row.check()?;
@@ -22,8 +22,9 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
                 varied.push(name);
             }
         }
-        trips.extend(row.round_trip_ms.keys().map(String::as_str));
-        held.extend(row.held.keys().map(String::as_str));
+        for (place, (_, values)) in row.maps().into_iter().enumerate() {
+            maps.entry(place).or_default().extend(values.keys().map(String::as_str));
+        }
         for (queue, values) in &row.queues {
             queues.extend(values.keys().map(|name| (queue.as_str(), name.as_str())));
         }
@@ -36,8 +37,9 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
     let mut head: Vec<String> = ["paper", "figure", "series"].map(str::to_owned).to_vec();
     head.extend(varied.iter().map(|&name| name.to_owned()));
     head.extend(Row::default().fields().map(|(name, _)| name.to_owned()));
-    head.extend(trips.iter().map(|name| format!("round_trip_ms.{name}")));
-    head.extend(held.iter().map(|name| format!("held.{name}")));
+    for ((field, _), names) in Row::default().maps().iter().zip(maps.values()) {
+        head.extend(names.iter().map(|name| format!("{field}.{name}")));
+    }
     head.extend(queues.iter().map(|(queue, name)| format!("queues.{queue}.{name}")));
     head.extend(counters.iter().map(|(layer, name)| format!("{layer}.{name}")));
     head.push("version".to_owned());
@@ -47,8 +49,9 @@ pub fn to_csv(rows: &[Row]) -> Result<String, RowError> {
         let mut cells = vec![optional(row.paper), row.figure.clone(), row.series.clone()];
         cells.extend(varied.iter().map(|name| optional(row.parameter(name))));
         cells.extend(row.fields().map(|(_, value)| optional(value)));
-        cells.extend(trips.iter().map(|&name| optional(row.round_trip_ms.get(name))));
-        cells.extend(held.iter().map(|&name| optional(row.held.get(name))));
+        for ((_, values), names) in row.maps().iter().zip(maps.values()) {
+            cells.extend(names.iter().map(|&name| optional(values.get(name))));
+        }
         let of_queue = |&(queue, name): &(&str, &str)| row.queues.get(queue).and_then(|values| values.get(name));
         cells.extend(queues.iter().map(|place| optional(of_queue(place))));
         cells.extend(

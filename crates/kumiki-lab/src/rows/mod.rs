@@ -99,6 +99,8 @@ pub struct Row {
     pub load: Option<String>,
     /// The number of the flow among those of its load, from 0, in the order of opening.
     pub flow: Option<u32>,
+    /// The host that writes a flow.
+    pub from: Option<String>,
     /// Application octets delivered while measured.
     pub octets: u64,
     /// How long was measured, in seconds.
@@ -125,6 +127,10 @@ pub struct Row {
     pub timeouts: Option<u64>,
     /// Round trips that TCP measured, in milliseconds: `min`, `mean`, `p50`, `p95`, `p99`, `max`.
     pub round_trip_ms: BTreeMap<String, f64>,
+    /// How long datagrams were under way from program to program, in milliseconds, the same.
+    pub delay_ms: BTreeMap<String, f64>,
+    /// How long the flows of a load took that have an end, in milliseconds, the same.
+    pub completion_ms: BTreeMap<String, f64>,
     /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
     pub queues: BTreeMap<String, BTreeMap<String, f64>>,
     /// The paper's value, where it prints one.
@@ -145,8 +151,11 @@ pub struct Row {
 
 /// Whether every row has a field of that name, which no varied parameter may have.
 pub(crate) fn is_field(name: &str) -> bool {
-    const OTHERS: [&str; 8] = ["paper", "figure", "series", "round_trip_ms", "held", "queues", "counters", "version"];
-    OTHERS.contains(&name) || Row::default().fields().iter().any(|(field, _)| *field == name)
+    const OTHERS: [&str; 6] = ["paper", "figure", "series", "queues", "counters", "version"];
+    let row = Row::default();
+    OTHERS.contains(&name)
+        || row.fields().iter().any(|(field, _)| *field == name)
+        || row.maps().iter().any(|(field, _)| *field == name)
 }
 
 /// Why a row cannot be written.
@@ -198,12 +207,8 @@ impl Row {
             Some(Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_)) | None => None,
         };
         let fixed = self.fields().into_iter().filter_map(number);
-        let held = self
-            .held
-            .iter()
-            .chain(&self.round_trip_ms)
-            .chain(self.queues.values().flatten())
-            .map(|(name, value)| (name.as_str(), *value));
+        let maps = self.maps().into_iter().flat_map(|(_, map)| map).chain(self.queues.values().flatten());
+        let held = maps.map(|(name, value)| (name.as_str(), *value));
         let varied = self.varied.iter().filter_map(|(name, value)| match value {
             Parameter::Number(x) => Some((name.as_str(), *x)),
             Parameter::Switch(_) | Parameter::Count(_) | Parameter::Text(_) => None,
@@ -215,7 +220,7 @@ impl Row {
     }
 
     /// The fields behind those that are varied, in their order, which hold one value each.
-    fn fields(&self) -> [(&'static str, Option<Parameter>); 21] {
+    fn fields(&self) -> [(&'static str, Option<Parameter>); 22] {
         let (count, number) = (Parameter::Count, Parameter::Number);
         let text = |text: &String| Parameter::Text(text.clone());
         [
@@ -224,6 +229,7 @@ impl Row {
             ("scope", Some(Parameter::Text(self.scope.name().to_owned()))),
             ("load", self.load.as_ref().map(text)),
             ("flow", self.flow.map(|number| count(number.into()))),
+            ("from", self.from.as_ref().map(text)),
             ("octets", Some(count(self.octets))),
             ("measured_s", Some(number(self.measured_s))),
             ("goodput_mbps", Some(number(self.goodput_mbps))),
@@ -240,6 +246,16 @@ impl Row {
             ("fitted", Some(Parameter::Switch(self.fitted))),
             ("fit_points", Some(count(self.fit_points.into()))),
             ("fit_parameters", Some(count(self.fit_parameters.into()))),
+        ]
+    }
+
+    /// The fields behind those that hold several values by name, in their order; queues and counters aside.
+    const fn maps(&self) -> [(&'static str, &BTreeMap<String, f64>); 4] {
+        [
+            ("round_trip_ms", &self.round_trip_ms),
+            ("delay_ms", &self.delay_ms),
+            ("completion_ms", &self.completion_ms),
+            ("held", &self.held),
         ]
     }
 
@@ -263,8 +279,9 @@ impl Serialize for Row {
         for (name, value) in self.fields() {
             map.serialize_entry(name, &value)?;
         }
-        map.serialize_entry("round_trip_ms", &self.round_trip_ms)?;
-        map.serialize_entry("held", &self.held)?;
+        for (name, values) in self.maps() {
+            map.serialize_entry(name, values)?;
+        }
         map.serialize_entry("queues", &self.queues)?;
         map.serialize_entry("counters", &self.counters)?;
         map.serialize_entry("version", &self.version)?;
@@ -300,6 +317,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "scope" => row.scope = map.next_value()?,
                 "load" => row.load = map.next_value()?,
                 "flow" => row.flow = map.next_value()?,
+                "from" => row.from = map.next_value()?,
                 "octets" => row.octets = map.next_value()?,
                 "measured_s" => row.measured_s = map.next_value()?,
                 "completion_s" => row.completion_s = map.next_value()?,
@@ -317,6 +335,8 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "retransmissions" => row.retransmissions = map.next_value()?,
                 "timeouts" => row.timeouts = map.next_value()?,
                 "round_trip_ms" => row.round_trip_ms = map.next_value()?,
+                "delay_ms" => row.delay_ms = map.next_value()?,
+                "completion_ms" => row.completion_ms = map.next_value()?,
                 "held" => row.held = map.next_value()?,
                 "queues" => row.queues = map.next_value()?,
                 "counters" => row.counters = map.next_value()?,

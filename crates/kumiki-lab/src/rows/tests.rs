@@ -18,6 +18,7 @@ fn row() -> Row {
         scope: Scope::Flow,
         load: Some("bulk".to_owned()),
         flow: Some(3),
+        from: Some("a".to_owned()),
         octets: 16_672_500,
         measured_s: 1.0,
         goodput_mbps: 133.38,
@@ -31,6 +32,8 @@ fn row() -> Row {
         retransmissions: Some(2),
         timeouts: None,
         round_trip_ms: BTreeMap::from([("p50".to_owned(), 1.5)]),
+        delay_ms: BTreeMap::new(),
+        completion_ms: BTreeMap::from([("p99".to_owned(), 9.5)]),
         queues: BTreeMap::from([("line.a".to_owned(), BTreeMap::from([("mean".to_owned(), 2.5)]))]),
         paper_mbps: Some(133.4),
         profile: "atm-board".to_owned(),
@@ -64,9 +67,9 @@ fn a_row_is_one_flat_line_of_json() {
         to_jsonl(&[row()]).unwrap(),
         concat!(
             r#"{"paper":2,"figure":"fig6","series":"one session","window_bytes":262144,"nagle":false,"seed":1,"repetition":0,"#,
-            r#""scope":"flow","load":"bulk","flow":3,"octets":16672500,"measured_s":1.0,"#,
+            r#""scope":"flow","load":"bulk","flow":3,"from":"a","octets":16672500,"measured_s":1.0,"#,
             r#""goodput_mbps":133.38,"completion_s":null,"longest_gap_s":0.125,"limit_mbps":134.581,"bound_by":"link","jain":0.9,"segments_sent":1200,"retransmissions":2,"timeouts":null,"paper_mbps":133.4,"profile":"atm-board","#,
-            r#""fitted":true,"fit_points":3,"fit_parameters":1,"round_trip_ms":{"p50":1.5},"held":{"receive window":0.75,"slow start":0.25},"queues":{"line.a":{"mean":2.5}},"#,
+            r#""fitted":true,"fit_points":3,"fit_parameters":1,"round_trip_ms":{"p50":1.5},"delay_ms":{},"completion_ms":{"p99":9.5},"held":{"receive window":0.75,"slow start":0.25},"queues":{"line.a":{"mean":2.5}},"#,
             r#""counters":{"tcp":{"acks":600,"segments_sent":1200}},"#,
             r#""version":"0.1.0"}"#,
             "\n"
@@ -78,10 +81,10 @@ fn a_row_is_one_flat_line_of_json() {
 fn csv_has_the_columns_of_every_row_in_a_stable_order() {
     assert_eq!(
         to_csv(&[row(), other()]).unwrap(),
-        "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,scope,load,flow,octets,measured_s,\
-         goodput_mbps,completion_s,longest_gap_s,limit_mbps,bound_by,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,held.receive window,held.slow start,queues.line.a.mean,atm.cells,tcp.acks,tcp.segments_sent,version\n\
-         2,fig6,one session,262144,false,,,1,0,flow,bulk,3,16672500,1,133.38,,0.125,134.581,link,0.9,1200,2,,133.4,atm-board,true,3,1,1.5,0.75,0.25,2.5,,600,1200,0.1.0\n\
-         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,flow,bulk,3,16672500,1,133.38,,0.125,,link,0.9,1200,2,,,atm-board,true,3,1,1.5,0.75,0.25,2.5,7,,,0.1.0\n"
+        "paper,figure,series,window_bytes,nagle,rtt_ms,medium,seed,repetition,scope,load,flow,from,octets,measured_s,\
+         goodput_mbps,completion_s,longest_gap_s,limit_mbps,bound_by,jain,segments_sent,retransmissions,timeouts,paper_mbps,profile,fitted,fit_points,fit_parameters,round_trip_ms.p50,completion_ms.p99,held.receive window,held.slow start,queues.line.a.mean,atm.cells,tcp.acks,tcp.segments_sent,version\n\
+         2,fig6,one session,262144,false,,,1,0,flow,bulk,3,a,16672500,1,133.38,,0.125,134.581,link,0.9,1200,2,,133.4,atm-board,true,3,1,1.5,9.5,0.75,0.25,2.5,,600,1200,0.1.0\n\
+         ,fig6,\"a, \"\"b\"\"\",,,0.5,ds3,1,0,flow,bulk,3,a,16672500,1,133.38,,0.125,,link,0.9,1200,2,,,atm-board,true,3,1,1.5,9.5,0.75,0.25,2.5,7,,,0.1.0\n"
     );
     assert!(to_csv(&[]).unwrap().starts_with("paper,figure,series,seed,"));
 }

@@ -18,7 +18,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::sink::first_wrong;
-use super::{Opening, Transfer};
+use super::{Opening, Times, Transfer, no_times};
 
 /// What a [`Ping`] does.
 #[derive(Clone, Debug)]
@@ -93,6 +93,7 @@ pub struct Ping {
     /// By the number that ICMP gives them: when each left.
     open: BTreeMap<u16, Instant>,
     echoes: Echoes,
+    round_trips: Times,
 }
 
 const STACK: Below = Below(0);
@@ -107,6 +108,7 @@ impl Ping {
             timer: TimerSlot::default(),
             open: BTreeMap::new(),
             echoes: Echoes::default(),
+            round_trips: no_times(),
         }
     }
 
@@ -114,6 +116,12 @@ impl Ping {
     #[must_use]
     pub const fn echoes(&self) -> Echoes {
         self.echoes
+    }
+
+    /// All round trips.
+    #[must_use]
+    pub const fn round_trips(&self) -> &Times {
+        &self.round_trips
     }
 
     /// Whether all echoes have been answered, where their number is given.
@@ -160,6 +168,8 @@ impl Ping {
             return;
         };
         let took = cx.now().saturating_since(left);
+        // It grows as it must.
+        let _ = self.round_trips.record(took.as_nanos());
         echoes.answered += 1;
         echoes.sum += took;
         echoes.min = Some(echoes.min.map_or(took, |min| min.min(took)));

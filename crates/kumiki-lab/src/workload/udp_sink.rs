@@ -16,9 +16,9 @@ use kumiki_graph::{
 };
 use kumiki_octets::Pattern;
 
-use super::Transfer;
 use super::sink::first_wrong;
-use super::udp_source::{NUMBER_LEN, content_offset};
+use super::udp_source::{HEADER_LEN, content_offset};
+use super::{Times, Transfer, no_times};
 
 /// How many missing numbers of a session are remembered.
 pub const MEMORY: usize = 65536;
@@ -28,7 +28,7 @@ pub const MEMORY: usize = 65536;
 pub struct UdpSinkConfig {
     /// Where it listens.
     pub local: SocketAddr,
-    /// The content that must arrive behind the number; not looked at where `None`.
+    /// The content that must arrive behind number and time; not looked at where `None`.
     pub expect: Option<Pattern>,
     /// How data gets out of the stack's memory.
     pub transfer: Transfer,
@@ -59,15 +59,22 @@ pub struct ReceivedUnits {
     pub wrong: Option<u64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Session {
     /// One above the highest number that has come.
     next: u64,
     missing: BTreeSet<u64>,
     received: ReceivedUnits,
+    /// From leaving the sending program to arriving here.
+    delays: Times,
 }
 
 impl Session {
+    fn of(caller: Address) -> Self {
+        let received = ReceivedUnits { caller, ..ReceivedUnits::default() };
+        Self { next: 0, missing: BTreeSet::new(), received, delays: no_times() }
+    }
+
     /// Whether unit `number` has not come before.
     fn is_new(&mut self, number: u64) -> bool {
         let received = &mut self.received;
@@ -99,7 +106,7 @@ pub struct UdpSink {
     sessions: Vec<Session>,
     /// The place of each peer's session.
     by_peer: BTreeMap<Address, usize>,
-    /// Datagrams too short to have a number.
+    /// Datagrams too short to have a number and a time.
     pub short: u64,
     /// Set where it may not listen at all.
     pub refused: Option<Reason>,
@@ -119,22 +126,27 @@ impl UdpSink {
         self.sessions.iter().map(|session| session.received)
     }
 
+    /// How long each unit was under way, in the order of [`UdpSink::received`], duplicates not among them.
+    pub fn delays(&self) -> impl Iterator<Item = &Times> {
+        self.sessions.iter().map(|session| &session.delays)
+    }
+
     fn read(&mut self, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let UdpSinkConfig { expect, transfer, .. } = self.config;
         let octets = unit.data.len() as u64;
         cx.charge(Work::Call, 1);
         cx.charge(Work::Copy, octets * transfer.copies);
-        let Some(number) = unit.data.front_at_least(NUMBER_LEN).first_chunk().copied() else {
+        let front = unit.data.front_at_least(HEADER_LEN);
+        let (Some(number), Some(time)) = (front.first_chunk(), front.get(8..).and_then(<[u8]>::first_chunk)) else {
             self.short += 1;
             return;
         };
-        let number = u64::from_be_bytes(number);
-        let _ = unit.data.pop(NUMBER_LEN);
+        let [number, time] = [number, time].map(|octets| u64::from_be_bytes(*octets));
+        let _ = unit.data.pop(HEADER_LEN);
         let next = self.sessions.len();
         let place = *self.by_peer.entry(unit.source).or_insert(next);
         if place == next {
-            let received = ReceivedUnits { caller: unit.source, ..ReceivedUnits::default() };
-            self.sessions.push(Session { received, ..Session::default() });
+            self.sessions.push(Session::of(unit.source));
         }
         let Some(session) = self.sessions.get_mut(place) else {
             return;
@@ -153,6 +165,8 @@ impl UdpSink {
         if let Some(last) = received.last {
             received.longest_gap = received.longest_gap.max(now.saturating_since(last));
         }
+        // All hosts of a world have one clock. It grows as it must.
+        let _ = session.delays.record(now.as_nanos().saturating_sub(time));
         received.units += 1;
         received.octets += octets;
         received.first = received.first.or(Some(now));
@@ -195,7 +209,7 @@ mod tests {
     use super::*;
 
     fn after(numbers: &[u64]) -> ReceivedUnits {
-        let mut session = Session::default();
+        let mut session = Session::of(Address::NONE);
         for number in numbers {
             session.is_new(*number);
         }
@@ -217,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_number_far_ahead_takes_no_more_memory_than_allowed() {
-        let mut session = Session::default();
+        let mut session = Session::of(Address::NONE);
         assert!(session.is_new(u64::MAX));
         assert_eq!(session.received.lost, u64::MAX);
         assert_eq!(session.missing.len(), MEMORY);

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | netperf's `UDP_STREAM` at a fixed rate; each datagram begins with its number, [`NUMBER_LEN`] octets |
+//! | Specification | netperf's `UDP_STREAM` at a fixed rate; each datagram begins with its number and the time at which it leaves, [`HEADER_LEN`] octets |
 //! | Above | nothing |
 //! | Below | unit data with sockets: UDP |
 //! | Left out | waiting for room: what the stack has no room for, it drops; pages of a modelled memory |
@@ -18,8 +18,8 @@ use kumiki_octets::{Message, Pattern};
 use super::{Opening, Transfer, in_turn};
 use crate::quantity::Distribution;
 
-/// Octets of the number that each datagram begins with, most significant first.
-pub const NUMBER_LEN: usize = 8;
+/// Octets that each datagram begins with: its number, and the time in nanoseconds, each of eight octets, most significant first.
+pub const HEADER_LEN: usize = 16;
 
 /// What a [`UdpSource`] does.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct UdpSourceConfig {
     pub peers: Vec<SocketAddr>,
     /// How many sessions, each from a port of its own.
     pub sessions: u32,
-    /// Octets in a datagram, its number included: at least [`NUMBER_LEN`].
+    /// Octets in a datagram, its number and time included: at least [`HEADER_LEN`].
     pub message: u32,
     /// Datagrams in a session; without end where `None`.
     pub count: Option<u64>,
@@ -40,7 +40,7 @@ pub struct UdpSourceConfig {
     pub poisson: bool,
     /// How long it sends, and how long it then is silent, by turns; all the time where `None`.
     pub bursts: Option<Bursts>,
-    /// The content behind the number.
+    /// The content behind number and time.
     pub pattern: Pattern,
     /// When sessions begin.
     pub opening: Opening,
@@ -154,12 +154,13 @@ impl UdpSource {
         if is_over || count.is_some_and(|count| sent.units >= count) {
             return;
         }
-        let octets = usize::try_from(message).unwrap_or(0).saturating_sub(NUMBER_LEN);
+        let octets = usize::try_from(message).unwrap_or(0).saturating_sub(HEADER_LEN);
         let mut data = Message::generated(pattern, content_offset(sent.units, octets), octets);
         if transfer.summed {
             data.sum();
         }
-        let mut unit = Message::from_octets(&sent.units.to_be_bytes());
+        let header = [sent.units, now.as_nanos()].map(u64::to_be_bytes);
+        let mut unit = Message::from_octets(&header.concat());
         unit.append(data);
         sent.first = sent.first.or(Some(now));
         sent.last = Some(now);

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Measured, Options, SampleOf, Units};
+use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::profile;
+use kumiki_lab::reproduce::Runner as _;
+use kumiki_lab::rows::Scope;
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
 
 fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, Fault> {
@@ -52,7 +55,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 /// Those whose test is not here: `ftam-stall` is with paper 4, `x32-dialup` in `switched`.
 #[test]
 fn every_scenario_that_repeats_no_paper_has_a_test() {
-    let tested = "beside-tcp buffers classical-ip delayed-line ethernet fddi ftam-stall interleaved-vcs lossy \
+    let tested = "beside-tcp buffers classical-ip delayed-line ethernet fddi ftam-stall incast interleaved-vcs lossy \
         mapos marked-queue oc48 path-mtu pos router theory-fairness theory-loss theory-overshoot theory-queue theory-window \
         udp-over-atm x32-dialup";
     let found = Document::builtin().unwrap();
@@ -490,7 +493,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("lossy", "run.warm_up=1 s", "no part left out"),
         ("oc48", "load.bulk.sessions=4000000000", "expected 1 to 16384"),
         ("interleaved-vcs", "switch.exchange.ports=1000000000000000", "expected 1 to 4096 ports"),
-        ("udp-over-atm", "load.datagrams.message=4 B", "expected 8 B to 65507 B"),
+        ("udp-over-atm", "load.datagrams.message=4 B", "expected 16 B to 65507 B"),
         ("udp-over-atm", "load.datagrams.rate=0 b/s", "nothing would ever be sent"),
         ("oc48", "link.line.rate=1 Gb/s", "unknown setting of oc48c-atm \"rate\"; one of propagation, impair"),
         ("lossy", "link.line.rate=0 b/s", "this is 0 b/s; expected a rate from 1 b/s to 1000 Tb/s"),
@@ -668,6 +671,62 @@ load.flows = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", size = "u
     sizes.dedup();
     assert!(sizes.len() > 15, "{sizes:?}");
     assert_eq!(run.measured.total.wrong, None);
+}
+
+/// A few fill the line; of a hundred some wait for their timers, and all come to an end.
+#[test]
+fn a_hundred_senders_at_once_lose_what_a_few_do_not() {
+    for point in points("incast", &["senders=8, 100"]).unwrap_or_else(|fault| panic!("{fault}")) {
+        let senders = point.scenario.load["answers"].from.0.len();
+        let measured = build(&point, 1).unwrap_or_else(|fault| panic!("{fault}")).run().measured;
+        let flows = &measured.total.flows;
+        assert!(flows.len() == senders && flows.iter().all(|it| it.completion.is_some() && it.octets == 65536));
+        let timeouts: u64 = flows.iter().filter_map(|flow| flow.sender.as_ref()).map(|it| it.timeouts).sum();
+        // Of 1538 octets on the line 1448 are data.
+        let is_full = measured.total.goodput_mbps > 0.95 * 1000.0 * 1448.0 / 1538.0;
+        assert_eq!((is_full, timeouts > 0), (senders == 8, senders == 100), "{timeouts}: {measured:?}");
+    }
+}
+
+/// What is said of times: a datagram of 972 octets and 28 of headers is 0.8 ms on a line of 10 Mb/s and 10 ms under way; one sent at once behind another waits for that; flows
+/// that end take no less than their octets and three round trips.
+#[test]
+fn rows_say_how_long_things_took() {
+    let text = r#"
+title = "Times"
+host.a.graph = ["ip", "l0"]
+host.b.like = "a"
+link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }
+run.duration = "10 s"
+load.even = { kind = "udp", from = "a", to = "b", message = "972 B", rate = "777600 b/s", count = 100 }
+load.pair = { kind = "udp", from = "a", to = "b", message = "972 B", rate = "77.76 Gb/s", count = 2, start = "2 s" }
+load.probe = { kind = "ping", from = "a", to = "b", message = "972 B", interval = "100 ms", start = "3 s", count = 10 }
+load.flows = { kind = "ttcp", from = "a", to = "b", message = "14480 B", count = 1, sessions = 10, start = "5 s", stagger = "200 ms" }
+"#;
+    let document = Document::parse("x", "x.toml", text).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    let of =
+        |load: &str| rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some(load)).unwrap();
+    let all = |map: &BTreeMap<String, f64>, low: f64, high: f64| {
+        assert_eq!(map.len(), 6, "{map:?}");
+        // Times are known to 1 %.
+        assert!(map["min"] >= low * 0.99 && map["max"] <= high * 1.01, "{low} to {high}: {map:?}");
+    };
+    all(&of("even").delay_ms, 10.8, 10.8);
+    all(&of("pair").delay_ms, 10.8, 11.6);
+    assert!(near(of("pair").delay_ms["mean"], 11.2, 0.01));
+    all(&of("probe").round_trip_ms, 21.6, 21.6);
+    // The handshake is over before the clock begins; ten segments are one first window.
+    all(&of("flows").completion_ms, 10.0 * 1.5 * 0.8 + 10.0, 3.0 * 21.6 + 10.0 * 1.5 * 0.8);
+    let flows = rows.iter().filter(|row| row.scope == Scope::Flow && row.load.as_deref() == Some("flows"));
+    let (mut count, mut hosts) = (0, Vec::new());
+    for row in flows {
+        assert!(row.completion_s.is_some() && row.completion_ms.is_empty());
+        count += 1;
+        hosts.extend(row.from.clone());
+    }
+    assert_eq!((count, hosts), (10, vec!["a".to_owned(); 10]));
 }
 
 /// Those with a title; the others are parts.

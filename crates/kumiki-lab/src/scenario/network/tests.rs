@@ -102,7 +102,8 @@ run.duration = "1 s"
 fn pairs_that_speak_over_cells_get_channels_through_the_switches() {
     let scenario = read(CELLS, &[]).unwrap();
     assert_eq!((scenario.switch["one"].ports, scenario.switch["two"].ports), (3, 3));
-    let channels = |switch: &str| -> Vec<String> { scenario.switch[switch].channels().map(|it| it.to_string()).collect() };
+    let channels =
+        |switch: &str| -> Vec<String> { scenario.switch[switch].channels().map(|it| it.to_string()).collect() };
     assert_eq!(channels("one"), ["0 0/100 <-> 2 0/100", "1 0/101 <-> 2 0/101"]);
     assert_eq!(channels("two"), ["0 0/100 <-> 1 0/100", "0 0/101 <-> 2 0/101"]);
     assert_eq!(ip(&scenario, "s1"), "address = \"10.0.0.4/24\"; neighbours = { \"10.0.0.2\" = \"0/101\" }; ");
