@@ -115,8 +115,8 @@ impl Experiment {
         let profile = |spec: &Host| profiles.get(spec.profile.as_deref().unwrap_or("zero"));
         let by_host = specs.iter().filter_map(|(name, spec)| Some((name.clone(), profile(spec)?.clone())));
         let by_host: BTreeMap<String, Profile> = by_host.collect();
-        let (mut loads, mut programs) = programs::of_scenario(scenario, &by_host)?;
         let topology = Topology::of(scenario);
+        let (mut loads, mut programs) = programs::of_scenario(scenario, &topology, &by_host)?;
         for (name, load) in &mut loads {
             let pairs = scenario.load.get(name).into_iter().flat_map(|load| load.pairs());
             let ways = pairs.filter_map(|(from, to)| topology.way(place(from), place(to)));

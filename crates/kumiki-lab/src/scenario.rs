@@ -391,7 +391,7 @@ pub struct Runs {
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// `ttcp` (a number of messages, then the end), `netperf` (for a time), `ftam` (a file, put by the file service), `udp` (datagrams at a
-    /// constant rate), `ping` (echoes of ICMP), or `limit` (nothing runs; octets are counted).
+    /// constant rate), `ping` (echoes of ICMP), `rpc` (requests and responses), or `limit` (nothing runs; octets are counted).
     pub kind: String,
     /// The node that writes, as `host.node`, or several, each with so many `sessions`. A layer's node (`a.tcp`) or a host alone gets a program
     /// on it; `s*.app` is every host `s` and a number.
@@ -403,6 +403,10 @@ pub struct Workload {
     pub port: Option<u16>,
     /// Octets that one call writes; for `ping` the data of an echo, for `ftam` that of an F-DATA request.
     pub message: String,
+    /// Octets of a response, for `rpc`, drawn for each; those of `message`, which is the request, unless given.
+    pub response: Option<String>,
+    /// From a response to the next request, for `rpc`, drawn for each.
+    pub think: Option<String>,
     /// Octets of a session, for `ttcp` in the place of `count`: drawn for each (see [`crate::quantity::Distribution`]).
     pub size: Option<String>,
     /// Octets of the file, for `ftam`; `netperf`, which writes for a time, does not look at it.

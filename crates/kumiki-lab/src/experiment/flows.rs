@@ -9,10 +9,11 @@ use kumiki_inet::tcp::{Limit, Record, Tcp};
 use kumiki_sim::{HostId, World};
 
 use super::measure::{Snapshot, file_user, lossy, program};
-use super::programs::Load;
+use super::programs::{Kind, Load};
 use crate::stats;
+use crate::workload::rpc::Exchanged;
 use crate::workload::sink::Received;
-use crate::workload::{FileKeeper, FileUser, Sink, Source, UdpSink, UdpSource};
+use crate::workload::{FileKeeper, FileUser, RpcClient, Sink, Source, UdpSink, UdpSource};
 
 /// One session's part.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -35,6 +36,8 @@ pub struct Flow {
     pub sender: Option<Sender>,
     /// How long its datagrams were under way, in nanoseconds, where it is made of them.
     pub delays: Option<Histogram<u32>>,
+    /// How long its exchanges took, in nanoseconds, where it is made of them.
+    pub exchanges: Option<Histogram<u32>>,
     /// What held it, in seconds of the measured time, where it is a connection of TCP.
     held: BTreeMap<Limit, f64>,
 }
@@ -108,6 +111,7 @@ impl Flow {
             sender: None,
             from: String::new(),
             delays: None,
+            exchanges: None,
             held,
         }
     }
@@ -157,6 +161,20 @@ pub(super) fn progress(world: &World, hosts: &BTreeMap<String, HostId>, load: &L
         });
         each.collect()
     };
+    if load.kind == Kind::Rpc {
+        // What counts is what comes back: to the programs that ask.
+        let of = |from| program::<RpcClient>(world, hosts, from).into_iter().flat_map(RpcClient::exchanged);
+        let asked = |done: &Exchanged| Progress {
+            caller: done.local,
+            octets: done.octets,
+            last: done.last,
+            longest_gap: done.longest_gap,
+            ended: done.closed,
+            aborted: done.aborted.clone(),
+            wrong: done.wrong_at,
+        };
+        return load.from.iter().map(|from| of(from).map(asked).collect()).collect();
+    }
     let of = |to| {
         let stream = program::<Sink>(world, hosts, to).map(streams);
         let stream = stream.or_else(|| program::<FileKeeper>(world, hosts, to).and_then(put));
@@ -227,7 +245,10 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         opened: user.opened(),
         writes: true,
     });
-    streams.chain(units).chain(file).collect()
+    let rpc = program::<RpcClient>(world, hosts, from).into_iter().flat_map(|client| {
+        client.exchanged().map(|it| Writer { local: it.local, remote: it.remote, opened: it.opened, writes: true })
+    });
+    streams.chain(units).chain(file).chain(rpc).collect()
 }
 
 /// The sessions of one reader that no writer has been found for yet.
@@ -280,26 +301,31 @@ pub(super) fn flows(
             Some(earlier) => now.since(earlier),
             None => now,
         });
-        let delays = place.and_then(|(sink, number)| delays(world, hosts, load.to.get(sink)?).nth(number));
-        let delays = delays.map(|delays| {
-            let earlier = place.and_then(|(sink, number)| before.delays.get(sink)?.get(number));
-            let mut own = delays.clone();
+        let times = place.and_then(|(sink, number)| times(world, hosts, load, sink).nth(number)).map(|times| {
+            let earlier = place.and_then(|(sink, number)| before.times.get(sink)?.get(number));
+            let mut own = times.clone();
             // All of what was so earlier is in it, so nothing can go wrong.
             let _ = earlier.map(|earlier| own.subtract(earlier));
             own
         });
-        all.push((progress, Flow { sender, from: from.to_owned(), delays, ..flow }));
+        let (delays, exchanges) = if load.kind == Kind::Rpc { (None, times) } else { (times, None) };
+        all.push((progress, Flow { sender, from: from.to_owned(), delays, exchanges, ..flow }));
     }
     all
 }
 
-/// How long datagrams were under way to the reader `to`, by session.
-pub(super) fn delays<'a>(
+/// How long datagrams were under way to the reader number `place`, or how long the exchanges of the asking program of that number took, by session.
+pub(super) fn times<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
-    to: &(String, String),
+    load: &Load,
+    place: usize,
 ) -> impl Iterator<Item = &'a Histogram<u32>> {
-    program::<UdpSink>(world, hosts, to).into_iter().flat_map(UdpSink::delays)
+    let client = load.from.get(place).filter(|_| load.kind == Kind::Rpc);
+    let client = client.and_then(|from| program::<RpcClient>(world, hosts, from));
+    let exchanges = client.into_iter().flat_map(RpcClient::exchanged).map(|done| &done.times);
+    let sink = load.to.get(place).and_then(|to| program::<UdpSink>(world, hosts, to));
+    exchanges.chain(sink.into_iter().flat_map(UdpSink::delays))
 }
 
 /// A session of a writer, and that of a reader which is its other end.
@@ -321,9 +347,15 @@ pub(super) fn matched<'a>(
     let mut unmatched: Vec<Unmatched> = sinks.iter().map(|sessions| Unmatched::of(sessions)).collect();
     let mut all = Vec::new();
     for (number, from) in load.from.iter().enumerate() {
-        let mut readers = load.readers(number).cycle();
-        for writer in writers(world, hosts, load, from) {
+        // Of those that ask the reader is the writer itself, with the same sessions.
+        let is_rpc = load.kind == Kind::Rpc;
+        let mut readers = if is_rpc { number..number.saturating_add(1) } else { load.readers(number) }.cycle();
+        for (session, writer) in writers(world, hosts, load, from).into_iter().enumerate() {
             let sink = readers.next().unwrap_or(0);
+            if is_rpc {
+                all.push(Matched { from: &from.0, writer, place: Some((sink, session)) });
+                continue;
+            }
             let place = unmatched.get_mut(sink).and_then(|it| it.take(&writer)).map(|number| (sink, number));
             all.push(Matched { from: &from.0, writer, place });
         }

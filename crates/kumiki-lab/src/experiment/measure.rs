@@ -13,7 +13,7 @@ use super::path::Crossed;
 use super::programs::{Kind, Load};
 use crate::rows::Counters;
 use crate::workload::ping::Echoes;
-use crate::workload::{FileUser, Ping, Source, UdpSink, UdpSource};
+use crate::workload::{FileUser, Ping, RpcClient, Source, UdpSink, UdpSource};
 
 /// What bound a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,8 +188,8 @@ pub(super) struct Snapshot {
     /// How long each line on the way was busy, in nanoseconds.
     lines: BTreeMap<Crossed, u64>,
     units: Units,
-    /// How long datagrams had been under way, by reading program and session, where others are to be compared with it.
-    pub(super) delays: Vec<Vec<Histogram<u32>>>,
+    /// How long datagrams had been under way, or exchanges had taken, by program and session, where others are to be compared with it.
+    pub(super) times: Vec<Vec<Histogram<u32>>>,
     /// The round trips of echoes, the same.
     round_trips: Option<Histogram<u32>>,
     /// What each sender had done, where others are to be compared with it.
@@ -215,7 +215,7 @@ impl Snapshot {
             units: Units::of(world, hosts, load),
             waited: waited(world, hosts, load),
             senders: BTreeMap::new(),
-            delays: Vec::new(),
+            times: Vec::new(),
             round_trips: None,
         }
     }
@@ -267,6 +267,7 @@ pub(super) fn is_done(world: &World, hosts: &BTreeMap<String, HostId>, load: &Lo
         Kind::File => file_user(world, hosts, load).is_some_and(FileUser::is_over),
         Kind::Units => all_done(world, hosts, load, |it: &UdpSource| it.is_done(world.now())),
         Kind::Ping => all_done(world, hosts, load, Ping::is_done),
+        Kind::Rpc => all_done(world, hosts, load, |it: &RpcClient| it.is_done(world.now())),
     }
 }
 
@@ -305,8 +306,9 @@ impl Moment {
         for (name, load) in loads {
             if let Some(snapshot) = moment.loads.get_mut(name) {
                 snapshot.senders = flows::senders(world, hosts, load);
-                let delays = load.to.iter().map(|to| flows::delays(world, hosts, to).cloned().collect());
-                snapshot.delays = delays.collect();
+                let programs = 0..load.to.len().max(load.from.len());
+                let times = programs.map(|place| flows::times(world, hosts, load, place).cloned().collect());
+                snapshot.times = times.collect();
                 snapshot.round_trips = round_trips(world, hosts, load);
             }
         }

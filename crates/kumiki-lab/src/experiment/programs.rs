@@ -12,10 +12,13 @@ use super::protocols::{self, COALESCE};
 use crate::profile::{self, Profile};
 use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Host, Scenario, Workload};
+use crate::topology::Topology;
+use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::udp_source::{Bursts, HEADER_LEN};
 use crate::workload::{
-    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, Sink, SinkConfig,
-    Source, SourceConfig, Transfer, UdpSink, UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
+    FileConfig, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig, Opening, Ping, PingConfig, RpcClient,
+    RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
+    UdpSinkConfig, UdpSource, UdpSourceConfig, Wait, Way,
 };
 
 /// The port of ISO transport on TCP (RFC 1006).
@@ -62,6 +65,8 @@ pub(super) enum Kind {
     Units,
     /// Echoes.
     Ping,
+    /// Requests and responses.
+    Rpc,
 }
 
 /// Programs by host and node.
@@ -86,11 +91,12 @@ impl Programs {
 /// A [`Fault`] whose path begins at the top of the scenario.
 pub(super) fn of_scenario(
     scenario: &Scenario,
+    topology: &Topology<'_>,
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(BTreeMap<String, Load>, Programs), Fault> {
     let (mut loads, mut programs) = (BTreeMap::new(), Programs::default());
     for (name, workload) in &scenario.load {
-        let made = of_workload(workload, scenario, profiles);
+        let made = of_workload(workload, (scenario, topology), profiles);
         let (load, more) = made.map_err(|fault| match fault.path() {
             [first, ..] if first == "host" => fault,
             _ => fault.under(&["load", name]),
@@ -112,7 +118,7 @@ pub(super) fn of_scenario(
 /// Reads one of them. A [`Fault`] has a path that begins at its keys.
 fn of_workload(
     workload: &Workload,
-    scenario: &Scenario,
+    (scenario, topology): (&Scenario, &Topology<'_>),
     profiles: &BTreeMap<String, Profile>,
 ) -> Result<(Load, Programs), Fault> {
     let hosts = &scenario.host;
@@ -156,7 +162,18 @@ fn of_workload(
     if message == 0 {
         return Err(wrong("message", "a message has at least one octet"));
     }
-    let peers = load.to.iter().map(|(host, node)| address(host, node, hosts));
+    let (mut locals, mut peers) = (Vec::new(), Vec::new());
+    for (number, (from, writer)) in load.from.iter().enumerate() {
+        let (mut local, mut own) = (None, Vec::new());
+        for (to, reader) in load.to.get(load.readers(number)).unwrap_or_default() {
+            // A host with several addresses is called by that of the line that leads there.
+            let way = topology.way(from, to).unwrap_or_default();
+            local = local.or_else(|| way.first().map(|hop| hop.out));
+            own.push(address(to, reader, way.last().map(|hop| hop.into), hosts)?);
+        }
+        locals.push(address(from, writer, local, hosts)?);
+        peers.push(own);
+    }
     let setup = Setup {
         workload,
         load: &load,
@@ -169,9 +186,9 @@ fn of_workload(
             jitter: time("jitter", workload.jitter.as_ref())?,
             stop: workload.stop.as_ref().map(|text| quantity(&["stop"], text)).transpose()?,
         },
-        locals: load.from.iter().map(|(host, node)| address(host, node, hosts)).collect::<Result<_, _>>()?,
+        locals,
         port: workload.port.unwrap_or(0),
-        peers: peers.collect::<Result<_, _>>()?,
+        peers,
     };
     let mut programs = Programs::default();
     match kind {
@@ -179,6 +196,7 @@ fn of_workload(
         Kind::File => setup.file(&mut programs)?,
         Kind::Units => setup.units(&mut programs)?,
         Kind::Ping => setup.ping(&mut programs)?,
+        Kind::Rpc => setup.rpc(&mut programs)?,
     }
     Ok((load, programs))
 }
@@ -195,13 +213,14 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         "ftam" => (Kind::File, true),
         "udp" => (Kind::Units, false),
         "ping" => (Kind::Ping, counts),
+        "rpc" => (Kind::Rpc, counts),
         other => {
-            let known = ["ttcp", "netperf", "ftam", "udp", "ping"];
+            let known = ["ttcp", "netperf", "ftam", "udp", "ping", "rpc"];
             return Err(unknown(&["kind"], "load", other, &known));
         }
     };
     // What the others would not look at is a slip of the pen.
-    let (units, stream) = (kind.0 == Kind::Units, kind.0 == Kind::Stream);
+    let (units, stream, rpc) = (kind.0 == Kind::Units, kind.0 == Kind::Stream, kind.0 == Kind::Rpc);
     let apart = [
         ("rate", workload.rate.is_some(), units, "udp"),
         ("arrivals", workload.arrivals.is_some(), units, "udp"),
@@ -220,8 +239,10 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         ("count", counts, kind.0 != Kind::File, "the others"),
         ("read", workload.read.is_some(), stream, "ttcp and netperf"),
         ("busy", workload.busy.is_some(), stream, "ttcp and netperf"),
-        ("socket_buffer", workload.socket_buffer.is_some(), stream, "ttcp and netperf"),
-        ("coalesce", workload.coalesce.is_some(), stream, "ttcp and netperf"),
+        ("socket_buffer", workload.socket_buffer.is_some(), stream || rpc, "ttcp, netperf and rpc"),
+        ("coalesce", workload.coalesce.is_some(), stream || rpc, "ttcp, netperf and rpc"),
+        ("response", workload.response.is_some(), rpc, "rpc"),
+        ("think", workload.think.is_some(), rpc, "rpc"),
     ];
     match apart.iter().find(|(_, given, used, _)| *given && !*used) {
         Some((key, _, _, whose)) => Err(wrong(key, format!("{} has no use for it; it is for {whose}", workload.kind))),
@@ -253,9 +274,10 @@ struct Setup<'a> {
     message: u32,
     pattern: Pattern,
     opening: Opening,
-    /// Of the hosts that write, and of those that read: of IP, of X.25, or none where the stack has none. Without ports.
+    /// Of the hosts that write: of IP, of X.25, or none where the stack has none. Without ports.
     locals: Vec<Address>,
-    peers: Vec<Address>,
+    /// The readers of each writer.
+    peers: Vec<Vec<Address>>,
     /// Where they listen, if they have ports.
     port: u16,
 }
@@ -288,7 +310,7 @@ impl Setup<'_> {
             Writer {
                 place,
                 local: *local,
-                peers: self.peers.get(self.load.readers(number)).unwrap_or_default(),
+                peers: self.peers.get(number).map(Vec::as_slice).unwrap_or_default(),
                 opening: Opening { start: self.opening.start + stagger, ..self.opening },
             }
         })
@@ -354,7 +376,7 @@ impl Setup<'_> {
         let ([from], [local]) = (load.from.as_slice(), self.locals.as_slice()) else {
             return Err(wrong("from", "a file comes from one host"));
         };
-        let ([peer], [to]) = (self.peers.as_slice(), load.to.as_slice()) else {
+        let (Some([peer]), [to]) = (self.peers.first().map(Vec::as_slice), load.to.as_slice()) else {
             return Err(wrong("to", "a file goes to one host"));
         };
         if workload.sessions != 1 {
@@ -446,6 +468,46 @@ impl Setup<'_> {
         Ok(())
     }
 
+    fn rpc(&self, programs: &mut Programs) -> Result<(), Fault> {
+        let workload = self.workload;
+        if self.message < HEADER {
+            let problem = format!("{} octets, the length of the response included", self.message);
+            return Err(wrong("message", problem).expected(format!("at least {HEADER} B")));
+        }
+        let quality = quality(workload)?;
+        let request = Octets::new(self.message.into());
+        let response = drawn("response", workload.response.as_ref())?.unwrap_or(Distribution::Constant(request));
+        let none = Distribution::Constant(Duration::ZERO);
+        for writer in self.writers() {
+            let client = RpcClient::new(RpcClientConfig {
+                local: SocketAddr::new(ip("from", &writer.local)?, 0).into(),
+                peers: writer.peers.iter().map(|peer| at_port(*peer, self.port)).collect(),
+                sessions: workload.sessions,
+                request: self.message,
+                response,
+                think: drawn("think", workload.think.as_ref())?.unwrap_or(none),
+                count: workload.count,
+                pattern: self.pattern,
+                opening: writer.opening,
+                quality,
+                transfer: self.transfer(&writer.place.0),
+            });
+            programs.0.insert(writer.place.clone(), Box::new(client));
+        }
+        for to in &self.load.to {
+            let server = RpcServer::new(RpcServerConfig {
+                local: self.listening(),
+                backlog: self.backlog(),
+                request: self.message,
+                pattern: self.pattern,
+                quality,
+                transfer: self.transfer(&to.0),
+            });
+            programs.0.insert(to.clone(), Box::new(server));
+        }
+        Ok(())
+    }
+
     fn ping(&self, programs: &mut Programs) -> Result<(), Fault> {
         let workload = self.workload;
         if workload.sessions != 1 {
@@ -496,8 +558,10 @@ fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(Strin
     Ok((host.to_owned(), node.to_owned()))
 }
 
-/// The address under which `program` on `host` is reached: that of the first node below it that has one.
-fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<Address, Fault> {
+/// The address under which `program` on `host` is reached at `plug`, `host.device`: that of the first node below it that has one, and of several of its interfaces
+/// that on this device.
+fn address(host: &str, program: &str, plug: Option<&str>, hosts: &BTreeMap<String, Host>) -> Result<Address, Fault> {
+    let device = plug.and_then(|plug| plug.split_once('.')).map(|(_, device)| device.to_owned());
     let missing = || {
         let problem =
             format!("below `{program}` is no `ip`, `ipv6`, `vnet` or `x25` with an `address`, and no `loopback`");
@@ -507,7 +571,12 @@ fn address(host: &str, program: &str, hosts: &BTreeMap<String, Host>) -> Result<
     for node in below(spec, program) {
         let settings = || spec.settings.get(&node).ok_or_else(missing);
         let found = match super::hosts::kind_of(spec, &node) {
-            "ip" | "ipv6" | "vnet" => protocols::address(settings()?).map(Address::from),
+            "ip" | "ipv6" | "vnet" => {
+                let interfaces = spec.graph.as_ref().map(|graph| graph.below(&node)).unwrap_or_default();
+                let leads = |interface: &&str| device.as_ref().is_some_and(|it| below(spec, interface).contains(it));
+                let interface = interfaces.into_iter().find(leads);
+                protocols::address(settings()?, interface).map(Address::from)
+            }
             "x25" => protocols::number(settings()?).map(Address::from),
             "loopback" => Ok(Address::NONE),
             _ => continue,

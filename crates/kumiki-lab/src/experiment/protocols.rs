@@ -78,14 +78,17 @@ pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
     })
 }
 
-/// The address of the first interface that `settings` of an `ip`, `ipv6` or `vnet` node name. Only what is needed for that is looked at; the
+/// The address of `interface`, or else of the first, that `settings` of an `ip`, `ipv6` or `vnet` node name. Only what is needed for that is looked at; the
 /// rest is judged when the node is built.
 ///
 /// # Errors
 /// A [`Fault`] where there is none.
-pub(super) fn address(settings: &toml::Table) -> Result<IpAddr, Fault> {
+pub(super) fn address(settings: &toml::Table, interface: Option<&str>) -> Result<IpAddr, Fault> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
-    let first = tables.and_then(|tables| tables.iter().next());
+    let first = tables.and_then(|tables| {
+        let wanted = tables.iter().find(|(name, _)| interface == Some(name.as_str()));
+        wanted.or_else(|| tables.iter().next())
+    });
     let here = settings.contains_key("address") || settings.contains_key("addresses");
     let (mut path, table) = match first {
         Some((below, table)) if !here => (vec!["interface", below.as_str()], table.as_table()),

@@ -35,7 +35,8 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
                 flow: Some(number),
                 from: Some(flow.from.clone()),
                 delay_ms: flow.delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
-                completion_ms: BTreeMap::new(),
+                completions: flow.exchanges.as_ref().map(Histogram::len),
+                completion_ms: flow.exchanges.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
                 octets: flow.octets,
                 goodput_mbps: load.rate_mbps(flow.octets),
                 completion_s: flow.completion.map(|time| time.as_secs_f64()),
@@ -113,9 +114,12 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
     if let Some(round_trips) = &load.round_trips {
         known.round_trip_ms = quantiles_ms(round_trips);
     }
+    let delays = all(load.flows.iter().filter_map(|flow| flow.delays.as_ref()));
+    let exchanges = all(load.flows.iter().filter_map(|flow| flow.exchanges.as_ref()));
     Row {
-        completion_ms: completions_ms(&load.flows),
-        delay_ms: delays(&load.flows).as_ref().map_or_else(BTreeMap::new, quantiles_ms),
+        completions: exchanges.as_ref().map(Histogram::len).or_else(|| completions(&load.flows)),
+        completion_ms: exchanges.as_ref().map_or_else(|| completions_ms(&load.flows), quantiles_ms),
+        delay_ms: delays.as_ref().map_or_else(BTreeMap::new, quantiles_ms),
         octets: load.flows.iter().map(|flow| flow.octets).sum(),
         measured_s: load.time.as_secs_f64(),
         goodput_mbps: load.goodput_mbps,
@@ -128,15 +132,20 @@ fn of_load(known: &Row, measured: &Measured, load: &LoadResult, limit_mbps: Opti
     }
 }
 
-/// How long the datagrams of all flows were under way.
-fn delays(flows: &[Flow]) -> Option<Histogram<u32>> {
-    let mut each = flows.iter().filter_map(|flow| flow.delays.as_ref());
+/// The times of all together.
+fn all<'a>(mut each: impl Iterator<Item = &'a Histogram<u32>>) -> Option<Histogram<u32>> {
     let mut all = each.next()?.clone();
-    for delays in each {
+    for times in each {
         // It grows as it must.
-        let _ = all.add(delays);
+        let _ = all.add(times);
     }
     Some(all)
+}
+
+/// How many flows came to their end, where any did.
+fn completions(flows: &[Flow]) -> Option<u64> {
+    let count = flows.iter().filter(|flow| flow.completion.is_some()).count() as u64;
+    (count > 0).then_some(count)
 }
 
 /// How long flows that have an end took: the least, the greatest, the mean and some quantiles; nothing where none has one.

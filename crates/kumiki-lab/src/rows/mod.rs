@@ -129,7 +129,9 @@ pub struct Row {
     pub round_trip_ms: BTreeMap<String, f64>,
     /// How long datagrams were under way from program to program, in milliseconds, the same.
     pub delay_ms: BTreeMap<String, f64>,
-    /// How long the flows of a load took that have an end, in milliseconds, the same.
+    /// How many flows came to their end, or how many exchanges, where the load is made of them.
+    pub completions: Option<u64>,
+    /// How long these took, in milliseconds, the same.
     pub completion_ms: BTreeMap<String, f64>,
     /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
     pub queues: BTreeMap<String, BTreeMap<String, f64>>,
@@ -220,7 +222,7 @@ impl Row {
     }
 
     /// The fields behind those that are varied, in their order, which hold one value each.
-    fn fields(&self) -> [(&'static str, Option<Parameter>); 22] {
+    fn fields(&self) -> [(&'static str, Option<Parameter>); 23] {
         let (count, number) = (Parameter::Count, Parameter::Number);
         let text = |text: &String| Parameter::Text(text.clone());
         [
@@ -234,6 +236,7 @@ impl Row {
             ("measured_s", Some(number(self.measured_s))),
             ("goodput_mbps", Some(number(self.goodput_mbps))),
             ("completion_s", self.completion_s.map(number)),
+            ("completions", self.completions.map(count)),
             ("longest_gap_s", self.longest_gap_s.map(number)),
             ("limit_mbps", self.limit_mbps.map(number)),
             ("bound_by", Some(text(&self.bound_by))),
@@ -321,6 +324,7 @@ impl<'de> Visitor<'de> for RowVisitor {
                 "octets" => row.octets = map.next_value()?,
                 "measured_s" => row.measured_s = map.next_value()?,
                 "completion_s" => row.completion_s = map.next_value()?,
+                "completions" => row.completions = map.next_value()?,
                 "longest_gap_s" => row.longest_gap_s = map.next_value()?,
                 "goodput_mbps" => goodput = Some(map.next_value()?),
                 "limit_mbps" => row.limit_mbps = map.next_value()?,

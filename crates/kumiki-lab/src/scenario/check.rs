@@ -514,15 +514,19 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
     ] {
         optional_time(key, time.as_ref())?;
     }
-    for (key, time) in [("stagger", &workload.stagger), ("on", &workload.on), ("off", &workload.off)] {
+    for (key, time) in
+        [("stagger", &workload.stagger), ("on", &workload.on), ("off", &workload.off), ("think", &workload.think)]
+    {
         if let Some(time) = time
             && distribution::<Duration>(key, time)?.mean() > LONGEST
         {
             return Err(too_long(key));
         }
     }
-    if let Some(size) = &workload.size {
-        distribution::<Octets>("size", size)?;
+    for (key, size) in [("size", &workload.size), ("response", &workload.response)] {
+        if let Some(size) = size {
+            distribution::<Octets>(key, size)?;
+        }
     }
     if workload.sessions == 0 {
         return Err(Fault::at(["sessions"], "a load without sessions").expected("at least 1"));

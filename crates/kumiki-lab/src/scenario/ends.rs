@@ -17,8 +17,13 @@ use super::{Graph, Host, Nodes, Scenario, groups};
 const FIRST_PORT: u16 = 5001;
 
 /// For each kind of load the kinds of layers it stands on, the first of which is made where a host alone is named and has none.
-const STANDS_ON: [(&str, &[&str]); 4] =
-    [("netperf", &["tcp", "xtp"]), ("ttcp", &["tcp", "xtp"]), ("udp", &["udp"]), ("ping", &["icmp"])];
+const STANDS_ON: [(&str, &[&str]); 5] = [
+    ("netperf", &["tcp", "xtp"]),
+    ("ttcp", &["tcp", "xtp"]),
+    ("rpc", &["tcp"]),
+    ("udp", &["udp"]),
+    ("ping", &["icmp"]),
+];
 
 /// The kinds of layers that tell their users apart by ports.
 const WITH_PORTS: [&str; 3] = ["tcp", "udp", "xtp"];

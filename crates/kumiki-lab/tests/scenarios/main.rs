@@ -729,6 +729,39 @@ load.flows = { kind = "ttcp", from = "a", to = "b", message = "14480 B", count =
     assert_eq!((count, hosts), (10, vec!["a".to_owned(); 10]));
 }
 
+/// One exchange takes a round trip and the times on the line: of 100 + 52 octets there and, one behind the other, of 3000 + 3 * 52 back. With
+/// Nagle's algorithm the last piece of a response would wait for another round trip.
+#[test]
+fn requests_are_answered_and_each_exchange_is_timed() {
+    let text = r#"
+title = "Requests"
+host.a = { count = 2, graph = ["ip", "l0"] }
+host.b.graph = { ip = ["l0", "l1"] }
+link.line = { count = 2, ends = ["a${i}", "b.l${i}"], medium = "point-to-point", rate = "10 Mb/s", propagation = "10 ms" }
+run = { warm_up = "1 s", duration = "10 s" }
+load.ask = { kind = "rpc", from = "a*", to = "b", message = "100 B", response = "3000 B", sessions = 2, think = "exponential 50 ms", coalesce = "never" }
+load.once = { kind = "rpc", from = "a1", to = "b", message = "8 B", response = "uniform 1 B .. 100 kB", count = 5, start = "2 s" }
+"#;
+    let document = Document::parse("x", "x.toml", text).unwrap();
+    let point = document.points(&Choice::default()).unwrap().remove(0);
+    let rows = Laboratory::default().run(&point).unwrap().rows;
+    let of =
+        |load: &str| rows.iter().find(|row| row.scope == Scope::Load && row.load.as_deref() == Some(load)).unwrap();
+    let ask = of("ask");
+    let times = &ask.completion_ms;
+    let alone = 20.0 + (152.0 + 3156.0) * 8.0 / 10_000.0;
+    assert!(near(times["min"], alone, 0.01) && near(times["p50"], alone, 0.05), "{alone}: {times:?}");
+    // Four sessions, each of an exchange and a pause.
+    let expected = 4.0 * 10.0 / ((times["mean"] + 50.0) / 1e3);
+    let count = ask.completions.unwrap();
+    assert!(near(count as f64, expected, 0.1), "{count} {expected}");
+    assert!(near(ask.octets as f64, count as f64 * 3000.0, 0.01), "{}", ask.octets);
+    let flows = rows.iter().filter(|row| row.scope == Scope::Flow && row.load.as_deref() == Some("ask"));
+    assert_eq!(flows.filter_map(|row| row.completions).sum::<u64>(), count);
+    let once = of("once");
+    assert!(once.completions == Some(5) && once.octets <= 500_000, "{once:?}");
+}
+
 /// Those with a title; the others are parts.
 #[test]
 fn the_examples_of_the_language_can_be_built() {
