@@ -457,6 +457,9 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// What `kind` may be.
+    pub(crate) const KINDS: [&str; 7] = ["netperf", "ttcp", "udp", "ping", "rpc", "ftam", "limit"];
+
     /// Each writer with each reader that it has: all where it is the only writer, the only one, or its own.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let (writers, readers) = (self.from.0.len(), self.to.0.len());

@@ -24,12 +24,14 @@ pub struct Flow {
     pub octets: u64,
     /// The longest time without progress, the end of the measurement included; nothing where it never brought anything.
     pub longest_gap: Duration,
-    /// From its opening until its reader had all, where it had an end.
+    /// From its call (the first SYN of TCP) until its reader had all, where it had an end.
     pub completion: Option<Duration>,
     /// Why it ended, if it did not last.
     pub aborted: Option<Reason>,
     /// Whether it was to write: some stay idle.
     pub writes: bool,
+    /// Whether its writer has called at all: some begin later.
+    pub called: bool,
     /// Whether it was opened at all.
     pub opened: bool,
     /// What its sender did, where it is a connection of TCP.
@@ -104,7 +106,8 @@ impl Flow {
                 (Some(last), None) => came.longest_gap.max(to.saturating_since(last)),
                 (_, Some(_)) | (None, None) => came.longest_gap,
             },
-            completion: came.ended.zip(writer.opened).map(|(ended, opened)| ended.saturating_since(opened)),
+            completion: came.ended.zip(writer.called).map(|(ended, called)| ended.saturating_since(called)),
+            called: writer.called.is_some(),
             aborted: came.aborted.clone(),
             writes: writer.writes,
             opened: writer.opened.is_some(),
@@ -190,7 +193,7 @@ const STOPPED: Duration = Duration::from_secs(1);
 /// Flows that brought something and then stood still, and those that should have brought something and did not.
 pub(super) fn stopped(flows: &[(Progress, Flow)]) -> u64 {
     let still = |(progress, flow): &&(Progress, Flow)| {
-        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes }
+        if progress.octets > 0 { flow.longest_gap >= STOPPED } else { flow.writes && flow.called }
     };
     flows.iter().filter(still).count() as u64
 }
@@ -221,6 +224,8 @@ pub(super) fn shares(flows: &[Flow]) -> Vec<(Limit, f64)> {
 pub(super) struct Writer {
     pub(super) local: Address,
     pub(super) remote: Address,
+    /// When it began to call.
+    called: Option<Instant>,
     opened: Option<Instant>,
     writes: bool,
 }
@@ -232,21 +237,35 @@ fn writers(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load, from: &
         each.map(|(number, it)| Writer {
             local: it.local,
             remote: it.remote,
+            called: it.called,
             opened: it.opened,
             writes: number < source.busy(),
         })
     });
     let units = program::<UdpSource>(world, hosts, from).into_iter().flat_map(|source| {
-        source.sent().map(|it| Writer { local: it.local, remote: Address::NONE, opened: it.first, writes: true })
+        source.sent().map(|it| Writer {
+            local: it.local,
+            remote: Address::NONE,
+            called: it.first,
+            opened: it.first,
+            writes: true,
+        })
     });
     let file = file_user(world, hosts, load).map(|user| Writer {
         local: Address::NONE,
         remote: Address::NONE,
+        called: user.begun(),
         opened: user.opened(),
         writes: true,
     });
     let rpc = program::<RpcClient>(world, hosts, from).into_iter().flat_map(|client| {
-        client.exchanged().map(|it| Writer { local: it.local, remote: it.remote, opened: it.opened, writes: true })
+        client.exchanged().map(|it| Writer {
+            local: it.local,
+            remote: it.remote,
+            called: it.called,
+            opened: it.opened,
+            writes: true,
+        })
     });
     streams.chain(units).chain(file).chain(rpc).collect()
 }

@@ -562,6 +562,9 @@ fn never_connected(host: &str, source: &Source) -> Option<Unconnected> {
     let why = match reason {
         Some(Reason::Unreachable) => format!("{host} has no route to {peer}"),
         Some(why) => format!("{host} called {peer}: {why}"),
+        None if source.sent().all(|sent| sent.called.is_none()) => {
+            format!("{host} was not to call {peer} before the end")
+        }
         None => format!("{host} called {peer}, and nobody answered until the end"),
     };
     Some(Unconnected { why, silent })

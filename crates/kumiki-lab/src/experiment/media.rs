@@ -82,7 +82,9 @@ fn bridged(
         if let Some((_, device)) = host.filter(|(host, device)| !stands_on(host, "eth", device)) {
             let problem = format!("the line leads to an Ethernet switch, and on {device} stands no layer `eth`");
             let number = number.to_string();
-            return Err(fault(&["ends", &number], problem).expected(format!("such as [\"ip\", \"eth\", {device:?}]")));
+            return Err(
+                fault(&["ends", &number], problem).expected(format!("such as [\"ip\", \"arp\", \"eth\", {device:?}]"))
+            );
         }
     }
     Ok(frames.element(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue))))

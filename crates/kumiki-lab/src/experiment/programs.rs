@@ -215,8 +215,7 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), Fault> {
         "ping" => (Kind::Ping, counts),
         "rpc" => (Kind::Rpc, counts),
         other => {
-            let known = ["ttcp", "netperf", "ftam", "udp", "ping", "rpc"];
-            return Err(unknown(&["kind"], "load", other, &known));
+            return Err(unknown(&["kind"], "load", other, &Workload::KINDS));
         }
     };
     // What the others would not look at is a slip of the pen.

@@ -56,7 +56,10 @@ impl<Q: Quantity> Distribution<Q> {
                 if low > high { Err(wrong("a range that ends before it begins")) } else { Ok(Self::Uniform(low, high)) }
             }
             "pareto" => {
-                let (shape, least) = rest.trim().split_once(char::is_whitespace).ok_or_else(|| wrong("no shape"))?;
+                let (shape, least) = rest
+                    .trim()
+                    .split_once(char::is_whitespace)
+                    .ok_or_else(|| wrong("a shape and a minimum are wanted"))?;
                 let shape: Option<f64> = shape.parse().ok().filter(|shape: &f64| (0.1..=100.0).contains(shape));
                 let shape = shape.ok_or_else(|| wrong("the shape is no number from 0.1 to 100"))?;
                 parse(least.trim()).map(|least| Self::Pareto(shape, least))

@@ -161,7 +161,9 @@ impl Results {
             }
         }
         for (label, why) in self.failures() {
-            add(format!("failed: {}", [label, why].join(": ")));
+            // A point alone needs no name.
+            let parts = [String::from("failed"), label, why];
+            add(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": "));
         }
         legend
     }

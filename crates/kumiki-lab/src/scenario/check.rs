@@ -1,6 +1,6 @@
 //! What can be told to be wrong without knowing a protocol: references, units, values that nothing has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 use kumiki_link::Impairment;
@@ -199,16 +199,15 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             profile::load(wanted).map_err(|fault| fault.or_at(&["host", name, "profile"]))?;
         }
     }
-    let mut plugged = Vec::new();
+    let mut plugged: BTreeSet<&String> = BTreeSet::new();
     for (name, line) in &scenario.link {
         for (number, end) in line.ends.iter().enumerate() {
             let number = number.to_string();
             let path = ["link", name.as_str(), "ends", number.as_str()];
             plug(scenario, &path, end)?;
-            if plugged.contains(&end) {
+            if !plugged.insert(end) {
                 return Err(Fault::at(path, "another line ends here already"));
             }
-            plugged.push(end);
         }
         let read = line.line().and_then(|it| toward(it.impairment(), &line.ends));
         read.map_err(|fault| fault.under(&["link", name]))?;
@@ -218,10 +217,9 @@ pub(super) fn scenario(scenario: &Scenario) -> Result<(), Fault> {
             let number = number.to_string();
             let path = ["ring", name.as_str(), "ends", number.as_str()];
             plug(scenario, &path, end)?;
-            if plugged.contains(&end) {
+            if !plugged.insert(end) {
                 return Err(Fault::at(path, "another line ends here already"));
             }
-            plugged.push(end);
         }
         if round.ends.len() < 2 {
             let fault = Fault::at(["ring", name, "ends"], "nobody to speak to");
@@ -327,7 +325,7 @@ fn optional_time(key: &str, time: Option<&String>) -> Result<(), Fault> {
 
 /// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.
 fn addresses(scenario: &Scenario) -> Result<(), Fault> {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (host, spec) in &scenario.host {
         for (node, settings) in &spec.settings {
             let own = settings.get("address").map(|address| (vec!["host", host, node, "address"], address));
@@ -340,11 +338,10 @@ fn addresses(scenario: &Scenario) -> Result<(), Fault> {
                 let Some((address, _)) = address.as_str().and_then(|text| text.split_once('/')) else {
                     continue;
                 };
-                if let Some((_, first)) = seen.iter().find(|(known, _)| *known == address) {
+                if let Some(first) = seen.insert(address, host) {
                     let problem = format!("host {first} has the address {address} already");
                     return Err(Fault::at(path, problem).expected("an address of its own"));
                 }
-                seen.push((address, host));
             }
         }
     }
@@ -417,7 +414,12 @@ fn round(graph: &Graph) -> Option<Vec<&str>> {
 /// `end` is a device of a host or a port of a switch.
 fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), Fault> {
     let Some((owner, plug)) = end.split_once('.') else {
-        return Err(Fault::at(path, "no \".\"").expected("\"host.device\" or \"switch.port\""));
+        let known: Vec<&String> = scenario.host.keys().chain(scenario.switch.keys()).collect();
+        return Err(if known.iter().any(|name| *name == end) {
+            Fault::at(path, "no \".\"").expected("\"host.device\" or \"switch.port\"")
+        } else {
+            Fault::unknown(path, "host or switch", end, &known)
+        });
     };
     if let Some(host) = scenario.host.get(owner) {
         let Some(graph) = &host.graph else {
@@ -454,12 +456,13 @@ fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Re
 
 /// `name` is a node of a host.
 fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), Fault> {
-    let Some((host, node)) = name.split_once('.') else {
-        return Err(Fault::at(path, "no \".\"").expected("\"host.node\""));
-    };
+    let (host, node) = name.split_once('.').map_or((name, None), |(host, node)| (host, Some(node)));
     let Some(found) = scenario.host.get(host) else {
         let known: Vec<&String> = scenario.host.keys().collect();
         return Err(Fault::unknown(path, "host", host, &known));
+    };
+    let Some(node) = node else {
+        return Err(Fault::at(path, "no \".\"").expected("\"host.node\""));
     };
     if let Some(graph) = &found.graph
         && !graph.nodes().contains(&node)
@@ -489,6 +492,9 @@ fn ends(scenario: &Scenario, key: &str, nodes: &Nodes) -> Result<(), Fault> {
 }
 
 fn workload(scenario: &Scenario, workload: &Workload) -> Result<(), Fault> {
+    if !Workload::KINDS.contains(&workload.kind.as_str()) {
+        return Err(Fault::unknown(["kind"], "load", &workload.kind, &Workload::KINDS));
+    }
     ends(scenario, "from", &workload.from)?;
     ends(scenario, "to", &workload.to)?;
     let (writers, readers) = (workload.from.0.len(), workload.to.0.len());

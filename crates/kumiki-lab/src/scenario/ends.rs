@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fault::Fault;
-use super::{Graph, Host, Nodes, Scenario, groups};
+use super::{Graph, Host, Nodes, Scenario, Workload, groups};
 
 /// The port of the first reader on a transport; ttcp's own.
 const FIRST_PORT: u16 = 5001;
@@ -39,7 +39,9 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), Fault> {
     let names: Vec<String> = scenario.load.keys().cloned().collect();
     let mut taken = BTreeSet::new();
     for name in &names {
-        let Some(mut load) = scenario.load.get(name).cloned() else {
+        // What no load is called is told by who checks the scenario.
+        let known = scenario.load.get(name).filter(|load| Workload::KINDS.contains(&load.kind.as_str()));
+        let Some(mut load) = known.cloned() else {
             continue;
         };
         let kind = load.kind.clone();

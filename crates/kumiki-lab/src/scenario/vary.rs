@@ -137,9 +137,17 @@ fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Re
 }
 
 impl Axis {
-    /// With `values` in the place of those of `name`, which then varies alone; what is left of the axis, if anything,
-    /// stands before it.
+    /// With `values` in the place of those of `name`. Of names in lockstep the rows that have these values are left; where there are none for one of them, it varies
+    /// alone, and what is left of the axis, if anything, stands before it.
     pub(super) fn replace(self, name: &str, values: Vec<Node>) -> Vec<Self> {
+        let place = self.names.iter().position(|own| own == name);
+        let is = |row: &[Node], value: &Node| {
+            place.and_then(|place| row.get(place)).is_some_and(|own| same(&own.to_toml(), &value.to_toml()))
+        };
+        if self.names.len() > 1 && values.iter().all(|value| self.rows.iter().any(|row| is(row, value))) {
+            let rows = self.rows.into_iter().filter(|row| values.iter().any(|value| is(row, value)));
+            return vec![Self { names: self.names, rows: rows.collect() }];
+        }
         let own = Self { names: vec![name.to_owned()], rows: values.into_iter().map(|value| vec![value]).collect() };
         let kept: Vec<bool> = self.names.iter().map(|n| n != name).collect();
         let keep = |i: usize| kept.get(i).copied().unwrap_or(false);

@@ -50,6 +50,8 @@ pub struct RpcClientConfig {
 /// What one session did.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchanged {
+    /// When it called.
+    pub called: Option<Instant>,
     /// When it was opened.
     pub opened: Option<Instant>,
     /// Its address, once it is open.
@@ -89,6 +91,7 @@ struct Asking {
 impl Asking {
     fn new() -> Self {
         let done = Exchanged {
+            called: None,
             opened: None,
             local: Address::NONE,
             remote: Address::NONE,
@@ -164,16 +167,20 @@ impl RpcClient {
         self.sessions.get_mut(usize::try_from(number).ok()?)
     }
 
-    fn open(&self, number: u32, cx: &mut Context<'_>) {
-        let Some(peer) = in_turn(&self.config.peers, number).filter(|_| !self.config.opening.is_over(cx.now())) else {
+    fn open(&mut self, number: u32, cx: &mut Context<'_>) {
+        let peer = in_turn(&self.config.peers, number).filter(|_| !self.config.opening.is_over(cx.now()));
+        let Some(peer) = peer.copied() else {
             return;
         };
+        if let Some(session) = self.session(number) {
+            session.done.called = Some(cx.now());
+        }
         cx.charge(Work::Call, 1);
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
             local: self.config.local,
-            remote: *peer,
+            remote: peer,
             quality: self.config.quality,
             ..Open::default()
         };

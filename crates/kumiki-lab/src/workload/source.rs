@@ -48,6 +48,8 @@ pub struct SourceConfig {
 /// What one session did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
+    /// When it called.
+    pub called: Option<Instant>,
     /// When it was opened.
     pub opened: Option<Instant>,
     /// Its address, once it is open.
@@ -161,12 +163,16 @@ impl Source {
         let Some(peer) = in_turn(&self.config.peers, number) else {
             return;
         };
+        let peer = *peer;
+        if let Some(session) = self.session(handle(number)) {
+            session.sent.called = Some(cx.now());
+        }
         cx.charge(Work::Call, 1);
         let open = Open {
             user: handle(number),
             mode: Mode::Active,
             local: self.config.local,
-            remote: *peer,
+            remote: peer,
             quality: self.config.quality,
             ..Open::default()
         };

@@ -486,7 +486,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("oc48", "load.bulk.message=0 B", "load.bulk.message"),
         ("oc48", "load.bulk.message=4 GiB", "4 GiB or more; expected at most 4294967295 B"),
         ("oc48", "load.bulk.rate=1 Mb/s", "it is for udp"),
-        ("oc48", "load.bulk.kind=ftp", "one of ttcp, netperf, ftam, udp, ping"),
+        ("oc48", "load.bulk.kind=ftp", "one of netperf, ttcp, udp, ping, rpc, ftam, limit"),
         ("oc48", "load.bulk.to=[\"b.netperf\", \"b.netperf\"]", "is there twice"),
         ("oc48", "load.bulk.to=[]", "nobody"),
         ("oc48", "load.bulk.to=a.netperf", "cannot read as well"),
