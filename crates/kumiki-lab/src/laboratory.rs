@@ -125,7 +125,7 @@ impl Runner for Laboratory {
         if measured.total.goodput_mbps == 0.0 && measured.total.echoes.is_none() {
             notes.push("nothing arrived while it was measured".to_owned());
         }
-        let captures = files(&run)?;
+        let captures = files(&run, &point.label())?;
         let traced = run.traces.len();
         if traced > DRAWN {
             notes.push(format!("pictures of the first {DRAWN} of {traced} connections; trace.csv has all of them"));
@@ -148,8 +148,8 @@ impl Runner for Laboratory {
     }
 }
 
-/// The captures and traces of a run, as files.
-fn files(run: &Run) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+/// The captures and traces of a run, as files; `label` says of which.
+fn files(run: &Run, label: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = Vec::new();
     // One file for each host: a reader takes what two hosts saw of one packet for two packets.
     for host in run.captured.iter().filter(|host| !host.taps.is_empty()) {
@@ -158,7 +158,7 @@ fn files(run: &Run) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     }
     if let Some(samples) = &run.samples {
         files.push(("series.csv".to_owned(), samples.to_csv()?.into_bytes()));
-        files.push(("series.svg".to_owned(), Figure::stacked(&samples.figures()).into_bytes()));
+        files.push(("series.svg".to_owned(), Figure::stacked(&samples.figures(label)).into_bytes()));
     }
     if run.traces.is_empty() {
         return Ok(files);

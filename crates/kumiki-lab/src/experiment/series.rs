@@ -221,9 +221,10 @@ impl Samples {
         Ok(String::from_utf8_lossy(&octets).into_owned())
     }
 
-    /// Goodput, congestion windows, round trips and queues over time, below each other: of all flows where they are few, else of loads.
+    /// Goodput, congestion windows, round trips and queues over time, below each other: of all flows where they are few, else of loads. `label` says of which
+    /// run, and stands above the first.
     #[must_use]
-    pub fn figures(&self) -> Vec<Figure> {
+    pub fn figures(&self, label: &str) -> Vec<Figure> {
         let flows = self.names(SampleOf::Flow).len();
         let scope = if flows > MOST_CURVES { SampleOf::Load } else { SampleOf::Flow };
         let panels = [
@@ -232,9 +233,13 @@ impl Samples {
                 it.cwnd_octets.map(|octets| super::measure::lossy(octets) / 1024.0)
             }),
             self.panel("smoothed round trip", "ms", SampleOf::Flow, |it| it.srtt_ms),
-            self.panel("queue, the longest", "frames", SampleOf::Queue, |it| it.queue_max.map(super::measure::lossy)),
+            self.panel("queue", "frames", SampleOf::Queue, |it| it.queue_mean),
         ];
-        panels.into_iter().filter(|figure| !figure.series.is_empty()).collect()
+        let mut panels: Vec<Figure> = panels.into_iter().filter(|figure| !figure.series.is_empty()).collect();
+        if let Some(first) = panels.first_mut().filter(|_| !label.is_empty()) {
+            first.title = format!("{label}: {}", first.title);
+        }
+        panels
     }
 
     /// The names of what there is of `scope`, in the order of the samples.
@@ -249,7 +254,7 @@ impl Samples {
         names
     }
 
-    /// A figure of those of `scope` that have a value above zero, the first few by their greatest.
+    /// A figure of those of `scope` that have values worth showing, the first few by their greatest.
     fn panel(&self, what: &str, unit: &str, scope: SampleOf, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
         let mut curves: Vec<(f64, Series)> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -266,7 +271,9 @@ impl Samples {
                 series.points.push(Point::new(sample.time_s, y));
             }
         }
-        curves.retain(|(most, _)| *most > 0.0);
+        // What is next to nothing beside the others would only fill the legend.
+        let greatest = curves.iter().map(|(most, _)| *most).fold(0.0, f64::max);
+        curves.retain(|(most, _)| *most > greatest / 50.0);
         let all = curves.len();
         if all > MOST_CURVES {
             curves.sort_by(|(one, _), (other, _)| other.total_cmp(one));
