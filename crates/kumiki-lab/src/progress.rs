@@ -5,14 +5,44 @@
 //!
 //! This is the one place in the laboratory that reads a clock: how long a person waits is not part of any result.
 
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+mod course;
+
+use course::Course;
+
 /// The least time between two plain lines.
 pub const BETWEEN_LINES: Duration = Duration::from_secs(5);
+
+/// What a step is expected to cost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cost {
+    /// Steps of one group cost about the same for their weight, as the points of one figure do.
+    pub group: usize,
+    /// How much beside other steps; above 0. Between groups this is a guess, for as long as nothing of a group is done.
+    pub weight: f64,
+}
+
+/// How long something takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now on.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(now())
+    }
+
+    /// How long it has been.
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
+        now().saturating_duration_since(self.0)
+    }
+}
 
 /// The progress of one command.
 #[derive(Debug)]
@@ -55,24 +85,47 @@ impl Progress {
 
     /// Says what is being done: "fig7, 48 KiB, 50 sessions". Shown beside the bar and on the next line.
     pub fn doing(&mut self, what: &str) {
-        what.clone_into(&mut self.course.doing);
+        self.course.doing(what);
         if let Form::Bar(bar) = &self.form {
             bar.set_message(self.course.beside());
         }
     }
 
-    /// `steps` more are done.
+    /// `steps` more are done, of steps that are all alike.
     pub fn advance(&mut self, steps: u64) {
-        self.course.done = self.course.done.saturating_add(steps);
+        self.course.advance(steps, now().saturating_duration_since(self.started));
+        self.show();
+    }
+
+    /// Says what the steps cost beside each other, so many of which are under way at a time; then they need not be alike for the estimate.
+    pub fn foresee(&mut self, costs: impl IntoIterator<Item = Cost>, jobs: usize) {
+        self.course.foresee(costs, jobs);
+    }
+
+    /// A step was done before this began, and took so long then.
+    pub fn known(&mut self, cost: Cost, took: Duration) {
+        self.course.done(cost, took);
+        if let Form::Bar(bar) = &self.form {
+            bar.set_position(self.course.steps());
+        }
+    }
+
+    /// A step is done, and has taken so long.
+    pub fn done(&mut self, cost: Cost, took: Duration) {
+        self.course.done(cost, took);
+        self.show();
+    }
+
+    fn show(&mut self) {
+        let elapsed = now().saturating_duration_since(self.started);
         match &self.form {
             Form::Bar(bar) => {
-                bar.set_position(self.course.done);
-                let elapsed = now().saturating_duration_since(self.started);
+                bar.set_position(self.course.steps());
                 let _ = self.course.estimate(elapsed);
                 bar.set_message(self.course.beside());
             }
             Form::Lines => {
-                if let Some(line) = self.course.line(now().saturating_duration_since(self.started)) {
+                if let Some(line) = self.course.line(elapsed) {
                     say(&line);
                 }
             }
@@ -123,150 +176,9 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// What a line says, without a clock.
-#[derive(Clone, Debug)]
-struct Course {
-    what: String,
-    total: u64,
-    done: u64,
-    doing: String,
-    last: Option<Duration>,
-    /// The estimate that was told last, and when it was made.
-    told: Option<(Duration, Duration)>,
-}
-
-/// A new estimate counts for so much of what is told, in percent; the rest is the one before, as it has gone down since. Points cost very unlike
-/// times, and one estimate alone would leap with each.
-const FRESH: u32 = 20;
-
-impl Course {
-    fn new(what: &str, total: u64) -> Self {
-        Self { what: what.to_owned(), total, done: 0, doing: String::new(), last: None, told: None }
-    }
-
-    /// The line to print once `elapsed` has passed since the start, if it is time for one. The last step has none, as
-    /// [`Course::last_line`] follows.
-    fn line(&mut self, elapsed: Duration) -> Option<String> {
-        let due = self.last.unwrap_or(Duration::ZERO) + BETWEEN_LINES;
-        if elapsed < due || self.done >= self.total {
-            return None;
-        }
-        self.last = Some(elapsed);
-        let percent = self.done.saturating_mul(100).checked_div(self.total).unwrap_or(0);
-        let mut line = format!("{}: {} of {} ({percent} %), {}", self.what, self.done, self.total, spoken(elapsed));
-        if let Some(left) = self.estimate(elapsed) {
-            let _ = write!(line, ", ETA {}", spoken(left));
-        }
-        if !self.doing.is_empty() {
-            let _ = write!(line, "; {}", self.doing);
-        }
-        Some(line)
-    }
-
-    fn last_line(&self, elapsed: Duration) -> String {
-        if self.done >= self.total {
-            format!("{}: {} done in {}", self.what, self.done, spoken(elapsed))
-        } else {
-            format!("{}: stopped after {} of {}, {}", self.what, self.done, self.total, spoken(elapsed))
-        }
-    }
-
-    /// What stands beside a bar: the time left, and what is being done.
-    fn beside(&self) -> String {
-        let mut text = String::new();
-        if let Some((left, _)) = self.told {
-            let _ = write!(text, ", ETA {}", spoken(left));
-        }
-        if !self.doing.is_empty() {
-            let _ = write!(text, "; {}", self.doing);
-        }
-        text
-    }
-
-    /// The time left, smoothed: it goes down with the clock unless what is done says otherwise for a while.
-    fn estimate(&mut self, elapsed: Duration) -> Option<Duration> {
-        let fresh = self.left(elapsed)?;
-        let told = match self.told {
-            Some((before, at)) => {
-                let gone = elapsed.saturating_sub(at);
-                before.saturating_sub(gone) * (100 - FRESH) / 100 + fresh * FRESH / 100
-            }
-            None => fresh,
-        };
-        self.told = Some((told, elapsed));
-        Some(told)
-    }
-
-    /// The time left, if steps go on as they did.
-    fn left(&self, elapsed: Duration) -> Option<Duration> {
-        let millis = elapsed.as_millis().checked_mul(u128::from(self.total.checked_sub(self.done)?))?;
-        let left = millis.checked_div(u128::from(self.done))?;
-        u64::try_from(left).ok().map(Duration::from_millis)
-    }
-}
-
-/// 8 s, 2 min 5 s, 1 h 3 min.
-fn spoken(time: Duration) -> String {
-    let s = time.as_secs();
-    match (s / 3600, s / 60 % 60, s % 60) {
-        (0, 0, 0) if time.subsec_millis() > 0 => format!("{} ms", time.subsec_millis()),
-        (0, 0, s) => format!("{s} s"),
-        (0, min, s) => format!("{min} min {s} s"),
-        (h, min, _) => format!("{h} h {min} min"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn seconds(n: u64) -> Duration {
-        Duration::from_secs(n)
-    }
-
-    #[test]
-    fn lines_come_at_most_every_five_seconds_and_estimate_the_rest() {
-        let mut course = Course::new("sweep", 55);
-        course.done = 1;
-        assert_eq!(course.line(seconds(1)), None);
-        course.done = 11;
-        "fig7".clone_into(&mut course.doing);
-        assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 11 of 55 (20 %), 6 s, ETA 24 s; fig7"));
-        course.done = 12;
-        assert_eq!(course.line(seconds(10)), None);
-        course.done = 22;
-        assert_eq!(
-            course.line(seconds(3_900)).as_deref(),
-            // 1 h 37 min, if it goes on as it did; of that a fifth.
-            Some("sweep: 22 of 55 (40 %), 1 h 5 min, ETA 19 min 30 s; fig7")
-        );
-        course.done = 55;
-        assert_eq!(course.line(seconds(8_000)), None, "the last line follows");
-        assert_eq!(course.last_line(seconds(125)), "sweep: 55 done in 2 min 5 s");
-    }
-
-    /// Points that cost little and points that cost much come in turn: what is told goes down, and does not leap.
-    #[test]
-    fn an_estimate_does_not_leap_from_line_to_line() {
-        let mut course = Course::new("sweep", 100);
-        let (mut elapsed, mut before) = (0, None);
-        for done in 1..100 {
-            elapsed += if done % 2 == 0 { 1 } else { 199 };
-            course.done = done;
-            let told = course.estimate(seconds(elapsed)).unwrap();
-            if let Some(before) = before.replace(told).filter(|_| done > 10) {
-                assert!(told < before + seconds(150), "{done}: {told:?} after {before:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_done_has_no_estimate_and_an_early_end_is_said() {
-        let mut course = Course::new("sweep", 4);
-        assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 0 of 4 (0 %), 6 s"));
-        assert_eq!(course.last_line(Duration::from_millis(250)), "sweep: stopped after 0 of 4, 250 ms");
-        assert_eq!(Course::new("run", 0).last_line(Duration::ZERO), "run: 0 done in 0 s");
-    }
 
     #[test]
     fn every_form_takes_steps() {

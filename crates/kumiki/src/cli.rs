@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
+use kumiki_lab::reproduce::Shard;
 use kumiki_live::Network;
 
 /// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and microsecond
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Run one scenario
     Run(Run),
+    /// Put together what `--shard` has left in several directories, as if it had been run at once
+    Merge(Merge),
     /// List the scenarios that `run`, `limit` and `graph` know by name
     #[command(alias = "list")]
     Scenarios,
@@ -107,6 +110,22 @@ pub(crate) struct Run {
     pub(crate) trace: bool,
     #[command(flatten)]
     pub(crate) results: Results,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Merge {
+    /// The directories of all shards, in any order
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    /// The directory for the result
+    #[arg(long, value_name = "DIR", default_value = "kumiki-out")]
+    pub(crate) out: PathBuf,
+    /// Replace an older result
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the rows as JSON Lines instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -263,6 +282,12 @@ pub(crate) struct Results {
     /// Replace an older result
     #[arg(long)]
     pub(crate) force: bool,
+    /// Go on with what an interrupted run has left in the directory: points that have ended are not run again. Begins where there is nothing
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) resume: bool,
+    /// Run every N-th point only, the K-th of them first, and leave them for `kumiki merge`: one of N machines
+    #[arg(long, value_name = "K/N")]
+    pub(crate) shard: Option<Shard>,
     /// Also write captures, as pcapng, with every octet (134 Mb/s are 17 MB a second at each host): at the device, at ip,
     /// at all layers, or at access points such as sender.ip/llc_snap
     #[arg(long, value_name = "LAYERS", num_args = 0..=1, default_missing_value = "device", require_equals = true)]

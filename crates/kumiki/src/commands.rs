@@ -1,14 +1,13 @@
 //! The commands.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use kumiki_lab::laboratory::Laboratory;
-use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{self, Interruption, Plan, Results, Runner};
-use kumiki_lab::rows::{Output, OutputError, Row, RowError, to_jsonl};
+use kumiki_lab::reproduce::Runner as _;
+use kumiki_lab::rows::{OutputError, RowError};
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
-use kumiki_lab::table::{Layout, Lines};
-use kumiki_live::{Bell, Wish, is_unseen};
+use kumiki_live::is_unseen;
 
 use crate::cli;
 use crate::delay;
@@ -17,6 +16,7 @@ use crate::ppp;
 
 mod adversity;
 mod decode;
+mod experiments;
 mod manual;
 mod script;
 #[cfg(test)]
@@ -52,7 +52,7 @@ impl From<RowError> for Stop {
 
 impl From<OutputError> for Stop {
     fn from(why: OutputError) -> Self {
-        if matches!(why, OutputError::Exists { .. }) {
+        if matches!(why, OutputError::Exists { .. } | OutputError::Journal { .. }) {
             Self::Input(why.to_string())
         } else {
             Self::Failed(why.to_string())
@@ -68,13 +68,14 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             let documents = of_papers(Document::builtin()?, &args.papers)?;
             let mut results = args.results;
             results.runs.get_or_insert(1);
-            experiments("reproduce", &documents, Vec::new(), &results, &laboratory)
+            experiments("reproduce", &documents, Vec::new(), &results, laboratory)
         }
         cli::Command::Run(args) => {
             let laboratory = Laboratory { pcap: args.results.pcap.clone().unwrap_or_default(), trace: args.trace };
             let document = Document::find(&args.scenario.name)?;
-            experiments("run", &[document], args.scenario.set, &args.results, &laboratory)
+            experiments("run", &[document], args.scenario.set, &args.results, laboratory)
         }
+        cli::Command::Merge(args) => experiments::merge(&args),
         cli::Command::Scenarios => {
             let documents = Document::builtin()?;
             let width = documents.iter().map(|it| it.name().len()).max();
@@ -143,106 +144,19 @@ fn first_point(args: cli::Scenario) -> Result<Point, Stop> {
     points.into_iter().next().ok_or_else(|| Stop::Input("the scenario has no points".to_owned()))
 }
 
-/// Checks everything, runs it, and writes and prints what came of it.
+/// Runs `documents` in virtual time.
 fn experiments(
     what: &str,
     documents: &[Document],
     set: Vec<String>,
     args: &cli::Results,
-    runner: &impl Runner,
+    laboratory: Laboratory,
 ) -> Result<(), Stop> {
-    let choice = Choice { set, quick: args.quick, runs: args.runs };
-    let plan = Plan::new(documents, &choice, runner)?;
-    let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
-    // A directory that cannot be made is a mistake of the command line: nothing has run yet.
-    let output = Output::open(&args.out, args.force).map_err(|why| Stop::Input(format!("--out: {why}")))?;
-    let jobs = match args.jobs {
-        Some(jobs) => usize::from(jobs),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    let mut progress = Progress::new(what, u64::try_from(plan.len()).unwrap_or(u64::MAX));
-    let ran = plan.run_until(Interruption::by(&|| wish.is_made()), runner, jobs, Some(&output), &mut progress);
-    progress.finish();
-    let results = ran?;
-    if let (true, [result]) = (args.quick, results.as_slice())
-        && !result.is_shortened()
-    {
-        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", result.name());
-    }
-    let rows: Vec<Row> = results.iter().flat_map(Results::rows).cloned().collect();
-    let failures: Vec<(&str, String, String)> = results
-        .iter()
-        .flat_map(|result| {
-            let name = result.name();
-            result.failures().into_iter().map(move |(label, why)| (name, label, why))
-        })
-        .collect();
-    // A file without rows would be in the way of the next attempt.
-    let files = if rows.is_empty() { Vec::new() } else { reproduce::write(&output, &results)? };
-    if args.json {
-        print(&to_jsonl(&rows)?)?;
-    } else {
-        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
-        let tables: Vec<String> = results
-            .iter()
-            .flat_map(|result| [Some(result.table()), result.task_table()])
-            .flatten()
-            .map(|table| table.draw(layout))
-            .collect();
-        print(&tables.join("\n"))?;
-        let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
-        print(&format!("\n{}", files.concat()))?;
-    }
-    if wish.is_made() && results.iter().any(|result| result.left().0 > 0) {
-        if rows.is_empty() && failures.is_empty() {
-            // Nothing is in it, and the next attempt makes it again.
-            let _ = std::fs::remove_dir(output.directory());
-        }
-        let (status, why) = (wish.status(), left(&results, &output, &rows));
-        return Err(Stop::Ended { status, why });
-    }
-    if failures.is_empty() {
-        return Ok(());
-    }
-    let list: Vec<String> = failures
-        .iter()
-        .map(|(name, label, why)| {
-            let place: Vec<&str> = [*name, label.as_str()].into_iter().filter(|s| !s.is_empty()).collect();
-            format!("\n  {}: {why}", place.join(", "))
-        })
-        .collect();
-    Err(Stop::Failed(format!("{} of {} points failed:{}", failures.len(), plan.len(), list.concat())))
-}
-
-/// What an interrupted command has left, and how to go on.
-fn left(results: &[Results], output: &Output, rows: &[Row]) -> String {
-    let (mut left, mut all) = (0, 0);
-    let mut names = Vec::new();
-    for result in results {
-        let (missing, points) = result.left();
-        left += missing;
-        all += points;
-        if missing > 0 {
-            names.push(format!("\n  {}: {missing} of {points} points", result.name()));
-        }
-    }
-    let kept = match rows {
-        [] => "nothing was written".to_owned(),
-        _ => format!("their rows are in {}", output.directory().display()),
-    };
-    format!(
-        "interrupted: {} of {all} points were finished, {kept}. To go on, `kumiki run NAME --out DIR` runs those that are left:{}",
-        all - left,
-        names.concat()
-    )
-}
-
-/// Where the tables are read on a terminal, how wide it is.
-fn terminal_width() -> Option<u16> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    terminal_size::terminal_size().map(|(width, _)| width.0)
+    let trace = if laboratory.trace { "trace".to_owned() } else { String::new() };
+    let captures = [laboratory.pcap.to_string(), trace];
+    let captures: Vec<String> = captures.into_iter().filter(|it| !it.is_empty()).collect();
+    let work = experiments::Work { what, documents, set, captures: captures.join(" and "), args };
+    experiments::experiments(work, &Arc::new(laboratory))
 }
 
 /// A text of which what is not seen is escaped: a terminal takes it for orders, or shows something else than there is.

@@ -4,6 +4,7 @@
 use std::process::{Command, Output};
 
 use kumiki_watchdog::process;
+use rustix::process::Signal;
 
 const TWO_HOSTS: &str = include_str!("../../kumiki-lab/tests/data/two-hosts.toml");
 const SCRIPT: &str = include_str!("../../../scripts/tcp/sending/nodelay.script");
@@ -380,4 +381,65 @@ fn a_file_without_fewer_points_says_so_to_quick() {
     let output = folder.kumiki(&["run", "x.toml", "--quick", "--out", "seen"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && told.contains("--quick: x names no fewer points"), "{told}");
+}
+
+/// A point that ends at once, one that fails at once, and one that takes as long as is said.
+fn three_points(last: &str) -> String {
+    let text = UNCONNECTED.replace("host.far = {", "define = {}\nvary.\"far, time\" = [[\"10.0.0.2\", \"100 ms\"], [\"10.0.5.2\", \"100 ms\"], [\"10.0.0.2\", \"LAST\"]]\nhost.far = {");
+    let text =
+        text.replace("define = {}\n", "").replace("10.0.5.2/24\"", "${far}/24\"").replace("\"1 s\"", "\"${time}\"");
+    text.replace("LAST", last)
+}
+
+/// Starts `arguments`, and ends it by `signal` once two of the three points have ended.
+fn ended_by(folder: &Folder, arguments: &[&str], signal: Signal) -> process::Ran {
+    // What it says while it runs is told on standard error.
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1", env!("CARGO_BIN_EXE_kumiki")]);
+    command.args(arguments).args(["--jobs", "1"]).current_dir(folder.0.place());
+    let mut running = process::Running::start(command);
+    running.wait_for("no connection was established");
+    running.signal(signal);
+    running.end()
+}
+
+#[test]
+fn what_is_interrupted_says_how_to_go_on_and_waits_for_nothing() {
+    let folder = Folder::with("interrupted", &three_points("20 h"));
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let ran = ended_by(&folder, &["run", "x.toml", "--out", "an end", "--force"], signal);
+        let said = "interrupted: 2 of 3 points have ended, they are in an end/journal.jsonl. To go on:\n  kumiki run x.toml --out 'an end' --jobs 1 --resume\n";
+        assert!(ran.status == Some(status) && ran.out.ends_with(said), "{ran:?}");
+        assert_eq!(folder.0.names("an end"), ["journal.jsonl"]);
+    }
+    let refused = refused(&folder.kumiki(&["run", "x.toml", "--out", "an end"]));
+    assert!(refused.contains("go on with it by --resume"), "{refused}");
+    let other = folder.kumiki(&["run", "x.toml", "--out", "an end", "--resume", "--set", "time=1 s"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("an end/journal.jsonl:1: it is of options"), "{other:?}");
+}
+
+#[test]
+fn what_is_killed_and_resumed_and_what_is_merged_is_what_runs_at_once() {
+    let folder = Folder::with("killed", &three_points("1 s"));
+    let whole = folder.kumiki(&["run", "x.toml", "--out", "whole"]);
+    assert_eq!(whole.status.code(), Some(1), "a point of it fails");
+    let _ = ended_by(&folder, &["run", "x.toml", "--out", "killed"], Signal::KILL);
+    let resumed = folder.kumiki(&["run", "x.toml", "--out", "killed", "--resume"]);
+    for shard in ["1/2", "2/2"] {
+        let out = &shard[..1];
+        let ran = folder.kumiki(&["run", "x.toml", "--out", out, "--shard", shard]);
+        assert!(ran.stdout.is_empty() && !folder.0.path(out).join("rows.jsonl").exists(), "{ran:?}");
+    }
+    let merged = folder.kumiki(&["merge", "2", "1", "--out", "merged"]);
+    for (other, out) in [(resumed, "killed"), (merged, "merged")] {
+        assert_eq!(other.status.code(), Some(1), "{other:?}");
+        let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(text(&other).replace(&format!("{out}/"), "whole/"), text(&whole));
+        for file in ["rows.jsonl", "rows.csv"] {
+            assert_eq!(folder.0.read(&format!("{out}/{file}")), folder.0.read(&format!("whole/{file}")), "{out}");
+        }
+    }
+    let missing = refused(&folder.kumiki(&["merge", "2", "--out", "none"]));
+    assert!(missing.contains("No directory of shard 1/2 is given"), "{missing}");
 }

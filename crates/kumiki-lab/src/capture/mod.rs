@@ -47,6 +47,18 @@ pub enum Layers {
     Named(Vec<Name>),
 }
 
+impl fmt::Display for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Device => f.write_str("device"),
+            Self::Ip => f.write_str("ip"),
+            Self::All => f.write_str("all"),
+            Self::Named(names) => f.write_str(&names.iter().map(Name::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
 /// The name of an access point.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Name {

@@ -1,8 +1,15 @@
 //! Plans with a runner that only says what it was asked.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::done::{of_runs, one_of};
 use super::*;
+use crate::progress::Progress;
 use crate::rows::{Parameter, to_jsonl};
+use crate::scenario::Repeat;
 use crate::table::{Layout, Lines};
+
+mod sweeps;
 
 const TWO_HOSTS: &str = include_str!("../../tests/data/two-hosts.toml");
 
@@ -45,9 +52,13 @@ fn plan(set: &[&str], text: &str) -> Result<Plan, Fault> {
     Plan::new(&[document], &choice, &Fake { failing: false })
 }
 
+fn run(plan: &Plan, runner: impl Runner + Send + 'static, options: Options<'_>) -> Vec<Results> {
+    plan.run(&Arc::new(runner), options, &mut Progress::hidden()).unwrap()
+}
+
 fn results(text: &str, jobs: usize, failing: bool) -> Results {
-    let plan = plan(&[], text).unwrap();
-    plan.run(&Fake { failing }, jobs, None, &mut Progress::hidden()).unwrap().remove(0)
+    let options = Options { jobs, ..Options::default() };
+    run(&plan(&[], text).unwrap(), Fake { failing }, options).remove(0)
 }
 
 #[test]
@@ -79,8 +90,7 @@ fn no_more_runs_are_made_than_are_wanted() {
     for (most, made) in [(None, 6), (Some(2), 2), (Some(9), 6)] {
         let mut plan = plan(&[], &text).unwrap();
         plan.choice.runs = most;
-        let fake = Fake { failing: false };
-        let results = plan.run(&fake, 1, None, &mut Progress::hidden()).unwrap();
+        let results = run(&plan, Fake { failing: false }, Options::default());
         // All of them stay, with their seeds.
         let runs: Vec<u32> = results[0].rows().map(|row| row.repetition).collect();
         assert_eq!(runs, (0..5).flat_map(|_| 0..made).collect::<Vec<_>>());
@@ -154,8 +164,8 @@ fn a_point_that_fails_leaves_the_others() {
 fn captures_rows_and_figures_are_written() {
     let folder = std::env::temp_dir().join(format!("kumiki-reproduce-{}", std::process::id()));
     let output = Output::open(&folder, true).unwrap();
-    let results =
-        plan(&[], TWO_HOSTS).unwrap().run(&Fake { failing: false }, 2, Some(&output), &mut Progress::hidden()).unwrap();
+    let options = Options { jobs: 2, output: Some(&output), ..Options::default() };
+    let results = run(&plan(&[], TWO_HOSTS).unwrap(), Fake { failing: false }, options);
     let files = write(&output, &results).unwrap();
     assert_eq!(files.len(), 3);
     let capture = output.path("captures/two/004-a.pcapng");
@@ -169,35 +179,40 @@ fn captures_rows_and_figures_are_written() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Wants an end while it runs its second point.
+/// Wants an end while it runs its second point, which never ends by itself.
+#[derive(Clone, Default)]
 struct Impatient {
-    wanted: AtomicBool,
-    begun: AtomicUsize,
+    wanted: Arc<AtomicBool>,
+    begun: Arc<AtomicUsize>,
 }
 
 impl Runner for Impatient {
     fn run(&self, point: &Point) -> Result<Outcome, Failure> {
         if self.begun.fetch_add(1, Ordering::SeqCst) == 1 {
             self.wanted.store(true, Ordering::SeqCst);
+            loop {
+                std::thread::park();
+            }
         }
         Fake { failing: false }.run(point)
     }
 }
 
 #[test]
-fn what_is_finished_when_an_end_is_wanted_is_kept_and_nothing_else_is_begun() {
-    let runner = Impatient { wanted: AtomicBool::new(false), begun: AtomicUsize::new(0) };
+fn an_end_that_is_wanted_waits_for_no_point() {
+    let runner = Impatient::default();
     let plan = plan(&[], TWO_HOSTS).unwrap();
-    let is_wanted = || runner.wanted.load(Ordering::SeqCst);
-    let results = plan.run_until(Interruption::by(&is_wanted), &runner, 1, None, &mut Progress::hidden()).unwrap();
+    let wanted = Arc::clone(&runner.wanted);
+    let interruption = Interruption::by(move || wanted.load(Ordering::SeqCst));
+    let results = run(&plan, runner.clone(), Options { interruption, ..Options::default() });
     assert_eq!(runner.begun.load(Ordering::SeqCst), 2);
     let [result] = &results[..] else {
         panic!("one scenario");
     };
-    assert_eq!((result.rows().count(), result.left()), (2, (3, 5)));
+    assert_eq!((result.rows().count(), result.left()), (1, (4, 5)));
     assert!(result.failures().is_empty(), "what was not run has not failed");
     let whole = tests::results(TWO_HOSTS, 1, false);
-    assert!(result.rows().eq(whole.rows().take(2)));
+    assert!(result.rows().eq(whole.rows().take(1)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | JSON Lines: one RFC 8259 object to a line, UTF-8; CSV as in RFC 4180 with a header line, lines end with LF |
-//! | Left out | Parquet, merging of shards |
+//! | Left out | Parquet |
 //!
 //! A row is flat: the varied parameters stand between the fixed fields by their own names, which end in a unit
 //! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `tcp.segments_sent` in CSV.

@@ -21,7 +21,7 @@ pub struct Output {
 #[non_exhaustive]
 pub enum OutputError {
     /// An older result is in the way.
-    #[error("{} already has a result ({}); choose another directory with --out, or replace it with --force", directory.display(), file.display())]
+    #[error("{} already has a result ({}); choose another directory with --out, go on with it by --resume, or replace it with --force", directory.display(), file.display())]
     Exists {
         /// The directory for results.
         directory: PathBuf,
@@ -52,6 +52,16 @@ pub enum OutputError {
         #[source]
         source: RowError,
     },
+    /// A journal cannot be gone on with, or merged.
+    #[error("{}{}: {why}", path.display(), numbered(*line))]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; 0 where it is about none.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A file of rows cannot be read.
     #[error("{}, {source}", path.display())]
     Read {
@@ -63,7 +73,14 @@ pub enum OutputError {
     },
 }
 
+/// ":7".
+fn numbered(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
+}
+
 impl Output {
+    /// Every point that has ended, for whoever goes on.
+    pub const JOURNAL: &'static str = "journal.jsonl";
     /// The rows as JSON Lines.
     pub const ROWS_JSONL: &'static str = "rows.jsonl";
     /// The rows as CSV.
@@ -73,14 +90,15 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where rows are there and `force` is false; [`OutputError::Io`] where the directory cannot
+    /// [`OutputError::Exists`] where rows or a journal are there and `force` is false; [`OutputError::Io`] where the directory cannot
     /// be made.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory)
             .map_err(|source| OutputError::Io { path: output.directory.clone(), source })?;
-        output.refuse_existing(Path::new(Self::ROWS_JSONL))?;
-        output.refuse_existing(Path::new(Self::ROWS_CSV))?;
+        for name in [Self::ROWS_JSONL, Self::ROWS_CSV, Self::JOURNAL] {
+            output.refuse_existing(Path::new(name))?;
+        }
         Ok(output)
     }
 
@@ -103,7 +121,16 @@ impl Output {
     /// [`OutputError::Exists`] where the file is there and `force` was not given; [`OutputError::Name`] for an absolute
     /// name or one with `..`; [`OutputError::Io`] where the file system refuses.
     pub fn write(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
-        self.write_for(name, octets, false)
+        self.write_for(name, octets, false).map(|(path, _)| path)
+    }
+
+    /// As [`Output::write`], of a file to which more is added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Output::write`].
+    pub fn begin(&self, name: &str, octets: &[u8]) -> Result<fs::File, OutputError> {
+        self.write_for(name, octets, false).map(|(_, file)| file)
     }
 
     /// As [`Output::write`], of a capture: nobody but its owner can read it.
@@ -112,10 +139,10 @@ impl Output {
     ///
     /// As [`Output::write`].
     pub fn write_capture(&self, name: &str, octets: &[u8]) -> Result<PathBuf, OutputError> {
-        self.write_for(name, octets, true)
+        self.write_for(name, octets, true).map(|(path, _)| path)
     }
 
-    fn write_for(&self, name: &str, octets: &[u8], is_private: bool) -> Result<PathBuf, OutputError> {
+    fn write_for(&self, name: &str, octets: &[u8], is_private: bool) -> Result<(PathBuf, fs::File), OutputError> {
         let relative = Path::new(name);
         let plain = relative.components().all(|c| matches!(c, std::path::Component::Normal(_)));
         let (true, Some(file)) = (plain, relative.file_name()) else {
@@ -129,14 +156,17 @@ impl Output {
             let mut part = begin(&temporary, is_private)?;
             part.write_all(octets)?;
             part.sync_all()?;
-            fs::rename(&temporary, &path)
+            fs::rename(&temporary, &path)?;
+            Ok(part)
         });
-        if let Err(source) = written {
-            // The first failure is the one to report; a leftover part is only untidy.
-            let _ = fs::remove_file(&temporary);
-            return Err(OutputError::Io { path, source });
+        match written {
+            Ok(file) => Ok((path, file)),
+            Err(source) => {
+                // The first failure is the one to report; a leftover part is only untidy.
+                let _ = fs::remove_file(&temporary);
+                Err(OutputError::Io { path, source })
+            }
         }
-        Ok(path)
     }
 
     /// Writes `rows.jsonl` and `rows.csv` and says where they are.

@@ -16,6 +16,7 @@ use super::{Compare, Report, Scenario, Trend, check};
 pub struct Document {
     name: String,
     file: String,
+    text: Arc<str>,
     root: Node,
 }
 
@@ -97,7 +98,7 @@ impl Document {
             return Err(Fault::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        Ok(Self { name: name.to_owned(), file: file.to_owned(), root })
+        Ok(Self { name: name.to_owned(), file: file.to_owned(), text: text.into(), root })
     }
 
     /// The scenario that the command line names: a path where it has a slash or ends in `.toml`, otherwise one of those
@@ -159,6 +160,12 @@ impl Document {
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The text, as it was read.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The paper it says it repeats, before anything else of it is read.
@@ -362,6 +369,13 @@ impl Point {
     #[must_use]
     pub fn file(&self) -> &str {
         &self.origin.file
+    }
+
+    /// The text of the point: all of the scenario, with names and `--set` put in, but for the tables that make points of it or judge them.
+    #[must_use]
+    pub fn resolved(&self) -> toml::Table {
+        let entries = self.origin.root.entries().iter().filter(|entry| !APART.contains(&entry.key.as_str()));
+        entries.map(|entry| (entry.key.clone(), entry.node.to_toml())).collect()
     }
 
     /// `fault` with the file, and the line and the value that its path leads to.

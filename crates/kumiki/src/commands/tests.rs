@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kumiki_lab::reproduce::{Failure, Outcome};
+use kumiki_lab::reproduce::{Failure, Outcome, Runner};
 use kumiki_lab::rows::read_rows;
 
 use super::*;
@@ -27,12 +27,24 @@ impl Runner for Fake {
 fn args(name: &str) -> cli::Results {
     let out = std::env::temp_dir().join(format!("kumiki-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&out);
-    cli::Results { quick: true, runs: None, out, force: false, pcap: None, json: true, jobs: Some(2) }
+    cli::Results {
+        quick: true,
+        runs: None,
+        out,
+        force: false,
+        resume: false,
+        shard: None,
+        pcap: None,
+        json: true,
+        jobs: Some(2),
+    }
 }
 
 fn run_two(args: &cli::Results, failing: fn(&Point) -> bool) -> Result<(), Stop> {
     let document = Document::parse("two", "two.toml", TWO_HOSTS).unwrap();
-    experiments("test", &[document], Vec::new(), args, &Fake { failing })
+    let captures = String::new();
+    let work = experiments::Work { what: "test", documents: &[document], set: Vec::new(), captures, args };
+    experiments::experiments(work, &Arc::new(Fake { failing }))
 }
 
 fn files(args: &cli::Results) -> Vec<PathBuf> {
@@ -48,7 +60,7 @@ fn files(args: &cli::Results) -> Vec<PathBuf> {
 fn a_run_leaves_rows_and_figures_and_refuses_to_run_over_them() {
     let args = args("leaves");
     run_two(&args, |_| false).unwrap();
-    assert_eq!(files(&args), ["figures", "rows.csv", "rows.jsonl"].map(PathBuf::from));
+    assert_eq!(files(&args), ["figures", "journal.jsonl", "rows.csv", "rows.jsonl"].map(PathBuf::from));
     assert_eq!(read_rows(&args.out.join("rows.jsonl")).unwrap().len(), 2);
     assert!(matches!(run_two(&args, |_| false), Err(Stop::Input(_))));
     std::fs::remove_dir_all(&args.out).unwrap();
@@ -81,4 +93,12 @@ fn papers_are_chosen_and_a_missing_one_is_said() {
     assert_eq!(of_papers(documents.clone(), &[]).unwrap().len(), 1);
     assert_eq!(of_papers(documents.clone(), &[2]).unwrap().len(), 1);
     assert!(matches!(of_papers(documents, &[2, 4]), Err(Stop::Input(why)) if why == "no scenario repeats paper 4"));
+}
+
+#[test]
+fn a_command_line_that_goes_on_is_one_that_a_shell_takes() {
+    let again = |arguments: &[&str]| experiments::again(arguments.iter().map(|&it| it.to_owned()), true);
+    assert_eq!(again(&["reproduce", "2", "--force", "--out", "a b"]), "kumiki reproduce 2 --out 'a b' --resume");
+    let set = again(&["run", "./x.toml", "--set", "window=8 KiB, 16 KiB", "--set", "title=it's", "--resume"]);
+    assert_eq!(set, r"kumiki run ./x.toml --set 'window=8 KiB, 16 KiB' --set 'title=it'\''s' --resume");
 }

@@ -1,0 +1,228 @@
+//! One point: its runs, and what they say together.
+
+use serde::{Deserialize, Serialize};
+
+use super::journal::Entry;
+use super::{Failure, Interruption, NOT_RUN, Runner};
+use crate::rows::{Row, Scope};
+use crate::scenario::{Point, Repeat};
+use crate::stats::{self, Level, Stopping, Summary, Verdict};
+
+/// What one run of a point has brought, but for captures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ran {
+    /// Its rows, complete.
+    pub(super) rows: Vec<Row>,
+    /// What a reader of the table should know.
+    pub(super) notes: Vec<String>,
+    /// Lines in the figure that nothing can exceed.
+    pub(super) limits: Vec<(String, f64)>,
+}
+
+/// What all runs of a point gave. It follows from them alone, so that it is the same whether they were made now or are read from a journal.
+#[derive(Clone, Debug)]
+pub(super) struct Done {
+    pub(super) rows: Vec<Row>,
+    /// What the point is about: the load of `[report]`, or all together.
+    pub(super) summary: Summary,
+    /// Of each load, where there are several and none of them is the one.
+    pub(super) loads: Vec<(String, Summary)>,
+    pub(super) notes: Vec<String>,
+    pub(super) limits: Vec<(String, f64)>,
+}
+
+/// The captures of a point: which repetition, the name of the file, its octets.
+pub(super) type Captures = Vec<(u32, String, Vec<u8>)>;
+
+/// All repetitions of one point.
+pub(super) fn repeat(
+    runner: &impl Runner,
+    point: &Point,
+    most: Option<u32>,
+    interruption: &Interruption,
+) -> Result<(Vec<Ran>, Captures), String> {
+    let known = point.row().map_err(|fault| fault.to_string())?;
+    let stopping = stopping(point);
+    let fixed = point.scenario.run.repeat.as_ref();
+    let wanted = fixed.map(|it| it.runs.min(most.unwrap_or(u32::MAX)).max(1));
+    let mut values = Vec::new();
+    let mut runs: Vec<Ran> = Vec::new();
+    let mut captures = Vec::new();
+    let mut point = point.clone();
+    for repetition in 0_u32.. {
+        if repetition > 0 && interruption.is_made() {
+            // Fewer runs than were asked for would be another result.
+            return Err(NOT_RUN.to_owned());
+        }
+        let seed = known.seed.wrapping_add(repetition.into());
+        point.scenario.run.seed = seed;
+        let outcome = runner.run(&point).map_err(|why: Failure| why.to_string())?;
+        let mut ran = Ran { notes: outcome.notes, limits: outcome.limits, ..Ran::default() };
+        for row in outcome.rows {
+            ran.rows.push(identified(row, &known, &point, (seed, repetition))?);
+        }
+        values.push(own_value(&ran.rows, &point)?);
+        runs.push(ran);
+        captures.extend(outcome.captures.into_iter().map(|(name, octets)| (repetition, name, octets)));
+        if wanted.is_some_and(|wanted| repetition + 1 < wanted) {
+            continue;
+        }
+        match stopping.map(|stopping| stopping.after(&values)) {
+            None | Some(Verdict::Enough { .. } | Verdict::TooWide { .. }) => break,
+            Some(Verdict::More) => {}
+        }
+    }
+    Ok((runs, captures))
+}
+
+/// The row with what says of which point, seed and repetition it is.
+fn identified(row: Row, known: &Row, point: &Point, (seed, repetition): (u64, u32)) -> Result<Row, String> {
+    // The paper's value is of the point, and not of a part of it.
+    let paper_mbps = known.paper_mbps.filter(|_| is_own(&row, point));
+    let mut varied = known.varied.clone();
+    // What the run has to say of itself: the part of a host that the row is of, what was measured.
+    let said = row.varied.into_iter();
+    varied.extend(said.filter(|(name, _)| known.parameter(name).is_none()));
+    let row = Row {
+        varied,
+        seed,
+        repetition,
+        paper: known.paper,
+        figure: known.figure.clone(),
+        series: known.series.clone(),
+        paper_mbps,
+        profile: known.profile.clone(),
+        fitted: known.fitted,
+        fit_points: known.fit_points,
+        fit_parameters: known.fit_parameters,
+        version: known.version.clone(),
+        ..row
+    };
+    row.check().map_err(|why| why.to_string())?;
+    Ok(row)
+}
+
+/// Whether the row is what the point is about: the load of `[report]`, or all together.
+fn is_own(row: &Row, point: &Point) -> bool {
+    row.scope != Scope::Flow && row.load == point.scenario.report.load
+}
+
+fn own_value(rows: &[Row], point: &Point) -> Result<f64, String> {
+    let own = rows.iter().find(|row| is_own(row, point));
+    Ok(own.ok_or("the run gave no result")?.goodput_mbps)
+}
+
+/// The rule by which a point is repeated until its interval is narrow, where it has one.
+fn stopping(point: &Point) -> Option<Stopping> {
+    let wanted = point.scenario.run.confidence.as_ref()?;
+    let level = if wanted.level == 95 { Level::P95 } else { Level::P99 };
+    let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    Some(Stopping::new(level, wanted.width_percent).runs(count(wanted.most), count(wanted.fewest)))
+}
+
+impl Done {
+    /// What a line of a journal says of `point`.
+    ///
+    /// # Errors
+    ///
+    /// Why it failed, where it did.
+    pub(super) fn of_entry(point: &Point, entry: Entry) -> Result<Self, String> {
+        entry.failed.map_or_else(|| Self::of(point, entry.runs), Err)
+    }
+
+    /// What these runs of `point` say together.
+    ///
+    /// # Errors
+    ///
+    /// In words, where one of them has no result.
+    fn of(point: &Point, runs: Vec<Ran>) -> Result<Self, String> {
+        let stopping = stopping(point);
+        let values = runs.iter().map(|ran| own_value(&ran.rows, point)).collect::<Result<Vec<_>, _>>();
+        let mut values = values?;
+        let mut notes: Vec<String> = Vec::new();
+        if let Some(Verdict::TooWide { width_percent }) = stopping.map(|stopping| stopping.after(&values)) {
+            let runs = values.len();
+            notes.push(format!("after {runs} runs the interval is still {width_percent:.1} % of the mean wide"));
+        }
+        let mut told: Vec<(String, Vec<u64>)> = Vec::new();
+        let mut limits: Vec<(String, f64)> = Vec::new();
+        let mut rows = Vec::new();
+        for (repetition, ran) in (0_u64..).zip(runs) {
+            let seed = point.scenario.run.seed.wrapping_add(repetition);
+            for note in ran.notes {
+                match told.iter_mut().find(|(known, _)| *known == note) {
+                    Some((_, seeds)) => seeds.push(seed),
+                    None => told.push((note, vec![seed])),
+                }
+            }
+            for limit in ran.limits {
+                if !limits.contains(&limit) {
+                    limits.push(limit);
+                }
+            }
+            rows.extend(ran.rows);
+        }
+        notes.extend(told.into_iter().map(|(note, seeds)| of_runs(note, &seeds, values.len())));
+        let fixed = point.scenario.run.repeat.as_ref();
+        if let Some(fixed) = fixed {
+            one_of(fixed, &mut values, &mut notes);
+        }
+        let level = stopping.map_or(Level::P99, |stopping| stopping.level());
+        let summary = Summary::of(&values, level).ok_or("the point did not run at all")?;
+        let loads = of_loads(point, &rows, fixed, level);
+        Ok(Self { rows, summary, loads, notes, limits })
+    }
+}
+
+/// What the runs with `seeds` have said, of so many.
+pub(super) fn of_runs(note: String, seeds: &[u64], runs: usize) -> String {
+    if seeds.len() == runs {
+        return note;
+    }
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!("seed {}: {note}", seeds.join(", "))
+}
+
+/// What the runs say of each load, where there are several and `[report]` names none.
+fn of_loads(point: &Point, rows: &[Row], fixed: Option<&Repeat>, level: Level) -> Vec<(String, Summary)> {
+    let names =
+        point.scenario.load.keys().filter(|_| point.scenario.report.load.is_none() && point.scenario.load.len() > 1);
+    let of_load = |name: &String| {
+        let own = rows.iter().filter(|row| row.scope == Scope::Load && row.load.as_ref() == Some(name));
+        let mut values: Vec<f64> = own.map(|row| row.goodput_mbps).collect();
+        if let Some(fixed) = fixed {
+            one_of(fixed, &mut values, &mut Vec::new());
+        }
+        Some((name.clone(), Summary::of(&values, level)?))
+    };
+    names.filter_map(of_load).collect()
+}
+
+/// Makes one value of a fixed number of runs.
+pub(super) fn one_of(fixed: &Repeat, values: &mut Vec<f64>, notes: &mut Vec<String>) {
+    let value = match fixed.show.as_deref() {
+        Some("min") => values.iter().copied().min_by(f64::total_cmp),
+        Some("max") => values.iter().copied().max_by(f64::total_cmp),
+        _ if values.len() > 2 => stats::trimmed_mean(values, 1),
+        _ => stats::mean(values),
+    };
+    let (Some(value), n) = (value, values.len()) else {
+        return;
+    };
+    let all = fixed.runs;
+    let runs = match n {
+        1 => "one run".to_owned(),
+        _ => format!("{n} runs"),
+    };
+    notes.push(match u32::try_from(n) {
+        Ok(n) if n < all => {
+            format!("each value is of {runs}; the scenario has {all}: --runs {all}")
+        }
+        _ => format!("each value is of {runs}"),
+    });
+    if fixed.show.is_none() && n > 2 && values.iter().any(|value| Some(value) != values.first()) {
+        notes.push("means are without the best and the worst run".to_owned());
+    }
+    *values = vec![value];
+}

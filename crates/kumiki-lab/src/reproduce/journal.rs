@@ -1,0 +1,369 @@
+//! The journal of a run: every point that has ended, as it ends, so that nothing else is lost whatever ends the program.
+//!
+//! | | |
+//! |---|---|
+//! | Specification | `journal.jsonl`, JSON Lines. The first is `{"sha256":"...","journal":{...}}`, what is run ([`Header`]); each that follows `{"sha256":"...","point":{...}}`, a point ([`Entry`]). The hash is that of the octets of the second value |
+//! | Left out | points that have begun; a point's repetitions one by one |
+//!
+//! Lines are added whole, each by one call. So only the last can be torn, and what is torn was not finished: it is dropped. Everything else that is not as
+//! it was written is refused with its line.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::done::Ran;
+use super::key::sha256;
+use super::shard::Shard;
+use super::{COMMIT, Plan};
+use crate::rows::{Output, OutputError};
+use crate::scenario::{Choice, Document, Fault};
+
+/// The form of the lines. Another one is refused.
+const FORMAT: u32 = 1;
+
+/// What is run: enough to make the same points of it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    format: u32,
+    version: String,
+    commit: Option<String>,
+    pub(super) shard: Shard,
+    scenarios: Vec<Text>,
+    set: Vec<String>,
+    quick: bool,
+    runs: Option<u32>,
+    /// What is captured, as on the command line. Captures are files of their own.
+    captures: String,
+}
+
+/// A scenario as it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    name: String,
+    file: String,
+    text: String,
+}
+
+/// A point that has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// What makes it the same point: see [`super::key`].
+    pub(super) key: String,
+    /// For who reads the file: the scenario, the number of the point in it, and what is varied.
+    pub(super) scenario: String,
+    pub(super) point: usize,
+    pub(super) label: String,
+    /// How long it took on this machine; says nothing of the result.
+    pub(super) took_ms: u64,
+    /// The names of its captures, below the directory.
+    pub(super) captures: Vec<String>,
+    /// Why it failed, where it did.
+    pub(super) failed: Option<String>,
+    /// Its runs, where it did not.
+    pub(super) runs: Vec<Ran>,
+}
+
+impl Entry {
+    /// Whether both say the same, whatever it took.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Self { took_ms: 0, ..self.clone() } == Self { took_ms: 0, ..other.clone() }
+    }
+}
+
+impl Header {
+    /// Of `documents` with what the command line chooses, and what it captures.
+    #[must_use]
+    pub fn new(documents: &[Document], choice: &Choice, captures: &str, shard: Shard) -> Self {
+        let text = |document: &Document| Text {
+            name: document.name().to_owned(),
+            // Where it is on this machine is nobody's business.
+            file: Path::new(document.file())
+                .file_name()
+                .map_or_else(String::new, |it| it.to_string_lossy().into_owned()),
+            text: document.text().to_owned(),
+        };
+        Self {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: COMMIT.map(str::to_owned),
+            shard,
+            scenarios: documents.iter().map(text).collect(),
+            set: choice.set.clone(),
+            quick: choice.quick,
+            runs: choice.runs,
+            captures: captures.to_owned(),
+        }
+    }
+
+    /// The same of all shards.
+    pub(super) fn of_all(self) -> Self {
+        Self { shard: Shard::WHOLE, ..self }
+    }
+
+    /// The scenarios and the choice that it is of.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] of a text that is no scenario.
+    pub(super) fn plan(&self) -> Result<(Vec<Document>, Choice), Fault> {
+        let documents = self.scenarios.iter().map(|it| Document::parse(&it.name, &it.file, &it.text));
+        let choice = Choice { set: self.set.clone(), quick: self.quick, runs: self.runs };
+        Ok((documents.collect::<Result<_, _>>()?, choice))
+    }
+
+    /// The first scenario whose text is another one in `other`.
+    pub(super) fn differs_in_text(&self, other: &Self) -> Option<&str> {
+        let mut both = self.scenarios.iter().zip(&other.scenarios);
+        both.find(|(ours, theirs)| ours.text != theirs.text).map(|(ours, _)| ours.name.as_str())
+    }
+
+    /// Why what `self` is of is not what `other` is of, whatever the shard; nothing where it is.
+    pub(super) fn differs(&self, other: &Self) -> Option<String> {
+        let build = |it: &Self| match &it.commit {
+            Some(commit) => format!("version {} ({commit})", it.version),
+            None => format!("version {}", it.version),
+        };
+        let names = |it: &Self| it.scenarios.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        let options = |it: &Self| {
+            let set = it.set.iter().map(|set| format!(" --set {set:?}"));
+            let quick = if it.quick { " --quick" } else { "" };
+            let runs = it.runs.map_or_else(String::new, |runs| format!(" --runs {runs}"));
+            format!("{}{quick}{runs}", set.collect::<String>())
+        };
+        let captures = |it: &Self| if it.captures.is_empty() { "none".to_owned() } else { it.captures.clone() };
+        let or_none = |text: String| if text.is_empty() { " none".to_owned() } else { text };
+        let parts = [
+            ("", build(self), build(other)),
+            ("scenario ", names(self), names(other)),
+            ("options", or_none(options(self)), or_none(options(other))),
+            ("captures ", captures(self), captures(other)),
+        ];
+        let (what, ours, theirs) = parts.into_iter().find(|(_, ours, theirs)| ours != theirs)?;
+        Some(format!("it is of {what}{ours}, and not of {what}{theirs}"))
+    }
+}
+
+/// A journal that is being written. Nobody else writes it meanwhile.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// What was in it, by the place of the point in the plan.
+    kept: BTreeMap<usize, Entry>,
+    keys: Vec<String>,
+    /// Whether something was added since the last [`Journal::sync`].
+    is_dirty: bool,
+}
+
+/// What is in a journal.
+pub(super) struct Content {
+    pub(super) header: Header,
+    /// Each with its line, from 1.
+    pub(super) entries: Vec<(usize, Entry)>,
+}
+
+impl Journal {
+    /// The name of the file.
+    pub const NAME: &'static str = Output::JOURNAL;
+
+    /// Begins the journal of `plan` in the directory of `output`; with `resume` goes on with the one that is there, if one is. `header` says what is run.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Exists`] where one is there, which is neither to be gone on with nor to be replaced; [`OutputError::Journal`] with the line that is
+    /// damaged, or of something else; [`OutputError::Io`] where the file system refuses, or another process writes it.
+    pub fn open(output: &Output, header: &Header, plan: &Plan, resume: bool) -> Result<Self, OutputError> {
+        let path = output.path(Self::NAME);
+        let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
+        let io = |source| OutputError::Io { path: path.clone(), source };
+        // Held until the new file is in its place.
+        let before = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => None,
+            Err(why) => return Err(io(why)),
+        };
+        if let Some(file) = &before {
+            lock(file).map_err(io)?;
+        }
+        let mut kept = match &before {
+            Some(_) if resume => kept(&read(&path)?, header, &keys, &path)?,
+            _ => BTreeMap::new(),
+        };
+        // What was captured belongs to the result; where it is gone, the point is run again.
+        kept.retain(|_, entry| entry.captures.iter().all(|name| output.path(name).is_file()));
+        if resume && before.is_none() && output.path(Output::ROWS_JSONL).exists() {
+            // Results without a journal are of another program.
+            let file = PathBuf::from(Output::ROWS_JSONL);
+            return Err(OutputError::Exists { directory: output.directory().to_owned(), file });
+        }
+        let mut text = sealed("journal", header, &path)?;
+        for entry in kept.values() {
+            text.push_str(&sealed("point", entry, &path)?);
+        }
+        let file = output.begin(Self::NAME, text.as_bytes())?;
+        lock(&file).map_err(io)?;
+        Ok(Self { path, file, kept, keys, is_dirty: false })
+    }
+
+    /// How many points it had.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Takes the journal away: there is nothing in it that anybody would go on with.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Io`] where the file system refuses.
+    pub fn discard(self) -> Result<(), OutputError> {
+        fs::remove_file(&self.path).map_err(|source| OutputError::Io { path: self.path, source })
+    }
+
+    /// Takes what was in it, by the place of the point in the plan. Points that failed are not among it: they are run again.
+    pub(super) fn take_kept(&mut self) -> BTreeMap<usize, Entry> {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// The key of the point at `place` in the plan.
+    pub(super) fn key(&self, place: usize) -> String {
+        self.keys.get(place).cloned().unwrap_or_default()
+    }
+
+    /// Adds a point that has ended. It is there for whoever reads the file from now on; [`Journal::sync`] has it survive the machine, too.
+    pub(super) fn add(&mut self, entry: &Entry) -> Result<(), OutputError> {
+        let line = sealed("point", entry, &self.path)?;
+        self.is_dirty = true;
+        self.file.write_all(line.as_bytes()).map_err(|source| OutputError::Io { path: self.path.clone(), source })
+    }
+
+    /// Returns when everything that was added is on the disk.
+    pub(super) fn sync(&mut self) -> Result<(), OutputError> {
+        if !std::mem::take(&mut self.is_dirty) {
+            return Ok(());
+        }
+        self.file.sync_data().map_err(|source| OutputError::Io { path: self.path.clone(), source })
+    }
+}
+
+/// That nobody else writes it. Where files cannot be locked, nobody asks.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "another process is writing it; wait for its end, or give another --out",
+        )),
+        Err(TryLockError::Error(why)) if why.kind() != io::ErrorKind::Unsupported => Err(why),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Those of `content` that are of the plan with `keys`, by their place in it.
+fn kept(
+    content: &Content,
+    header: &Header,
+    keys: &[String],
+    path: &Path,
+) -> Result<BTreeMap<usize, Entry>, OutputError> {
+    if let Some(why) = content.header.differs(header) {
+        return Err(at(path, 1, why));
+    }
+    if content.header.shard != header.shard {
+        let (theirs, ours) = (content.header.shard, header.shard);
+        return Err(at(path, 1, format!("it is of shard {theirs}, and not of shard {ours}")));
+    }
+    let places: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
+    let mut kept: BTreeMap<usize, Entry> = BTreeMap::new();
+    for (line, entry) in &content.entries {
+        let place = places.get(entry.key.as_str()).copied().filter(|place| header.shard.has(*place));
+        let place = place.ok_or_else(|| at(path, *line, foreign(entry)))?;
+        put(&mut kept, place, entry).map_err(|why| at(path, *line, why))?;
+    }
+    kept.retain(|_, entry| entry.failed.is_none());
+    Ok(kept)
+}
+
+/// That the point of `entry` is none of those that are run.
+pub(super) fn foreign(entry: &Entry) -> String {
+    let Entry { scenario, point, .. } = entry;
+    format!(
+        "point {point} of {scenario} is not among those that are to be run: the scenario, its options or a profile have changed"
+    )
+}
+
+/// Puts `entry` where it belongs. A point that has failed may have been run again.
+///
+/// # Errors
+///
+/// In words, where the point is there with other results.
+pub(super) fn put(entries: &mut BTreeMap<usize, Entry>, place: usize, entry: &Entry) -> Result<(), String> {
+    if let Some(before) = entries.get(&place).filter(|it| it.failed.is_none() && !it.is_same(entry)) {
+        let Entry { scenario, point, .. } = before;
+        return Err(format!("point {point} of {scenario} is there already, with other results"));
+    }
+    entries.insert(place, entry.clone());
+    Ok(())
+}
+
+/// Reads a journal; a torn last line is passed over.
+pub(super) fn read(path: &Path) -> Result<Content, OutputError> {
+    let octets = fs::read(path).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    let mut lines: Vec<&[u8]> = octets.split_inclusive(|octet| *octet == b'\n').collect();
+    // The header was written before the file had its name.
+    let is_torn = |line: &&[u8]| opened("point", line).is_err() && !is_of_another_kind(line);
+    if lines.len() > 1 {
+        lines.pop_if(|line| is_torn(&&**line));
+    }
+    let mut lines = lines.into_iter();
+    let first = lines.next().ok_or_else(|| at(path, 1, "it is empty; a journal begins with what is run"))?;
+    let header: Header = value("journal", first).map_err(|why| at(path, 1, why))?;
+    if header.format != FORMAT {
+        let format = header.format;
+        return Err(at(path, 1, format!("a journal of form {format}, where this program knows form {FORMAT}")));
+    }
+    let entries = (2..).zip(lines).map(|(line, text)| match value("point", text) {
+        Ok(entry) => Ok((line, entry)),
+        Err(why) => Err(at(path, line, why)),
+    });
+    Ok(Content { header, entries: entries.collect::<Result<_, _>>()? })
+}
+
+/// Whether a line is whole, but no point.
+fn is_of_another_kind(line: &[u8]) -> bool {
+    opened("journal", line).is_ok()
+}
+
+/// A line: what `value` is, and the hash of its text.
+fn sealed(kind: &str, value: &impl Serialize, path: &Path) -> Result<String, OutputError> {
+    let text =
+        serde_json::to_string(value).map_err(|why| at(path, 0, format!("a {kind} has no form as text: {why}")))?;
+    Ok(format!("{{\"sha256\":\"{}\",\"{kind}\":{text}}}\n", sha256(text.as_bytes())))
+}
+
+/// The text of the value in a line of this kind.
+fn opened<'a>(kind: &str, line: &'a [u8]) -> Result<&'a str, String> {
+    let damaged = || "the line is damaged".to_owned();
+    let line = core::str::from_utf8(line).map_err(|_| damaged())?;
+    let line = line.strip_suffix("}\n").ok_or_else(damaged)?;
+    let (hash, rest) =
+        line.strip_prefix("{\"sha256\":\"").and_then(|it| it.split_at_checked(64)).ok_or_else(damaged)?;
+    let text = rest.strip_prefix(&format!("\",\"{kind}\":")).ok_or_else(|| format!("the line is no {kind}"))?;
+    if sha256(text.as_bytes()) == hash { Ok(text) } else { Err(damaged()) }
+}
+
+fn value<T: for<'de> Deserialize<'de>>(kind: &str, line: &[u8]) -> Result<T, String> {
+    let text = opened(kind, line)?;
+    // What was written by this program can be read by it; a hash that fits all the same says who wrote it.
+    serde_json::from_str(text).map_err(|why| format!("the line is whole, but of another version: {why}"))
+}
+
+pub(super) fn at(path: &Path, line: usize, why: impl Into<String>) -> OutputError {
+    OutputError::Journal { path: path.to_owned(), line, why: why.into() }
+}

@@ -1,0 +1,58 @@
+//! What makes a point the same point in another process.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::profile;
+use crate::scenario::{Choice, Fault, Point};
+
+/// SHA-256 of `octets`, in hexadecimal.
+pub(super) fn sha256(octets: &[u8]) -> String {
+    hex(Sha256::digest(octets).as_slice())
+}
+
+fn hex(octets: &[u8]) -> String {
+    octets.iter().fold(String::new(), |mut text, octet| {
+        let _ = write!(text, "{octet:02x}");
+        text
+    })
+}
+
+/// The key of a point: SHA-256 over everything that its rows depend on. That is the version of the program, the name of the scenario and the place of the point
+/// in it, its text after all names and `--set` are put in, the paper's value, the most runs of it, and what its profiles say.
+///
+/// What only says how points are made of a scenario, what it is called, and how results are judged is not in it: a comment may change, and a `[[trend]]`.
+///
+/// # Errors
+///
+/// [`Fault`] where a profile cannot be read again.
+pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<String, Fault> {
+    let mut hash = Sha256::new();
+    // With its length, so that no two lists of parts are the same octets.
+    let mut add = |part: &str| {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    };
+    add(env!("CARGO_PKG_VERSION"));
+    add(super::COMMIT.unwrap_or_default());
+    add(scenario);
+    add(&point.index.to_string());
+    add(&point.resolved().to_string());
+    for (name, value) in &point.varied {
+        add(name);
+        add(&value.to_string());
+    }
+    let compare = point.compare().map(|it| (it.goodput_mbps, it.fitted));
+    add(&format!("{compare:?}"));
+    add(&format!("{:?}", point.scenario.run.repeat.as_ref().and(choice.runs)));
+    let names = point.scenario.host.values().map(|host| host.profile.as_deref().unwrap_or(profile::ZERO));
+    let profiles = names.map(|name| Ok((name, profile::load(name)?))).collect::<Result<BTreeMap<_, _>, Fault>>()?;
+    for (name, profile) in &profiles {
+        add(name);
+        // All that was read, with what it is like: maps in it are in the order of their names.
+        add(&format!("{profile:?}"));
+    }
+    Ok(hex(hash.finalize().as_slice()))
+}

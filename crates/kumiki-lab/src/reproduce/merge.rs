@@ -1,0 +1,159 @@
+//! One result of the journals of several shards.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::done::Done;
+use super::journal::{self, Content, Entry, Header, Journal};
+use super::shard::Shard;
+use super::{Failure, Outcome, Plan, Results, Runner};
+use crate::rows::{Output, OutputError};
+use crate::scenario::Point;
+
+/// What shards have brought together.
+#[derive(Debug)]
+pub struct Merged {
+    plan: Plan,
+    header: Header,
+    /// By place in the plan: in which directory, and what.
+    entries: BTreeMap<usize, (PathBuf, Entry)>,
+}
+
+/// Points are not run here, and were checked where they were.
+struct Nobody;
+
+impl Runner for Nobody {
+    fn run(&self, _: &Point) -> Result<Outcome, Failure> {
+        Err("nothing is run to merge results".into())
+    }
+}
+
+impl Merged {
+    /// Reads the journals in these directories and puts them together. Every point has to be in one of them.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] with the file, and the line where it is about one: what is missing, of something else than the first, or there twice with different
+    /// content; or cannot be read.
+    pub fn read(directories: &[PathBuf]) -> Result<Self, OutputError> {
+        let mut contents: Vec<(&Path, PathBuf, Content)> = Vec::new();
+        for directory in directories {
+            let path = directory.join(Journal::NAME);
+            let content = journal::read(&path)?;
+            if let Some((_, first, before)) = contents.first()
+                && let Some(why) = content.header.differs(&before.header).or_else(|| texts(&content, before))
+            {
+                return Err(journal::at(&path, 1, format!("{why}, as {} is", first.display())));
+            }
+            contents.push((directory, path, content));
+        }
+        let Some((_, first, content)) = contents.first() else {
+            return Err(journal::at(Path::new(Journal::NAME), 0, "no directory is given"));
+        };
+        let header = content.header.clone();
+        let wrong = |why: String| journal::at(first, 1, why);
+        let (documents, choice) = header.plan().map_err(|fault| wrong(fault.to_string()))?;
+        let plan = Plan::new(&documents, &choice, &Nobody).map_err(|fault| wrong(fault.to_string()))?;
+        let keys = plan.keys().map_err(|fault| wrong(fault.to_string()))?;
+        let places: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
+        let mut entries = BTreeMap::new();
+        let mut froms: BTreeMap<usize, (&Path, &Path, usize)> = BTreeMap::new();
+        for (directory, path, content) in &contents {
+            for (line, entry) in &content.entries {
+                let place = places.get(entry.key.as_str()).copied();
+                let place = place.filter(|place| content.header.shard.has(*place));
+                let place = place.ok_or_else(|| journal::at(path, *line, journal::foreign(entry)))?;
+                journal::put(&mut entries, place, entry).map_err(|why| {
+                    let (_, other, line_there) = froms.get(&place).copied().unwrap_or((path, path, 0));
+                    journal::at(path, *line, format!("{why}, in {}:{line_there}", other.display()))
+                })?;
+                froms.insert(place, (directory, path, *line));
+            }
+        }
+        complete(&plan, &entries, &contents)?;
+        let of = |(place, entry): (usize, Entry)| {
+            let directory = froms.get(&place).map(|(directory, ..)| directory.to_path_buf());
+            (place, (directory.unwrap_or_default(), entry))
+        };
+        let entries = entries.into_iter().map(of).collect();
+        Ok(Self { plan, header: header.of_all(), entries })
+    }
+
+    /// The names of the scenarios.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.plan.names()
+    }
+
+    /// Writes one journal of all to `output`, copies the captures there, and gives the results as if they had been run at once.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] where that cannot be written, or a capture cannot be read.
+    pub fn results(self, output: &Output) -> Result<Vec<Results>, OutputError> {
+        let mut journal = Journal::open(output, &self.header, &self.plan, false)?;
+        let mut kept = BTreeMap::new();
+        for (place, (directory, entry)) in self.entries {
+            for name in &entry.captures {
+                let path = directory.join(name);
+                let octets = fs::read(&path).map_err(|source| OutputError::Io { path, source })?;
+                output.write_capture(name, &octets)?;
+            }
+            journal.add(&entry)?;
+            let Some((_, point)) = self.plan.at(place) else {
+                continue;
+            };
+            kept.insert(place, Done::of_entry(point, entry));
+        }
+        journal.sync()?;
+        Ok(self.plan.results(kept, Shard::WHOLE))
+    }
+}
+
+/// Why two journals with the same names are not of the same scenarios.
+fn texts(one: &Content, other: &Content) -> Option<String> {
+    let name = one.header.differs_in_text(&other.header)?;
+    Some(format!("its text of the scenario {name} is not that of the first"))
+}
+
+/// That every point is there.
+fn complete(
+    plan: &Plan,
+    entries: &BTreeMap<usize, Entry>,
+    contents: &[(&Path, PathBuf, Content)],
+) -> Result<(), OutputError> {
+    let mut missing = (0..plan.len()).filter(|place| !entries.contains_key(place));
+    let Some(first) = missing.next() else {
+        return Ok(());
+    };
+    let count = missing.count() + 1;
+    let point = plan.at(first).map_or_else(String::new, |(part, point)| {
+        let label = point.label();
+        let comma = if label.is_empty() { "" } else { ", " };
+        format!("{}{comma}{label}", part.name)
+    });
+    let points = if count == 1 { "1 point is".to_owned() } else { format!("{count} points are") };
+    let owner = contents.iter().find(|(.., content)| content.header.shard.has(first));
+    Err(match owner {
+        Some((_, path, content)) => {
+            let shard = content.header.shard;
+            journal::at(
+                path,
+                0,
+                format!(
+                    "shard {shard} has not ended; {points} missing in all, the first: {point}. To go on, repeat its command with --resume"
+                ),
+            )
+        }
+        None => {
+            let of = contents.first().map(|(_, path, it)| (path.as_path(), it.header.shard.of().1));
+            let (path, count) = of.unwrap_or_else(|| (Path::new(Journal::NAME), 1));
+            let shard = first.checked_rem(count).map_or(1, |number| number + 1);
+            journal::at(
+                path,
+                0,
+                format!("{points} missing, the first: {point}. No directory of shard {shard}/{count} is given"),
+            )
+        }
+    })
+}

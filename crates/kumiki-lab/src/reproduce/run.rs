@@ -1,0 +1,272 @@
+//! Running the points of a plan on several threads.
+//!
+//! Threads that run points belong to nobody: where somebody wants an end, they are left to their points, and end with the process. A point may take hours,
+//! and nothing of it can be kept.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::done::{Captures, Done, Ran, repeat};
+use super::journal::{Entry, Journal};
+use super::shard::Shard;
+use super::{NOT_RUN, Part, Plan, Results, Runner};
+use crate::progress::{Progress, Stopwatch};
+use crate::rows::{Output, OutputError};
+use crate::scenario::Point;
+
+/// How often it is looked whether somebody wants an end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long what a journal got may be in memory alone. A machine that fails costs so much, and a disk is not asked for each of many short points.
+const UNSAFE: Duration = Duration::from_secs(1);
+
+/// Says whether somebody wants the runs to end; by default nobody does.
+#[derive(Clone, Default)]
+pub struct Interruption(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl Interruption {
+    /// An end is wanted once `is_made` says so.
+    #[must_use]
+    pub fn by(is_made: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(is_made)))
+    }
+
+    pub(super) fn is_made(&self) -> bool {
+        self.0.as_ref().is_some_and(|is_made| is_made())
+    }
+}
+
+impl fmt::Debug for Interruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interruption").field(&self.0.is_some()).finish()
+    }
+}
+
+/// How a plan is run.
+#[derive(Debug, Default)]
+pub struct Options<'a> {
+    /// How many points are run at once; at least one is.
+    pub jobs: usize,
+    /// Whether somebody wants an end. Then the rest is not run, and what runs is lost.
+    pub interruption: Interruption,
+    /// Where captures go as they come, so that they need not all be kept.
+    pub output: Option<&'a Output>,
+    /// What keeps each point as it ends, and has what is not to be run again.
+    pub journal: Option<&'a mut Journal>,
+    /// Which of the points.
+    pub shard: Shard,
+}
+
+/// A point that has ended on a thread.
+struct Ended {
+    place: usize,
+    took: Duration,
+    result: Result<(Vec<Ran>, Captures), String>,
+}
+
+/// What is kept of the points, by their places in the plan.
+type Kept = BTreeMap<usize, Result<Done, String>>;
+
+impl Plan {
+    /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results whole or not at all
+    /// ([`Results::left`]); those of other shards are not among them.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`] where a capture or the journal cannot be written. A point that fails is among the results.
+    pub fn run<R: Runner + Send + 'static>(
+        &self,
+        runner: &Arc<R>,
+        mut options: Options<'_>,
+        progress: &mut Progress,
+    ) -> Result<Vec<Results>, OutputError> {
+        let mut kept: Kept = BTreeMap::new();
+        let own = self.costs.iter().enumerate().filter(|(place, _)| options.shard.has(*place));
+        progress.foresee(own.map(|(_, cost)| *cost), options.jobs);
+        if let Some(journal) = options.journal.as_deref_mut() {
+            for (place, entry) in journal.take_kept() {
+                let Some((_, point)) = self.at(place) else {
+                    continue;
+                };
+                if let Some(cost) = self.costs.get(place) {
+                    progress.known(*cost, Duration::from_millis(entry.took_ms));
+                }
+                kept.insert(place, Done::of_entry(point, entry));
+            }
+        }
+        let places = 0..self.len();
+        let queue: Vec<usize> = places.filter(|it| options.shard.has(*it) && !kept.contains_key(it)).collect();
+        let (threads, ended) = self.begin(runner, queue, &options);
+        let was_interrupted = self.collect(&ended, &mut options, &mut kept, progress)?;
+        drop(ended);
+        if !was_interrupted {
+            for thread in threads {
+                // As if it had happened here.
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+        }
+        Ok(self.results(kept, options.shard))
+    }
+
+    /// Begins the threads that run the points of `queue`.
+    fn begin<R: Runner + Send + 'static>(
+        &self,
+        runner: &Arc<R>,
+        queue: Vec<usize>,
+        options: &Options<'_>,
+    ) -> (Vec<JoinHandle<()>>, Receiver<Ended>) {
+        // Captures are large: who runs points waits until those before are written.
+        let (sender, ended) = mpsc::sync_channel(1);
+        let next = Arc::new(AtomicUsize::new(0));
+        let jobs = options.jobs.clamp(1, queue.len().max(1));
+        let queue: Arc<[usize]> = queue.into();
+        let begin = |_| {
+            let (plan, runner, sender) = (self.clone(), Arc::clone(runner), sender.clone());
+            let (queue, next, interruption) = (Arc::clone(&queue), Arc::clone(&next), options.interruption.clone());
+            std::thread::spawn(move || {
+                while !interruption.is_made() {
+                    let place = queue.get(next.fetch_add(1, Ordering::Relaxed)).copied();
+                    let Some((place, (_, point))) = place.and_then(|place| Some((place, plan.at(place)?))) else {
+                        return;
+                    };
+                    let began = Stopwatch::start();
+                    let result = repeat(&*runner, point, plan.choice.runs, &interruption);
+                    // Nobody listens any more where there is an end, or a capture could not be written.
+                    if sender.send(Ended { place, took: began.elapsed(), result }).is_err() {
+                        return;
+                    }
+                }
+            })
+        };
+        ((0..jobs).map(begin).collect(), ended)
+    }
+
+    /// Keeps what the threads bring until they end or somebody wants an end; says whether that was so.
+    fn collect(
+        &self,
+        ended: &Receiver<Ended>,
+        options: &mut Options<'_>,
+        kept: &mut Kept,
+        progress: &mut Progress,
+    ) -> Result<bool, OutputError> {
+        let mut synced = Stopwatch::start();
+        let was_interrupted = loop {
+            // What has ended before the wish is kept all the same.
+            let wait = if options.interruption.is_made() { Duration::ZERO } else { LOOK };
+            match ended.recv_timeout(wait) {
+                Ok(it) => self.keep(it, options, kept, progress)?,
+                Err(RecvTimeoutError::Timeout) if wait.is_zero() => break true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break false,
+            }
+            if let Some(journal) = options.journal.as_deref_mut().filter(|_| synced.elapsed() >= UNSAFE) {
+                journal.sync()?;
+                synced = Stopwatch::start();
+            }
+        };
+        options.journal.as_deref_mut().map_or(Ok(()), Journal::sync)?;
+        Ok(was_interrupted)
+    }
+
+    fn keep(
+        &self,
+        ended: Ended,
+        options: &mut Options<'_>,
+        kept: &mut Kept,
+        progress: &mut Progress,
+    ) -> Result<(), OutputError> {
+        let Ended { place, took, result } = ended;
+        let Some((part, point)) = self.at(place) else {
+            return Ok(());
+        };
+        let label = point.label();
+        progress.doing(&[part.name.as_str(), &label].join(", "));
+        let mut entry = Entry {
+            key: options.journal.as_deref().map(|journal| journal.key(place)).unwrap_or_default(),
+            scenario: part.name.clone(),
+            point: point.index,
+            label,
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            captures: Vec::new(),
+            failed: None,
+            runs: Vec::new(),
+        };
+        match result {
+            Ok((runs, captures)) => {
+                if let Some(output) = options.output {
+                    entry.captures = write_captures(output, &part.name, point.index, &captures)?;
+                }
+                entry.runs = runs;
+            }
+            Err(why) if why == NOT_RUN => return Ok(()),
+            Err(why) => {
+                progress.note(&format!("{}, {}: {why}", part.name, entry.label));
+                entry.failed = Some(why);
+            }
+        }
+        // Captures first: what is in the journal has its files.
+        if let Some(journal) = options.journal.as_deref_mut() {
+            journal.add(&entry)?;
+        }
+        let result = Done::of_entry(point, entry);
+        kept.insert(place, result);
+        if let Some(cost) = self.costs.get(place) {
+            progress.done(*cost, took);
+        }
+        Ok(())
+    }
+
+    /// The point at `place`, and the scenario that it is of.
+    pub(super) fn at(&self, place: usize) -> Option<(&Part, &Point)> {
+        let mut place = place;
+        for part in &*self.parts {
+            match place.checked_sub(part.points.len()) {
+                None => return Some((part, part.points.get(place)?)),
+                Some(left) => place = left,
+            }
+        }
+        None
+    }
+
+    /// The results of all points of a shard.
+    pub(super) fn results(&self, mut kept: Kept, shard: Shard) -> Vec<Results> {
+        let mut place = 0;
+        let mut results = Vec::with_capacity(self.parts.len());
+        for part in &*self.parts {
+            let mut points = Vec::new();
+            for point in &part.points {
+                if shard.has(place) {
+                    let result = kept.remove(&place).unwrap_or_else(|| Err(NOT_RUN.to_owned()));
+                    points.push((point.clone(), result));
+                }
+                place += 1;
+            }
+            results.push(Results { name: part.name.clone(), choice: self.choice.clone(), points });
+        }
+        results
+    }
+}
+
+/// Writes the captures of a point, and says what they are called.
+fn write_captures(
+    output: &Output,
+    scenario: &str,
+    index: usize,
+    captures: &Captures,
+) -> Result<Vec<String>, OutputError> {
+    let write = |(repetition, name, octets): &(u32, String, Vec<u8>)| {
+        let repetition = match repetition {
+            0 => String::new(),
+            n => format!("run{n}-"),
+        };
+        let name = format!("captures/{scenario}/{index:03}-{repetition}{name}");
+        output.write_capture(&name, octets)?;
+        Ok(name)
+    };
+    captures.iter().map(write).collect()
+}

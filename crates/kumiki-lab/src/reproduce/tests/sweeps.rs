@@ -1,0 +1,335 @@
+//! Sweeps that something ends, and those of several machines: what comes out is what would have come out at once.
+
+use std::fs;
+use std::hash::Hasher as _;
+use std::path::{Path, PathBuf};
+
+use siphasher::sip::SipHasher13;
+
+use super::*;
+
+/// Draws that are the same each time.
+struct Draws(u64);
+
+impl Draws {
+    /// A number below `end`.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 += 1;
+        let mut hash = SipHasher13::new_with_keys(7, self.0);
+        hash.write_u64(self.0);
+        usize::try_from(hash.finish() % u64::try_from(end).unwrap()).unwrap()
+    }
+}
+
+/// A folder of its own, which goes with it.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("kumiki-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.0.join(Journal::NAME)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        fs::read_to_string(self.journal()).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn put_lines(&self, lines: &[String]) {
+        fs::write(self.journal(), lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    }
+
+    /// The octets of all results in it.
+    fn octets(&self) -> [Vec<u8>; 4] {
+        ["rows.jsonl", "rows.csv", "figures/two.svg", "captures/two/003-a.pcapng"]
+            .map(|name| fs::read(self.0.join(name)).unwrap())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A sweep of two scenarios of which the first has `points`.
+struct Sweep {
+    plan: Plan,
+    header: fn(&[Document], Shard) -> Header,
+    documents: Vec<Document>,
+}
+
+fn header(documents: &[Document], shard: Shard) -> Header {
+    Header::new(documents, &Choice::default(), "device", shard)
+}
+
+impl Sweep {
+    fn of(points: usize) -> Self {
+        let windows = (1..=points).map(|window| format!("[\"{window} KiB\", \"1 ms\"]")).collect::<Vec<_>>().join(", ");
+        let text = TWO_HOSTS.replace(
+            "[[\"8 KiB\", \"1 ms\"], [\"48 KiB\", \"20 ms\"], [\"256 KiB\", \"20 ms\"]]",
+            &format!("[{windows}]"),
+        );
+        let text = text.replace("nagle = [true, false]", "nagle = [true]").split("[quick]").next().unwrap().to_owned()
+            + "[report]\nx = \"window\"\nseries = [\"nagle\"]\nrows = { window = \"window_bytes\", rtt = \"rtt_ms\" }\n";
+        let repeated = TWO_HOSTS.replace("[run]", "[run]\nrepeat = { runs = 3 }");
+        let parse =
+            |name: &str, text: &str| Document::parse(name, &format!("/home/somebody/{name}.toml"), text).unwrap();
+        let documents = vec![parse("two", &text), parse("repeated", &repeated)];
+        let plan = Plan::new(&documents, &Choice::default(), &Fake { failing: false }).unwrap();
+        Self { plan, header, documents }
+    }
+
+    fn journal(&self, place: &Place, shard: Shard, resume: bool) -> Result<(Output, Journal), OutputError> {
+        let output = Output::open(&place.0, resume)?;
+        let journal = Journal::open(&output, &(self.header)(&self.documents, shard), &self.plan, resume)?;
+        Ok((output, journal))
+    }
+
+    /// Runs what is left, or until so many points were begun; says how many were run.
+    fn run(&self, place: &Place, shard: Shard, resume: bool, until: usize) -> Result<usize, OutputError> {
+        let (output, mut journal) = self.journal(place, shard, resume)?;
+        let runner = Counting::default();
+        let begun = Arc::clone(&runner.0);
+        let options = Options {
+            jobs: 2,
+            interruption: Interruption::by(move || begun.load(Ordering::SeqCst) >= until),
+            output: Some(&output),
+            journal: Some(&mut journal),
+            shard,
+        };
+        let begun = Arc::clone(&runner.0);
+        let results = self.plan.run(&Arc::new(runner), options, &mut Progress::hidden())?;
+        if results.iter().all(|result| result.left().0 == 0) && shard.is_whole() {
+            write(&output, &results)?;
+        }
+        Ok(begun.load(Ordering::SeqCst))
+    }
+
+    fn whole(&self, name: &str) -> Place {
+        let place = Place::new(name);
+        self.run(&place, Shard::WHOLE, false, usize::MAX).unwrap();
+        place
+    }
+
+    fn why(&self, place: &Place) -> String {
+        let why = self.run(place, Shard::WHOLE, true, usize::MAX).unwrap_err();
+        why.to_string().replace(&place.0.display().to_string(), "D")
+    }
+}
+
+/// Counts the runs that it begins.
+#[derive(Default)]
+struct Counting(Arc<AtomicUsize>);
+
+impl Runner for Counting {
+    fn run(&self, point: &Point) -> Result<Outcome, Failure> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let mut outcome = Fake { failing: false }.run(point)?;
+        // Each is a file that waits for the disk.
+        if point.index != 3 {
+            outcome.captures.clear();
+        }
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn a_sweep_that_is_killed_ten_times_and_resumed_is_the_sweep() {
+    let sweep = Sweep::of(1000);
+    let whole = sweep.whole("whole");
+    let killed = Place::new("killed");
+    let mut draws = Draws(1);
+    let mut runs = 0;
+    for round in 0..10 {
+        runs += sweep.run(&killed, Shard::WHOLE, round > 0, 1 + draws.below(100)).unwrap();
+        // As if it had been killed in the middle of a line.
+        let octets = fs::read(killed.journal()).unwrap();
+        let header = octets.iter().position(|octet| *octet == b'\n').unwrap() + 1;
+        let last = octets.len() - draws.below(1500).min(octets.len() - header);
+        fs::write(killed.journal(), &octets[..last]).unwrap();
+    }
+    runs += sweep.run(&killed, Shard::WHOLE, true, usize::MAX).unwrap();
+    assert_eq!(killed.octets(), whole.octets());
+    // What had ended was not run again, but for what was torn off each time, and what two threads had under way.
+    assert!((1015..1015 + 10 * 8).contains(&runs), "{runs}");
+    assert_eq!(sweep.run(&killed, Shard::WHOLE, true, usize::MAX).unwrap(), 0, "nothing is left");
+    assert_eq!(killed.octets(), whole.octets());
+}
+
+/// A capture is a part of the result; only its name is in the journal.
+#[test]
+fn a_point_whose_capture_is_gone_is_run_again() {
+    let sweep = Sweep::of(5);
+    let place = sweep.whole("gone");
+    let capture = place.0.join("captures/two/003-a.pcapng");
+    fs::remove_file(&capture).unwrap();
+    assert_eq!(sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 1);
+    assert!(capture.is_file());
+}
+
+#[test]
+fn a_journal_that_is_not_as_it_was_written_is_refused_with_its_line() {
+    let sweep = Sweep::of(20);
+    let place = sweep.whole("damaged");
+    let lines = place.lines();
+    let mut draws = Draws(100);
+    for _ in 0..40 {
+        let line = draws.below(lines.len() - 1);
+        let mut octets = lines[line].clone().into_bytes();
+        let at = draws.below(octets.len());
+        octets[at] ^= 1;
+        let mut damaged = lines.clone();
+        damaged[line] = String::from_utf8_lossy(&octets).into_owned();
+        place.put_lines(&damaged);
+        let why = sweep.why(&place);
+        assert!(why.starts_with(&format!("D/journal.jsonl:{}: the line is ", line + 1)), "{line}, {at}: {why}");
+    }
+    // Of the last line nobody knows whether it was ever whole.
+    place.put_lines(&[&lines[..lines.len() - 1], &["{\"sha256\":\"".to_owned()]].concat());
+    assert!((1..=3).contains(&sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap()));
+    place.put_lines(&[]);
+    assert_eq!(sweep.why(&place), "D/journal.jsonl:1: it is empty; a journal begins with what is run");
+}
+
+#[test]
+fn a_journal_of_something_else_is_refused_and_a_comment_is_nothing_else() {
+    let sweep = Sweep::of(20);
+    let place = sweep.whole("else");
+    let other = |change: &dyn Fn(&mut Vec<Document>)| {
+        let mut other = Sweep::of(20);
+        change(&mut other.documents);
+        other.plan = Plan::new(&other.documents, &Choice::default(), &Fake { failing: false }).unwrap();
+        other
+    };
+    let text = |from: &str, to: &str| {
+        let text = sweep.documents[0].text().replace(from, to);
+        assert_ne!(text, sweep.documents[0].text());
+        Document::parse("two", "two.toml", &text).unwrap()
+    };
+    let commented = other(&|it| it[0] = text("[run]", "# What is asked.\n[run]"));
+    assert_eq!(commented.run(&place, Shard::WHOLE, true, usize::MAX).unwrap(), 0);
+    let longer = other(&|it| it[0] = text("\"10 s\"", "\"11 s\""));
+    let why = longer.why(&place);
+    assert!(why.starts_with("D/journal.jsonl:2: point 0 of two is not among those that are to be run"), "{why}");
+    let fewer = other(&|it| drop(it.pop()));
+    assert_eq!(fewer.why(&place), "D/journal.jsonl:1: it is of scenario two, repeated, and not of scenario two");
+    let none =
+        Sweep { header: |documents, shard| Header::new(documents, &Choice::default(), "", shard), ..Sweep::of(20) };
+    assert_eq!(none.why(&place), "D/journal.jsonl:1: it is of captures device, and not of captures none");
+    let lines = place.lines();
+    let older = lines[0].replace(&format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION")), "\"version\":\"0.0.9\"");
+    let (_, body) = older.split_once("\"journal\":").unwrap();
+    let body = body.strip_suffix('}').unwrap();
+    let older = format!("{{\"sha256\":\"{}\",\"journal\":{body}}}", key::sha256(body.as_bytes()));
+    place.put_lines(&[&[older], &lines[1..]].concat());
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(sweep.why(&place), format!("D/journal.jsonl:1: it is of version 0.0.9, and not of version {version}"));
+    // Where a scenario is on this machine is nobody's business.
+    assert!(!lines[0].contains("somebody"));
+}
+
+#[test]
+fn two_do_not_write_one_journal() {
+    let sweep = Sweep::of(5);
+    let place = Place::new("two-writers");
+    let first = sweep.journal(&place, Shard::WHOLE, false).unwrap();
+    assert!(sweep.why(&place).contains("another process is writing it"));
+    drop(first);
+    sweep.run(&place, Shard::WHOLE, true, usize::MAX).unwrap();
+    let again = sweep.run(&place, Shard::WHOLE, false, usize::MAX).unwrap_err();
+    assert!(matches!(again, OutputError::Exists { .. }), "{again}");
+}
+
+/// `count` shards of `sweep`.
+fn shards(sweep: &Sweep, name: &str, count: usize) -> Vec<Place> {
+    let one = |number: usize| {
+        let place = Place::new(&format!("{name}-{number}"));
+        sweep.run(&place, format!("{number}/{count}").parse().unwrap(), false, usize::MAX).unwrap();
+        place
+    };
+    (1..=count).map(one).collect()
+}
+
+fn merged(shards: &[&Place]) -> Result<Merged, String> {
+    let paths: Vec<PathBuf> = shards.iter().map(|place| place.0.clone()).collect();
+    Merged::read(&paths).map_err(|why| {
+        let short = |text: String, (number, path): (usize, &PathBuf)| {
+            text.replace(&path.display().to_string(), &format!("D{number}"))
+        };
+        (1..).zip(&paths).fold(why.to_string(), short)
+    })
+}
+
+#[test]
+fn seven_shards_are_the_whole() {
+    let sweep = Sweep::of(100);
+    let whole = sweep.whole("of-seven");
+    let shards = shards(&sweep, "seventh", 7);
+    let into = Place::new("merged");
+    // In any order.
+    let all: Vec<&Place> = shards.iter().rev().collect();
+    let output = Output::open(&into.0, false).unwrap();
+    write(&output, &merged(&all).unwrap().results(&output).unwrap()).unwrap();
+    assert_eq!(into.octets(), whole.octets());
+    // What was merged can be gone on with, and merged again.
+    assert_eq!(sweep.run(&into, Shard::WHOLE, true, usize::MAX).unwrap(), 0);
+    merged(&[&into]).unwrap();
+}
+
+#[test]
+fn shards_that_do_not_make_the_whole_are_refused_by_name_and_line() {
+    let sweep = Sweep::of(20);
+    let all = shards(&sweep, "third", 3);
+    let [a, b, c] = &all[..] else { unreachable!() };
+    let why = merged(&[a, c]).unwrap_err();
+    assert_eq!(
+        why,
+        "D1/journal.jsonl: 8 points are missing, the first: two, nagle on, window 2 KiB, rtt 1 ms. No directory of shard 2/3 is given"
+    );
+    merged(&[a, b, c, b]).expect("twice the same is once");
+    let lines = b.lines();
+    b.put_lines(&lines[..lines.len() - 1]);
+    let why = merged(&[a, b, c]).unwrap_err();
+    assert!(why.starts_with("D2/journal.jsonl: shard 2/3 has not ended; 1 point is missing in all"), "{why}");
+    b.put_lines(&lines);
+    // The same points with other results.
+    let mut other = lines.clone();
+    let (_, body) = other[4].split_once("\"point\":").unwrap();
+    let body = body.strip_suffix('}').unwrap().replace("\"goodput_mbps\":", "\"goodput_mbps\":1");
+    other[4] = format!("{{\"sha256\":\"{}\",\"point\":{body}}}", key::sha256(body.as_bytes()));
+    let double = Place::new("double");
+    fs::create_dir(&double.0).unwrap();
+    double.put_lines(&other);
+    let why = merged(&[a, b, c, &double]).unwrap_err();
+    assert!(why.starts_with("D4/journal.jsonl:5: point "), "{why}");
+    assert!(why.ends_with(" is there already, with other results, in D2/journal.jsonl:5"), "{why}");
+    let foreign = shards(&Sweep::of(21), "foreign", 1);
+    let why = merged(&[a, b, &foreign[0]]).unwrap_err();
+    assert_eq!(
+        why,
+        "D3/journal.jsonl:1: its text of the scenario two is not that of the first, as D1/journal.jsonl is"
+    );
+    assert!(
+        Merged::read(&[Path::new("/nowhere").to_owned()])
+            .unwrap_err()
+            .to_string()
+            .starts_with("/nowhere/journal.jsonl: ")
+    );
+}
+
+#[test]
+fn shards_are_written_as_numbers_of_how_many() {
+    for wrong in ["", "1", "0/3", "4/3", "1/0", "a/b", "-1/2", "1/10001", "1/2/3"] {
+        assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+    }
+    let all: Vec<Shard> = (1..=3).map(|k| format!("{k}/3").parse().unwrap()).collect();
+    for place in 0..10 {
+        assert_eq!(all.iter().filter(|shard| shard.has(place)).count(), 1, "{place}");
+    }
+    assert_eq!(all[1].to_string(), "2/3");
+}

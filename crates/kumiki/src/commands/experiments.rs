@@ -1,0 +1,183 @@
+//! Experiments in virtual time: `run`, `reproduce`, and `merge`, which puts together what shards have brought.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use kumiki_lab::progress::Progress;
+use kumiki_lab::reproduce::{self, Header, Interruption, Journal, Merged, Options, Plan, Results, Runner};
+use kumiki_lab::rows::{Output, Row, to_jsonl};
+use kumiki_lab::scenario::{Choice, Document};
+use kumiki_lab::table::{Layout, Lines};
+use kumiki_live::{Bell, Wish};
+
+use super::{Stop, print};
+use crate::cli;
+
+/// What is to be run.
+pub(super) struct Work<'a> {
+    /// The command, for the line that tells of its progress.
+    pub(super) what: &'a str,
+    pub(super) documents: &'a [Document],
+    /// Those of `--set`.
+    pub(super) set: Vec<String>,
+    /// What is captured, as on the command line.
+    pub(super) captures: String,
+    pub(super) args: &'a cli::Results,
+}
+
+/// Checks everything, runs it, and writes and prints what came of it.
+pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &Arc<R>) -> Result<(), Stop> {
+    let Work { what, documents, set, captures, args } = work;
+    let choice = Choice { set, quick: args.quick, runs: args.runs };
+    let plan = Plan::new(documents, &choice, &**runner)?;
+    let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
+    let output = open(&args.out, args.force || args.resume)?;
+    let shard = args.shard.unwrap_or_default();
+    let header = Header::new(documents, &choice, &captures, shard);
+    let mut journal = Journal::open(&output, &header, &plan, args.resume)?;
+    let kept = journal.kept();
+    let steps = (0..plan.len()).filter(|place| shard.has(*place)).count();
+    let mut progress = Progress::new(what, u64::try_from(steps).unwrap_or(u64::MAX));
+    if args.resume {
+        progress.note(&format!("{what}: {kept} of {steps} points are in {} already", args.out.display()));
+    }
+    let asked = wish.clone();
+    let options = Options {
+        jobs: match args.jobs {
+            Some(jobs) => usize::from(jobs),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
+        },
+        interruption: Interruption::by(move || asked.is_made()),
+        output: Some(&output),
+        journal: Some(&mut journal),
+        shard,
+    };
+    let ran = plan.run(runner, options, &mut progress);
+    progress.finish();
+    let results = ran?;
+    let left: usize = results.iter().map(|result| result.left().0).sum();
+    if wish.is_made() && left > 0 {
+        let done = steps - left;
+        if done == 0 {
+            // Nothing is in it, and the next attempt makes it again.
+            journal.discard()?;
+            let _ = std::fs::remove_dir(output.directory());
+        }
+        return Err(Stop::Ended { status: wish.status(), why: interrupted((done, steps), &output) });
+    }
+    if let (true, [result]) = (args.quick, results.as_slice())
+        && !result.is_shortened()
+    {
+        eprintln!("kumiki: --quick: {} names no fewer points ([quick]), so all of them were run", result.name());
+    }
+    // What a shard has failed at is a part of the whole.
+    if shard.is_whole() && !has_rows(&results) {
+        // A file without rows would be in the way of the next attempt.
+        journal.discard()?;
+    } else if !shard.is_whole() {
+        if args.json {
+            print(&to_jsonl(&rows(&results))?)?;
+        }
+        let place = args.out.display();
+        eprintln!(
+            "kumiki: the {steps} points of shard {shard} are in {place}; `kumiki merge DIR... --out DIR` makes one result of all shards"
+        );
+        return failures(&results);
+    }
+    tell(&results, &output, args.json)
+}
+
+/// Puts together what shards have brought, as if it had been run at once.
+pub(super) fn merge(args: &cli::Merge) -> Result<(), Stop> {
+    let merged = Merged::read(&args.directories)?;
+    let output = open(&args.out, args.force)?;
+    let results = merged.results(&output)?;
+    tell(&results, &output, args.json)
+}
+
+fn open(directory: &Path, force: bool) -> Result<Output, Stop> {
+    // A directory that cannot be made is a mistake of the command line: nothing has run yet.
+    Output::open(directory, force).map_err(|why| Stop::Input(format!("--out: {why}")))
+}
+
+fn rows(results: &[Results]) -> Vec<Row> {
+    results.iter().flat_map(Results::rows).cloned().collect()
+}
+
+fn has_rows(results: &[Results]) -> bool {
+    results.iter().any(|result| result.rows().next().is_some())
+}
+
+/// Writes and prints what came of it.
+fn tell(results: &[Results], output: &Output, json: bool) -> Result<(), Stop> {
+    let files = if has_rows(results) { reproduce::write(output, results)? } else { Vec::new() };
+    if json {
+        print(&to_jsonl(&rows(results))?)?;
+    } else {
+        let layout = Layout { lines: Lines::Unicode, width: terminal_width() };
+        let tables: Vec<String> = results
+            .iter()
+            .flat_map(|result| [Some(result.table()), result.task_table()])
+            .flatten()
+            .map(|table| table.draw(layout))
+            .collect();
+        print(&tables.join("\n"))?;
+        let files: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
+        print(&format!("\n{}", files.concat()))?;
+    }
+    failures(results)
+}
+
+/// The points that have failed, if any.
+fn failures(results: &[Results]) -> Result<(), Stop> {
+    let all: usize = results.iter().map(|result| result.left().1).sum();
+    let list: Vec<String> = results
+        .iter()
+        .flat_map(|result| {
+            result.failures().into_iter().map(|(label, why)| {
+                let place: Vec<&str> = [result.name(), &label].into_iter().filter(|s| !s.is_empty()).collect();
+                format!("\n  {}: {why}", place.join(", "))
+            })
+        })
+        .collect();
+    if list.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!("{} of {all} points failed:{}", list.len(), list.concat())))
+}
+
+/// What an interrupted command has left, and how to go on.
+fn interrupted((done, all): (usize, usize), output: &Output) -> String {
+    let again = again(std::env::args().skip(1), done > 0);
+    let kept = match done {
+        0 => "nothing was written".to_owned(),
+        _ => format!("they are in {}", output.path(Journal::NAME).display()),
+    };
+    format!("interrupted: {done} of {all} points have ended, {kept}. To go on:\n  {again}")
+}
+
+/// The command line that goes on where this one was interrupted.
+pub(super) fn again(arguments: impl Iterator<Item = String>, resume: bool) -> String {
+    let own = ["--force", "--resume"];
+    let kept = arguments.filter(|argument| !own.contains(&argument.as_str())).map(|argument| quoted(&argument));
+    let resume = resume.then(|| "--resume".to_owned());
+    ["kumiki".to_owned()].into_iter().chain(kept).chain(resume).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Where the tables are read on a terminal, how wide it is.
+fn terminal_width() -> Option<u16> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(width, _)| width.0)
+}
